@@ -1,0 +1,40 @@
+# Every target sets up what it needs in .venv; on a fresh machine `make run` and `make test` are enough.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+NATIVE := $(shell find core CMakeLists.txt pyproject.toml -type f)
+
+.PHONY: run test lint bench clean
+
+run: $(VENV)/run.stamp
+	$(BIN)/python examples/digits_stream.py
+
+test: $(VENV)/test.stamp
+	$(BIN)/cmake -S . -B build/cpp -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+	  -DEVERLEARN_PYTHON=OFF -DEVERLEARN_TESTS=ON
+	$(BIN)/cmake --build build/cpp
+	$(BIN)/ctest --test-dir build/cpp --output-on-failure
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/lint.stamp
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+bench: $(VENV)/bench.stamp
+	$(BIN)/python benchmarks/lasvm.py
+
+clean:
+	rm -rf $(VENV) build out
+
+$(VENV)/base.stamp: $(NATIVE)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip "scikit-build-core>=0.10" "nanobind>=2.2" cmake ninja
+	touch $@
+
+# One recipe for all flavours: an editable install with the extra that the target names.
+$(VENV)/run.stamp: EXTRA := plot
+$(VENV)/test.stamp: EXTRA := test
+$(VENV)/lint.stamp: EXTRA := lint
+$(VENV)/bench.stamp: EXTRA := bench
+$(VENV)/%.stamp: $(VENV)/base.stamp
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[$(EXTRA)]"
+	touch $@

@@ -1,0 +1,126 @@
+// Dense kernel blocks: a register-tiled matrix product over panels, mapped while it is in cache.
+#include <algorithm>
+#include <vector>
+
+#include "arch/map.hpp"
+
+namespace everlearn::EVERLEARN_ARCH {
+namespace {
+
+template <class T>
+inline constexpr int kPanelVectors = static_cast<int>(kPanel) / kWidth<T>;
+
+/// Rows of `a` handled at once: as many accumulators as fit in the registers.
+template <class T>
+inline constexpr int kTallTile = std::max(1, (kRegisters * 3 / 4) / kPanelVectors<T>);
+
+/// dots[r][p * kPanel + l] = <a_r, b_{p, l}> for `rows` packed rows and `panels` adjacent panels.
+template <int rows, int panels, class T>
+inline void tile(const T* packed, const T* b, std::size_t panel_stride, std::size_t width, T* dots) {
+  constexpr int vectors = panels * kPanelVectors<T>;
+  Vec<T> sum[rows][vectors] = {};
+  for (std::size_t k = 0; k < width; ++k) {
+    Vec<T> bv[vectors];
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v)
+      bv[v] = load<Vec<T>>(b + (v / kPanelVectors<T>)*panel_stride + k * kPanel +
+                           (v % kPanelVectors<T>)*kWidth<T>);
+#pragma GCC unroll 32
+    for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 16
+      for (int v = 0; v < vectors; ++v) sum[r][v] += packed[k * rows + r] * bv[v];
+    }
+  }
+  for (int r = 0; r < rows; ++r)
+    for (int v = 0; v < vectors; ++v) store(dots + r * panels * kPanel + v * kWidth<T>, sum[r][v]);
+}
+
+template <int rows, class T>
+void pack(const T* a, std::size_t width, T* packed) {
+  for (std::size_t k = 0; k < width; ++k)
+    for (int r = 0; r < rows; ++r) packed[k * rows + r] = a[r * width + k];
+}
+
+/// `rows` rows of `a` from `first` on, against panels [p0, p1), `panels` of them at a time.
+template <KernelKind kind, int rows, int panels, class T>
+void strip(const DenseJob<T>& job, const T* packed, std::size_t first, std::size_t p0, std::size_t p1) {
+  const std::size_t stride = kPanel * job.width;
+  T dots[rows * panels * kPanel];
+  float values[kPanel];
+  for (std::size_t p = p0; p < p1; p += panels) {
+    const bool whole = p + panels <= p1;
+    const int count = whole ? panels : static_cast<int>(p1 - p);
+    if (whole) {
+      tile<rows, panels>(packed, job.panels + p * stride, stride, job.width, dots);
+    } else {
+      for (int q = 0; q < count; ++q) {
+        T one[rows * kPanel];
+        tile<rows, 1>(packed, job.panels + (p + q) * stride, stride, job.width, one);
+        for (int r = 0; r < rows; ++r)
+          std::copy_n(one + r * kPanel, kPanel, dots + (r * panels + q) * kPanel);
+      }
+    }
+    for (int r = 0; r < rows; ++r)
+      for (int q = 0; q < count; ++q) {
+        const std::size_t at = (p + q) * kPanel;
+        map_panel<kind>(job.kernel, dots + (r * panels + q) * kPanel, job.a_norms[first + r],
+                        job.norms + at, values);
+        put_lanes(values, at, job.begin, job.end, job.out[first + r]);
+      }
+  }
+}
+
+template <KernelKind kind, int rows, int panels, class T>
+void strips(const DenseJob<T>& job, std::size_t& done, std::vector<T>& packed) {
+  const std::size_t count = (job.m - done) / rows;
+  if (count == 0) return;
+  packed.resize(std::max<std::size_t>(packed.size(), count * rows * job.width));
+  for (std::size_t t = 0; t < count; ++t)
+    pack<rows>(job.a + (done + t * rows) * job.width, job.width, packed.data() + t * rows * job.width);
+  // A group of panels stays in the second-level cache while all rows pass over it.
+  constexpr std::size_t kGroupBytes = 256 * 1024;
+  const std::size_t panel_bytes = std::max<std::size_t>(1, kPanel * job.width * sizeof(T));
+  const std::size_t group = std::max<std::size_t>(panels, kGroupBytes / panel_bytes / panels * panels);
+  const std::size_t first = job.begin / kPanel, last = (job.end + kPanel - 1) / kPanel;
+  for (std::size_t p0 = first; p0 < last; p0 += group)
+    for (std::size_t t = 0; t < count; ++t)
+      strip<kind, rows, panels>(job, packed.data() + t * rows * job.width, done + t * rows, p0,
+                                std::min(p0 + group, last));
+  done += count * rows;
+}
+
+template <class T>
+void dense(const DenseJob<T>& job) {
+  if (job.end <= job.begin || job.m == 0) return;
+  thread_local std::vector<T> packed;
+  std::size_t done = 0;
+  with_kind(job.kernel.kind, [&]<KernelKind kind>() {
+    if constexpr (kTallTile<T> > 4) strips<kind, kTallTile<T>, 1>(job, done, packed);
+    if constexpr (kRegisters == 32) {
+      strips<kind, 8, 1>(job, done, packed);
+      strips<kind, 4, 2>(job, done, packed);
+      strips<kind, 1, 4>(job, done, packed);
+    } else {
+      strips<kind, 2, 1>(job, done, packed);
+      strips<kind, 1, 1>(job, done, packed);
+    }
+  });
+}
+
+template <class T>
+void norms(const T* rows, std::size_t m, std::size_t width, T* out) {
+  for (std::size_t r = 0; r < m; ++r) {
+    T sum = 0;
+    for (std::size_t k = 0; k < width; ++k) sum = multiply_add(rows[r * width + k], rows[r * width + k], sum);
+    out[r] = sum;
+  }
+}
+
+}  // namespace
+
+void dense_f32(const DenseJob<float>& job) { dense(job); }
+void dense_f64(const DenseJob<double>& job) { dense(job); }
+void norms_f32(const float* rows, std::size_t m, std::size_t width, float* out) { norms(rows, m, width, out); }
+void norms_f64(const double* rows, std::size_t m, std::size_t width, double* out) { norms(rows, m, width, out); }
+
+}  // namespace everlearn::EVERLEARN_ARCH

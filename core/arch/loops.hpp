@@ -1,0 +1,97 @@
+// The hot loops, compiled once per instruction set and chosen once per process.
+//
+// Invariant that the rest of the core leans on: a kernel value is a pure function of its pair of rows.
+// Every loop adds the products of a pair in the order of the columns, one accumulator a pair, and maps
+// the sum with the same instructions; columns where a row is zero change nothing. So K(a, b) = K(b, a)
+// bit for bit, whichever of dense or sparse rows, block size, number of threads or cached copy it came
+// from, and a model that is saved and loaded continues as if it had never stopped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernel.hpp"
+
+namespace everlearn {
+
+/// Dense kept rows lie in panels: kPanel rows side by side, column after column, zeros behind the last.
+inline constexpr std::size_t kPanel = 16;
+
+/// Gradients, gates and kernel rows can be read up to the next multiple of kPad.
+inline constexpr std::size_t kPad = 64;
+
+inline constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
+
+/// Rows `a` (row-major, m x width) against kept rows [begin, end): out[r][s] = K(a_r, kept_s).
+template <class T>
+struct DenseJob {
+  Kernel kernel;
+  const T* a;
+  const T* a_norms;
+  std::size_t m, width;
+  const T* panels;
+  const T* norms;
+  std::size_t begin, end;
+  float* const* out;
+};
+
+/// A read-only view of sparse rows, columns ascending within a row.
+template <class T>
+struct CsrView {
+  const T* values;
+  const std::int32_t* columns;
+  const std::int64_t* starts;
+  const T* norms;
+};
+
+/// Sparse rows a[a_begin .. a_begin + m) against kept rows [begin, end); out as in DenseJob.
+template <class T>
+struct SparseJob {
+  Kernel kernel;
+  CsrView<T> a;
+  std::size_t a_begin, m, width;
+  CsrView<T> kept;
+  std::size_t begin, end;
+  float* const* out;
+};
+
+/// The two ends of a gradient: the highest that may still go up, the lowest that may still go down.
+struct Extremes {
+  double high, low;
+  std::int64_t up, down;  // their slots, -1 where there is none; the lowest slot wins ties
+};
+
+/// What a coefficient may do: a gate is a set of these bits. A shut gate (0) is that of a row which is no
+/// member of the expansion, or whose turn has not come; gates behind the last row are shut.
+inline constexpr std::uint8_t kMayRise = 1, kMayFall = 2;
+
+struct Loops {
+  const char* name;
+  void (*dense_f32)(const DenseJob<float>&);
+  void (*dense_f64)(const DenseJob<double>&);
+  void (*sparse_f32)(const SparseJob<float>&);
+  void (*sparse_f64)(const SparseJob<double>&);
+  /// Squared norms with the same order of additions as a kernel value.
+  void (*norms_f32)(const float* rows, std::size_t m, std::size_t width, float* out);
+  void (*norms_f64)(const double* rows, std::size_t m, std::size_t width, double* out);
+  /// g -= step (ki - kj), and the extremes of the result, in one pass.
+  Extremes (*step)(double* g, const std::uint8_t* gate, const float* ki, const float* kj, double step, std::size_t n);
+  Extremes (*scan)(const double* g, const std::uint8_t* gate, std::size_t n);
+  /// sum_s coefficients[s] k[s]
+  double (*dot)(const float* k, const double* coefficients, std::size_t n);
+  /// g[s] -= sum_r steps[r] rows[r][s] for begin <= s < end
+  void (*rank_update)(double* g, const float* const* rows, const double* steps, std::size_t count,
+                      std::size_t begin, std::size_t end);
+  /// The slot s that may go down and maximises (high - g_s)^2 / (kii + diagonal_s - 2 ki[s]); -1 if none is
+  /// below `high`.
+  std::int64_t (*second_order)(const double* g, const std::uint8_t* gate, const float* ki, const float* diagonal,
+                               double kii, double high, std::size_t n);
+};
+
+/// The loops for this machine's best instruction set.
+const Loops& loops();
+
+/// The loops of a named instruction set ("baseline", "avx2", "avx512"); null if this machine lacks it.
+const Loops* loops_named(const char* name);
+
+}  // namespace everlearn

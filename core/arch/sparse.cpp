@@ -1,0 +1,180 @@
+// Sparse kernel blocks: a few rows are spread out column by column, then every kept row walks its own
+// non-zero entries and meets all of them at once, one fused multiply-add a register.
+#include <algorithm>
+#include <vector>
+
+#include "arch/map.hpp"
+
+namespace everlearn::EVERLEARN_ARCH {
+namespace {
+
+/// Rows spread out at once.
+template <class T>
+inline constexpr int kLanes = 64;
+
+/// Above this the spread rows are addressed through a table of the columns that occur in them.
+inline constexpr std::size_t kSpreadBytes = 16u << 20;
+
+/// The spread rows of one tile: position[c] is the line of column c, line 0 is all zeros. Without the
+/// table (few columns) column c has line c + 1. Lines are zero again after clear().
+template <class T, int lanes>
+struct Spread {
+  std::vector<T> lines;
+  std::vector<std::int32_t> position;
+  bool indirect = false;
+
+  void fill(const CsrView<T>& a, std::size_t first, std::size_t count, std::size_t width) {
+    indirect = width * lanes * sizeof(T) > kSpreadBytes;
+    if (!indirect) {
+      if (lines.size() < (width + 1) * lanes) lines.resize((width + 1) * lanes, T(0));
+    } else if (position.size() < width) {
+      position.resize(width, 0);
+    }
+    std::int32_t used = 1;
+    for (std::size_t r = 0; r < count; ++r)
+      for (auto e = a.starts[first + r]; e < a.starts[first + r + 1]; ++e) {
+        const std::int32_t column = a.columns[e];
+        std::int32_t line = column + 1;
+        if (indirect) {
+          if (position[column] == 0) position[column] = used++;
+          line = position[column];
+          const std::size_t needed = (static_cast<std::size_t>(line) + 1) * lanes;
+          if (lines.size() < needed) lines.resize(2 * needed, T(0));
+        }
+        lines[static_cast<std::size_t>(line) * lanes + r] = a.values[e];
+      }
+  }
+
+  void clear(const CsrView<T>& a, std::size_t first, std::size_t count) {
+    for (std::size_t r = 0; r < count; ++r)
+      for (auto e = a.starts[first + r]; e < a.starts[first + r + 1]; ++e) {
+        const std::int32_t line = indirect ? position[a.columns[e]] : a.columns[e] + 1;
+        lines[static_cast<std::size_t>(line) * lanes + r] = T(0);
+      }
+    if (indirect)
+      for (std::size_t r = 0; r < count; ++r)
+        for (auto e = a.starts[first + r]; e < a.starts[first + r + 1]; ++e) position[a.columns[e]] = 0;
+  }
+};
+
+template <bool indirect, int lanes, class T>
+inline const T* line_of(const Spread<T, lanes>& spread, std::int32_t column) {
+  const std::int32_t line = indirect ? spread.position[column] : column + 1;
+  return spread.lines.data() + static_cast<std::size_t>(line) * lanes;
+}
+
+/// dots[lane] = <a_lane, kept_s> for one kept row.
+template <bool indirect, int lanes, class T>
+inline void meet(const Spread<T, lanes>& spread, const CsrView<T>& kept, std::size_t s, T* dots) {
+  constexpr int vectors = lanes / kWidth<T>;
+  Vec<T> sum[vectors] = {};
+  for (auto e = kept.starts[s]; e < kept.starts[s + 1]; ++e) {
+    const T* at = line_of<indirect>(spread, kept.columns[e]);
+    const T value = kept.values[e];
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v) sum[v] += value * load<Vec<T>>(at + v * kWidth<T>);
+  }
+  for (int v = 0; v < vectors; ++v) store(dots + v * kWidth<T>, sum[v]);
+}
+
+/// dots[l] = <a, kept_{s + l}> for four kept rows at once, so that their chains of additions overlap.
+template <bool indirect, class T>
+inline void meet_four(const Spread<T, 1>& spread, const CsrView<T>& kept, std::size_t s, T* dots) {
+  std::int64_t at[4], common = kept.starts[s + 1] - kept.starts[s];
+  for (int l = 0; l < 4; ++l) {
+    at[l] = kept.starts[s + l];
+    common = std::min(common, kept.starts[s + l + 1] - at[l]);
+  }
+  T sum[4] = {};
+  const auto add = [&](int l, std::int64_t e) {
+    sum[l] = multiply_add(kept.values[e], *line_of<indirect>(spread, kept.columns[e]), sum[l]);
+  };
+  for (std::int64_t e = 0; e < common; ++e) {
+#pragma GCC unroll 4
+    for (int l = 0; l < 4; ++l) add(l, at[l] + e);
+  }
+  for (int l = 0; l < 4; ++l) {
+    for (std::int64_t e = at[l] + common; e < kept.starts[s + l + 1]; ++e) add(l, e);
+    dots[l] = sum[l];
+  }
+}
+
+/// A tile of spread rows against all kept rows. The map runs along the spread rows, which is the same as
+/// along the kept ones because kernels are symmetric; then squares are turned into rows of the result.
+template <KernelKind kind, bool indirect, int lanes, class T>
+void sweep(const SparseJob<T>& job, const Spread<T, lanes>& spread, std::size_t first, std::size_t count) {
+  constexpr std::size_t w = kWidth<float>;
+  T a_norms[lanes] = {};
+  std::copy_n(job.a.norms + job.a_begin + first, count, a_norms);
+  T dots[lanes];
+  float values[w][lanes];
+  for (std::size_t at = job.begin; at < job.end; at += w) {
+    const std::size_t rows = std::min(w, job.end - at);
+    for (std::size_t l = 0; l < rows; ++l) {
+      meet<indirect>(spread, job.kept, at + l, dots);
+      for (std::size_t p = 0; p < lanes; p += kPanel)
+        map_panel<kind>(job.kernel, dots + p, job.kept.norms[at + l], a_norms + p, values[l] + p);
+    }
+    for (std::size_t r0 = 0; r0 < count; r0 += w) {
+      Vec<float> square[w];
+      for (std::size_t l = 0; l < w; ++l) square[l] = load<Vec<float>>(values[l] + r0);
+      transpose(square);
+      for (std::size_t r = r0; r < std::min(r0 + w, count); ++r)
+        std::memcpy(job.out[first + r] + at, &square[r - r0], rows * sizeof(float));
+    }
+  }
+}
+
+/// One row against all kept rows.
+template <KernelKind kind, bool indirect, class T>
+void sweep(const SparseJob<T>& job, const Spread<T, 1>& spread, std::size_t first, std::size_t) {
+  T dots[kPanel] = {}, norms[kPanel] = {};
+  float values[kPanel];
+  for (std::size_t at = job.begin; at < job.end; at += kPanel) {
+    const std::size_t rows = std::min(kPanel, job.end - at);
+    std::size_t l = 0;
+    for (; l + 4 <= rows; l += 4) meet_four<indirect>(spread, job.kept, at + l, dots + l);
+    for (; l < rows; ++l) {
+      T sum = 0;
+      for (auto e = job.kept.starts[at + l]; e < job.kept.starts[at + l + 1]; ++e)
+        sum = multiply_add(job.kept.values[e], *line_of<indirect>(spread, job.kept.columns[e]), sum);
+      dots[l] = sum;
+    }
+    std::copy_n(job.kept.norms + at, rows, norms);
+    map_panel<kind>(job.kernel, dots, job.a.norms[job.a_begin + first], norms, values);
+    std::memcpy(job.out[first] + at, values, rows * sizeof(float));
+  }
+}
+
+template <KernelKind kind, int lanes, class T>
+void tiles(const SparseJob<T>& job, std::size_t& done, std::size_t least) {
+  thread_local Spread<T, lanes> spread;
+  while (job.m - done >= least) {
+    const std::size_t count = std::min<std::size_t>(lanes, job.m - done);
+    spread.fill(job.a, job.a_begin + done, count, job.width);
+    if (spread.indirect) {
+      sweep<kind, true>(job, spread, done, count);
+    } else {
+      sweep<kind, false>(job, spread, done, count);
+    }
+    spread.clear(job.a, job.a_begin + done, count);
+    done += count;
+  }
+}
+
+template <class T>
+void sparse(const SparseJob<T>& job) {
+  if (job.end <= job.begin) return;
+  std::size_t done = 0;
+  with_kind(job.kernel.kind, [&]<KernelKind kind>() {
+    tiles<kind, kLanes<T>>(job, done, kLanes<T> / 4);
+    tiles<kind, 1>(job, done, 1);
+  });
+}
+
+}  // namespace
+
+void sparse_f32(const SparseJob<float>& job) { sparse(job); }
+void sparse_f64(const SparseJob<double>& job) { sparse(job); }
+
+}  // namespace everlearn::EVERLEARN_ARCH

@@ -1,0 +1,104 @@
+// Short vectors of the widest registers this translation unit is compiled for.
+//
+// The files in this folder that include vec.hpp are compiled once per instruction set (see
+// CMakeLists.txt), each time with another EVERLEARN_ARCH namespace; loops.cpp picks one at run time.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__AVX512F__)
+#define EVERLEARN_VECTOR_BYTES 64
+#define EVERLEARN_REGISTERS 32
+#elif defined(__AVX2__)
+#define EVERLEARN_VECTOR_BYTES 32
+#define EVERLEARN_REGISTERS 16
+#elif defined(__aarch64__)
+#define EVERLEARN_VECTOR_BYTES 16
+#define EVERLEARN_REGISTERS 32
+#else
+#define EVERLEARN_VECTOR_BYTES 16
+#define EVERLEARN_REGISTERS 16
+#endif
+
+#ifndef EVERLEARN_ARCH
+#define EVERLEARN_ARCH baseline
+#endif
+
+namespace everlearn::EVERLEARN_ARCH {
+
+inline constexpr int kVectorBytes = EVERLEARN_VECTOR_BYTES;
+inline constexpr int kRegisters = EVERLEARN_REGISTERS;
+
+template <class T>
+struct Vector;
+template <>
+struct Vector<float> {
+  typedef float type __attribute__((vector_size(kVectorBytes)));
+};
+template <>
+struct Vector<double> {
+  typedef double type __attribute__((vector_size(kVectorBytes)));
+};
+template <class T>
+using Vec = typename Vector<T>::type;
+
+/// Lanes of one register.
+template <class T>
+inline constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
+
+/// As many floats as a register holds doubles.
+typedef float HalfVecF __attribute__((vector_size(kVectorBytes / 2)));
+typedef int32_t VecI __attribute__((vector_size(kVectorBytes)));
+
+// Through memcpy, because a template argument loses the attribute that would allow unaligned access.
+template <class V, class T>
+inline V load(const T* p) {
+  V v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class V, class T>
+inline void store(T* p, V v) {
+  std::memcpy(p, &v, sizeof v);
+}
+template <class T>
+inline Vec<T> splat(T x) {
+  return x - Vec<T>{};
+}
+
+/// a b + c, fused exactly where the vector loops are, so that a lone value equals a lane of a vector.
+inline float multiply_add(float a, float b, float c) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+inline double multiply_add(double a, double b, double c) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+/// Transposes a square of floats as wide as a register: log2(width) rounds of interleaving.
+inline void transpose(Vec<float>* rows) {
+  constexpr int w = kWidth<float>;
+  VecI low{}, high{};
+  for (int l = 0; l < w; ++l) {
+    low[l] = l / 2 + (l % 2) * w;
+    high[l] = low[l] + w / 2;
+  }
+  Vec<float> next[w];
+  for (int round = 1; round < w; round *= 2) {
+    for (int i = 0; i < w / 2; ++i) {
+      next[2 * i] = __builtin_shuffle(rows[i], rows[i + w / 2], low);
+      next[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + w / 2], high);
+    }
+    for (int i = 0; i < w; ++i) rows[i] = next[i];
+  }
+}
+
+}  // namespace everlearn::EVERLEARN_ARCH

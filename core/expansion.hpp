@@ -1,0 +1,132 @@
+// The one expansion: kept rows and, for each binary problem on them, coefficients and gradients.
+//
+//   f_c(x) = sum_s alpha_{c,s} K(x_s, x) + b_c          g_{c,s} = y_{c,s} - sum_t alpha_{c,t} K_{s,t}
+//
+// A slot is a row's place; slots are in order of arrival. Columns share rows, kernel values and the cache:
+// column c separates class c from the rest, or, when there is one column only, class 1 from class 0.
+// Gradients are kept for every slot in every column, so that a row can join a column at any time.
+//
+// Rows come in blocks with look-ahead: open_block() appends rows that are members of nothing yet and
+// computes their kernel values against everything at once; a solver then takes them in, one at a time, in
+// order; close_block() drops the slots that no column uses.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "row_cache.hpp"
+#include "rows.hpp"
+
+namespace everlearn {
+
+/// One binary problem. Vectors are as long as the expansion, rounded up to kPad.
+struct Column {
+  std::vector<double> alpha, g;
+  std::vector<std::uint8_t> gate;
+  std::vector<std::uint8_t> member;
+  std::vector<std::int64_t> idle;     // members with alpha = 0; may also list some that are not any more
+  std::vector<std::uint8_t> is_idle;  // listed in idle
+  Extremes ends{};                    // of the gradients of the members
+  double bias = 0, delta = 0;
+  bool live = false;  // both of its classes have been seen
+};
+
+/// Where new rows come from. `kernel`, when given, holds their values against the kept rows already.
+struct Arrivals {
+  std::span<const std::int64_t> ids;
+  std::span<const std::int32_t> labels;
+  std::span<const double> costs;
+  const float* const* kernel = nullptr;
+};
+
+class Expansion {
+ public:
+  Expansion(std::unique_ptr<Rows> rows, std::size_t columns, std::size_t cache_bytes);
+
+  std::size_t size() const { return ids_.size(); }
+  std::size_t columns() const { return columns_.size(); }
+  Column& column(std::size_t c) { return columns_[c]; }
+  const Column& column(std::size_t c) const { return columns_[c]; }
+  const Rows& rows() const { return *rows_; }
+  RowCache& cache() { return cache_; }
+  const RowCache& cache() const { return cache_; }
+  std::uint64_t evaluations() const { return evaluations_; }
+  void set_evaluations(std::uint64_t n) { evaluations_ = n; }
+  void set_threads(int threads) { threads_ = threads; }
+  int threads() const { return threads_; }
+
+  std::int64_t id(std::size_t s) const { return ids_[s]; }
+  std::int32_t label(std::size_t s) const { return labels_[s]; }
+  double cost(std::size_t s) const { return costs_[s]; }
+  double diagonal(std::size_t s) const { return diagonal_[s]; }
+  const float* diagonals() const { return diagonal_.data(); }
+  double sign(std::size_t c, std::size_t s) const {
+    const bool positive = columns_.size() == 1 ? labels_[s] == 1 : labels_[s] == static_cast<std::int32_t>(c);
+    return positive ? 1.0 : -1.0;
+  }
+  double lower(std::size_t c, std::size_t s) const { return sign(c, s) > 0 ? 0.0 : -costs_[s]; }
+  double upper(std::size_t c, std::size_t s) const { return sign(c, s) > 0 ? costs_[s] : 0.0; }
+
+  /// The slot of a row by its id, or -1.
+  std::int64_t find(std::int64_t id) const;
+
+  /// Appends a batch. Every column's gradient of the new rows is right when this returns.
+  void open_block(const Batch& batch, const Arrivals& arrivals);
+  /// Moves the kernel rows that are worth keeping to the cache and, unless `keep_all`, drops unused slots:
+  /// those of this block always, older ones once there are enough of them to be worth a sweep.
+  void close_block(bool keep_all);
+  /// Drops every unused slot.
+  void compact();
+
+  /// K(slot, .) over all slots. Valid until the second next call: a step needs two.
+  const float* row(std::int64_t slot);
+  /// Several rows at once; valid until the next call of row or rows_of.
+  std::vector<const float*> rows_of(std::span<const std::int64_t> slots);
+
+  void join(std::size_t c, std::size_t s);
+  void leave(std::size_t c, std::size_t s);
+  /// Sets a coefficient and with it the gate; a coefficient that becomes zero is listed as idle.
+  void set_alpha(std::size_t c, std::size_t s, double alpha);
+  Extremes scan(std::size_t c) const;
+
+  /// Puts back what was read out of an expansion, slot by slot; kernel values are computed again when needed.
+  void restore(const Batch& batch, const Arrivals& arrivals, std::span<const float> diagonal);
+  void restore_column(std::size_t c, std::span<const double> alpha, std::span<const double> g,
+                      std::span<const std::uint8_t> member, double bias, double delta, bool live);
+  /// Kernel values that cannot be computed again (Layout::external).
+  void restore_row(std::size_t slot, std::span<const float> values);
+
+  /// out[r * columns + c] = f_c(row r).
+  void decide(const Block& block, double* out) const;
+  /// K(batch, all slots) into out, in parallel.
+  void evaluate(const Batch& batch, std::size_t count, float* const* out);
+
+ private:
+  void resize(std::size_t n);
+  void name_slot(std::size_t s, const Arrivals& arrivals, std::size_t r);
+  void keep_slots(std::size_t from, const std::vector<std::int64_t>& kept);
+  std::vector<std::int64_t> used_from(std::size_t from) const;
+  void fill(RowCache::Entry& entry);
+
+  std::unique_ptr<Rows> rows_;
+  RowCache cache_;
+  std::vector<Column> columns_;
+  std::vector<std::int64_t> ids_;
+  std::vector<std::int32_t> labels_;
+  std::vector<double> costs_;
+  std::vector<float> diagonal_;
+  std::vector<std::int32_t> uses_;  // columns of which a slot is a member
+  std::unordered_map<std::int64_t, std::int64_t> slot_of_;
+
+  std::vector<float> block_;  // kernel rows of the open block
+  std::size_t block_begin_ = 0, block_stride_ = 0;
+  bool open_ = false;
+  std::size_t extended_ = 0;  // size when the cached rows were last completed
+  std::uint64_t evaluations_ = 0;
+  int threads_ = 1;
+};
+
+}  // namespace everlearn

@@ -1,0 +1,295 @@
+#include "lasvm.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "working_set.hpp"
+
+namespace everlearn {
+namespace {
+
+/// Rows whose kernel values are computed ahead of their turn.
+constexpr std::size_t kLookAhead = 128;
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+std::uint64_t Generator::next() {
+  const std::uint64_t result = std::rotl(state[1] * 5, 7) * 9, shifted = state[1] << 17;
+  state[2] ^= state[0];
+  state[3] ^= state[1];
+  state[1] ^= state[2];
+  state[0] ^= state[3];
+  state[2] ^= shifted;
+  state[3] = std::rotl(state[3], 45);
+  return result;
+}
+
+std::uint64_t Generator::below(std::uint64_t n) {
+  const std::uint64_t limit = std::numeric_limits<std::uint64_t>::max() / n * n;
+  std::uint64_t draw = next();
+  while (draw >= limit) draw = next();
+  return draw % n;
+}
+
+bool Lasvm::any_live() const {
+  for (std::size_t c = 0; c < expansion_.columns(); ++c)
+    if (expansion_.column(c).live) return true;
+  return false;
+}
+
+/// A column wakes when both of its classes have been seen; the rows taken in until then join it.
+void Lasvm::see(std::int32_t label, std::size_t taken) {
+  if (seen_[static_cast<std::size_t>(label)]) return;
+  seen_[static_cast<std::size_t>(label)] = 1;
+  const auto classes_seen = std::count(seen_.begin(), seen_.end(), 1);
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+    const bool positive = seen_[expansion_.columns() == 1 ? 1 : c] != 0;
+    if (classes_seen < 2) {
+      expansion_.column(c).bias = positive ? 1.0 : -1.0;  // all rows so far are of one class
+      expansion_.column(c).delta = kInf;
+    } else if (positive && !expansion_.column(c).live) {
+      wake(c, taken);
+    }
+  }
+}
+
+void Lasvm::wake(std::size_t c, std::size_t taken) {
+  Column& column = expansion_.column(c);
+  column.live = true;
+  for (std::size_t s = 0; s < taken; ++s) expansion_.join(c, s);
+  column.ends = expansion_.scan(c);
+  refresh(c);
+}
+
+void Lasvm::seed(const Labelled& rows, std::span<const std::int64_t> which) {
+  std::vector<std::int64_t> ids;
+  std::vector<std::int32_t> labels;
+  std::vector<double> costs;
+  for (const auto r : which) {
+    ids.push_back(rows.ids[static_cast<std::size_t>(r)]);
+    labels.push_back(rows.labels[static_cast<std::size_t>(r)]);
+    costs.push_back(rows.costs[static_cast<std::size_t>(r)]);
+  }
+  expansion_.open_block(*expansion_.rows().take(rows.block, which), {ids, labels, costs});
+  for (const auto label : labels) see(label, expansion_.size());
+  expansion_.close_block(true);
+  iterations_ += static_cast<std::int64_t>(which.size());
+}
+
+void Lasvm::learn(const Labelled& rows, std::span<const std::int64_t> which) {
+  std::vector<std::int64_t> fresh, ids;
+  std::vector<std::int32_t> labels;
+  std::vector<double> costs;
+  for (std::size_t at = 0; at < which.size(); at += kLookAhead) {
+    const auto turn = which.subspan(at, std::min(kLookAhead, which.size() - at));
+    fresh.clear(), ids.clear(), labels.clear(), costs.clear();
+    for (const auto row : turn) {
+      const auto r = static_cast<std::size_t>(row);
+      if (expansion_.find(rows.ids[r]) >= 0) continue;  // a later epoch meets a row that is still kept
+      fresh.push_back(row);
+      ids.push_back(rows.ids[r]);
+      labels.push_back(rows.labels[r]);
+      costs.push_back(rows.costs[r]);
+    }
+    std::size_t taken = expansion_.size();
+    expansion_.open_block(*expansion_.rows().take(rows.block, fresh), {ids, labels, costs});
+    for (const auto row : turn) {
+      const auto slot = static_cast<std::size_t>(expansion_.find(rows.ids[static_cast<std::size_t>(row)]));
+      take_in(slot, taken);
+      taken = std::max(taken, slot + 1);
+    }
+    expansion_.close_block(!any_live());
+  }
+}
+
+void Lasvm::take_in(std::size_t slot, std::size_t taken) {
+  see(expansion_.label(slot), taken);
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+    if (!expansion_.column(c).live) continue;
+    process(c, slot);
+    while (reprocess(c) && delta_max >= 0 && expansion_.column(c).delta > delta_max) {
+    }
+  }
+  ++iterations_;
+}
+
+void Lasvm::process(std::size_t c, std::size_t slot) {
+  Column& column = expansion_.column(c);
+  if (column.member[slot]) return;
+  expansion_.join(c, slot);
+  Extremes& ends = column.ends;
+  const auto k = static_cast<std::int64_t>(slot);
+  const double g = column.g[slot];
+  const bool rises = expansion_.sign(c, slot) > 0;
+  const std::int64_t up = rises ? k : ends.up, down = rises ? ends.down : k;
+  if (up >= 0 && down >= 0 && column.g[static_cast<std::size_t>(up)] - column.g[static_cast<std::size_t>(down)] > tau) {
+    step(c, up, down);
+  } else if (rises && (g > ends.high || (g == ends.high && k < ends.up))) {
+    ends.high = g, ends.up = k;
+  } else if (!rises && (g < ends.low || (g == ends.low && k < ends.down))) {
+    ends.low = g, ends.down = k;
+  }
+}
+
+bool Lasvm::reprocess(std::size_t c) {
+  const Extremes& ends = expansion_.column(c).ends;
+  const bool stepped = ends.up >= 0 && ends.down >= 0 && ends.high - ends.low > tau;
+  if (stepped) step(c, ends.up, ends.down);
+  refresh(c);
+  return stepped;
+}
+
+/// lambda = min(B_i - alpha_i, alpha_j - A_j, (g_i - g_j) / (K_ii + K_jj - 2 K_ij))
+void Lasvm::step(std::size_t c, std::int64_t up, std::int64_t down) {
+  Column& column = expansion_.column(c);
+  const auto i = static_cast<std::size_t>(up), j = static_cast<std::size_t>(down);
+  const float* ki = expansion_.row(up);
+  const float* kj = expansion_.row(down);
+  const PairStep pair = pair_step(column.g[i] - column.g[j],
+                                  expansion_.diagonal(i) + expansion_.diagonal(j) - 2.0 * ki[j],
+                                  {column.alpha[i], expansion_.upper(c, i)}, {column.alpha[j], expansion_.lower(c, j)});
+  expansion_.set_alpha(c, i, pair.up);
+  expansion_.set_alpha(c, j, pair.down);
+  column.ends = loops().step(column.g.data(), column.gate.data(), ki, kj, pair.length, expansion_.size());
+}
+
+/// b and delta from the extremes; false when there is no pair.
+bool Lasvm::settle(std::size_t c) {
+  Column& column = expansion_.column(c);
+  const Extremes& ends = column.ends;
+  if (ends.up < 0 || ends.down < 0) {
+    column.delta = kInf;
+    column.bias = ends.up >= 0 ? ends.high : (ends.down >= 0 ? ends.low : 0.0);
+    return false;
+  }
+  column.bias = (ends.high + ends.low) / 2;
+  column.delta = ends.high - ends.low;
+  return true;
+}
+
+/// Sets b and delta, and drops the idle rows that no pair can move. The two extremes stay even where delta <= 0
+/// would let them go: without a free coefficient they are all that says where b is.
+void Lasvm::refresh(std::size_t c) {
+  if (!settle(c)) return;
+  Column& column = expansion_.column(c);
+  const Extremes ends = column.ends;
+  std::erase_if(column.idle, [&](std::int64_t slot) {
+    const auto s = static_cast<std::size_t>(slot);
+    if (!column.is_idle[s]) return true;
+    if (column.alpha[s] != 0.0) {
+      column.is_idle[s] = 0;
+      return true;
+    }
+    const bool stuck = expansion_.sign(c, s) > 0 ? column.g[s] <= ends.low : column.g[s] >= ends.high;
+    if (!stuck || slot == ends.up || slot == ends.down) return false;
+    expansion_.leave(c, s);
+    return true;
+  });
+}
+
+void Lasvm::learn_selected(const Labelled& rows, std::vector<std::int64_t>& remaining, Rule rule, std::size_t pool,
+                           std::size_t count) {
+  // The thesis draws one candidate after the other until five lie in the margin; they come in groups here.
+  constexpr std::size_t kAutoGroup = 20, kAutoMost = 100, kAutoEnough = 5;
+  std::vector<float> values;
+  std::vector<float*> kernel;
+  for (; count > 0 && !remaining.empty(); --count) {
+    const std::size_t most = std::min(rule == Rule::autoactive ? kAutoMost : pool, remaining.size());
+    const std::size_t stride = round_up(expansion_.size(), kPad);
+    values.resize(std::max(values.size(), most * stride));
+    kernel.resize(most);
+    for (std::size_t r = 0; r < most; ++r) kernel[r] = values.data() + r * stride;
+    // Candidates are drawn without replacement: they gather at the end of `remaining`.
+    std::size_t drawn = 0, inside = 0;
+    std::size_t candidates = 0;  // those that count; autoactive may stop in the middle of a group
+    const auto candidate = [&](std::size_t r) { return remaining[remaining.size() - 1 - r]; };
+    while (drawn < most && (rule != Rule::autoactive || inside < kAutoEnough)) {
+      const std::size_t group = rule == Rule::autoactive ? std::min(kAutoGroup, most - drawn) : most;
+      std::vector<std::int64_t> which;
+      for (std::size_t r = drawn; r < drawn + group; ++r) {
+        std::swap(remaining[generator.below(remaining.size() - r)], remaining[remaining.size() - 1 - r]);
+        which.push_back(candidate(r));
+      }
+      expansion_.evaluate(*expansion_.rows().take(rows.block, which), group, kernel.data() + drawn);
+      for (std::size_t r = drawn; r < drawn + group; ++r) {
+        if (rule == Rule::autoactive && inside == kAutoEnough) break;
+        ++candidates;
+        for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+          const Column& column = expansion_.column(c);
+          const double f = loops().dot(kernel[r], column.alpha.data(), expansion_.size()) + column.bias;
+          if (column.live && std::abs(f) < 1 + column.delta / 2) {
+            ++inside;
+            break;
+          }
+        }
+      }
+      drawn += group;
+    }
+    std::vector<std::int64_t> among;
+    for (std::size_t r = 0; r < candidates; ++r) among.push_back(candidate(r));
+    const std::size_t best = choose(rows, among, kernel.data(), rule);
+    const std::int64_t row = among[best];
+    std::swap(remaining[remaining.size() - 1 - best], remaining.back());
+    remaining.pop_back();
+
+    const auto r = static_cast<std::size_t>(row);
+    const std::int64_t id = rows.ids[r];
+    const std::size_t taken = expansion_.size();
+    if (expansion_.find(id) >= 0) {
+      take_in(static_cast<std::size_t>(expansion_.find(id)), taken);
+      continue;
+    }
+    const float* own = kernel[best];
+    expansion_.open_block(*expansion_.rows().take(rows.block, {&row, 1}),
+                          {{&id, 1}, {&rows.labels[r], 1}, {&rows.costs[r], 1}, &own});
+    take_in(taken, taken);
+    expansion_.close_block(!any_live());
+  }
+}
+
+/// The candidate with the smallest utility; the first drawn wins ties. Only `gradient` reads labels.
+///   active, autoactive: |f|, or the gap between the two largest f_c;  gradient: y f, or f_y - max of the others.
+std::size_t Lasvm::choose(const Labelled& rows, std::span<const std::int64_t> drawn, const float* const* kernel,
+                          Rule rule) {
+  const std::size_t columns = expansion_.columns();
+  std::vector<double> f(columns);
+  std::size_t best = 0;
+  double least = kInf;
+  for (std::size_t r = 0; r < drawn.size(); ++r) {
+    for (std::size_t c = 0; c < columns; ++c)
+      f[c] = loops().dot(kernel[r], expansion_.column(c).alpha.data(), expansion_.size()) + expansion_.column(c).bias;
+    double utility;
+    if (columns == 1) {
+      const bool positive = rule == Rule::gradient && rows.labels[static_cast<std::size_t>(drawn[r])] == 1;
+      utility = rule == Rule::gradient ? (positive ? f[0] : -f[0]) : std::abs(f[0]);
+    } else {
+      const auto own = rule == Rule::gradient ? static_cast<std::size_t>(rows.labels[static_cast<std::size_t>(drawn[r])])
+                                              : static_cast<std::size_t>(std::max_element(f.begin(), f.end()) - f.begin());
+      double other = -kInf;
+      for (std::size_t c = 0; c < columns; ++c)
+        if (c != own) other = std::max(other, f[c]);
+      utility = f[own] - other;
+    }
+    if (utility < least) {
+      least = utility;
+      best = r;
+    }
+  }
+  return best;
+}
+
+bool Lasvm::finish(std::size_t rounds) {
+  bool done = true;
+  for (std::size_t c = 0; c < expansion_.columns(); ++c)
+    if (expansion_.column(c).live) done &= optimise(expansion_, c, tau, rounds);
+  // Rows are dropped at the end only: one that is stuck now may be needed before the optimum is reached.
+  for (std::size_t c = 0; c < expansion_.columns(); ++c)
+    if (expansion_.column(c).live) done ? refresh(c) : static_cast<void>(settle(c));
+  if (done) expansion_.compact();
+  return done;
+}
+
+}  // namespace everlearn

@@ -1,0 +1,82 @@
+// LASVM: an SVM learnt one row at a time (Bordes, Ertekin, Weston, Bottou, JMLR 6, 2005).
+//
+// Problem, for each column:   max_alpha  sum_s y_s alpha_s - 1/2 sum_{s,t} alpha_s alpha_t K_{s,t}
+//                             subject to sum_s alpha_s = 0,  A_s <= alpha_s <= B_s
+// with the box [0, C_s] for y = +1 and [-C_s, 0] for y = -1 (signed coefficients).
+//
+// PROCESS(k) takes a row in and pairs it with the most violating partner; REPROCESS makes one step on the
+// most violating pair of all, then drops the idle rows that no pair can move. FINISH repeats steps until
+// no pair violates by more than tau. A step on a pair costs one pass over the slots.
+//
+// Invariants, after every PROCESS and REPROCESS: sum alpha = 0; A <= alpha <= B exactly, because a step that
+// reaches a bound stores the bound; g = y - K alpha; the dual never decreases; column.ends are the extremes of g.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "expansion.hpp"
+
+namespace everlearn {
+
+enum class Rule { gradient, active, autoactive };
+
+/// Labelled rows of the caller: labels, costs and ids have one entry for each row of the block.
+struct Labelled {
+  Block block;
+  std::span<const std::int32_t> labels;
+  std::span<const double> costs;
+  std::span<const std::int64_t> ids;
+};
+
+/// xoshiro256**: a small generator whose whole state is four words (Blackman and Vigna, 2018).
+struct Generator {
+  std::array<std::uint64_t, 4> state{1, 2, 3, 4};
+  std::uint64_t next();
+  /// Uniform on [0, n), without bias.
+  std::uint64_t below(std::uint64_t n);
+};
+
+class Lasvm {
+ public:
+  Lasvm(Expansion& expansion, std::size_t classes) : expansion_(expansion), seen_(classes, 0) {}
+
+  double tau = 1e-3;
+  double delta_max = -1;  // negative: one REPROCESS a row
+  Generator generator;
+
+  /// Keeps rows without a step: their coefficients are zero until a pair moves them.
+  void seed(const Labelled& rows, std::span<const std::int64_t> which);
+  /// PROCESS and REPROCESS for each of the rows `which`, in this order.
+  void learn(const Labelled& rows, std::span<const std::int64_t> which);
+  /// The same for `count` rows that a rule picks from `remaining`, among `pool` drawn at random at a time.
+  void learn_selected(const Labelled& rows, std::vector<std::int64_t>& remaining, Rule rule, std::size_t pool,
+                      std::size_t count);
+  /// Some rounds of finishing; true when no column has a pair that violates by more than tau.
+  bool finish(std::size_t rounds);
+
+  std::int64_t iterations() const { return iterations_; }
+  void set_iterations(std::int64_t n) { iterations_ = n; }
+  const std::vector<std::uint8_t>& seen() const { return seen_; }
+  void set_seen(std::vector<std::uint8_t> seen) { seen_ = std::move(seen); }
+
+ private:
+  void see(std::int32_t label, std::size_t taken);
+  void wake(std::size_t c, std::size_t taken);
+  void take_in(std::size_t slot, std::size_t taken);
+  void process(std::size_t c, std::size_t slot);
+  bool reprocess(std::size_t c);
+  void step(std::size_t c, std::int64_t up, std::int64_t down);
+  bool settle(std::size_t c);
+  void refresh(std::size_t c);
+  std::size_t choose(const Labelled& rows, std::span<const std::int64_t> drawn, const float* const* kernel, Rule rule);
+  bool any_live() const;
+
+  Expansion& expansion_;
+  std::vector<std::uint8_t> seen_;
+  std::int64_t iterations_ = 0;
+};
+
+}  // namespace everlearn

@@ -1,0 +1,318 @@
+#include "rows.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <type_traits>
+
+namespace everlearn {
+namespace {
+
+template <class T>
+void run(const DenseJob<T>& job) {
+  if constexpr (std::is_same_v<T, float>) loops().dense_f32(job);
+  else loops().dense_f64(job);
+}
+template <class T>
+void run(const SparseJob<T>& job) {
+  if constexpr (std::is_same_v<T, float>) loops().sparse_f32(job);
+  else loops().sparse_f64(job);
+}
+/// Squared norms of packed values, each added up in the order of the columns.
+template <class T>
+void norms(const T* values, std::size_t m, std::size_t width, T* out) {
+  if constexpr (std::is_same_v<T, float>) loops().norms_f32(values, m, width, out);
+  else loops().norms_f64(values, m, width, out);
+}
+
+/// Calls visit(column, value) for the stored entries of a row of the caller's block.
+template <class V>
+void visit_row(const Block& block, std::size_t r, V&& visit) {
+  const auto typed = [&](const auto* values) {
+    if (block.is_sparse) {
+      for (auto e = block.starts[r]; e < block.starts[r + 1]; ++e) visit(block.columns[e], values[e]);
+    } else {
+      for (std::size_t k = 0; k < block.width; ++k)
+        visit(static_cast<std::int32_t>(k), values[r * block.width + k]);
+    }
+  };
+  if (block.precision == Precision::f32) typed(static_cast<const float*>(block.values));
+  else typed(static_cast<const double*>(block.values));
+}
+
+// ---------------------------------------------------------------------------------------------- dense
+
+template <class T>
+struct DenseBatch : Batch {
+  std::vector<T> values, norms;
+};
+
+template <class T>
+class DenseRows final : public Rows {
+ public:
+  DenseRows(std::size_t width, const Kernel& kernel, std::vector<double> centre)
+      : width_(width), kernel_(kernel), centre_(std::move(centre)) {}
+
+  std::size_t size() const override { return size_; }
+  std::size_t width() const override { return width_; }
+
+  std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,
+                              bool as_stored) const override {
+    auto batch = std::make_unique<DenseBatch<T>>();
+    batch->values.assign(which.size() * width_, T(0));
+    for (std::size_t r = 0; r < which.size(); ++r) {
+      T* row = batch->values.data() + r * width_;
+      visit_row(block, static_cast<std::size_t>(which[r]), [&](std::int32_t k, auto v) { row[k] = T(v); });
+      if (!as_stored && !centre_.empty())
+        for (std::size_t k = 0; k < width_; ++k) row[k] = static_cast<T>(double(row[k]) - centre_[k]);
+    }
+    measure(*batch, which.size());
+    return batch;
+  }
+
+  std::unique_ptr<Batch> take_kept(std::span<const std::int64_t> slots) const override {
+    auto batch = std::make_unique<DenseBatch<T>>();
+    batch->values.resize(slots.size() * width_);
+    batch->norms.resize(slots.size());
+    for (std::size_t r = 0; r < slots.size(); ++r) {
+      const T* lane = lane_of(static_cast<std::size_t>(slots[r]));
+      for (std::size_t k = 0; k < width_; ++k) batch->values[r * width_ + k] = lane[k * kPanel];
+      batch->norms[r] = norms_[static_cast<std::size_t>(slots[r])];
+    }
+    return batch;
+  }
+
+  void append(const Batch& any) override {
+    const auto& batch = static_cast<const DenseBatch<T>&>(any);
+    const std::size_t count = batch.norms.size();
+    panels_.resize(round_up(size_ + count, kPanel) * width_, T(0));
+    norms_.resize(round_up(size_ + count, kPanel), T(0));
+    for (std::size_t r = 0; r < count; ++r, ++size_) {
+      T* lane = const_cast<T*>(lane_of(size_));
+      for (std::size_t k = 0; k < width_; ++k) lane[k * kPanel] = batch.values[r * width_ + k];
+      norms_[size_] = batch.norms[r];
+    }
+  }
+
+  void keep(std::size_t from, std::span<const std::int64_t> keep) override {
+    std::size_t to = from;
+    for (const auto slot : keep) {
+      const auto s = static_cast<std::size_t>(slot);
+      if (s != to) {
+        const T* source = lane_of(s);
+        T* target = const_cast<T*>(lane_of(to));
+        for (std::size_t k = 0; k < width_; ++k) target[k * kPanel] = source[k * kPanel];
+        norms_[to] = norms_[s];
+      }
+      ++to;
+    }
+    size_ = to;
+    panels_.resize(round_up(size_, kPanel) * width_);
+    norms_.resize(round_up(size_, kPanel));
+  }
+
+  void evaluate(const Batch& any, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
+                float* const* out) const override {
+    const auto& batch = static_cast<const DenseBatch<T>&>(any);
+    run(DenseJob<T>{kernel_, batch.values.data() + r0 * width_, batch.norms.data() + r0, r1 - r0, width_,
+                    panels_.data(), norms_.data(), begin, end, out});
+  }
+
+  RowsImage image(std::span<const std::int64_t> slots, bool as_stored) const override {
+    RowsImage image;
+    const bool shifted = !as_stored && !centre_.empty();
+    image.values.resize(slots.size() * width_);
+    for (std::size_t r = 0; r < slots.size(); ++r) {
+      const T* lane = lane_of(static_cast<std::size_t>(slots[r]));
+      for (std::size_t k = 0; k < width_; ++k)
+        image.values[r * width_ + k] = double(lane[k * kPanel]) + (shifted ? centre_[k] : 0.0);
+    }
+    return image;
+  }
+
+ private:
+  const T* lane_of(std::size_t slot) const {
+    return panels_.data() + slot / kPanel * kPanel * width_ + slot % kPanel;
+  }
+  void measure(DenseBatch<T>& batch, std::size_t count) const {
+    batch.norms.resize(count);
+    norms(batch.values.data(), count, width_, batch.norms.data());
+  }
+
+  std::size_t width_, size_ = 0;
+  Kernel kernel_;
+  std::vector<double> centre_;
+  std::vector<T> panels_, norms_;
+};
+
+// --------------------------------------------------------------------------------------------- sparse
+
+/// CSR arrays with norms: both the kept rows and the ones on their way.
+template <class T>
+struct SparseArrays {
+  std::vector<T> values, norms;
+  std::vector<std::int32_t> columns;
+  std::vector<std::int64_t> starts{0};
+
+  std::size_t size() const { return norms.size(); }
+  CsrView<T> view() const { return {values.data(), columns.data(), starts.data(), norms.data()}; }
+
+  void add_entry(std::int32_t column, T value) {
+    columns.push_back(column);
+    values.push_back(value);
+  }
+  void end_row() {
+    const auto first = static_cast<std::size_t>(starts.back());
+    T norm = 0;
+    everlearn::norms(values.data() + first, 1, values.size() - first, &norm);
+    norms.push_back(norm);
+    starts.push_back(static_cast<std::int64_t>(values.size()));
+  }
+  void add_row(const SparseArrays& other, std::size_t r) {
+    const auto first = other.starts[r], last = other.starts[r + 1];
+    columns.insert(columns.end(), other.columns.begin() + first, other.columns.begin() + last);
+    values.insert(values.end(), other.values.begin() + first, other.values.begin() + last);
+    norms.push_back(other.norms[r]);
+    starts.push_back(static_cast<std::int64_t>(values.size()));
+  }
+};
+
+template <class T>
+struct SparseBatch : Batch {
+  SparseArrays<T> rows;
+};
+
+template <class T>
+class SparseRows final : public Rows {
+ public:
+  SparseRows(std::size_t width, const Kernel& kernel) : width_(width), kernel_(kernel) {}
+
+  std::size_t size() const override { return rows_.size(); }
+  std::size_t width() const override { return width_; }
+
+  std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,
+                              bool) const override {
+    auto batch = std::make_unique<SparseBatch<T>>();
+    for (const auto r : which) {
+      visit_row(block, static_cast<std::size_t>(r), [&](std::int32_t k, auto v) {
+        if (v != 0) batch->rows.add_entry(k, T(v));
+      });
+      batch->rows.end_row();
+    }
+    return batch;
+  }
+
+  std::unique_ptr<Batch> take_kept(std::span<const std::int64_t> slots) const override {
+    auto batch = std::make_unique<SparseBatch<T>>();
+    for (const auto s : slots) batch->rows.add_row(rows_, static_cast<std::size_t>(s));
+    return batch;
+  }
+
+  void append(const Batch& any) override {
+    const auto& batch = static_cast<const SparseBatch<T>&>(any).rows;
+    for (std::size_t r = 0; r < batch.size(); ++r) rows_.add_row(batch, r);
+  }
+
+  void keep(std::size_t from, std::span<const std::int64_t> keep) override {
+    std::size_t to = from;
+    std::int64_t end = rows_.starts[from];
+    for (const auto slot : keep) {
+      const auto s = static_cast<std::size_t>(slot);
+      const std::int64_t first = rows_.starts[s], last = rows_.starts[s + 1];
+      std::copy(rows_.values.begin() + first, rows_.values.begin() + last, rows_.values.begin() + end);
+      std::copy(rows_.columns.begin() + first, rows_.columns.begin() + last, rows_.columns.begin() + end);
+      rows_.norms[to] = rows_.norms[s];
+      end += last - first;
+      rows_.starts[++to] = end;
+    }
+    rows_.norms.resize(to);
+    rows_.starts.resize(to + 1);
+    rows_.values.resize(static_cast<std::size_t>(end));
+    rows_.columns.resize(static_cast<std::size_t>(end));
+  }
+
+  void evaluate(const Batch& any, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
+                float* const* out) const override {
+    const auto& batch = static_cast<const SparseBatch<T>&>(any);
+    run(SparseJob<T>{kernel_, batch.rows.view(), r0, r1 - r0, width_, rows_.view(), begin, end, out});
+  }
+
+  RowsImage image(std::span<const std::int64_t> slots, bool) const override {
+    RowsImage image;
+    image.starts.push_back(0);
+    for (const auto slot : slots) {
+      const auto s = static_cast<std::size_t>(slot);
+      for (auto e = rows_.starts[s]; e < rows_.starts[s + 1]; ++e) {
+        image.columns.push_back(rows_.columns[static_cast<std::size_t>(e)]);
+        image.values.push_back(double(rows_.values[static_cast<std::size_t>(e)]));
+      }
+      image.starts.push_back(static_cast<std::int64_t>(image.columns.size()));
+    }
+    return image;
+  }
+
+ private:
+  std::size_t width_;
+  Kernel kernel_;
+  SparseArrays<T> rows_;
+};
+
+// ------------------------------------------------------------------------------------------- external
+
+/// Rows whose kernel values the caller computed: row r of the block against the kept rows, in their order,
+/// then against the rows of the batch themselves.
+struct ExternalBatch : Batch {
+  std::vector<float> values;
+  std::size_t count = 0, stride = 0;
+};
+
+class ExternalRows final : public Rows {
+ public:
+  std::size_t size() const override { return size_; }
+  std::size_t width() const override { return 0; }
+
+  std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,
+                              bool) const override {
+    auto batch = std::make_unique<ExternalBatch>();
+    batch->count = which.size();
+    batch->stride = block.width;
+    for (const auto r : which)
+      visit_row(block, static_cast<std::size_t>(r),
+                [&](std::int32_t, auto v) { batch->values.push_back(static_cast<float>(v)); });
+    return batch;
+  }
+  std::unique_ptr<Batch> take_kept(std::span<const std::int64_t>) const override {
+    throw std::logic_error("kernel rows from the caller cannot be computed again");
+  }
+  void append(const Batch& batch) override { size_ += static_cast<const ExternalBatch&>(batch).count; }
+  void keep(std::size_t from, std::span<const std::int64_t> keep) override { size_ = from + keep.size(); }
+  void evaluate(const Batch& any, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
+                float* const* out) const override {
+    const auto& batch = static_cast<const ExternalBatch&>(any);
+    if (end > batch.stride) throw std::logic_error("the caller's kernel block has too few columns");
+    for (std::size_t r = r0; r < r1; ++r)
+      std::copy_n(batch.values.data() + r * batch.stride + begin, end - begin, out[r - r0] + begin);
+  }
+  RowsImage image(std::span<const std::int64_t>, bool) const override { return {}; }
+
+ private:
+  std::size_t size_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Rows> make_rows(Layout layout, Precision precision, std::size_t width, const Kernel& kernel,
+                                std::vector<double> centre) {
+  const bool narrow = precision == Precision::f32;
+  switch (layout) {
+    case Layout::dense:
+      if (narrow) return std::make_unique<DenseRows<float>>(width, kernel, std::move(centre));
+      return std::make_unique<DenseRows<double>>(width, kernel, std::move(centre));
+    case Layout::sparse:
+      if (narrow) return std::make_unique<SparseRows<float>>(width, kernel);
+      return std::make_unique<SparseRows<double>>(width, kernel);
+    case Layout::external: return std::make_unique<ExternalRows>();
+  }
+  throw std::logic_error("unknown layout");
+}
+
+}  // namespace everlearn

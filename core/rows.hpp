@@ -1,0 +1,73 @@
+// Rows of features and the kernel values between them.
+//
+// `Block` is a view of the caller's rows. `Rows` keeps the rows of an expansion in the layout that the
+// kernel loops like: dense rows in panels, sparse rows as CSR, or no features at all when the caller brings
+// the kernel values. A `Batch` is a few rows on their way: taken from a Block or out of the store, ready
+// to be evaluated against the kept rows or to be appended to them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "arch/loops.hpp"
+#include "kernel.hpp"
+
+namespace everlearn {
+
+enum class Layout { dense, sparse, external };
+enum class Precision { f32, f64 };
+
+/// The caller's rows: dense row-major, or CSR with ascending columns, or kernel values (external).
+struct Block {
+  Precision precision = Precision::f32;
+  bool is_sparse = false;
+  std::size_t rows = 0, width = 0;
+  const void* values = nullptr;
+  const std::int32_t* columns = nullptr;
+  const std::int64_t* starts = nullptr;
+};
+
+/// Plain arrays of kept rows, for saving and for support_vectors_.
+struct RowsImage {
+  std::vector<double> values;
+  std::vector<std::int32_t> columns;
+  std::vector<std::int64_t> starts;
+};
+
+class Batch {
+ public:
+  virtual ~Batch() = default;
+};
+
+class Rows {
+ public:
+  virtual ~Rows() = default;
+
+  virtual std::size_t size() const = 0;
+  virtual std::size_t width() const = 0;
+
+  /// Takes the named rows of a block; `as_stored` says that they come from image(..., true).
+  virtual std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,
+                                      bool as_stored = false) const = 0;
+  /// Takes kept rows.
+  virtual std::unique_ptr<Batch> take_kept(std::span<const std::int64_t> slots) const = 0;
+  virtual void append(const Batch& batch) = 0;
+  /// Drops the rows from `from` on, but for `keep` (ascending slots), which move up in order.
+  virtual void keep(std::size_t from, std::span<const std::int64_t> keep) = 0;
+
+  /// out[r][s] = K(row r of the batch, kept row s) for r in [r0, r1) and s in [begin, end).
+  virtual void evaluate(const Batch& batch, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
+                        float* const* out) const = 0;
+
+  /// The features of kept rows: as the caller gave them, or, to be read back bit for bit, as stored.
+  virtual RowsImage image(std::span<const std::int64_t> slots, bool as_stored) const = 0;
+};
+
+/// `centre` (empty, or one value a column) is subtracted from every dense row: the RBF kernel does not mind,
+/// and distances far from the origin keep their digits.
+std::unique_ptr<Rows> make_rows(Layout layout, Precision precision, std::size_t width, const Kernel& kernel,
+                                std::vector<double> centre);
+
+}  // namespace everlearn

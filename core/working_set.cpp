@@ -1,0 +1,163 @@
+#include "working_set.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "threads.hpp"
+
+namespace everlearn {
+namespace {
+
+constexpr std::size_t kWorkingSet = 512;
+/// Within a round, pair steps go on until the violation has fallen to this share of the round's first.
+constexpr double kInnerShare = 0.1;
+
+/// Slots of the next working set: the steepest on both sides first, then what the last round worked on and
+/// left free, then the next steepest.
+std::vector<std::int64_t> choose(const Expansion& expansion, std::size_t c, double tau, std::size_t most,
+                                 const std::vector<std::int64_t>& last) {
+  const Column& column = expansion.column(c);
+  struct Candidate {
+    double violation;
+    std::int64_t slot;
+  };
+  std::vector<Candidate> rising, falling;
+  for (std::size_t s = 0; s < expansion.size(); ++s) {
+    const double g = column.g[s];
+    if ((column.gate[s] & kMayRise) && g > column.ends.low + tau) rising.push_back({g, static_cast<std::int64_t>(s)});
+    if ((column.gate[s] & kMayFall) && g < column.ends.high - tau) falling.push_back({-g, static_cast<std::int64_t>(s)});
+  }
+  const auto steeper = [](const Candidate& a, const Candidate& b) {
+    return a.violation > b.violation || (a.violation == b.violation && a.slot < b.slot);
+  };
+  std::vector<std::int64_t> chosen;
+  std::vector<std::uint8_t> taken(expansion.size(), 0);
+  const auto add = [&](std::int64_t slot) {
+    if (taken[static_cast<std::size_t>(slot)] || chosen.size() >= most) return;
+    taken[static_cast<std::size_t>(slot)] = 1;
+    chosen.push_back(slot);
+  };
+  const std::size_t reach = std::min(most, std::max(rising.size(), falling.size()));
+  for (auto* side : {&rising, &falling}) {
+    const auto end = side->begin() + static_cast<std::ptrdiff_t>(std::min(reach, side->size()));
+    std::partial_sort(side->begin(), end, side->end(), steeper);
+  }
+  const auto add_steepest = [&](std::size_t from, std::size_t to) {
+    for (std::size_t k = from; k < to; ++k) {
+      if (k < rising.size()) add(rising[k].slot);
+      if (k < falling.size()) add(falling[k].slot);
+    }
+  };
+  add_steepest(0, std::max<std::size_t>(1, most / 4));
+  for (const auto slot : last)
+    if (column.gate[static_cast<std::size_t>(slot)] == (kMayRise | kMayFall)) add(slot);
+  add_steepest(std::max<std::size_t>(1, most / 4), reach);
+  return chosen;
+}
+
+/// The working set's own problem, small enough to stay in cache.
+struct Local {
+  std::size_t size, stride;
+  std::vector<float> kernel, diagonal;
+  std::vector<double> alpha, g, lower, upper;
+  std::vector<std::uint8_t> gate;
+
+  explicit Local(std::size_t n)
+      : size(n), stride(round_up(n, kPad)), kernel(n * stride), diagonal(stride), alpha(stride), g(stride),
+        lower(n), upper(n), gate(stride, 0) {}
+
+  void set_alpha(std::size_t s, double value) {
+    alpha[s] = value;
+    gate[s] = static_cast<std::uint8_t>((value < upper[s] ? kMayRise : 0) | (value > lower[s] ? kMayFall : 0));
+  }
+
+  /// Pair steps, the second index chosen to second order, until the violation is at most `tolerance`.
+  void solve(double tolerance, std::size_t most_steps) {
+    Extremes ends = loops().scan(g.data(), gate.data(), size);
+    for (std::size_t t = 0; t < most_steps && ends.up >= 0 && ends.down >= 0; ++t) {
+      if (ends.high - ends.low <= tolerance) break;
+      const auto i = static_cast<std::size_t>(ends.up);
+      const float* ki = kernel.data() + i * stride;
+      const std::int64_t pick =
+          loops().second_order(g.data(), gate.data(), ki, diagonal.data(), diagonal[i], ends.high, size);
+      if (pick < 0) break;
+      const auto j = static_cast<std::size_t>(pick);
+      const PairStep pair = pair_step(g[i] - g[j], double(diagonal[i]) + diagonal[j] - 2.0 * ki[j],
+                                      {alpha[i], upper[i]}, {alpha[j], lower[j]});
+      set_alpha(i, pair.up);
+      set_alpha(j, pair.down);
+      ends = loops().step(g.data(), gate.data(), ki, kernel.data() + j * stride, pair.length, size);
+    }
+  }
+};
+
+}  // namespace
+
+PairStep pair_step(double slope, double curvature, Travel up, Travel down) {
+  const double room_up = up.bound - up.alpha, room_down = down.alpha - down.bound;
+  double length = std::min(room_up, room_down);
+  if (curvature > 1e-12) length = std::min(length, slope / curvature);
+  return {length, length == room_up ? up.bound : up.alpha + length,
+          length == room_down ? down.bound : down.alpha - length};
+}
+
+namespace {
+
+/// W = 1/2 sum alpha (y + g)
+double dual(const Expansion& expansion, std::size_t c) {
+  const Column& column = expansion.column(c);
+  double sum = 0;
+  for (std::size_t s = 0; s < expansion.size(); ++s) sum += column.alpha[s] * (expansion.sign(c, s) + column.g[s]);
+  return sum / 2;
+}
+
+}  // namespace
+
+bool optimise(Expansion& expansion, std::size_t c, double tau, std::size_t rounds) {
+  Column& column = expansion.column(c);
+  std::vector<std::int64_t> set;
+  double before = -std::numeric_limits<double>::infinity();
+  for (std::size_t round = 0;; ++round) {
+    const Extremes ends = column.ends;
+    if (ends.up < 0 || ends.down < 0 || ends.high - ends.low <= tau) return true;
+    if (round == rounds) return false;
+    const std::size_t most = std::min(kWorkingSet, expansion.cache().room_for(expansion.size()));
+    set = choose(expansion, c, tau, most, set);
+    std::vector<const float*> rows = expansion.rows_of(set);
+
+    Local local(set.size());
+    for (std::size_t a = 0; a < set.size(); ++a) {
+      const auto s = static_cast<std::size_t>(set[a]);
+      for (std::size_t b = 0; b < set.size(); ++b) local.kernel[a * local.stride + b] = rows[a][set[b]];
+      local.diagonal[a] = static_cast<float>(expansion.diagonal(s));
+      local.g[a] = column.g[s];
+      local.lower[a] = expansion.lower(c, s);
+      local.upper[a] = expansion.upper(c, s);
+      local.set_alpha(a, column.alpha[s]);
+    }
+    local.solve(std::max(tau * 0.5, kInnerShare * (ends.high - ends.low)), 100 * set.size());
+
+    std::vector<double> moves;
+    std::size_t moved = 0;
+    for (std::size_t a = 0; a < set.size(); ++a) {
+      const auto s = static_cast<std::size_t>(set[a]);
+      const double move = local.alpha[a] - column.alpha[s];
+      if (move == 0.0) continue;
+      rows[moved++] = rows[a];
+      moves.push_back(move);
+      expansion.set_alpha(c, s, local.alpha[a]);
+    }
+    parallel_ranges(moved * expansion.size() < 500000 ? 1 : expansion.threads(), expansion.size(), kPad,
+                    [&](std::size_t begin, std::size_t end) {
+                      loops().rank_update(column.g.data(), rows.data(), moves.data(), moved, begin, end);
+                    });
+    column.ends = expansion.scan(c);
+    // A tolerance below rounding, or a kernel that is not positive definite: more rounds would not help.
+    const double now = dual(expansion, c);
+    if (now <= before + 1e-13 * std::abs(now)) return true;
+    before = now;
+  }
+}
+
+}  // namespace everlearn

@@ -1,0 +1,250 @@
+"""What every learner on a native expansion shares: rows in, decisions out, support vectors, state."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from . import _params
+from ._kernels import NATIVE, ForeignKernel, choose_centre, choose_layout, resolve_gamma
+from ._machine import Machine
+from ._validate import Array, Rows, as_block, check_range, check_rows, row_weights
+
+Ints = npt.NDArray[np.int64]
+
+
+class LabelledRows:
+    """Validated rows on their way to the core: features, class numbers, costs and ids, one for each row."""
+
+    def __init__(self, X: Rows, labels: npt.NDArray[np.int32], costs: npt.NDArray[np.float64], ids: Ints) -> None:
+        self.X, self.labels, self.costs, self.ids = X, labels, costs, ids
+        self.block = as_block(X)
+
+    def for_core(self) -> tuple[Any, ...]:
+        """The leading arguments of the core's learning methods."""
+        return self.block, self.labels, self.costs, self.ids
+
+
+class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the learners on a native expansion; a subclass says how it learns.
+
+    Reading an attribute or asking for a decision changes nothing; only the methods that learn do.
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = {
+        "C": _params.POSITIVE,
+        "kernel": _params.one_of(*NATIVE, "precomputed") | _params.CALLABLE,
+        "degree": _params.integer_from(0),
+        "gamma": _params.one_of("scale", "auto") | _params.POSITIVE,
+        "coef0": _params.FINITE,
+        "tol": _params.POSITIVE,
+        "class_weight": _params.NONE | _params.one_of("balanced") | _params.MAPPING,
+        "cache_size": _params.POSITIVE,
+        "n_jobs": _params.NONE | _params.NOT_ZERO_INTEGER,
+        "verbose": _params.BOOLEAN | _params.integer_from(0),
+    }
+
+    # ------------------------------------------------------------------------------------------- rows in
+
+    def _start(self, X: Rows, classes: Array) -> None:
+        """Forget what was learnt, and fix what depends on the first rows."""
+        foreign = self.kernel not in NATIVE
+        if self.kernel == "precomputed" and sparse.issparse(X):
+            raise ValueError("A precomputed kernel must be a dense array; X is sparse.")
+        layout = "external" if foreign else choose_layout(X)
+        self.classes_ = classes
+        self._rows_seen = 0
+        self._sparse_input = sparse.issparse(X)
+        self._foreign = ForeignKernel(self.kernel) if foreign else None
+        self._machine = Machine(
+            {
+                "kernel": "linear" if foreign else self.kernel,
+                "gamma": 1.0 if foreign else resolve_gamma(self.gamma, X),
+                "coef0": float(self.coef0),
+                "degree": int(self.degree),
+                "layout": layout,
+                "precision": "float64" if foreign else X.dtype.name,
+                "width": 0 if foreign else X.shape[1],
+                "classes": len(classes),
+                "centre": choose_centre(self.kernel, X) if layout == "dense" else np.zeros(0),
+            }
+        )
+
+    def _configure(self) -> None:
+        """Pass on the parameters that may change between calls."""
+        delta_max = getattr(self, "delta_max", None)
+        self._machine.native.configure(
+            tau=float(self.tol),
+            delta_max=-1.0 if delta_max is None else float(delta_max),
+            cache_bytes=int(self.cache_size * 2**20),
+            threads=effective_n_jobs(self.n_jobs),
+        )
+
+    def _accept(self, X: Rows, y: Array, labels: npt.NDArray[np.int32], sample_weight: Any) -> LabelledRows:
+        """Give rows their costs and the next ids."""
+        weights: dict[int, float] | None = None
+        if self.class_weight is not None:
+            values = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+            weights = dict(enumerate(np.asarray(values, dtype=np.float64).tolist()))
+            if min(weights.values()) < 0:
+                raise ValueError(f"class_weight must not be negative, got {self.class_weight!r}.")
+        costs = float(self.C) * row_weights(sample_weight, weights, labels, X)
+        ids = np.arange(self._rows_seen, self._rows_seen + len(labels), dtype=np.int64)
+        if self.kernel == "precomputed" and len(ids) and ids[-1] >= X.shape[1]:
+            raise ValueError(
+                f"A precomputed kernel needs a column for every row learnt: row {ids[-1]} has come, X has "
+                f"{X.shape[1]} columns."
+            )
+        self._rows_seen += len(labels)
+        return LabelledRows(X, labels, costs, ids)
+
+    def _feed(self, method: Callable[..., None], rows: LabelledRows, which: Ints) -> None:
+        """Call a learning method of the core for the rows ``which``, in this order."""
+        foreign = self._foreign
+        if foreign is None:
+            method(*rows.for_core(), which)
+            return
+        for start in range(0, len(which), 128):
+            turn = which[start : start + 128]
+            X, ids = rows.X[turn], rows.ids[turn]
+            values = foreign.block(X, ids, np.flatnonzero(~np.isin(ids, foreign.ids)))
+            places = np.arange(len(turn), dtype=np.int64)
+            method(*LabelledRows(values, rows.labels[turn], rows.costs[turn], ids).for_core(), places)
+            foreign.keep(self._machine.native.ids, X, ids)
+
+    # ------------------------------------------------------------------------------------- decisions out
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Score rows: above 0 means the second class, or one column for each class when there are more.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The decision values.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        if self._foreign is not None:
+            X = self._foreign.against_kept(X)
+        else:
+            check_range(X, self._machine.spec)
+            X = X.astype(self._machine.spec["precision"], copy=False)
+        scores = self._machine.native.decide(as_block(X))
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predicted labels.
+        """
+        scores = self.decision_function(X)
+        numbers = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[numbers])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_machine")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    # -------------------------------------------------------------------------------------- what is known
+
+    def _fitted(self) -> Machine:
+        if not hasattr(self, "_machine"):  # an AttributeError, so that hasattr answers no
+            raise AttributeError(f"This {type(self).__name__} has not learnt anything yet: call fit or partial_fit.")
+        return self._machine
+
+    @property
+    def support_(self) -> Ints:
+        """Row numbers of the support vectors: places in X for `fit`, the running count for `partial_fit`."""
+        machine = self._fitted()
+        return machine.native.ids[machine.support()]
+
+    @property
+    def support_vectors_(self) -> Rows:
+        """The support vectors; sparse if X was. With a foreign kernel that has no rows, an empty array."""
+        machine = self._fitted()
+        slots = machine.support()
+        if self._foreign is not None:
+            return self._foreign.rows[slots] if self._foreign.rows is not None else np.zeros((0, 0))
+        rows = machine.rows(slots)
+        if sparse.issparse(rows) == self._sparse_input:
+            return rows
+        return sparse.csr_matrix(rows) if self._sparse_input else rows.toarray()
+
+    @property
+    def dual_coef_(self) -> npt.NDArray[np.float64]:
+        """Signed coefficients of the support vectors, one line for each binary problem."""
+        machine = self._fitted()
+        return machine.native.alpha[:, machine.support()]
+
+    @property
+    def intercept_(self) -> npt.NDArray[np.float64]:
+        """Bias of each binary problem."""
+        return self._fitted().native.bias
+
+    @property
+    def n_support_(self) -> npt.NDArray[np.int32]:
+        """Number of support vectors of each class."""
+        machine = self._fitted()
+        counts = np.bincount(machine.native.labels[machine.support()], minlength=len(self.classes_))
+        return counts.astype(np.int32)
+
+    @property
+    def n_kernel_evaluations_(self) -> int:
+        """Kernel values computed so far, those computed again because the cache was full included."""
+        return self._fitted().native.evaluations
+
+    @property
+    def n_iter_(self) -> int:
+        """Rows taken in so far; with several epochs a row counts each time."""
+        return self._fitted().native.iterations
+
+    # ------------------------------------------------------------------------------------------------ state
+
+    def _get_state(self) -> dict[str, Any]:
+        state: dict[str, Any] = {"params": self.get_params(deep=False)}
+        if hasattr(self, "_machine"):
+            state["fitted"] = {
+                name: value for name, value in vars(self).items() if name.endswith("_") or name.startswith("n_feat")
+            } | {
+                "_rows_seen": self._rows_seen,
+                "_sparse_input": self._sparse_input,
+            }
+            state["machine"] = self._machine.get_state()
+            state["foreign"] = None if self._foreign is None else self._foreign.ids
+        return state
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> "KernelLearner":
+        learner = cls(**state["params"])
+        if "machine" in state:
+            vars(learner).update(state["fitted"])
+            learner._machine = Machine.from_state(state["machine"])
+            learner._foreign = None
+            if state["foreign"] is not None:
+                learner._foreign = ForeignKernel(learner.kernel)
+                learner._foreign.ids = state["foreign"]
+        return learner

@@ -1,0 +1,72 @@
+"""Constraints on constructor parameters: one table a class, one shape of message.
+
+A class lists its constraints in ``_constraints``; `check` reads the table when a fit begins, because a
+constructor only stores what it is given.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A test and the words that say what it accepts."""
+
+    accepts: str
+    test: Callable[[Any], bool]
+
+    def __or__(self, other: "Constraint") -> "Constraint":
+        return Constraint(
+            f"{self.accepts} or {other.accepts}", lambda value: self.test(value) or other.test(value)
+        )
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and value == value
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+POSITIVE = Constraint(
+    "a finite number above 0", lambda value: _is_real(value) and 0 < value < float("inf")
+)
+NOT_NEGATIVE = Constraint(
+    "a finite number, 0 or above", lambda value: _is_real(value) and 0 <= value < float("inf")
+)
+FINITE = Constraint("a finite number", lambda value: _is_real(value) and abs(value) < float("inf"))
+BOOLEAN = Constraint("True or False", lambda value: isinstance(value, bool) or type(value).__name__ == "bool")
+NOT_ZERO_INTEGER = Constraint("an integer other than 0", lambda value: _is_integer(value) and value != 0)
+NONE = Constraint("None", lambda value: value is None)
+CALLABLE = Constraint("a callable", callable)
+MAPPING = Constraint("a dict", lambda value: isinstance(value, Mapping))
+
+
+def one_of(*words: str) -> Constraint:
+    """Accept one of some words."""
+    return Constraint(
+        "one of " + ", ".join(repr(word) for word in words),
+        lambda value: isinstance(value, str) and value in words,
+    )
+
+
+def integer_from(least: int) -> Constraint:
+    """Accept an integer, at least ``least``."""
+    return Constraint(f"an integer from {least} on", lambda value: _is_integer(value) and value >= least)
+
+
+def check(estimator: Any) -> None:
+    """Raise for the first parameter of an estimator that breaks its constraint.
+
+    The error is a `ValueError`, as scikit-learn's is for a bad parameter.
+    """
+    for name, constraint in estimator._constraints.items():
+        value = getattr(estimator, name)
+        if not constraint.test(value):
+            raise ValueError(
+                f"The parameter {name!r} of {type(estimator).__name__} must be {constraint.accepts}, "
+                f"got {value!r}."
+            )

@@ -1,0 +1,119 @@
+"""The border: whatever a user hands over becomes rows, labels and costs that the core can trust."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from . import _core
+
+Array = npt.NDArray[Any]
+Rows = Any  # a two-dimensional array or a CSR matrix, float32 or float64
+
+_INT32_MAX = np.iinfo(np.int32).max
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Rows:
+    """Validate features: dense or sparse, pandas or polars, float32 or float64, finite, canonical."""
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        **options,
+    )
+    return _canonical(X) if sparse.issparse(X) else X
+
+
+def check_rows_and_labels(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Rows, Array]:
+    """Validate features and labels together."""
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        multi_output=False,
+    )
+    return (_canonical(X) if sparse.issparse(X) else X), np.asarray(y)
+
+
+def _canonical(X: Any) -> Any:
+    """CSR with ascending columns, no repeated entries and 32-bit column numbers, without touching the input."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.shape[1] > _INT32_MAX:
+        raise ValueError(f"X has {X.shape[1]} features; at most {_INT32_MAX} are supported.")
+    return X
+
+
+def check_range(X: Rows, spec: dict[str, Any]) -> None:
+    """Refuse rows whose kernel values overflow, before anything is learnt from them."""
+    if spec["layout"] == "external" or X.shape[0] == 0:
+        return
+    with np.errstate(over="ignore"):
+        if sparse.issparse(X):
+            norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64)
+        else:
+            norms = np.einsum("ij,ij->i", X, X).astype(np.float64)
+        largest = float(norms.max())
+        value = largest
+        if spec["kernel"] == "poly":
+            value = float(np.power(np.float64(spec["gamma"] * largest + abs(spec["coef0"])), spec["degree"]))
+        limit = np.finfo(np.float64 if spec["kernel"] in ("rbf", "sigmoid") else np.float32).max / 8
+        overflows = not np.isfinite(4 * largest) or value > limit
+        if spec["kernel"] in ("rbf", "sigmoid"):
+            overflows |= largest > np.finfo(spec["precision"]).max / 8
+    if overflows:
+        raise ValueError(
+            f"X has rows of squared length {largest:.3g}, and their {spec['kernel']} kernel overflows: scale the "
+            "features (for example with StandardScaler)"
+            + (", or choose a smaller degree, gamma or coef0." if spec["kernel"] == "poly" else ".")
+        )
+
+
+def encode_labels(y: Array, classes: Array) -> npt.NDArray[np.int32]:
+    """Number the labels by their place in ``classes``; a label that is not there is an error."""
+    try:
+        places = np.searchsorted(classes, y)
+    except TypeError:
+        places = np.zeros(len(y), dtype=np.intp)
+    places = np.minimum(places, len(classes) - 1)
+    unknown = np.asarray(classes[places] != y)
+    if unknown.any():
+        strange = sorted({repr(label) for label in y[unknown].tolist()})
+        known = ", ".join(repr(label) for label in classes.tolist())
+        raise ValueError(
+            f"y has labels that are not in classes: {', '.join(strange[:5])}; classes are {known}. "
+            "Name every class in the first call of partial_fit."
+        )
+    return places.astype(np.int32)
+
+
+def row_weights(
+    sample_weight: Any, class_weight: dict[int, float] | None, labels: npt.NDArray[np.int32], X: Rows
+) -> npt.NDArray[np.float64]:
+    """Weight of each row: that of the sample times that of its class."""
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+    for number, weight in (class_weight or {}).items():
+        weights[labels == number] *= weight
+    return np.asarray(weights, dtype=np.float64)
+
+
+def as_block(X: Rows) -> _core.Block:
+    """Hand validated rows to the core."""
+    if sparse.issparse(X):
+        return _core.Block.csr(
+            np.ascontiguousarray(X.data),
+            np.ascontiguousarray(X.indices, dtype=np.int32),
+            np.ascontiguousarray(X.indptr, dtype=np.int64),
+            X.shape[1],
+        )
+    return _core.Block.dense(np.ascontiguousarray(X))

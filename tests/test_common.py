@@ -1,0 +1,31 @@
+"""Promises that every estimator makes, checked for whatever the package exports."""
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import everlearn
+
+ESTIMATORS = [
+    value
+    for value in (getattr(everlearn, name) for name in everlearn.__all__)
+    if isinstance(value, type) and issubclass(value, BaseEstimator)
+]
+
+_ONE_PASS = "a one-pass learner depends on the order of rows, and a repeated row is not a row of double weight"
+
+
+def expected_failures(estimator):
+    return {
+        "check_sample_weight_equivalence_on_dense_data": _ONE_PASS,
+        "check_sample_weight_equivalence_on_sparse_data": _ONE_PASS,
+    }
+
+
+@parametrize_with_checks([cls() for cls in ESTIMATORS], expected_failed_checks=expected_failures)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def test_estimators_are_enumerated():
+    assert everlearn.LASVM in ESTIMATORS
