@@ -9,8 +9,11 @@
 
 namespace everlearn {
 
-/// Cached rows are completed once this many rows have been added, not at each of them.
-constexpr std::size_t kSweepAfter = 16;
+/// Cached rows that are completed at the end of a block; measured, nearly all touches are of these.
+constexpr std::size_t kRecent = 2048;
+/// Work, in values, below which threads cost more than they bring.
+constexpr std::size_t kWorthThreads = 200000;
+constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Expansion::Expansion(std::unique_ptr<Rows> rows, std::size_t columns, std::size_t cache_bytes)
     : rows_(std::move(rows)), cache_(cache_bytes), columns_(columns) {}
@@ -24,7 +27,6 @@ void Expansion::resize(std::size_t n) {
   ids_.resize(n);
   labels_.resize(n);
   costs_.resize(n);
-  uses_.resize(n, 0);
   const std::size_t padded = round_up(n, kPad);
   diagonal_.resize(padded, 0.0f);
   for (Column& column : columns_) {
@@ -40,7 +42,6 @@ void Expansion::name_slot(std::size_t s, const Arrivals& arrivals, std::size_t r
   ids_[s] = arrivals.ids[r];
   labels_[s] = arrivals.labels[r];
   costs_[s] = arrivals.costs[r];
-  uses_[s] = 0;
   slot_of_[ids_[s]] = static_cast<std::int64_t>(s);
 }
 
@@ -61,9 +62,16 @@ void Expansion::open_block(const Batch& batch, const Arrivals& arrivals) {
   rows_->append(batch);
   resize(n);
   block_stride_ = round_up(n, kPad);
-  block_.resize(std::max(block_.size(), count * block_stride_));
+  const std::size_t room = count * block_stride_ + kPage;  // the last row is read as whole pages, too
+  if (room > block_.size()) {
+    block_.clear();  // nothing in it is worth copying
+    block_.resize(room + room / 4);
+  }
   std::vector<float*> out(count);
   for (std::size_t r = 0; r < count; ++r) out[r] = block_.data() + r * block_stride_;
+  block_pages_.clear();
+  for (std::size_t r = 0; r < count; ++r)
+    for (std::size_t at = 0; at < n; at += kPage) block_pages_.push_back(out[r] + at);
   if (arrivals.kernel != nullptr) {
     for (std::size_t r = 0; r < count; ++r) std::copy_n(arrivals.kernel[r], block_begin_, out[r]);
     rows_->evaluate(batch, 0, count, block_begin_, n, out.data());
@@ -99,44 +107,58 @@ void Expansion::open_block(const Batch& batch, const Arrivals& arrivals) {
   }
 }
 
-std::vector<std::int64_t> Expansion::used_from(std::size_t from) const {
-  std::vector<std::int64_t> used;
-  for (std::size_t s = from; s < size(); ++s)
-    if (uses_[s] > 0) used.push_back(static_cast<std::int64_t>(s));
-  return used;
+/// Which slots are members of some column.
+std::vector<std::uint8_t> Expansion::used() const {
+  std::vector<std::uint8_t> any(size(), 0);
+  for (const Column& column : columns_)
+    for (std::size_t s = 0; s < any.size(); ++s) any[s] |= column.member[s];
+  return any;
 }
+
+namespace {
+
+std::vector<std::int64_t> places_of(const std::vector<std::uint8_t>& flags, std::size_t from) {
+  std::vector<std::int64_t> places;
+  for (std::size_t s = from; s < flags.size(); ++s)
+    if (flags[s]) places.push_back(static_cast<std::int64_t>(s));
+  return places;
+}
+
+}  // namespace
 
 void Expansion::close_block(bool keep_all) {
   const std::size_t old = block_begin_;
-  std::vector<std::int64_t> kept;
-  if (keep_all) {
-    for (std::size_t s = old; s < size(); ++s) kept.push_back(static_cast<std::int64_t>(s));
-  } else {
-    kept = used_from(old);
-  }
+  std::vector<std::uint8_t> stays = used();
+  if (keep_all) std::fill(stays.begin(), stays.end(), 1);
+  const std::vector<std::int64_t> kept = places_of(stays, old);
   const std::size_t n = old + kept.size();
   keep_slots(old, kept);
   for (std::size_t t = 0; t < kept.size(); ++t) {
     const float* source = block_.data() + (static_cast<std::size_t>(kept[t]) - old) * block_stride_;
     RowCache::Entry& entry = cache_.touch(static_cast<std::int64_t>(old + t), n, 0);
-    std::copy_n(source, old, entry.values.get());
-    for (std::size_t u = 0; u < kept.size(); ++u) entry.values[old + u] = source[kept[u]];
+    for (std::size_t at = 0; at < old; at += kPage)
+      std::copy_n(source + at, std::min(kPage, old - at), entry.pages[at / kPage]);
+    for (std::size_t u = 0; u < kept.size(); ++u) entry[old + u] = source[kept[u]];
     entry.valid = n;
   }
+  // A row that was used lately will be used again soon: it gets its values for the new slots now, while they
+  // are at hand.
+  cache_.each_recent(kRecent, n, [&](RowCache::Entry& entry) {
+    if (entry.valid != old) return;
+    const float* column = block_.data() + entry.slot;
+    for (std::size_t u = 0; u < kept.size(); ++u)
+      entry[old + u] = column[(static_cast<std::size_t>(kept[u]) - old) * block_stride_];
+    entry.valid = n;
+  });
   open_ = false;
-  if (n >= extended_ + kSweepAfter) {
-    cache_.extend(n);
-    extended_ = n;
-  }
-  const auto unused = static_cast<std::size_t>(std::count(uses_.begin(), uses_.end(), 0));
-  if (!keep_all && unused > 64 + size() / 8) compact();
+  const auto unused = static_cast<std::size_t>(std::count(stays.begin(), stays.begin() + static_cast<std::ptrdiff_t>(old), 0));
+  if (unused > 64 + n / 8) compact();
 }
 
 void Expansion::compact() {
-  std::size_t first = 0;
-  while (first < size() && uses_[first] > 0) ++first;
-  keep_slots(first, used_from(first));
-  extended_ = std::min(extended_, size());
+  const std::vector<std::uint8_t> stays = used();
+  const auto first = static_cast<std::size_t>(std::find(stays.begin(), stays.end(), 0) - stays.begin());
+  keep_slots(first, places_of(stays, first));
 }
 
 void Expansion::keep_slots(std::size_t from, const std::vector<std::int64_t>& kept) {
@@ -151,7 +173,6 @@ void Expansion::keep_slots(std::size_t from, const std::vector<std::int64_t>& ke
   squeeze(ids_);
   squeeze(labels_);
   squeeze(costs_);
-  squeeze(uses_);
   squeeze(diagonal_);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     Column& column = columns_[c];
@@ -178,51 +199,122 @@ void Expansion::keep_slots(std::size_t from, const std::vector<std::int64_t>& ke
   for (std::size_t s = from; s < size(); ++s) slot_of_[ids_[s]] = static_cast<std::int64_t>(s);
 }
 
-void Expansion::fill(RowCache::Entry& entry) {
-  const std::size_t old = open_ ? block_begin_ : size();
-  if (entry.valid < old) {
-    const std::int64_t slot = entry.slot;
-    float* out = entry.values.get();
-    rows_->evaluate(*rows_->take_kept({&slot, 1}), 0, 1, entry.valid, old, &out);
-    evaluations_ += old - entry.valid;
-    entry.valid = old;
+/// Kernel values of the batch against the slots [begin, end), written to cached rows page by page.
+void Expansion::evaluate_pages(const Batch& batch, std::span<RowCache::Entry* const> entries, std::size_t begin,
+                               std::size_t end) const {
+  std::vector<float*> out(entries.size());
+  for (std::size_t at = begin; at < end;) {
+    const std::size_t page = at / kPage, stop = std::min(end, (page + 1) * kPage);
+    for (std::size_t r = 0; r < entries.size(); ++r) out[r] = entries[r]->pages[page] - page * kPage;
+    rows_->evaluate(batch, 0, entries.size(), at, stop, out.data());
+    at = stop;
   }
-  for (; entry.valid < size(); ++entry.valid)
-    entry.values[entry.valid] = block_[(entry.valid - old) * block_stride_ + static_cast<std::size_t>(entry.slot)];
 }
 
-const float* Expansion::row(std::int64_t slot) {
+/// Completes a cached row: values for the open block come from there, older ones from the cached rows that came
+/// after it, K(i, s) = K(s, i), where that is the cheaper way, and are computed otherwise.
+void Expansion::fill(RowCache::Entry& entry) {
+  const std::size_t old = open_ ? block_begin_ : size(), slot = static_cast<std::size_t>(entry.slot);
+  const bool look_up = rows_->costly() && entry.valid > slot;
+  std::unique_ptr<Batch> own;
+  for (std::size_t s = entry.valid; s < old;) {
+    std::size_t end = old;
+    if (look_up) {
+      for (end = s; end < old; ++end) {
+        const RowCache::Entry* younger = cache_.peek(end);
+        if (younger == nullptr || younger->valid <= slot) break;
+        entry[end] = (*younger)[slot];
+      }
+      s = end;
+      while (end < old && cache_.peek(end) == nullptr) ++end;
+    }
+    if (s < end) {
+      RowCache::Entry* const one = &entry;
+      if (!own) own = rows_->take_kept({&entry.slot, 1});
+      evaluate_pages(*own, {&one, 1}, s, end);
+      evaluations_ += end - s;
+      s = end;
+    }
+  }
+  const float* column = block_.data() + entry.slot;
+  for (std::size_t s = std::max(entry.valid, old); s < size(); ++s) entry[s] = column[(s - old) * block_stride_];
+  entry.valid = size();
+}
+
+RowView Expansion::hold(std::int64_t slot) {
   const auto s = static_cast<std::size_t>(slot);
-  if (open_ && s >= block_begin_) return block_.data() + (s - block_begin_) * block_stride_;
-  RowCache::Entry& entry = cache_.touch(slot, size(), 1);
+  if (open_ && s >= block_begin_)
+    return {block_pages_.data() + (s - block_begin_) * (round_up(size(), kPage) / kPage)};
+  const std::lock_guard lock(cache_mutex_);
+  RowCache::Entry& entry = cache_.touch(slot, size(), 0);
   if (entry.valid < size()) fill(entry);
-  return entry.values.get();
+  ++entry.pins;
+  return entry.view();
 }
 
-std::vector<const float*> Expansion::rows_of(std::span<const std::int64_t> slots) {
-  std::vector<const float*> found(slots.size());
+void Expansion::release(std::int64_t slot) {
+  if (open_ && static_cast<std::size_t>(slot) >= block_begin_) return;
+  const std::lock_guard lock(cache_mutex_);
+  cache_.unpin(slot);
+}
+
+void Expansion::each_column(const std::function<void(std::size_t)>& work) {
+  parallel_ranges(threads_, columns_.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t c = begin; c < end; ++c) work(c);
+  });
+}
+
+std::vector<RowView> Expansion::rows_of(std::span<const std::int64_t> slots) {
+  std::vector<RowView> found(slots.size());
   std::vector<std::int64_t> missing;
-  std::vector<float*> out;
+  std::vector<RowCache::Entry*> entries;
   for (std::size_t r = 0; r < slots.size(); ++r) {
     RowCache::Entry& entry = cache_.touch(slots[r], size(), r);
-    found[r] = entry.values.get();
+    found[r] = entry.view();
     if (entry.valid == 0) {
       missing.push_back(slots[r]);
-      out.push_back(entry.values.get());
-      entry.valid = size();
+      entries.push_back(&entry);
     } else if (entry.valid < size()) {
       fill(entry);
     }
   }
-  if (!missing.empty()) evaluate(*rows_->take_kept(missing), missing.size(), out.data());
+  if (!missing.empty()) {
+    const auto batch = rows_->take_kept(missing);
+    parallel_ranges(missing.size() * size() < kWorthThreads ? 1 : threads_, size(), kPage,
+                    [&](std::size_t begin, std::size_t end) { evaluate_pages(*batch, entries, begin, end); });
+    evaluations_ += missing.size() * size();
+    for (auto* entry : entries) entry->valid = size();
+  }
   return found;
+}
+
+void Expansion::descend(std::size_t c, std::span<const RowView> rows, std::span<const double> moves) {
+  double* g = columns_[c].g.data();
+  parallel_ranges(rows.size() * size() < kWorthThreads ? 1 : threads_, size(), kPage, [&](std::size_t begin, std::size_t end) {
+    std::vector<const float*> values(rows.size());
+    for (std::size_t at = begin; at < end; at += kPage) {
+      for (std::size_t r = 0; r < rows.size(); ++r) values[r] = rows[r].pages[at / kPage];
+      loops().rank_update(g + at, values.data(), moves.data(), rows.size(), 0, std::min(kPage, end - at));
+    }
+  });
+}
+
+Extremes Expansion::descend_pair(std::size_t c, RowView ki, RowView kj, double length) {
+  Column& column = columns_[c];
+  Extremes best{-kInf, kInf, -1, -1};
+  for (std::size_t at = 0; at < size(); at += kPage) {
+    const Extremes here = loops().step(column.g.data() + at, column.gate.data() + at, ki.pages[at / kPage],
+                                       kj.pages[at / kPage], length, std::min(kPage, size() - at));
+    if (here.up >= 0 && here.high > best.high) best.high = here.high, best.up = here.up + static_cast<std::int64_t>(at);
+    if (here.down >= 0 && here.low < best.low) best.low = here.low, best.down = here.down + static_cast<std::int64_t>(at);
+  }
+  return best;
 }
 
 void Expansion::join(std::size_t c, std::size_t s) {
   Column& column = columns_[c];
   if (column.member[s]) return;
   column.member[s] = 1;
-  ++uses_[s];
   set_alpha(c, s, 0.0);
 }
 
@@ -231,7 +323,6 @@ void Expansion::leave(std::size_t c, std::size_t s) {
   column.member[s] = 0;
   column.gate[s] = 0;
   column.is_idle[s] = 0;
-  --uses_[s];
 }
 
 void Expansion::set_alpha(std::size_t c, std::size_t s, double alpha) {
@@ -275,7 +366,7 @@ void Expansion::restore_column(std::size_t c, std::span<const double> alpha, std
 
 void Expansion::restore_row(std::size_t slot, std::span<const float> values) {
   RowCache::Entry& entry = cache_.touch(static_cast<std::int64_t>(slot), values.size(), 0);
-  std::copy(values.begin(), values.end(), entry.values.get());
+  for (std::size_t s = 0; s < values.size(); ++s) entry[s] = values[s];
   entry.valid = values.size();
 }
 

@@ -12,7 +12,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -81,10 +83,17 @@ class Expansion {
   /// Drops every unused slot.
   void compact();
 
-  /// K(slot, .) over all slots. Valid until the second next call: a step needs two.
-  const float* row(std::int64_t slot);
-  /// Several rows at once; valid until the next call of row or rows_of.
-  std::vector<const float*> rows_of(std::span<const std::int64_t> slots);
+  /// K(slot, .) over all slots, held until it is released. Safe to call from the threads of each_column.
+  RowView hold(std::int64_t slot);
+  void release(std::int64_t slot);
+  /// Runs work(c) for every column, in parallel where there are threads: columns share only rows.
+  void each_column(const std::function<void(std::size_t)>& work);
+  /// Several rows at once; valid until the next call of hold or rows_of.
+  std::vector<RowView> rows_of(std::span<const std::int64_t> slots);
+  /// g_c -= sum_r moves[r] rows[r], over all slots.
+  void descend(std::size_t c, std::span<const RowView> rows, std::span<const double> moves);
+  /// g_c -= length (ki - kj), and the extremes of the result.
+  Extremes descend_pair(std::size_t c, RowView ki, RowView kj, double length);
 
   void join(std::size_t c, std::size_t s);
   void leave(std::size_t c, std::size_t s);
@@ -108,8 +117,10 @@ class Expansion {
   void resize(std::size_t n);
   void name_slot(std::size_t s, const Arrivals& arrivals, std::size_t r);
   void keep_slots(std::size_t from, const std::vector<std::int64_t>& kept);
-  std::vector<std::int64_t> used_from(std::size_t from) const;
+  std::vector<std::uint8_t> used() const;
   void fill(RowCache::Entry& entry);
+  void evaluate_pages(const Batch& batch, std::span<RowCache::Entry* const> entries, std::size_t begin,
+                      std::size_t end) const;
 
   std::unique_ptr<Rows> rows_;
   RowCache cache_;
@@ -118,15 +129,15 @@ class Expansion {
   std::vector<std::int32_t> labels_;
   std::vector<double> costs_;
   std::vector<float> diagonal_;
-  std::vector<std::int32_t> uses_;  // columns of which a slot is a member
   std::unordered_map<std::int64_t, std::int64_t> slot_of_;
 
-  std::vector<float> block_;  // kernel rows of the open block
+  std::vector<float> block_;                // kernel rows of the open block
+  std::vector<const float*> block_pages_;  // the same as pages, row after row
   std::size_t block_begin_ = 0, block_stride_ = 0;
   bool open_ = false;
-  std::size_t extended_ = 0;  // size when the cached rows were last completed
   std::uint64_t evaluations_ = 0;
   int threads_ = 1;
+  std::mutex cache_mutex_;
 };
 
 }  // namespace everlearn

@@ -14,6 +14,23 @@ namespace {
 constexpr std::size_t kLookAhead = 128;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
+/// The names of some of the caller's rows, gathered.
+struct Arrived {
+  std::vector<std::int64_t> ids;
+  std::vector<std::int32_t> labels;
+  std::vector<double> costs;
+
+  Arrived(const Labelled& rows, std::span<const std::int64_t> which) {
+    for (const auto row : which) {
+      const auto r = static_cast<std::size_t>(row);
+      ids.push_back(rows.ids[r]);
+      labels.push_back(rows.labels[r]);
+      costs.push_back(rows.costs[r]);
+    }
+  }
+  operator Arrivals() const { return {ids, labels, costs}; }
+};
+
 }  // namespace
 
 std::uint64_t Generator::next() {
@@ -40,22 +57,6 @@ bool Lasvm::any_live() const {
   return false;
 }
 
-/// A column wakes when both of its classes have been seen; the rows taken in until then join it.
-void Lasvm::see(std::int32_t label, std::size_t taken) {
-  if (seen_[static_cast<std::size_t>(label)]) return;
-  seen_[static_cast<std::size_t>(label)] = 1;
-  const auto classes_seen = std::count(seen_.begin(), seen_.end(), 1);
-  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
-    const bool positive = seen_[expansion_.columns() == 1 ? 1 : c] != 0;
-    if (classes_seen < 2) {
-      expansion_.column(c).bias = positive ? 1.0 : -1.0;  // all rows so far are of one class
-      expansion_.column(c).delta = kInf;
-    } else if (positive && !expansion_.column(c).live) {
-      wake(c, taken);
-    }
-  }
-}
-
 void Lasvm::wake(std::size_t c, std::size_t taken) {
   Column& column = expansion_.column(c);
   column.live = true;
@@ -65,55 +66,61 @@ void Lasvm::wake(std::size_t c, std::size_t taken) {
 }
 
 void Lasvm::seed(const Labelled& rows, std::span<const std::int64_t> which) {
-  std::vector<std::int64_t> ids;
-  std::vector<std::int32_t> labels;
-  std::vector<double> costs;
-  for (const auto r : which) {
-    ids.push_back(rows.ids[static_cast<std::size_t>(r)]);
-    labels.push_back(rows.labels[static_cast<std::size_t>(r)]);
-    costs.push_back(rows.costs[static_cast<std::size_t>(r)]);
-  }
-  expansion_.open_block(*expansion_.rows().take(rows.block, which), {ids, labels, costs});
-  for (const auto label : labels) see(label, expansion_.size());
+  const Arrived arrived(rows, which);
+  expansion_.open_block(*expansion_.rows().take(rows.block, which), arrived);
+  for (const auto label : arrived.labels) seen_[static_cast<std::size_t>(label)] = 1;
+  const bool two_classes = std::count(seen_.begin(), seen_.end(), 1) > 1;
+  for (std::size_t c = 0; c < expansion_.columns(); ++c)
+    if (two_classes && seen_[expansion_.columns() == 1 ? 1 : c]) wake(c, expansion_.size());
   expansion_.close_block(true);
   iterations_ += static_cast<std::int64_t>(which.size());
 }
 
 void Lasvm::learn(const Labelled& rows, std::span<const std::int64_t> which) {
-  std::vector<std::int64_t> fresh, ids;
-  std::vector<std::int32_t> labels;
-  std::vector<double> costs;
+  std::vector<std::int64_t> slots, unknown;
   for (std::size_t at = 0; at < which.size(); at += kLookAhead) {
     const auto turn = which.subspan(at, std::min(kLookAhead, which.size() - at));
-    fresh.clear(), ids.clear(), labels.clear(), costs.clear();
+    const std::size_t fresh = expansion_.size();
+    slots.clear(), unknown.clear();
     for (const auto row : turn) {
-      const auto r = static_cast<std::size_t>(row);
-      if (expansion_.find(rows.ids[r]) >= 0) continue;  // a later epoch meets a row that is still kept
-      fresh.push_back(row);
-      ids.push_back(rows.ids[r]);
-      labels.push_back(rows.labels[r]);
-      costs.push_back(rows.costs[r]);
+      const std::int64_t kept = expansion_.find(rows.ids[static_cast<std::size_t>(row)]);
+      slots.push_back(kept >= 0 ? kept : static_cast<std::int64_t>(fresh + unknown.size()));
+      if (kept < 0) unknown.push_back(row);  // a later epoch meets rows that are still kept
     }
-    std::size_t taken = expansion_.size();
-    expansion_.open_block(*expansion_.rows().take(rows.block, fresh), {ids, labels, costs});
-    for (const auto row : turn) {
-      const auto slot = static_cast<std::size_t>(expansion_.find(rows.ids[static_cast<std::size_t>(row)]));
-      take_in(slot, taken);
-      taken = std::max(taken, slot + 1);
-    }
+    expansion_.open_block(*expansion_.rows().take(rows.block, unknown), Arrived(rows, unknown));
+    take_in(slots, fresh);
     expansion_.close_block(!any_live());
   }
 }
 
-void Lasvm::take_in(std::size_t slot, std::size_t taken) {
-  see(expansion_.label(slot), taken);
-  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
-    if (!expansion_.column(c).live) continue;
-    process(c, slot);
-    while (reprocess(c) && delta_max >= 0 && expansion_.column(c).delta > delta_max) {
+void Lasvm::take_in(std::span<const std::int64_t> slots, std::size_t fresh) {
+  expansion_.each_column([&](std::size_t c) { take_in(c, slots, fresh); });
+  for (const auto slot : slots) seen_[static_cast<std::size_t>(expansion_.label(static_cast<std::size_t>(slot)))] = 1;
+  iterations_ += static_cast<std::int64_t>(slots.size());
+}
+
+/// A column wakes when both of its classes have been seen; the rows taken in until then join it. Until then
+/// it answers with the only class it knows.
+void Lasvm::take_in(std::size_t c, std::span<const std::int64_t> slots, std::size_t fresh) {
+  Column& column = expansion_.column(c);
+  const std::size_t own = expansion_.columns() == 1 ? 1 : c;
+  bool positive = seen_[own] != 0;
+  bool negative = std::count(seen_.begin(), seen_.end(), 1) > (positive ? 1 : 0);
+  std::size_t taken = fresh;
+  for (const auto at : slots) {
+    const auto slot = static_cast<std::size_t>(at);
+    (expansion_.sign(c, slot) > 0 ? positive : negative) = true;
+    if (positive && negative && !column.live) wake(c, taken);
+    taken = std::max(taken, slot + 1);
+    if (column.live) {
+      process(c, slot);
+      while (reprocess(c) && delta_max >= 0 && column.delta > delta_max) {
+      }
+    } else {
+      column.bias = positive ? 1.0 : -1.0;
+      column.delta = kInf;
     }
   }
-  ++iterations_;
 }
 
 void Lasvm::process(std::size_t c, std::size_t slot) {
@@ -146,14 +153,15 @@ bool Lasvm::reprocess(std::size_t c) {
 void Lasvm::step(std::size_t c, std::int64_t up, std::int64_t down) {
   Column& column = expansion_.column(c);
   const auto i = static_cast<std::size_t>(up), j = static_cast<std::size_t>(down);
-  const float* ki = expansion_.row(up);
-  const float* kj = expansion_.row(down);
+  const RowView ki = expansion_.hold(up), kj = expansion_.hold(down);
   const PairStep pair = pair_step(column.g[i] - column.g[j],
                                   expansion_.diagonal(i) + expansion_.diagonal(j) - 2.0 * ki[j],
                                   {column.alpha[i], expansion_.upper(c, i)}, {column.alpha[j], expansion_.lower(c, j)});
   expansion_.set_alpha(c, i, pair.up);
   expansion_.set_alpha(c, j, pair.down);
-  column.ends = loops().step(column.g.data(), column.gate.data(), ki, kj, pair.length, expansion_.size());
+  column.ends = expansion_.descend_pair(c, ki, kj, pair.length);
+  expansion_.release(up);
+  expansion_.release(down);
 }
 
 /// b and delta from the extremes; false when there is no pair.
@@ -235,17 +243,16 @@ void Lasvm::learn_selected(const Labelled& rows, std::vector<std::int64_t>& rema
     std::swap(remaining[remaining.size() - 1 - best], remaining.back());
     remaining.pop_back();
 
-    const auto r = static_cast<std::size_t>(row);
-    const std::int64_t id = rows.ids[r];
-    const std::size_t taken = expansion_.size();
-    if (expansion_.find(id) >= 0) {
-      take_in(static_cast<std::size_t>(expansion_.find(id)), taken);
-      continue;
-    }
+    const std::int64_t known = expansion_.find(rows.ids[static_cast<std::size_t>(row)]);
+    const std::size_t fresh = expansion_.size();
+    const std::int64_t slot = known >= 0 ? known : static_cast<std::int64_t>(fresh);
+    const std::span<const std::int64_t> unknown(&row, known >= 0 ? 0 : 1);
     const float* own = kernel[best];
-    expansion_.open_block(*expansion_.rows().take(rows.block, {&row, 1}),
-                          {{&id, 1}, {&rows.labels[r], 1}, {&rows.costs[r], 1}, &own});
-    take_in(taken, taken);
+    const Arrived named(rows, unknown);
+    Arrivals arrivals = named;
+    arrivals.kernel = &own;
+    expansion_.open_block(*expansion_.rows().take(rows.block, unknown), arrivals);
+    take_in({&slot, 1}, fresh);
     expansion_.close_block(!any_live());
   }
 }

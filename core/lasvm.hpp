@@ -63,9 +63,11 @@ class Lasvm {
   void set_seen(std::vector<std::uint8_t> seen) { seen_ = std::move(seen); }
 
  private:
-  void see(std::int32_t label, std::size_t taken);
+  /// The rows of the open block, `slots` in order, of which those from `fresh` on are new: each column takes
+  /// them in on its own, which is the same as row by row because columns share nothing but rows.
+  void take_in(std::span<const std::int64_t> slots, std::size_t fresh);
+  void take_in(std::size_t c, std::span<const std::int64_t> slots, std::size_t fresh);
   void wake(std::size_t c, std::size_t taken);
-  void take_in(std::size_t slot, std::size_t taken);
   void process(std::size_t c, std::size_t slot);
   bool reprocess(std::size_t c);
   void step(std::size_t c, std::int64_t up, std::int64_t down);

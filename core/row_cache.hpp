@@ -1,79 +1,81 @@
 // Kernel rows of kept rows, the least recently used dropped first, under a limit in bytes.
 //
-// A cached row is as long as the expansion was when it was last used; whoever uses it again fills in the
-// rest. So an insertion costs nothing here, however many rows are cached.
+// A cached row may be shorter than the expansion: the rows used last are completed block by block, the others
+// when they are used again, instead of writing a column into every row at each insertion.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
+#include <iterator>
 #include <list>
-#include <memory>
-#include <new>
 #include <span>
 #include <vector>
 
 #include "arch/loops.hpp"
+#include "pages.hpp"
 
 namespace everlearn {
+
+static_assert(kPage % kPad == 0);
 
 class RowCache {
  public:
   struct Entry {
     std::int64_t slot;
-    std::size_t valid = 0;     // values known
-    std::size_t capacity = 0;  // values that fit
-    std::unique_ptr<float[], void (*)(void*)> values{nullptr, std::free};
+    std::size_t valid = 0;  // values known
+    int pins = 0;           // users that hold it right now
+    std::vector<float*> pages{};
+
+    float& operator[](std::size_t s) { return pages[s / kPage][s % kPage]; }
+    float operator[](std::size_t s) const { return pages[s / kPage][s % kPage]; }
+    RowView view() const { return {pages.data()}; }
   };
 
   explicit RowCache(std::size_t limit_bytes) : limit_(limit_bytes) {}
 
   std::size_t bytes() const { return bytes_; }
   std::size_t rows() const { return order_.size(); }
-  void set_limit(std::size_t bytes) { limit_ = bytes, evict(0, 0); }
+  void set_limit(std::size_t bytes) {
+    limit_ = bytes;
+    evict(0, 0);
+  }
   /// How many rows of n values fit, at least two.
   std::size_t room_for(std::size_t n) const {
-    return std::max<std::size_t>(2, limit_ / (capacity_for(n) * sizeof(float)));
+    return std::max<std::size_t>(2, limit_ / (std::max<std::size_t>(pages_for(n), 1) * kPageBytes));
   }
-  bool holds(std::int64_t slot) const { return known(slot) && where_[static_cast<std::size_t>(slot)] != none(); }
 
-  /// The row of `slot` with room for n values, now the most recently used. The `pinned` rows used before
-  /// it stay whatever the limit says.
-  Entry& touch(std::int64_t slot, std::size_t n, std::size_t pinned) {
-    if (!known(slot)) where_.resize(static_cast<std::size_t>(slot) + 1, none());
+  /// The row of `slot`, now the most recently used, with room for n values: the caller writes those behind
+  /// `valid` and sets it. The `recent` rows used before it stay whatever the limit says.
+  Entry& touch(std::int64_t slot, std::size_t n, std::size_t recent) {
+    if (static_cast<std::size_t>(slot) >= where_.size()) where_.resize(static_cast<std::size_t>(slot) + 1, none());
     auto& at = where_[static_cast<std::size_t>(slot)];
     if (at == none()) {
       order_.push_front(Entry{slot});
       at = order_.begin();
-    } else {
+    } else if (at != order_.begin()) {
       order_.splice(order_.begin(), order_, at);
     }
-    if (n > at->capacity) grow(*at, capacity_for(n), pinned);
+    if (n > at->pages.size() * kPage) {
+      evict((pages_for(n) - at->pages.size()) * kPageBytes, recent + 1);
+      make_room(*at, n);
+    }
     return *at;
   }
 
-  /// Completes every cached row up to n values from the cached rows that came after it, K(i, s) = K(s, i), in
-  /// one sweep that touches each row once. Rows for which a younger one is missing stay as they are.
-  void extend(std::size_t n) {
-    constexpr std::size_t kTile = 64;
-    std::vector<Entry*> by_slot;
-    for (std::size_t s = 0; s < where_.size() && s < n; ++s)
-      if (where_[s] != none()) by_slot.push_back(&*where_[s]);
-    std::size_t complete = n;  // all of the slots from here on are cached in full
-    for (auto at = by_slot.rbegin(); at != by_slot.rend(); ++at) {
-      if (static_cast<std::size_t>((*at)->slot) + 1 != complete || (*at)->valid < complete) break;
-      --complete;
-    }
-    for (std::size_t begin = 0; begin < by_slot.size(); begin += kTile) {
-      const std::size_t end = std::min(begin + kTile, by_slot.size());
-      for (std::size_t i = begin; i < end; ++i) {
-        Entry& entry = *by_slot[i];
-        if (entry.valid < complete || entry.valid >= n || entry.capacity < n) continue;
-        for (std::size_t s = entry.valid; s < n; ++s)
-          entry.values[s] = where_[s]->values[static_cast<std::size_t>(entry.slot)];
-        entry.valid = n;
-      }
+  /// The row of `slot` if it is cached, whatever its length, and null otherwise.
+  const Entry* peek(std::size_t slot) const { return holds(slot) ? &*where_[slot] : nullptr; }
+
+  /// Lets go of a row that was pinned.
+  void unpin(std::int64_t slot) { --where_[static_cast<std::size_t>(slot)]->pins; }
+
+  /// Calls complete(entry) for the `count` rows used last, with room for n values, as long as they fit.
+  template <class F>
+  void each_recent(std::size_t count, std::size_t n, F&& complete) {
+    for (auto at = order_.begin(); at != order_.end() && count > 0; ++at, --count) {
+      const std::size_t more = pages_for(n) - std::min(pages_for(n), at->pages.size());
+      if (bytes_ + more * kPageBytes > limit_) return;
+      make_room(*at, n);
+      complete(*at);
     }
   }
 
@@ -81,7 +83,10 @@ class RowCache {
   void keep(std::size_t from, std::span<const std::int64_t> kept) {
     std::vector<std::int64_t> renamed(where_.size() > from ? where_.size() - from : 0, -1);
     for (std::size_t t = 0; t < kept.size(); ++t)
-      if (known(kept[t])) renamed[static_cast<std::size_t>(kept[t]) - from] = static_cast<std::int64_t>(from + t);
+      if (static_cast<std::size_t>(kept[t]) < where_.size())
+        renamed[static_cast<std::size_t>(kept[t]) - from] = static_cast<std::int64_t>(from + t);
+    std::vector<std::uint8_t> stays(kept.empty() ? 0 : static_cast<std::size_t>(kept.back()) + 1 - from, 0);
+    for (const auto s : kept) stays[static_cast<std::size_t>(s) - from] = 1;
     where_.resize(std::min(where_.size(), from));
     where_.resize(from + kept.size(), none());
     // Values known never grow towards the back of the list, and a row knows at least itself: the first row
@@ -91,49 +96,81 @@ class RowCache {
       if (slot >= from) {
         const std::int64_t name = renamed[slot - from];
         if (name < 0) {
-          bytes_ -= at->capacity * sizeof(float);
-          at = order_.erase(at);
+          at = drop(at);
           continue;
         }
         at->slot = name;
         where_[static_cast<std::size_t>(name)] = at;
       }
-      std::size_t to = from;
-      for (const auto s : kept) {
-        if (static_cast<std::size_t>(s) >= at->valid) break;
-        at->values[to++] = at->values[static_cast<std::size_t>(s)];
-      }
-      at->valid = to;
+      at->valid = squeeze(*at, from, stays);
+      release(*at, pages_for(at->valid));
       ++at;
     }
   }
 
  private:
   using Place = std::list<Entry>::iterator;
+  static constexpr std::size_t kPageBytes = kPage * sizeof(float);
 
   Place none() const { return const_cast<std::list<Entry>&>(order_).end(); }
-  bool known(std::int64_t slot) const { return static_cast<std::size_t>(slot) < where_.size(); }
-  static std::size_t capacity_for(std::size_t n) { return round_up(n + n / 8 + kPad, kPad); }
+  bool holds(std::size_t slot) const { return slot < where_.size() && where_[slot] != none(); }
+  static std::size_t pages_for(std::size_t n) { return (n + kPage - 1) / kPage; }
 
-  void grow(Entry& entry, std::size_t capacity, std::size_t pinned) {
-    evict((capacity - entry.capacity) * sizeof(float), pinned + 1);
-    auto* fresh = static_cast<float*>(std::aligned_alloc(64, capacity * sizeof(float)));
-    if (fresh == nullptr) throw std::bad_alloc();
-    if (entry.valid > 0) std::memcpy(fresh, entry.values.get(), entry.valid * sizeof(float));
-    std::fill(fresh + entry.valid, fresh + capacity, 0.0f);
-    bytes_ += (capacity - entry.capacity) * sizeof(float);
-    entry.values.reset(fresh);
-    entry.capacity = capacity;
-  }
-
-  void evict(std::size_t extra, std::size_t pinned) {
-    while (bytes_ + extra > limit_ && order_.size() > pinned) {
-      bytes_ -= order_.back().capacity * sizeof(float);
-      where_[static_cast<std::size_t>(order_.back().slot)] = none();
-      order_.pop_back();
+  void make_room(Entry& entry, std::size_t n) {
+    while (entry.pages.size() * kPage < n) {
+      entry.pages.push_back(pool_.take());
+      std::fill_n(entry.pages.back(), kPage, 0.0f);
+      bytes_ += kPageBytes;
     }
   }
 
+  /// Moves up the values from `from` on whose slots stay; returns how many values there are then. Without a
+  /// branch on what stays: every value is written, and the place to write moves on if it stays.
+  static std::size_t squeeze(Entry& entry, std::size_t from, const std::vector<std::uint8_t>& stays) {
+    const std::size_t end = std::min(entry.valid, from + stays.size());
+    std::size_t to = from, at = from;
+    while (at < end) {
+      const float* source = entry.pages[at / kPage];
+      float* target = entry.pages[to / kPage];
+      // As long as neither side can leave its page.
+      const std::size_t run = std::min({end - at, kPage - at % kPage, kPage - to % kPage});
+      const std::uint8_t* flag = stays.data() + (at - from);
+      std::size_t s = at % kPage, t = to % kPage;
+      const std::size_t first = t;
+      for (std::size_t k = 0; k < run; ++k) {
+        target[t] = source[s + k];
+        t += flag[k];
+      }
+      to += t - first;
+      at += run;
+    }
+    return to;
+  }
+
+  void release(Entry& entry, std::size_t pages) {
+    for (; entry.pages.size() > pages; entry.pages.pop_back()) {
+      pool_.give(entry.pages.back());
+      bytes_ -= kPageBytes;
+    }
+  }
+
+  Place drop(Place at) {
+    release(*at, 0);
+    return order_.erase(at);
+  }
+
+  /// Makes way for `extra` bytes, sparing the `recent` rows used last and those that somebody holds.
+  void evict(std::size_t extra, std::size_t recent) {
+    auto at = order_.end();
+    for (std::size_t left = order_.size(); bytes_ + extra > limit_ && left > recent; --left) {
+      --at;
+      if (at->pins > 0) continue;
+      where_[static_cast<std::size_t>(at->slot)] = none();
+      at = drop(at);
+    }
+  }
+
+  PagePool pool_;
   std::size_t limit_, bytes_ = 0;
   std::list<Entry> order_;  // most recently used first
   std::vector<Place> where_;

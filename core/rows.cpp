@@ -54,6 +54,7 @@ class DenseRows final : public Rows {
 
   std::size_t size() const override { return size_; }
   std::size_t width() const override { return width_; }
+  bool costly() const override { return width_ > 256; }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,
                               bool as_stored) const override {
@@ -188,6 +189,7 @@ class SparseRows final : public Rows {
 
   std::size_t size() const override { return rows_.size(); }
   std::size_t width() const override { return width_; }
+  bool costly() const override { return rows_.values.size() > 32 * rows_.size(); }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,
                               bool) const override {
@@ -269,6 +271,7 @@ class ExternalRows final : public Rows {
  public:
   std::size_t size() const override { return size_; }
   std::size_t width() const override { return 0; }
+  bool costly() const override { return true; }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,
                               bool) const override {

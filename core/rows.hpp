@@ -61,6 +61,9 @@ class Rows {
   virtual void evaluate(const Batch& batch, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
                         float* const* out) const = 0;
 
+  /// Whether a kernel value of a single pair costs more than fetching one from memory at a random place.
+  virtual bool costly() const = 0;
+
   /// The features of kept rows: as the caller gave them, or, to be read back bit for bit, as stored.
   virtual RowsImage image(std::span<const std::int64_t> slots, bool as_stored) const = 0;
 };

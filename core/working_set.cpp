@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "threads.hpp"
-
 namespace everlearn {
 namespace {
 
@@ -124,12 +122,12 @@ bool optimise(Expansion& expansion, std::size_t c, double tau, std::size_t round
     if (round == rounds) return false;
     const std::size_t most = std::min(kWorkingSet, expansion.cache().room_for(expansion.size()));
     set = choose(expansion, c, tau, most, set);
-    std::vector<const float*> rows = expansion.rows_of(set);
+    std::vector<RowView> rows = expansion.rows_of(set);
 
     Local local(set.size());
     for (std::size_t a = 0; a < set.size(); ++a) {
       const auto s = static_cast<std::size_t>(set[a]);
-      for (std::size_t b = 0; b < set.size(); ++b) local.kernel[a * local.stride + b] = rows[a][set[b]];
+      for (std::size_t b = 0; b < set.size(); ++b) local.kernel[a * local.stride + b] = rows[a][static_cast<std::size_t>(set[b])];
       local.diagonal[a] = static_cast<float>(expansion.diagonal(s));
       local.g[a] = column.g[s];
       local.lower[a] = expansion.lower(c, s);
@@ -148,10 +146,7 @@ bool optimise(Expansion& expansion, std::size_t c, double tau, std::size_t round
       moves.push_back(move);
       expansion.set_alpha(c, s, local.alpha[a]);
     }
-    parallel_ranges(moved * expansion.size() < 500000 ? 1 : expansion.threads(), expansion.size(), kPad,
-                    [&](std::size_t begin, std::size_t end) {
-                      loops().rank_update(column.g.data(), rows.data(), moves.data(), moved, begin, end);
-                    });
+    expansion.descend(c, {rows.data(), moved}, moves);
     column.ends = expansion.scan(c);
     // A tolerance below rounding, or a kernel that is not positive definite: more rounds would not help.
     const double now = dual(expansion, c);

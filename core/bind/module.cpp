@@ -160,8 +160,9 @@ class Machine {
     if (external_) {
       std::vector<float> kernel;
       for (const auto s : all) {
-        const float* row = expansion_.row(s);
-        kernel.insert(kernel.end(), row, row + all.size());
+        const RowView row = expansion_.hold(s);
+        for (std::size_t t = 0; t < all.size(); ++t) kernel.push_back(row[t]);
+        expansion_.release(s);
       }
       state["kernel"] = give(std::move(kernel), {all.size(), all.size()});
     }

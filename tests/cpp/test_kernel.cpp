@@ -1,0 +1,405 @@
+// Kernel values, the passes over gradients and the row stores, for every instruction set of this machine.
+#include <initializer_list>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "arch/loops.hpp"
+#include "check.hpp"
+#include "problems.hpp"
+#include "rows.hpp"
+
+using namespace everlearn;
+using namespace problems;
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+void run(const Loops& loops, const DenseJob<float>& job) { loops.dense_f32(job); }
+void run(const Loops& loops, const DenseJob<double>& job) { loops.dense_f64(job); }
+void run(const Loops& loops, const SparseJob<float>& job) { loops.sparse_f32(job); }
+void run(const Loops& loops, const SparseJob<double>& job) { loops.sparse_f64(job); }
+void norms(const Loops& loops, const float* rows, std::size_t m, std::size_t w, float* out) { loops.norms_f32(rows, m, w, out); }
+void norms(const Loops& loops, const double* rows, std::size_t m, std::size_t w, double* out) { loops.norms_f64(rows, m, w, out); }
+
+std::vector<Kernel> kernels(std::size_t width) {
+  const double gamma = 1.0 / static_cast<double>(width);
+  return {{KernelKind::linear, 1, 0, 1},
+          {KernelKind::polynomial, gamma, 1.0, 3},
+          {KernelKind::polynomial, gamma, 0.5, 0},
+          {KernelKind::rbf, gamma, 0, 1},
+          {KernelKind::sigmoid, gamma, -0.25, 1}};
+}
+
+/// A table, kept in each of the layouts, and jobs that meet some of its rows with a range of them all.
+template <class T>
+struct Paths {
+  const Loops& loops;
+  const Table<T>& table;
+  std::vector<T> panels, norms_dense, norms_sparse;
+  std::vector<std::int32_t> far;  // columns spread out over a width beyond which rows are looked up in a table
+  std::size_t far_width;
+
+  Paths(const Loops& l, const Table<T>& t, std::size_t wide)
+      : loops(l), table(t), panels(round_up(t.rows, kPanel) * t.width), norms_dense(round_up(t.rows, kPanel)),
+        norms_sparse(t.rows), far(t.columns), far_width(wide) {
+    for (std::size_t r = 0; r < t.rows; ++r) {
+      const auto begin = static_cast<std::size_t>(t.starts[r]), end = static_cast<std::size_t>(t.starts[r + 1]);
+      norms(l, t.entries.data() + begin, 1, end - begin, &norms_sparse[r]);
+      for (std::size_t k = 0; k < t.width; ++k)
+        panels[(r / kPanel * t.width + k) * kPanel + r % kPanel] = t.row(r)[k];
+    }
+    norms(l, t.values.data(), t.rows, t.width, norms_dense.data());
+    for (auto& column : far) column = static_cast<std::int32_t>((static_cast<std::size_t>(column) + 1) * (wide / t.width) - 1);
+  }
+
+  enum Path { dense, sparse, indirect };
+  void evaluate(Path path, const Kernel& kernel, std::size_t row, std::size_t m, std::size_t begin, std::size_t end,
+                float* const* out) const {
+    if (path == dense) {
+      run(loops, DenseJob<T>{kernel, table.row(row), norms_dense.data() + row, m, table.width, panels.data(),
+                             norms_dense.data(), begin, end, out});
+      return;
+    }
+    const CsrView<T> view{table.entries.data(), path == indirect ? far.data() : table.columns.data(),
+                          table.starts.data(), norms_sparse.data()};
+    run(loops, SparseJob<T>{kernel, view, row, m, path == indirect ? far_width : table.width, view, begin, end, out});
+  }
+};
+
+template <class T>
+void test_values(const Loops& loops, std::size_t width, double filled) {
+  constexpr std::size_t n = 83;
+  Random random(width);
+  const Table<T> table = random_table<T>(random, n, width, filled);
+  // Tables of 64 lanes leave 16 MiB at the first width, those of a single lane at the second.
+  const Paths<T> tiles(loops, table, (std::size_t{16} << 20) / (64 * sizeof(T)) + 1);
+  const Paths<T> singles(loops, table, (std::size_t{16} << 20) / sizeof(T) + 1);
+  using P = Paths<T>;
+  CHECK(same_bits(tiles.norms_dense.data(), tiles.norms_sparse.data(), n));
+  for (const Kernel& kernel : kernels(width)) {
+    check::context = std::string(loops.name) + (sizeof(T) == 4 ? " f32" : " f64") + " width " + std::to_string(width) +
+                     " kernel " + std::to_string(static_cast<int>(kernel.kind));
+    Matrix truth(n, n);  // one dense row at a time; everything else must equal it bit for bit
+    for (std::size_t r = 0; r < n; ++r) tiles.evaluate(P::dense, kernel, r, 1, 0, n, truth.rows.data() + r);
+    bool symmetric = true, close = true, ones = true;
+    for (std::size_t r = 0; r < n; ++r)
+      for (std::size_t s = 0; s < n; ++s) {
+        const double plain = plain_kernel(kernel, table.row(r), table.row(s), width);
+        close &= std::abs(double(truth[r][s]) - plain) <= 1e-6 * std::max(1.0, std::abs(plain));
+        symmetric &= same_bits(truth[r] + s, truth[s] + r, 1);
+        if (repeats(r) == repeats(s)) ones &= truth[r][s] == 1.0f;
+      }
+    CHECK(close);
+    CHECK(symmetric);
+    CHECK(ones || kernel.kind != KernelKind::rbf);
+
+    const auto equal = [&](const P& paths, typename P::Path path, std::size_t row, std::size_t m, std::size_t begin,
+                           std::size_t end) {
+      Matrix out(m, n);
+      paths.evaluate(path, kernel, row, m, begin, end, out.rows.data());
+      bool good = true;
+      for (std::size_t r = 0; r < m; ++r)
+        for (std::size_t s = 0; s < n; ++s)
+          good &= same_bits(out[r] + s, s >= begin && s < end ? truth[row + r] + s : &Matrix::kUntouched, 1);
+      return good;
+    };
+    for (std::size_t m = 1; m <= 61; ++m) CHECK(equal(tiles, P::dense, below(random, n - m), m, 0, n));
+    for (const std::size_t m : {1, 2, 15, 16, 17, 31, 48, 63, 64, 65, 79, 80, 81, 83}) {
+      CHECK(equal(tiles, P::sparse, below(random, n - m + 1), m, 0, n));
+      if (m >= 16 && m <= 64) CHECK(equal(tiles, P::indirect, below(random, n - m + 1), m, 0, n));
+    }
+    for (int t = 0; t < 40; ++t) {
+      const std::size_t m = 1 + below(random, 70), row = below(random, n - m + 1);
+      const std::size_t begin = below(random, n), end = begin + below(random, n - begin + 1);
+      CHECK(equal(tiles, P::dense, row, m, begin, end));
+      CHECK(equal(tiles, P::sparse, row, m, begin, end));
+      if (m >= 16) CHECK(equal(tiles, P::indirect, row, std::min<std::size_t>(m, 64), begin, end));
+      CHECK(equal(singles, P::indirect, row, 1, begin, end));
+    }
+  }
+}
+
+/// The first rows that a thread looks up in a table of columns have no entries at all.
+template <class T>
+void test_empty_rows(const Loops& loops) {
+  check::context = std::string(loops.name) + " empty rows";
+  std::vector<T> values(20 * 2, T(0));
+  values[38] = T(0.5), values[39] = T(-1);
+  const Table<T> table(20, 2, values);
+  for (const std::size_t m : {1, 16})
+    std::thread([&] {
+      const Paths<T> paths(loops, table, (std::size_t{16} << 20) / sizeof(T) + 1);
+      Matrix out(16, 20);
+      paths.evaluate(Paths<T>::indirect, {KernelKind::rbf, 1, 0, 1}, 0, m, 0, 20, out.rows.data());
+      for (std::size_t r = 0; r < m; ++r) {
+        CHECK(out[r][0] == 1.0f);
+        CHECK_NEAR(out[r][19], std::exp(-1.25), 1e-6);
+      }
+    }).join();
+}
+
+void test_exp(const Loops& loops) {
+  check::context = std::string(loops.name) + " exp";
+  // Rows of zeros with made-up norms: the kernel value is exp(-norm).
+  std::vector<double> x{0.0, 1e-30, 1e-8, 87.0, std::nextafter(87.0f, 88.0f), 88.0, 104.0, 1e10, 1e300, kInf};
+  Random random(1);
+  for (int t = 0; t < 200000; ++t) x.push_back(static_cast<double>(static_cast<float>(87.0 * t / 200000)));
+  for (int t = 0; t < 20000; ++t) x.push_back(static_cast<double>(static_cast<float>(std::pow(10, uniform(random, -9, 1.9)))));
+  const std::size_t n = x.size();
+  x.resize(round_up(n, kPanel));
+  const std::vector<double> zeros(x.size());
+  Matrix out(1, n);
+  run(loops, DenseJob<double>{{KernelKind::rbf, 1, 0, 1}, zeros.data(), zeros.data(), 1, 1, zeros.data(), x.data(), 0, n,
+                              out.rows.data()});
+  double worst = 0;
+  bool zero_below = true;
+  for (std::size_t s = 0; s < n; ++s) {
+    if (x[s] > 87.0) {
+      zero_below &= out[0][s] == 0.0f;
+      continue;
+    }
+    const double exact = std::exp(-x[s]);
+    const double ulp = std::ldexp(1.0, std::ilogb(exact) - 23);
+    worst = std::max(worst, std::abs(double(out[0][s]) - exact) / ulp);
+  }
+  CHECK(out[0][0] == 1.0f);
+  CHECK(worst <= 3.0);
+  CHECK(zero_below);
+  // tanh far out, where exp(2x) is clamped
+  std::vector<double> one(kPanel, 1.0);
+  for (const double gamma : {0.0, 1.0, 20.0, 44.0, 60.0, 1e6, 1e30, -1.0, -20.0, -44.0, -60.0, -1e30}) {
+    run(loops, DenseJob<double>{{KernelKind::sigmoid, gamma, 0, 1}, one.data(), one.data(), 1, 1, one.data(), one.data(), 0,
+                                1, out.rows.data()});
+    CHECK_NEAR(out[0][0], std::tanh(gamma), 2e-7);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- passes
+
+/// n values that may be read, but must not count, up to the next multiple of kPad.
+template <class T, class F>
+std::vector<T> padded(std::size_t n, T behind, F&& value) {
+  std::vector<T> out(round_up(n, kPad), behind);
+  for (std::size_t s = 0; s < n; ++s) out[s] = static_cast<T>(value());
+  return out;
+}
+
+Extremes plain_extremes(const std::vector<double>& g, const std::vector<std::uint8_t>& gate, std::size_t n) {
+  Extremes ends{-kInf, kInf, -1, -1};
+  for (std::size_t s = 0; s < n; ++s) {
+    if ((gate[s] & kMayRise) && g[s] > ends.high) ends.high = g[s], ends.up = static_cast<std::int64_t>(s);
+    if ((gate[s] & kMayFall) && g[s] < ends.low) ends.low = g[s], ends.down = static_cast<std::int64_t>(s);
+  }
+  return ends;
+}
+
+bool operator==(const Extremes& a, const Extremes& b) {
+  return a.high == b.high && a.low == b.low && a.up == b.up && a.down == b.down;
+}
+
+void test_passes(const Loops& loops, std::size_t n, int gates, Random& random) {
+  check::context = std::string(loops.name) + " passes n " + std::to_string(n) + " gates " + std::to_string(gates);
+  // Multiples of a quarter: every sum below is exact, so that ties are ties and order does not matter.
+  const auto coarse = [&](int reach) { return [&random, reach] { return 0.25 * (double(below(random, 2 * std::size_t(reach) + 1)) - reach); }; };
+  const auto fine = [&] { return uniform(random, -1, 1); };
+  const auto gate = padded<std::uint8_t>(n, 0, [&] { return gates < 4 ? std::size_t(gates) : below(random, 4); });
+  const double step = 0.5;
+  auto g = padded<double>(n, 1e300, coarse(4));
+  const auto ki = padded<float>(n, 1e30f, coarse(4)), kj = padded<float>(n, -1e30f, coarse(4));
+  CHECK(loops.scan(g.data(), gate.data(), n) == plain_extremes(g, gate, n));
+  auto moved = g;
+  for (std::size_t s = 0; s < n; ++s) moved[s] -= step * (double(ki[s]) - double(kj[s]));
+  const Extremes ends = loops.step(g.data(), gate.data(), ki.data(), kj.data(), step, n);
+  CHECK(same_bits(g.data(), moved.data(), n));
+  CHECK(ends == plain_extremes(moved, gate, n));
+
+  double plain = 0, plain_fine = 0;
+  const auto real = padded<float>(n, 1e30f, fine);
+  const auto weights = padded<double>(n, 1e300, fine);
+  for (std::size_t s = 0; s < n; ++s) plain += ki[s] * moved[s], plain_fine += real[s] * weights[s];
+  CHECK(loops.dot(ki.data(), g.data(), n) == plain);
+  CHECK_NEAR(loops.dot(real.data(), weights.data(), n), plain_fine, 1e-12);
+
+  for (const std::size_t count : {0, 1, 3, 4, 5, 9}) {
+    std::vector<std::vector<float>> k;
+    std::vector<const float*> rows;
+    std::vector<double> steps;
+    for (std::size_t r = 0; r < count; ++r) k.push_back(padded<float>(n, 1e30f, coarse(8))), steps.push_back(coarse(8)());
+    for (const auto& row : k) rows.push_back(row.data());
+    const std::size_t begin = below(random, n + 1), end = begin + below(random, n - begin + 1);
+    auto updated = padded<double>(n, 1e300, coarse(8));
+    auto want = updated;
+    for (std::size_t s = begin; s < end; ++s)
+      for (std::size_t r = 0; r < count; ++r) want[s] -= steps[r] * k[r][s];
+    loops.rank_update(updated.data(), rows.data(), steps.data(), count, begin, end);
+    CHECK(same_bits(updated, want));
+    // A range in two pieces, as threads share it out, rounds as in one.
+    for (auto& row : k) row = padded<float>(n, 1e30f, fine);
+    for (std::size_t r = 0; r < count; ++r) rows[r] = k[r].data(), steps[r] = fine();
+    auto whole = weights, pieces = weights;
+    const std::size_t cut = below(random, n / kPad + 1) * kPad;
+    loops.rank_update(whole.data(), rows.data(), steps.data(), count, 0, n);
+    loops.rank_update(pieces.data(), rows.data(), steps.data(), count, cut, n);
+    loops.rank_update(pieces.data(), rows.data(), steps.data(), count, 0, cut);
+    CHECK(same_bits(whole, pieces));
+    for (std::size_t s = 0; s < n; s += 5) {
+      double value = weights[s];
+      for (std::size_t r = 0; r < count; ++r) value -= steps[r] * k[r][s];
+      CHECK_NEAR(whole[s], value, 1e-13);
+    }
+  }
+
+  // Curvatures 4, 2, 1, 1/2 and none at all.
+  const float choices[] = {-1.0f, 0.0f, 0.5f, 0.75f, 1.0f};
+  const auto diagonal = padded<float>(n, 1.0f, [] { return 1; });
+  for (const std::size_t kinds : {5, 4, 1}) {
+    const auto near = padded<float>(n, 0.0f, [&] { return choices[below(random, kinds)]; });
+    for (const double high : {0.5, -100.0, 100.0}) {
+      std::int64_t want = -1;
+      double most = 0;
+      for (std::size_t s = 0; s < n; ++s) {
+        const double fall = high - g[s], gain = fall * fall / std::max(2.0 - 2.0 * double(near[s]), 1e-12);
+        if ((gate[s] & kMayFall) && fall > 0 && gain > most) most = gain, want = static_cast<std::int64_t>(s);
+      }
+      CHECK(loops.second_order(g.data(), gate.data(), near.data(), diagonal.data(), 1.0, high, n) == want);
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ rows
+
+/// Rows come and go; what is kept must answer as if it had been there alone.
+template <class T>
+void test_rows(Layout layout, KernelKind kind) {
+  check::context = std::string("rows ") + (layout == Layout::dense ? "dense" : "sparse") + (sizeof(T) == 4 ? " f32" : " f64");
+  constexpr std::size_t n = 60, width = 11;
+  Random random(17);
+  const Table<T> table = random_table<T>(random, n, width, 0.4);
+  const Kernel kernel{kind, 0.3, 0.5, 2};
+  const auto fresh = [&] { return make_rows(layout, Table<T>::precision(), width, kernel, {}); };
+  const auto truth = gram(*fresh(), table.dense());
+  auto rows = fresh();
+  Slots model;  // the table's row in each slot
+  for (int round = 0; round < 120; ++round) {
+    if (model.size() < 80 && below(random, 3) > 0) {
+      Slots which;
+      for (std::size_t r = below(random, 20) + (round % 9 == 0 ? 0 : 1); r > 0; --r) which.push_back(static_cast<std::int64_t>(below(random, n)));
+      rows->append(*rows->take(below(random, 2) ? table.dense() : table.sparse(), which));
+      model.insert(model.end(), which.begin(), which.end());
+    } else {
+      const std::size_t from = below(random, model.size() + 1), one_in = 1 + below(random, 4);
+      Slots kept, left(model.begin(), model.begin() + static_cast<std::ptrdiff_t>(from));
+      for (std::size_t s = from; s < model.size(); ++s)
+        if (below(random, one_in) == 0) kept.push_back(static_cast<std::int64_t>(s)), left.push_back(model[s]);
+      rows->keep(from, kept);
+      model = left;
+    }
+    CHECK(rows->size() == model.size());
+    const std::size_t size = model.size();
+    const auto answers = [&](const Rows& store, const Batch& batch, const Slots& which) {
+      Matrix out(which.size(), size);
+      store.evaluate(batch, 0, which.size(), 0, size, out.rows.data());
+      bool good = true;
+      for (std::size_t r = 0; r < which.size(); ++r)
+        for (std::size_t s = 0; s < size; ++s) good &= same_bits(out[r] + s, (*truth)[static_cast<std::size_t>(which[r])] + model[s], 1);
+      return good;
+    };
+    const Slots slots = first(size);
+    CHECK(answers(*rows, *rows->take(table.sparse(), first(n)), first(n)));
+    CHECK(answers(*rows, *rows->take_kept(slots), model));
+    const RowsImage image = rows->image(slots, true);
+    std::vector<double> dense(size * width);
+    for (std::size_t r = 0; r < size; ++r)
+      for (std::size_t k = 0; k < width; ++k) dense[r * width + k] = double(table.row(static_cast<std::size_t>(model[r]))[k]);
+    const Table<double> want(size, width, dense);
+    CHECK(same_bits(image.values, layout == Layout::dense ? want.values : want.entries));
+    if (layout == Layout::sparse) CHECK(image.columns == want.columns && image.starts == want.starts);
+    auto again = fresh();
+    again->append(*again->take(layout == Layout::dense ? want.dense() : want.sparse(), slots, true));
+    CHECK(answers(*again, *again->take_kept(slots), model));
+  }
+  // Part of a batch against part of the rows.
+  const auto batch = rows->take(table.dense(), first(n));
+  const std::size_t begin = rows->size() / 3, end = rows->size();
+  Matrix out(2, end);
+  rows->evaluate(*batch, 5, 7, begin, end, out.rows.data());
+  for (std::size_t s = 0; s < end; ++s)
+    CHECK(out[1][s] == (s < begin ? Matrix::kUntouched : (*truth)[6][model[s]]));
+}
+
+/// Far from the origin, distances keep their digits only if the offset is taken away.
+template <class T>
+void test_centre(double offset, double tolerance) {
+  check::context = std::string("centre") + (sizeof(T) == 4 ? " f32" : " f64");
+  constexpr std::size_t n = 20, width = 6;
+  Random random(5);
+  std::vector<T> values(n * width);
+  for (auto& value : values) value = static_cast<T>(offset + uniform(random, -1, 1));
+  const Table<T> table(n, width, values);
+  const Kernel kernel{KernelKind::rbf, 0.5, 0, 1};
+  const std::vector<double> centre(width, offset + 0.125);
+  const auto fresh = [&] { return make_rows(Layout::dense, Table<T>::precision(), width, kernel, centre); };
+  auto rows = fresh();
+  const auto centred = gram(*rows, table.dense());
+  for (std::size_t r = 0; r < n; ++r)
+    for (std::size_t s = 0; s < n; ++s)
+      CHECK_NEAR((*centred)[r][s], plain_kernel(kernel, table.row(r), table.row(s), width), 2e-6);
+  const Slots all = first(n);
+  const RowsImage given = rows->image(all, false), stored = rows->image(all, true);
+  for (std::size_t k = 0; k < n * width; ++k) {
+    CHECK_NEAR(given.values[k], double(values[k]), tolerance);
+    CHECK(stored.values[k] == double(static_cast<T>(double(values[k]) - centre[k % width])));
+  }
+  auto again = fresh();
+  const Table<double> image(n, width, stored.values);
+  again->append(*again->take(image.dense(), all, true));
+  Matrix out(n, n);
+  again->evaluate(*again->take(table.dense(), all), 0, n, 0, n, out.rows.data());
+  CHECK(same_bits(out.values, centred->values));
+}
+
+void test_external_rows() {
+  check::context = "rows external";
+  auto rows = make_rows(Layout::external, Precision::f64, 0, {}, {});
+  const Table<double> three(3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  rows->append(*rows->take(three.dense(), Slots{0, 1, 2}));
+  rows->keep(1, Slots{2});
+  CHECK(rows->size() == 2);
+  const auto batch = rows->take(three.dense(), Slots{2, 0});
+  Matrix out(2, 3);
+  rows->evaluate(*batch, 0, 2, 1, 3, out.rows.data());
+  CHECK(out[0][0] == Matrix::kUntouched && out[0][1] == 8.0f && out[0][2] == 9.0f && out[1][1] == 2.0f);
+  CHECK_THROWS(std::logic_error, rows->evaluate(*batch, 0, 2, 0, 4, out.rows.data()));
+  CHECK_THROWS(std::logic_error, rows->take_kept(Slots{0}));
+}
+
+}  // namespace
+
+int main() {
+  CHECK(loops_named("baseline") != nullptr);
+  CHECK(loops_named("unknown") == nullptr);
+  for (const char* name : {"baseline", "avx2", "avx512"}) {
+    const Loops* loops = loops_named(name);
+    if (loops == nullptr) continue;
+    CHECK(std::string(loops->name) == name);
+    for (const double filled : {0.15, 1.0}) {
+      for (const std::size_t width : {1, 9, 40}) test_values<float>(*loops, width, filled), test_values<double>(*loops, width, filled);
+    }
+    test_exp(*loops);
+    Random random(3);
+    for (std::size_t n = 0; n <= 200; n = n < 70 ? n + 1 : n + 13)
+      for (int gates = 0; gates < 7; ++gates) test_passes(*loops, n, gates, random);
+    test_passes(*loops, 1500, 4, random);
+  }
+  for (const Layout layout : {Layout::dense, Layout::sparse})
+    for (const KernelKind kind : {KernelKind::rbf, KernelKind::polynomial}) test_rows<float>(layout, kind), test_rows<double>(layout, kind);
+  test_centre<float>(1000, 1e-4), test_centre<double>(1e6, 1e-9);
+  test_external_rows();
+  for (const char* name : {"baseline", "avx2", "avx512"})
+    if (const Loops* loops = loops_named(name)) test_empty_rows<float>(*loops), test_empty_rows<double>(*loops);
+  return check::summary();
+}
