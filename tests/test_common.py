@@ -1,6 +1,5 @@
 """Promises that every estimator makes, checked for whatever the package exports."""
 
-import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -12,7 +11,9 @@ ESTIMATORS = [
     if isinstance(value, type) and issubclass(value, BaseEstimator)
 ]
 
-_ONE_PASS = "a one-pass learner depends on the order of rows, and a repeated row is not a row of double weight"
+_ONE_PASS = (
+    "a one-pass learner depends on the order of rows, and a repeated row is not a row of double weight"
+)
 
 
 def expected_failures(estimator):

@@ -19,13 +19,13 @@ _SPARSE_BELOW = 0.3
 def resolve_gamma(gamma: Any, X: Rows) -> float:
     """Turn "scale" or "auto" into a number, as scikit-learn does."""
     if gamma == "auto":
-        return 1.0 / X.shape[1]
+        return 1.0 / int(X.shape[1])
     if gamma == "scale":
         if sparse.issparse(X):
             variance = float(X.multiply(X).mean() - X.mean() ** 2)
         else:
             variance = float(np.var(X, dtype=np.float64))
-        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
     return float(gamma)
 
 
@@ -41,8 +41,8 @@ def choose_layout(X: Rows) -> str:
 def choose_centre(kernel: str, X: Rows) -> npt.NDArray[np.float64]:
     """Return the mean of dense rows that lie far from the origin, compared with how far they lie apart.
 
-    The RBF kernel sees differences only. Computed from norms and products they lose digits when all rows share
-    a large offset, so that the offset is taken away first; the result is empty when there is no need.
+    The RBF kernel sees differences only. Computed from norms and products they lose digits when all rows
+    share a large offset, so that the offset is taken away first; empty when there is no need.
     """
     if kernel != "rbf" or sparse.issparse(X) or len(X) == 0:
         return np.zeros(0)
@@ -60,7 +60,7 @@ class ForeignKernel:
 
     def __init__(self, kernel: Callable[..., Any] | str) -> None:
         self.kernel = kernel
-        self.rows: Rows | None = None
+        self.rows: Rows = None
         self.ids = np.zeros(0, dtype=np.int64)
 
     def block(
@@ -87,10 +87,8 @@ class ForeignKernel:
             rows, known = self.rows, self.ids
             if X is not None and ids is not None:
                 known = np.concatenate([known, ids])
-                if rows is not None:
-                    rows = sparse.vstack([rows, X], format="csr") if sparse.issparse(X) else np.vstack([rows, X])
-                else:
-                    rows = X
+                parts = [X] if rows is None else [rows, X]
+                rows = sparse.vstack(parts, format="csr") if sparse.issparse(X) else np.vstack(parts)
             place = {row_id: at for at, row_id in enumerate(known.tolist())}
             self.rows = rows[[place[row_id] for row_id in kept.tolist()]]
         self.ids = kept

@@ -1,7 +1,7 @@
 """What every learner on a native expansion shares: rows in, decisions out, support vectors, state."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,22 +11,28 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from . import _params
+from . import _core, _params
 from ._kernels import NATIVE, ForeignKernel, choose_centre, choose_layout, resolve_gamma
 from ._machine import Machine
 from ._validate import Array, Rows, as_block, check_range, check_rows, row_weights
 
-Ints = npt.NDArray[np.int64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+CoreRows: TypeAlias = "tuple[_core.Block, npt.NDArray[np.int32], npt.NDArray[np.float64], Ints]"
+
+# What a fitted learner knows beside its parameters and its machine.
+_FITTED = ("classes_", "n_features_in_", "feature_names_in_", "_rows_seen", "_sparse_input")
 
 
 class LabelledRows:
     """Validated rows on their way to the core: features, class numbers, costs and ids, one for each row."""
 
-    def __init__(self, X: Rows, labels: npt.NDArray[np.int32], costs: npt.NDArray[np.float64], ids: Ints) -> None:
+    def __init__(
+        self, X: Rows, labels: npt.NDArray[np.int32], costs: npt.NDArray[np.float64], ids: Ints
+    ) -> None:
         self.X, self.labels, self.costs, self.ids = X, labels, costs, ids
         self.block = as_block(X)
 
-    def for_core(self) -> tuple[Any, ...]:
+    def for_core(self) -> CoreRows:
         """The leading arguments of the core's learning methods."""
         return self.block, self.labels, self.costs, self.ids
 
@@ -173,7 +179,9 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fitted(self) -> Machine:
         if not hasattr(self, "_machine"):  # an AttributeError, so that hasattr answers no
-            raise AttributeError(f"This {type(self).__name__} has not learnt anything yet: call fit or partial_fit.")
+            raise AttributeError(
+                f"This {type(self).__name__} has not learnt anything yet: call fit or partial_fit."
+            )
         return self._machine
 
     @property
@@ -227,12 +235,8 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _get_state(self) -> dict[str, Any]:
         state: dict[str, Any] = {"params": self.get_params(deep=False)}
         if hasattr(self, "_machine"):
-            state["fitted"] = {
-                name: value for name, value in vars(self).items() if name.endswith("_") or name.startswith("n_feat")
-            } | {
-                "_rows_seen": self._rows_seen,
-                "_sparse_input": self._sparse_input,
-            }
+            known = vars(self)
+            state["fitted"] = {name: known[name] for name in _FITTED if name in known}
             state["machine"] = self._machine.get_state()
             state["foreign"] = None if self._foreign is None else self._foreign.ids
         return state
@@ -241,7 +245,9 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _from_state(cls, state: dict[str, Any]) -> "KernelLearner":
         learner = cls(**state["params"])
         if "machine" in state:
-            vars(learner).update(state["fitted"])
+            for name in _FITTED:
+                if name in state["fitted"]:
+                    setattr(learner, name, state["fitted"][name])
             learner._machine = Machine.from_state(state["machine"])
             learner._foreign = None
             if state["foreign"] is not None:

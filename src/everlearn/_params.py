@@ -31,9 +31,7 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-POSITIVE = Constraint(
-    "a finite number above 0", lambda value: _is_real(value) and 0 < value < float("inf")
-)
+POSITIVE = Constraint("a finite number above 0", lambda value: _is_real(value) and 0 < value < float("inf"))
 NOT_NEGATIVE = Constraint(
     "a finite number, 0 or above", lambda value: _is_real(value) and 0 <= value < float("inf")
 )

@@ -45,7 +45,7 @@ def check_rows_and_labels(estimator: Any, X: Any, y: Any, *, reset: bool) -> tup
 
 
 def _canonical(X: Any) -> Any:
-    """CSR with ascending columns, no repeated entries and 32-bit column numbers, without touching the input."""
+    """CSR with ascending columns, no repeated entries, 32-bit column numbers; the input is not touched."""
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -73,8 +73,8 @@ def check_range(X: Rows, spec: dict[str, Any]) -> None:
             overflows |= largest > np.finfo(spec["precision"]).max / 8
     if overflows:
         raise ValueError(
-            f"X has rows of squared length {largest:.3g}, and their {spec['kernel']} kernel overflows: scale the "
-            "features (for example with StandardScaler)"
+            f"X has rows of squared length {largest:.3g}, and their {spec['kernel']} kernel overflows: scale "
+            "the features (for example with StandardScaler)"
             + (", or choose a smaller degree, gamma or coef0." if spec["kernel"] == "poly" else ".")
         )
 

@@ -1,7 +1,6 @@
-// Kernel values, the passes over gradients and the row stores, for every instruction set of this machine.
+// Kernel values and the passes over gradients, for every instruction set of this machine.
 #include <initializer_list>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -9,7 +8,6 @@
 #include "arch/loops.hpp"
 #include "check.hpp"
 #include "problems.hpp"
-#include "rows.hpp"
 
 using namespace everlearn;
 using namespace problems;
@@ -270,113 +268,6 @@ void test_passes(const Loops& loops, std::size_t n, int gates, Random& random) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------ rows
-
-/// Rows come and go; what is kept must answer as if it had been there alone.
-template <class T>
-void test_rows(Layout layout, KernelKind kind) {
-  check::context = std::string("rows ") + (layout == Layout::dense ? "dense" : "sparse") + (sizeof(T) == 4 ? " f32" : " f64");
-  constexpr std::size_t n = 60, width = 11;
-  Random random(17);
-  const Table<T> table = random_table<T>(random, n, width, 0.4);
-  const Kernel kernel{kind, 0.3, 0.5, 2};
-  const auto fresh = [&] { return make_rows(layout, Table<T>::precision(), width, kernel, {}); };
-  const auto truth = gram(*fresh(), table.dense());
-  auto rows = fresh();
-  Slots model;  // the table's row in each slot
-  for (int round = 0; round < 120; ++round) {
-    if (model.size() < 80 && below(random, 3) > 0) {
-      Slots which;
-      for (std::size_t r = below(random, 20) + (round % 9 == 0 ? 0 : 1); r > 0; --r) which.push_back(static_cast<std::int64_t>(below(random, n)));
-      rows->append(*rows->take(below(random, 2) ? table.dense() : table.sparse(), which));
-      model.insert(model.end(), which.begin(), which.end());
-    } else {
-      const std::size_t from = below(random, model.size() + 1), one_in = 1 + below(random, 4);
-      Slots kept, left(model.begin(), model.begin() + static_cast<std::ptrdiff_t>(from));
-      for (std::size_t s = from; s < model.size(); ++s)
-        if (below(random, one_in) == 0) kept.push_back(static_cast<std::int64_t>(s)), left.push_back(model[s]);
-      rows->keep(from, kept);
-      model = left;
-    }
-    CHECK(rows->size() == model.size());
-    const std::size_t size = model.size();
-    const auto answers = [&](const Rows& store, const Batch& batch, const Slots& which) {
-      Matrix out(which.size(), size);
-      store.evaluate(batch, 0, which.size(), 0, size, out.rows.data());
-      bool good = true;
-      for (std::size_t r = 0; r < which.size(); ++r)
-        for (std::size_t s = 0; s < size; ++s) good &= same_bits(out[r] + s, (*truth)[static_cast<std::size_t>(which[r])] + model[s], 1);
-      return good;
-    };
-    const Slots slots = first(size);
-    CHECK(answers(*rows, *rows->take(table.sparse(), first(n)), first(n)));
-    CHECK(answers(*rows, *rows->take_kept(slots), model));
-    const RowsImage image = rows->image(slots, true);
-    std::vector<double> dense(size * width);
-    for (std::size_t r = 0; r < size; ++r)
-      for (std::size_t k = 0; k < width; ++k) dense[r * width + k] = double(table.row(static_cast<std::size_t>(model[r]))[k]);
-    const Table<double> want(size, width, dense);
-    CHECK(same_bits(image.values, layout == Layout::dense ? want.values : want.entries));
-    if (layout == Layout::sparse) CHECK(image.columns == want.columns && image.starts == want.starts);
-    auto again = fresh();
-    again->append(*again->take(layout == Layout::dense ? want.dense() : want.sparse(), slots, true));
-    CHECK(answers(*again, *again->take_kept(slots), model));
-  }
-  // Part of a batch against part of the rows.
-  const auto batch = rows->take(table.dense(), first(n));
-  const std::size_t begin = rows->size() / 3, end = rows->size();
-  Matrix out(2, end);
-  rows->evaluate(*batch, 5, 7, begin, end, out.rows.data());
-  for (std::size_t s = 0; s < end; ++s)
-    CHECK(out[1][s] == (s < begin ? Matrix::kUntouched : (*truth)[6][model[s]]));
-}
-
-/// Far from the origin, distances keep their digits only if the offset is taken away.
-template <class T>
-void test_centre(double offset, double tolerance) {
-  check::context = std::string("centre") + (sizeof(T) == 4 ? " f32" : " f64");
-  constexpr std::size_t n = 20, width = 6;
-  Random random(5);
-  std::vector<T> values(n * width);
-  for (auto& value : values) value = static_cast<T>(offset + uniform(random, -1, 1));
-  const Table<T> table(n, width, values);
-  const Kernel kernel{KernelKind::rbf, 0.5, 0, 1};
-  const std::vector<double> centre(width, offset + 0.125);
-  const auto fresh = [&] { return make_rows(Layout::dense, Table<T>::precision(), width, kernel, centre); };
-  auto rows = fresh();
-  const auto centred = gram(*rows, table.dense());
-  for (std::size_t r = 0; r < n; ++r)
-    for (std::size_t s = 0; s < n; ++s)
-      CHECK_NEAR((*centred)[r][s], plain_kernel(kernel, table.row(r), table.row(s), width), 2e-6);
-  const Slots all = first(n);
-  const RowsImage given = rows->image(all, false), stored = rows->image(all, true);
-  for (std::size_t k = 0; k < n * width; ++k) {
-    CHECK_NEAR(given.values[k], double(values[k]), tolerance);
-    CHECK(stored.values[k] == double(static_cast<T>(double(values[k]) - centre[k % width])));
-  }
-  auto again = fresh();
-  const Table<double> image(n, width, stored.values);
-  again->append(*again->take(image.dense(), all, true));
-  Matrix out(n, n);
-  again->evaluate(*again->take(table.dense(), all), 0, n, 0, n, out.rows.data());
-  CHECK(same_bits(out.values, centred->values));
-}
-
-void test_external_rows() {
-  check::context = "rows external";
-  auto rows = make_rows(Layout::external, Precision::f64, 0, {}, {});
-  const Table<double> three(3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9});
-  rows->append(*rows->take(three.dense(), Slots{0, 1, 2}));
-  rows->keep(1, Slots{2});
-  CHECK(rows->size() == 2);
-  const auto batch = rows->take(three.dense(), Slots{2, 0});
-  Matrix out(2, 3);
-  rows->evaluate(*batch, 0, 2, 1, 3, out.rows.data());
-  CHECK(out[0][0] == Matrix::kUntouched && out[0][1] == 8.0f && out[0][2] == 9.0f && out[1][1] == 2.0f);
-  CHECK_THROWS(std::logic_error, rows->evaluate(*batch, 0, 2, 0, 4, out.rows.data()));
-  CHECK_THROWS(std::logic_error, rows->take_kept(Slots{0}));
-}
-
 }  // namespace
 
 int main() {
@@ -395,10 +286,6 @@ int main() {
       for (int gates = 0; gates < 7; ++gates) test_passes(*loops, n, gates, random);
     test_passes(*loops, 1500, 4, random);
   }
-  for (const Layout layout : {Layout::dense, Layout::sparse})
-    for (const KernelKind kind : {KernelKind::rbf, KernelKind::polynomial}) test_rows<float>(layout, kind), test_rows<double>(layout, kind);
-  test_centre<float>(1000, 1e-4), test_centre<double>(1e6, 1e-9);
-  test_external_rows();
   for (const char* name : {"baseline", "avx2", "avx512"})
     if (const Loops* loops = loops_named(name)) test_empty_rows<float>(*loops), test_empty_rows<double>(*loops);
   return check::summary();

@@ -19,7 +19,8 @@ from tqdm.auto import tqdm
 from .. import _params
 from .._learner import Ints, KernelLearner, LabelledRows
 from .._persist import register
-from .._validate import Array, check_range, check_rows_and_labels, encode_labels
+from .._validate import Array, as_block, check_range, check_rows_and_labels, encode_labels
+from ._selection import AUTO_MOST, pick
 
 _SEEDS_PER_CLASS = 5
 _ROWS_PER_CALL = 2048  # between two calls of the core Python can stop on Ctrl-C and show progress
@@ -31,16 +32,17 @@ class LASVM(KernelLearner):
     """Support vector machine learnt online, one row at a time.
 
     Each row is compared with the most violating row kept so far, then one step is made on the most violating
-    pair of all, and rows that cannot matter any more are dropped. One pass with a finishing step comes close to
-    the exact SVM; several passes reach it. Several classes are learnt one against the rest on shared rows.
+    pair of all, and rows that cannot matter any more are dropped. One pass with a finishing step comes close
+    to the exact SVM; several passes reach it. Several classes are learnt one against the rest on shared
+    rows.
 
     Parameters
     ----------
     C : float, default=1.0
         Cost of a violated margin.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel. A callable ``kernel(X, Y)`` returns the matrix of values; it and "precomputed" go through a
-        slower door that keeps the kernel matrix of the kept rows in memory.
+        The kernel. A callable ``kernel(X, Y)`` returns the matrix of values; it and "precomputed" go through
+        a slower door that keeps the kernel matrix of the kept rows in memory.
     degree : int, default=3
         Degree of the "poly" kernel.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -184,8 +186,8 @@ class LASVM(KernelLearner):
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
-                f"The number of classes has to be greater than one; y has 1 class, {classes[0]!r}. A stream that "
-                "begins with one class only can be learnt with partial_fit(..., classes=...)."
+                f"The number of classes has to be greater than one; y has 1 class, {classes[0]!r}. A stream "
+                "that begins with one class only can be learnt with partial_fit(..., classes=...)."
             )
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(f"A precomputed kernel must be a square matrix, got shape {X.shape}.")
@@ -223,7 +225,7 @@ class LASVM(KernelLearner):
         _params.check(self)
         if self.class_weight == "balanced":
             raise ValueError(
-                'class_weight="balanced" needs all labels at once: use fit, or give partial_fit a dict of weights.'
+                'class_weight="balanced" needs all labels at once: use fit, or give partial_fit a dict.'
             )
         first = not hasattr(self, "_machine")
         known = self._check_classes(classes, first)
@@ -253,14 +255,16 @@ class LASVM(KernelLearner):
         with tqdm(desc="finishing", unit="round", disable=not self.verbose) as bar:
             while not native.finish(_ROUNDS_PER_CALL):
                 bar.update(_ROUNDS_PER_CALL)
-                bar.set_postfix(violation=f"{np.max(native.delta, where=np.isfinite(native.delta), initial=0):.2g}")
+                bar.set_postfix(
+                    violation=f"{np.max(native.delta, where=np.isfinite(native.delta), initial=0):.2g}"
+                )
         if self._foreign is not None:
             self._foreign.keep(native.ids)
         violation = float(np.max(native.delta, where=np.isfinite(native.delta), initial=0.0))
         if violation > self.tol:
             warnings.warn(
-                f"Finishing stopped at a violation of {violation:.2g}, above tol={self.tol:g}: steps no longer "
-                "change the objective. The kernel may not be positive definite, or tol is below rounding.",
+                f"Finishing stopped at a violation of {violation:.2g}, above tol={self.tol:g}: steps no "
+                "longer change the objective. The kernel may not be positive definite, or tol is too small.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -270,15 +274,19 @@ class LASVM(KernelLearner):
 
     def _check_classes(self, classes: Any, first: bool) -> Array:
         if first and classes is None:
-            raise ValueError("classes must be given in the first call of partial_fit: all labels that will come.")
+            raise ValueError(
+                "classes must be given in the first call of partial_fit: all labels that will come."
+            )
         if classes is None:
-            return self.classes_
+            return np.asarray(self.classes_)
         named = unique_labels(classes)
         if first and len(named) < 2:
             raise ValueError(f"classes must name at least two classes, got {named!r}.")
         if not first and not np.array_equal(named, self.classes_):
-            raise ValueError(f"classes={classes!r} differs from the classes of the first call, {self.classes_!r}.")
-        return named
+            raise ValueError(
+                f"classes={classes!r} differs from the classes of the first call, {self.classes_!r}."
+            )
+        return np.asarray(named)
 
     def _pass_over(self, rows: LabelledRows, usable: npt.NDArray[np.intp]) -> None:
         """Seeds of each class first, then the epochs."""
@@ -310,8 +318,17 @@ class LASVM(KernelLearner):
 
     def _learn_selected(self, rows: LabelledRows, remaining: Ints, count: int, random: Any) -> Ints:
         """Take ``count`` rows by the selection rule; returns those that remain."""
-        if self._foreign is None:
-            return self._machine.native.learn_selected(
+        native, foreign = self._machine.native, self._foreign
+        if foreign is None:
+            return native.learn_selected(
                 *rows.for_core(), remaining, self.selection, int(self.pool_size), count
             )
-        raise ValueError(f'selection="{self.selection}" needs a kernel of the core; use selection="random".')
+        pool = AUTO_MOST if self.selection == "autoactive" else self.pool_size
+        for _ in range(count):
+            places = random.choice(len(remaining), size=min(pool, len(remaining)), replace=False)
+            drawn = remaining[places]
+            scores = native.decide(as_block(foreign.against_kept(rows.X[drawn])))
+            best = pick(self.selection, scores, rows.labels[drawn], native.delta)
+            self._feed(native.learn, rows, drawn[best : best + 1])
+            remaining = np.delete(remaining, places[best])
+        return remaining

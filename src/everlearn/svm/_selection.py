@@ -1,0 +1,46 @@
+"""Choosing the next row among candidates by their decision values: what the core does natively, for kernels
+that the core cannot compute.
+
+S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 3.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+AUTO_MOST, AUTO_ENOUGH = 100, 5  # autoactive draws until five candidates lie in the margin, at most a hundred
+
+
+def pick(
+    rule: str,
+    scores: npt.NDArray[np.float64],
+    labels: npt.NDArray[np.int32],
+    delta: npt.NDArray[np.float64],
+) -> int:
+    """Return the place of the chosen candidate; the first one wins ties.
+
+    Parameters
+    ----------
+    rule : {"gradient", "active", "autoactive"}
+        Smallest margin of the true class, smallest distance to the boundary, or that among the first
+        candidates of which five lie in the margin.
+    scores : ndarray of shape (n_candidates, n_columns)
+        Decision values, one column for two classes.
+    labels : ndarray of shape (n_candidates,)
+        Class numbers; read by "gradient" only.
+    delta : ndarray of shape (n_columns,)
+        Largest violation of each column.
+    """
+    if rule == "autoactive":
+        inside = (np.abs(scores) < 1 + delta / 2).any(axis=1)
+        enough = np.flatnonzero(np.cumsum(inside) == AUTO_ENOUGH)
+        scores = scores[: enough[0] + 1] if len(enough) else scores
+    places = np.arange(len(scores))
+    if scores.shape[1] == 1:
+        f = scores[:, 0]
+        utility = np.where(labels == 1, f, -f) if rule == "gradient" else np.abs(f)
+    else:
+        own = labels if rule == "gradient" else scores.argmax(axis=1)
+        others = scores.copy()
+        others[places, own] = -np.inf
+        utility = scores[places, own] - others.max(axis=1)
+    return int(np.argmin(utility))
