@@ -61,7 +61,7 @@ void Expansion::open_block(const Batch& batch, const Arrivals& arrivals) {
   const std::size_t n = block_begin_ + count;
   rows_->append(batch);
   resize(n);
-  block_stride_ = round_up(n, kPad);
+  block_stride_ = round_up(n, kPad) + 16;  // an odd number of cache lines: columns are read, too
   const std::size_t room = count * block_stride_ + kPage;  // the last row is read as whole pages, too
   if (room > block_.size()) {
     block_.clear();  // nothing in it is worth copying

@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "aligned.hpp"
 #include "row_cache.hpp"
 #include "rows.hpp"
 
@@ -26,8 +27,8 @@ namespace everlearn {
 
 /// One binary problem. Vectors are as long as the expansion, rounded up to kPad.
 struct Column {
-  std::vector<double> alpha, g;
-  std::vector<std::uint8_t> gate;
+  AlignedVector<double> alpha, g;
+  AlignedVector<std::uint8_t> gate;
   std::vector<std::uint8_t> member;
   std::vector<std::int64_t> idle;     // members with alpha = 0; may also list some that are not any more
   std::vector<std::uint8_t> is_idle;  // listed in idle
@@ -131,7 +132,7 @@ class Expansion {
   std::vector<float> diagonal_;
   std::unordered_map<std::int64_t, std::int64_t> slot_of_;
 
-  std::vector<float> block_;                // kernel rows of the open block
+  AlignedVector<float> block_;             // kernel rows of the open block
   std::vector<const float*> block_pages_;  // the same as pages, row after row
   std::size_t block_begin_ = 0, block_stride_ = 0;
   bool open_ = false;

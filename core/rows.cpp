@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "aligned.hpp"
+
 namespace everlearn {
 namespace {
 
@@ -142,7 +144,7 @@ class DenseRows final : public Rows {
   std::size_t width_, size_ = 0;
   Kernel kernel_;
   std::vector<double> centre_;
-  std::vector<T> panels_, norms_;
+  AlignedVector<T> panels_, norms_;
 };
 
 // --------------------------------------------------------------------------------------------- sparse

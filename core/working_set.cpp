@@ -57,9 +57,9 @@ std::vector<std::int64_t> choose(const Expansion& expansion, std::size_t c, doub
 /// The working set's own problem, small enough to stay in cache.
 struct Local {
   std::size_t size, stride;
-  std::vector<float> kernel, diagonal;
-  std::vector<double> alpha, g, lower, upper;
-  std::vector<std::uint8_t> gate;
+  AlignedVector<float> kernel, diagonal;
+  AlignedVector<double> alpha, g, lower, upper;
+  AlignedVector<std::uint8_t> gate;
 
   explicit Local(std::size_t n)
       : size(n), stride(round_up(n, kPad)), kernel(n * stride), diagonal(stride), alpha(stride), g(stride),
@@ -127,7 +127,11 @@ bool optimise(Expansion& expansion, std::size_t c, double tau, std::size_t round
     Local local(set.size());
     for (std::size_t a = 0; a < set.size(); ++a) {
       const auto s = static_cast<std::size_t>(set[a]);
-      for (std::size_t b = 0; b < set.size(); ++b) local.kernel[a * local.stride + b] = rows[a][static_cast<std::size_t>(set[b])];
+      for (std::size_t b = 0; b <= a; ++b) {
+        const float value = rows[a][static_cast<std::size_t>(set[b])];
+        local.kernel[a * local.stride + b] = value;
+        local.kernel[b * local.stride + a] = value;
+      }
       local.diagonal[a] = static_cast<float>(expansion.diagonal(s));
       local.g[a] = column.g[s];
       local.lower[a] = expansion.lower(c, s);

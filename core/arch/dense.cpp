@@ -10,12 +10,21 @@ namespace {
 template <class T>
 inline constexpr int kPanelVectors = static_cast<int>(kPanel) / kWidth<T>;
 
-/// Rows of `a` handled at once: as many accumulators as fit in the registers.
+/// The most rows of `a` handled at once: as many accumulators as fit in the registers.
 template <class T>
 inline constexpr int kTallTile = std::max(1, (kRegisters * 3 / 4) / kPanelVectors<T>);
 
+/// Panels handled at once with fewer rows: enough independent accumulators to hide the latency of an addition.
+template <class T>
+constexpr int panels_beside(int rows) {
+  return std::clamp(kRegisters / 2 / (rows * kPanelVectors<T>), 1, 4);
+}
+
 /// dots[r][p * kPanel + l] = <a_r, b_{p, l}> for `rows` packed rows and `panels` adjacent panels.
 template <int rows, int panels, class T>
+#if EVERLEARN_REGISTERS == 16
+[[gnu::noinline]]  // else the constants of the map push accumulators out of the registers
+#endif
 inline void tile(const T* packed, const T* b, std::size_t panel_stride, std::size_t width, T* dots) {
   constexpr int vectors = panels * kPanelVectors<T>;
   Vec<T> sum[rows][vectors] = {};
@@ -70,8 +79,9 @@ void strip(const DenseJob<T>& job, const T* packed, std::size_t first, std::size
   }
 }
 
-template <KernelKind kind, int rows, int panels, class T>
+template <KernelKind kind, int rows, class T>
 void strips(const DenseJob<T>& job, std::size_t& done, std::vector<T>& packed) {
+  constexpr int panels = panels_beside<T>(rows);
   const std::size_t count = (job.m - done) / rows;
   if (count == 0) return;
   packed.resize(std::max<std::size_t>(packed.size(), count * rows * job.width));
@@ -95,15 +105,12 @@ void dense(const DenseJob<T>& job) {
   thread_local std::vector<T> packed;
   std::size_t done = 0;
   with_kind(job.kernel.kind, [&]<KernelKind kind>() {
-    if constexpr (kTallTile<T> > 4) strips<kind, kTallTile<T>, 1>(job, done, packed);
-    if constexpr (kRegisters == 32) {
-      strips<kind, 8, 1>(job, done, packed);
-      strips<kind, 4, 2>(job, done, packed);
-      strips<kind, 1, 4>(job, done, packed);
-    } else {
-      strips<kind, 2, 1>(job, done, packed);
-      strips<kind, 1, 1>(job, done, packed);
-    }
+    constexpr int tall = kTallTile<T>;
+    strips<kind, tall>(job, done, packed);
+    if constexpr (tall > 8) strips<kind, 8>(job, done, packed);
+    if constexpr (tall > 4) strips<kind, 4>(job, done, packed);
+    if constexpr (tall > 2) strips<kind, 2>(job, done, packed);
+    if constexpr (tall > 1) strips<kind, 1>(job, done, packed);
   });
 }
 

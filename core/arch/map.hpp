@@ -1,56 +1,70 @@
 // From dot products to kernel values, sixteen at a time.
 #pragma once
 
-#include <bit>
-
 #include "arch/loops.hpp"
 #include "arch/vec.hpp"
 
 namespace everlearn::EVERLEARN_ARCH {
 
-/// exp(x) to about two units in the last place; 0 below -87. Branch-free, so that it vectorises.
-inline float exp_lane(float x) {
+/// exp(x) to about two units in the last place; 0 below -87.
+inline Vec<float> exp_lanes(Vec<float> x) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  const float clamped = x < -87.0f ? -87.0f : (x > 88.0f ? 88.0f : x);
-  const float shifted = clamped * 1.44269504f + kRound;
-  const float n = shifted - kRound;
-  const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
+  const Vec<float> least = splat(-87.0f), most = splat(88.0f);
+  const Vec<float> clamped = smaller(most, larger(least, x));
+  const Vec<float> shifted = clamped * 1.44269504f + kRound;
+  const Vec<float> n = shifted - kRound;
+  const Vec<float> r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
+  Vec<float> p = r * 1.9875691500e-4f + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  const float value = p * (r * r) + (r + 1.0f);
-  const auto bits = std::bit_cast<std::int32_t>(value) +
-                    (std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kRound)) * (1 << 23);
-  return x < -87.0f ? 0.0f : std::bit_cast<float>(bits);
+  const Vec<float> value = p * (r * r) + (r + 1.0f);
+  // The low bits of `shifted` are n; all that is above them leaves the exponent on the way there.
+  const Vec<float> scaled = (Vec<float>)((VecI)value + ((VecI)shifted << 23));
+  return x < least ? Vec<float>{} : scaled;
 }
 
+/// A full register of floats, where f(l) gives a register of T from lane l on.
+template <class T, class F>
+inline Vec<float> narrowed(std::size_t l, F&& f) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return f(l);
+  } else {
+    return join(__builtin_convertvector(f(l), HalfVecF), __builtin_convertvector(f(l + kWidth<T>), HalfVecF));
+  }
+}
+
+/// out[l] = K(a, b_l), given the dot products and the squared norms. Vector by vector: left to itself the
+/// compiler unrolls loops as short as a panel before it looks for vectors in them.
 template <KernelKind kind, class T>
 inline void map_panel(const Kernel& kernel, const T* __restrict dots, T a_norm, const T* __restrict norms,
                       float* __restrict out) {
   const T gamma = static_cast<T>(kernel.gamma);
   const T coef0 = static_cast<T>(kernel.coef0);
-  if constexpr (kind == KernelKind::linear) {
-    for (std::size_t l = 0; l < kPanel; ++l) out[l] = static_cast<float>(dots[l]);
-  } else if constexpr (kind == KernelKind::rbf) {
-    for (std::size_t l = 0; l < kPanel; ++l) {
-      const T squared = (a_norm + norms[l]) - T(2) * dots[l];
-      const T distance = squared > T(0) ? squared : T(0);
-      out[l] = exp_lane(static_cast<float>(-gamma * distance));
-    }
-  } else if constexpr (kind == KernelKind::polynomial) {
-    T base[kPanel], value[kPanel];
-    for (std::size_t l = 0; l < kPanel; ++l) base[l] = gamma * dots[l] + coef0;
-    for (std::size_t l = 0; l < kPanel; ++l) value[l] = T(1);
-    for (int e = 0; e < kernel.degree; ++e)
-      for (std::size_t l = 0; l < kPanel; ++l) value[l] *= base[l];
-    for (std::size_t l = 0; l < kPanel; ++l) out[l] = static_cast<float>(value[l]);
-  } else {
-    for (std::size_t l = 0; l < kPanel; ++l) {
-      const float x = static_cast<float>(gamma * dots[l] + coef0);
-      out[l] = 1.0f - 2.0f / (exp_lane(2.0f * x) + 1.0f);
+  const int degree = kernel.degree;
+  for (std::size_t l = 0; l < kPanel; l += kWidth<float>) {
+    const Vec<float> x = narrowed<T>(l, [&](std::size_t at) {
+      const Vec<T> dot = load<Vec<T>>(dots + at);
+      if constexpr (kind == KernelKind::linear) {
+        return dot;
+      } else if constexpr (kind == KernelKind::rbf) {
+        const Vec<T> squared = (a_norm + load<Vec<T>>(norms + at)) - T(2) * dot;
+        return -gamma * larger(squared, Vec<T>{});
+      } else {
+        const Vec<T> base = gamma * dot + coef0;
+        if constexpr (kind == KernelKind::sigmoid) return base;
+        Vec<T> power = splat(T(1));
+        for (int e = 0; e < degree; ++e) power *= base;
+        return power;
+      }
+    });
+    if constexpr (kind == KernelKind::rbf) {
+      store(out + l, exp_lanes(x));
+    } else if constexpr (kind == KernelKind::sigmoid) {
+      store(out + l, 1.0f - 2.0f / (exp_lanes(2.0f * x) + 1.0f));
+    } else {
+      store(out + l, x);
     }
   }
 }

@@ -1,11 +1,11 @@
 // The passes over gradients: what a step of a solver costs.
-#include <cmath>
+#include <bit>
 #include <limits>
 
 #include "arch/loops.hpp"
 #include "arch/vec.hpp"
 
-#ifdef __AVX512F__
+#ifdef __SSE2__
 #include <immintrin.h>
 #endif
 
@@ -17,10 +17,18 @@ using VecD = Vec<double>;
 constexpr int kW = kWidth<double>;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-inline VecD widen(const float* p) { return __builtin_convertvector(load<HalfVecF>(p), VecD); }
+inline VecD widen(const float* p) {
+#if defined(__AVX512F__) || !defined(__SSE2__)
+  return __builtin_convertvector(load<HalfVecF>(p), VecD);
+#elif defined(__AVX2__)  // spelled out, because GCC converts shorter vectors piece by piece
+  return _mm256_cvtps_pd(_mm_loadu_ps(p));
+#else
+  return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+#endif
+}
 
 /// A yes or no for each lane, and what is done with it: mask registers where there are any.
-#ifdef __AVX512F__
+#if defined(__AVX512F__)
 using Lanes = __mmask8;
 inline Lanes may(const std::uint8_t* gate, std::uint8_t bit) {
   const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(gate));
@@ -31,15 +39,29 @@ inline Lanes greater(Lanes among, VecD a, VecD b) {
 }
 inline VecD pick(Lanes yes, VecD a, VecD b) { return (VecD)_mm512_mask_mov_pd((__m512d)b, yes, (__m512d)a); }
 inline VecL pick(Lanes yes, VecL a, VecL b) { return (VecL)_mm512_mask_mov_epi64((__m512i)b, yes, (__m512i)a); }
-#else
+#elif defined(__AVX2__)
 using Lanes = VecL;
+/// The answers of may() are sign bits, which is all that blendv looks at; those of greater() are whole lanes.
 inline Lanes may(const std::uint8_t* gate, std::uint8_t bit) {
-  typedef std::uint8_t Bytes __attribute__((vector_size(kW)));
-  return (__builtin_convertvector(load<Bytes>(gate), VecL) & bit) != 0;
+  const __m256i bits = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(load<std::int32_t>(gate)));
+  return (VecL)_mm256_slli_epi64(bits, 64 - std::bit_width(bit));
 }
-inline Lanes greater(Lanes among, VecD a, VecD b) { return among & (a > b); }
+inline Lanes greater(Lanes among, VecD a, VecD b) {
+  return _mm256_blendv_pd(splat(-kInf), a, (__m256d)among) > b;
+}
 inline VecD pick(Lanes yes, VecD a, VecD b) { return yes ? a : b; }
 inline VecL pick(Lanes yes, VecL a, VecL b) { return yes ? a : b; }
+#else
+using Lanes = VecL;
+/// From a table, which is shorter than any way that SSE2 has of widening bytes.
+inline Lanes may(const std::uint8_t* gate, std::uint8_t bit) {
+  static constexpr std::int64_t kAnswers[] = {0, -1, -1};
+  return VecL{kAnswers[gate[0] & bit], kAnswers[gate[1] & bit]};
+}
+inline Lanes greater(Lanes among, VecD a, VecD b) { return among & (a > b); }
+/// Bit by bit, because SSE2 compares no 64-bit integers and GCC would take ?: lane by lane.
+inline VecL pick(Lanes yes, VecL a, VecL b) { return (yes & a) | (~yes & b); }
+inline VecD pick(Lanes yes, VecD a, VecD b) { return (VecD)pick(yes, (VecL)a, (VecL)b); }
 #endif
 
 /// The extremes seen so far in each lane.
@@ -87,8 +109,8 @@ inline VecL slots_from(std::int64_t first) {
   return slots;
 }
 
-/// Independent chains of comparisons, so that one need not wait for the other.
-constexpr int kChains = 4;
+/// Independent chains of comparisons, so that one need not wait for the other, in half of the registers.
+constexpr int kChains = kRegisters / 8;
 static_assert(kPad % (kChains * kW) == 0);
 
 /// Runs value(s), the gradients of slots s .. s + kW, over all slots and returns their extremes.
@@ -176,12 +198,10 @@ std::int64_t second_order(const double* g, const std::uint8_t* gate, const float
 #pragma GCC unroll 4
     for (int c = 0; c < kChains; ++c, slot += kW) {
       const std::size_t s = at + c * kW;
-      const VecD fall = high - load<VecD>(g + s);
+      const VecD fall = larger(high - load<VecD>(g + s), VecD{});  // above `high` there is no gain
       const VecD squared = fall * fall;
-      VecD curvature = kii + widen(diagonal + s) - 2.0 * widen(ki + s);
-      curvature = curvature > least ? curvature : least;
-      const Lanes below = greater(may(gate + s, kMayFall), fall, VecD{});
-      const Lanes better = greater(below, squared * best[c].curvature, best[c].gain * curvature);
+      const VecD curvature = larger(kii + widen(diagonal + s) - 2.0 * widen(ki + s), least);
+      const Lanes better = greater(may(gate + s, kMayFall), squared * best[c].curvature, best[c].gain * curvature);
       best[c].gain = pick(better, squared, best[c].gain);
       best[c].curvature = pick(better, curvature, best[c].curvature);
       best[c].slot = pick(better, slot, best[c].slot);

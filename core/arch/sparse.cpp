@@ -8,9 +8,9 @@
 namespace everlearn::EVERLEARN_ARCH {
 namespace {
 
-/// Rows spread out at once.
+/// Rows spread out at once: no more than eight accumulators, which leaves registers for the rest.
 template <class T>
-inline constexpr int kLanes = 64;
+inline constexpr int kLanes = std::min(64, 8 * kWidth<T>);
 
 /// Above this the spread rows are addressed through a table of the columns that occur in them.
 inline constexpr std::size_t kSpreadBytes = 16u << 20;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #if defined(__AVX512F__)
 #define EVERLEARN_VECTOR_BYTES 64
@@ -67,6 +68,22 @@ inline Vec<T> splat(T x) {
   return x - Vec<T>{};
 }
 
+/// The larger and the smaller of two numbers in each lane; b where they do not compare.
+template <class V>
+inline V larger(V a, V b) {
+#ifdef __SSE2__
+  asm("" : "+v"(a), "+v"(b));  // GCC sees no maximum in a comparison with a constant
+#endif
+  return a > b ? a : b;
+}
+template <class V>
+inline V smaller(V a, V b) {
+#ifdef __SSE2__
+  asm("" : "+v"(a), "+v"(b));
+#endif
+  return a < b ? a : b;
+}
+
 /// a b + c, fused exactly where the vector loops are, so that a lone value equals a lane of a vector.
 inline float multiply_add(float a, float b, float c) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
@@ -83,19 +100,29 @@ inline double multiply_add(double a, double b, double c) {
 #endif
 }
 
+template <int... lanes>
+inline Vec<float> join(HalfVecF low, HalfVecF high, std::integer_sequence<int, lanes...>) {
+  return __builtin_shufflevector(low, high, lanes...);
+}
+inline Vec<float> join(HalfVecF low, HalfVecF high) {
+  return join(low, high, std::make_integer_sequence<int, kWidth<float>>());
+}
+
+/// One round of interleaving: the lower halves of two registers, or the upper ones.
+template <int first, int... lanes>
+inline Vec<float> interleave(Vec<float> a, Vec<float> b, std::integer_sequence<int, lanes...>) {
+  return __builtin_shufflevector(a, b, (first + lanes / 2 + lanes % 2 * kWidth<float>)...);
+}
+
 /// Transposes a square of floats as wide as a register: log2(width) rounds of interleaving.
 inline void transpose(Vec<float>* rows) {
   constexpr int w = kWidth<float>;
-  VecI low{}, high{};
-  for (int l = 0; l < w; ++l) {
-    low[l] = l / 2 + (l % 2) * w;
-    high[l] = low[l] + w / 2;
-  }
+  constexpr std::make_integer_sequence<int, w> lanes;
   Vec<float> next[w];
   for (int round = 1; round < w; round *= 2) {
     for (int i = 0; i < w / 2; ++i) {
-      next[2 * i] = __builtin_shuffle(rows[i], rows[i + w / 2], low);
-      next[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + w / 2], high);
+      next[2 * i] = interleave<0>(rows[i], rows[i + w / 2], lanes);
+      next[2 * i + 1] = interleave<w / 2>(rows[i], rows[i + w / 2], lanes);
     }
     for (int i = 0; i < w; ++i) rows[i] = next[i];
   }

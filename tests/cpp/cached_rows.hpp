@@ -37,7 +37,9 @@ struct CachedRows {
     return sum;
   }
   std::size_t pins() const {
-    return static_cast<std::size_t>(std::count_if(recent.begin(), recent.end(), [](const Held& held) { return held.pinned; }));
+    std::size_t count = 0;
+    for (const Held& held : recent) count += held.pinned;
+    return count;
   }
   std::vector<Held>::iterator at(std::int64_t id) {
     return std::find_if(recent.begin(), recent.end(), [&](const Held& held) { return held.id == id; });

@@ -16,6 +16,7 @@ inline void count(bool good, const char* file, int line, const char* what, const
     ++passed;
   } else if (++failed <= 40) {
     std::printf("%s:%d: [%s] %s%s\n", file, line, context.c_str(), what, values.c_str());
+    std::fflush(stdout);
   }
 }
 

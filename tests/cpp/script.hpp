@@ -20,9 +20,11 @@ struct Script {
   std::unique_ptr<problems::Matrix> truth;
   std::vector<std::int32_t> labels;
   std::vector<double> costs, trace;
+  std::size_t one_leaves_in = 2;  // of the members without a coefficient, after each block
   everlearn::Expansion expansion;
 
-  Script(std::uint64_t seed, const problems::Table<T>& rows, everlearn::Layout kept_as, std::size_t columns, std::size_t cache)
+  Script(std::uint64_t seed, const problems::Table<T>& rows, everlearn::Layout kept_as, std::size_t columns,
+         std::size_t cache)
       : random(seed), layout(kept_as), table(rows), expansion(make(kept_as), columns, cache) {
     auto direct = make(layout == everlearn::Layout::external ? everlearn::Layout::dense : layout);
     truth = problems::gram(*direct, table.dense());
@@ -168,7 +170,7 @@ struct Script {
           if (draw(3) > 0) expansion.join(c, s);
           for (int t = 0; t < 3; ++t) step(c);
         }
-      for (std::size_t c = 0; c < expansion.columns(); ++c) leave_some(c, 2 + b % 3);
+      for (std::size_t c = 0; c < expansion.columns(); ++c) leave_some(c, one_leaves_in + b % 3);
       close(old, draw(5) == 0);
       for (std::size_t c = 0; c < expansion.columns(); ++c) {
         step(c), step(c);

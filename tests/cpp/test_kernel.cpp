@@ -20,8 +20,12 @@ void run(const Loops& loops, const DenseJob<float>& job) { loops.dense_f32(job);
 void run(const Loops& loops, const DenseJob<double>& job) { loops.dense_f64(job); }
 void run(const Loops& loops, const SparseJob<float>& job) { loops.sparse_f32(job); }
 void run(const Loops& loops, const SparseJob<double>& job) { loops.sparse_f64(job); }
-void norms(const Loops& loops, const float* rows, std::size_t m, std::size_t w, float* out) { loops.norms_f32(rows, m, w, out); }
-void norms(const Loops& loops, const double* rows, std::size_t m, std::size_t w, double* out) { loops.norms_f64(rows, m, w, out); }
+void norms(const Loops& loops, const float* rows, std::size_t m, std::size_t width, float* out) {
+  loops.norms_f32(rows, m, width, out);
+}
+void norms(const Loops& loops, const double* rows, std::size_t m, std::size_t width, double* out) {
+  loops.norms_f64(rows, m, width, out);
+}
 
 std::vector<Kernel> kernels(std::size_t width) {
   const double gamma = 1.0 / static_cast<double>(width);
@@ -51,7 +55,8 @@ struct Paths {
         panels[(r / kPanel * t.width + k) * kPanel + r % kPanel] = t.row(r)[k];
     }
     norms(l, t.values.data(), t.rows, t.width, norms_dense.data());
-    for (auto& column : far) column = static_cast<std::int32_t>((static_cast<std::size_t>(column) + 1) * (wide / t.width) - 1);
+    const auto apart = static_cast<std::int32_t>(wide / t.width);
+    for (auto& column : far) column = (column + 1) * apart - 1;
   }
 
   enum Path { dense, sparse, indirect };
@@ -145,8 +150,8 @@ void test_exp(const Loops& loops) {
   // Rows of zeros with made-up norms: the kernel value is exp(-norm).
   std::vector<double> x{0.0, 1e-30, 1e-8, 87.0, std::nextafter(87.0f, 88.0f), 88.0, 104.0, 1e10, 1e300, kInf};
   Random random(1);
-  for (int t = 0; t < 200000; ++t) x.push_back(static_cast<double>(static_cast<float>(87.0 * t / 200000)));
-  for (int t = 0; t < 20000; ++t) x.push_back(static_cast<double>(static_cast<float>(std::pow(10, uniform(random, -9, 1.9)))));
+  for (int t = 0; t < 200000; ++t) x.push_back(double(static_cast<float>(87.0 * t / 200000)));
+  for (int t = 0; t < 20000; ++t) x.push_back(double(static_cast<float>(std::pow(10, uniform(random, -9, 1.9)))));
   const std::size_t n = x.size();
   x.resize(round_up(n, kPanel));
   const std::vector<double> zeros(x.size());
@@ -202,7 +207,9 @@ bool operator==(const Extremes& a, const Extremes& b) {
 void test_passes(const Loops& loops, std::size_t n, int gates, Random& random) {
   check::context = std::string(loops.name) + " passes n " + std::to_string(n) + " gates " + std::to_string(gates);
   // Multiples of a quarter: every sum below is exact, so that ties are ties and order does not matter.
-  const auto coarse = [&](int reach) { return [&random, reach] { return 0.25 * (double(below(random, 2 * std::size_t(reach) + 1)) - reach); }; };
+  const auto coarse = [&](std::size_t reach) {
+    return [&random, reach] { return 0.25 * (double(below(random, 2 * reach + 1)) - double(reach)); };
+  };
   const auto fine = [&] { return uniform(random, -1, 1); };
   const auto gate = padded<std::uint8_t>(n, 0, [&] { return gates < 4 ? std::size_t(gates) : below(random, 4); });
   const double step = 0.5;
@@ -226,7 +233,10 @@ void test_passes(const Loops& loops, std::size_t n, int gates, Random& random) {
     std::vector<std::vector<float>> k;
     std::vector<const float*> rows;
     std::vector<double> steps;
-    for (std::size_t r = 0; r < count; ++r) k.push_back(padded<float>(n, 1e30f, coarse(8))), steps.push_back(coarse(8)());
+    for (std::size_t r = 0; r < count; ++r) {
+      k.push_back(padded<float>(n, 1e30f, coarse(8)));
+      steps.push_back(coarse(8)());
+    }
     for (const auto& row : k) rows.push_back(row.data());
     const std::size_t begin = below(random, n + 1), end = begin + below(random, n - begin + 1);
     auto updated = padded<double>(n, 1e300, coarse(8));
@@ -277,9 +287,11 @@ int main() {
     const Loops* loops = loops_named(name);
     if (loops == nullptr) continue;
     CHECK(std::string(loops->name) == name);
-    for (const double filled : {0.15, 1.0}) {
-      for (const std::size_t width : {1, 9, 40}) test_values<float>(*loops, width, filled), test_values<double>(*loops, width, filled);
-    }
+    for (const double filled : {0.15, 1.0})
+      for (const std::size_t width : {1, 9, 40}) {
+        test_values<float>(*loops, width, filled);
+        test_values<double>(*loops, width, filled);
+      }
     test_exp(*loops);
     Random random(3);
     for (std::size_t n = 0; n <= 200; n = n < 70 ? n + 1 : n + 13)
@@ -287,6 +299,9 @@ int main() {
     test_passes(*loops, 1500, 4, random);
   }
   for (const char* name : {"baseline", "avx2", "avx512"})
-    if (const Loops* loops = loops_named(name)) test_empty_rows<float>(*loops), test_empty_rows<double>(*loops);
+    if (const Loops* loops = loops_named(name)) {
+      test_empty_rows<float>(*loops);
+      test_empty_rows<double>(*loops);
+    }
   return check::summary();
 }
