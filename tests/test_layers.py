@@ -10,8 +10,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "everlearn"
 CORE = ROOT / "core"
 
-# From the ground up. A room is a module or a subpackage of everlearn; it may import from the floors below and,
-# within a subpackage, from itself, but neither from its neighbours nor from above.
+# From the ground up. A room is a module or a subpackage of everlearn; it may import from the floors below and
+# a subpackage from itself, but neither may import from its neighbours or from above.
 FLOORS = [
     ["errors", "_core", "_params"],
     ["_validate"],
@@ -47,10 +47,7 @@ def rooms_imported(source, parts):
         if isinstance(node, ast.Import):
             names = [alias.name.split(".") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                base = ["everlearn", *parts[: len(parts) - node.level]]
-            else:
-                base = []
+            base = ["everlearn", *parts[: len(parts) - node.level]] if node.level else []
             base += node.module.split(".") if node.module else []
             # What is imported from the package itself may be a room or a public name of its __init__.
             names = [[*base, alias.name] if base == ["everlearn"] else base for alias in node.names]

@@ -265,6 +265,16 @@ class Machine {
 
 NB_MODULE(_core, module) {
   module.doc() = "The native core of everlearn";
+  // A broken invariant of ours is a CoreError; what the caller got wrong arrives as ValueError or OverflowError.
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::invalid_argument&) {
+      throw;
+    } catch (const std::logic_error& error) {
+      PyErr_SetString(nb::module_::import_("everlearn.errors").attr("CoreError").ptr(), error.what());
+    }
+  });
   module.def("instruction_set", [] { return std::string(loops().name); });
 
   nb::class_<HeldBlock>(module, "Block")

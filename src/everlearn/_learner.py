@@ -1,6 +1,7 @@
 """What every learner on a native expansion shares: rows in, decisions out, support vectors, state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -58,6 +59,16 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------------------------------------- rows in
 
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Around validation: a call that is refused leaves the learner as it was."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
     def _start(self, X: Rows, classes: Array) -> None:
         """Forget what was learnt, and fix what depends on the first rows."""
         foreign = self.kernel not in NATIVE
@@ -93,7 +104,10 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _accept(self, X: Rows, y: Array, labels: npt.NDArray[np.int32], sample_weight: Any) -> LabelledRows:
-        """Give rows their costs and the next ids."""
+        """Make rows ready for the core: their costs, the next ids, the precision of the store."""
+        check_range(X, self._machine.spec)
+        if self._foreign is None:
+            X = X.astype(self._machine.spec["precision"], copy=False)
         weights: dict[int, float] | None = None
         if self.class_weight is not None:
             values = compute_class_weight(self.class_weight, classes=self.classes_, y=y)

@@ -59,7 +59,7 @@ void test_rows(Layout layout, KernelKind kind) {
     const RowsImage image = rows->image(slots, true);
     std::vector<double> dense(size * width);
     for (std::size_t r = 0; r < size; ++r)
-      std::copy_n(table.row(static_cast<std::size_t>(model[r])), width, dense.begin() + static_cast<std::ptrdiff_t>(r * width));
+      std::copy_n(table.row(static_cast<std::size_t>(model[r])), width, dense.data() + r * width);
     const Table<double> want(size, width, dense);
     CHECK(same_bits(image.values, layout == Layout::dense ? want.values : want.entries));
     if (layout == Layout::sparse) CHECK(image.columns == want.columns && image.starts == want.starts);

@@ -347,8 +347,10 @@ void test_external(const Problem& problem, std::size_t step) {
     rows->learn(which);
     std::vector<std::size_t> against;
     for (std::size_t s = 0; s < values->expansion.size(); ++s) against.push_back(values->row_of(s));
-    for (const auto r : which)
-      if (values->expansion.find(problem.ids[static_cast<std::size_t>(r)]) < 0) against.push_back(static_cast<std::size_t>(r));
+    for (const auto row : which) {
+      const auto r = static_cast<std::size_t>(row);
+      if (values->expansion.find(problem.ids[r]) < 0) against.push_back(r);
+    }
     std::vector<double> kernel;
     for (std::size_t r = 0; r < problem.size(); ++r)
       for (const auto k : against) kernel.push_back(problem.k(r, k));

@@ -19,7 +19,7 @@ from tqdm.auto import tqdm
 from .. import _params
 from .._learner import Ints, KernelLearner, LabelledRows
 from .._persist import register
-from .._validate import Array, as_block, check_range, check_rows_and_labels, encode_labels
+from .._validate import Array, as_block, check_rows_and_labels, encode_labels
 from ._selection import AUTO_MOST, pick
 
 _SEEDS_PER_CLASS = 5
@@ -181,24 +181,25 @@ class LASVM(KernelLearner):
             The learner itself.
         """
         _params.check(self)
-        X, y = check_rows_and_labels(self, X, y, reset=True)
-        check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"The number of classes has to be greater than one; y has 1 class, {classes[0]!r}. A stream "
-                "that begins with one class only can be learnt with partial_fit(..., classes=...)."
-            )
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(f"A precomputed kernel must be a square matrix, got shape {X.shape}.")
-        self._start(X, classes)
-        check_range(X, self._machine.spec)
-        rows = self._accept(X, y, labels.astype(np.int32), sample_weight)
-        usable = np.flatnonzero(rows.costs > 0)
-        if len(np.unique(rows.labels[usable])) < 2:
-            raise ValueError("Only rows of one class have a weight above 0: there is nothing to tell apart.")
+        with self._unchanged_on_error():
+            X, y = check_rows_and_labels(self, X, y, reset=True)
+            check_classification_targets(y)
+            classes, labels = np.unique(y, return_inverse=True)
+            if len(classes) < 2:
+                raise ValueError(
+                    f"The number of classes has to be greater than one; y has 1 class, {classes[0]!r}. A "
+                    "stream that begins with one class can be learnt with partial_fit(..., classes=...)."
+                )
+            if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+                raise ValueError(f"A precomputed kernel must be a square matrix, got shape {X.shape}.")
+            self._start(X, classes)
+            rows = self._accept(X, y, labels.astype(np.int32), sample_weight)
+            usable = np.flatnonzero(rows.costs > 0)
+            if len(np.unique(rows.labels[usable])) < 2:
+                raise ValueError("Only rows of one class have a weight above 0: nothing can be told apart.")
+            random = check_random_state(self.random_state)
         self._configure()
-        self._pass_over(rows, usable)
+        self._pass_over(rows, usable, random)
         return self.finish() if self.finishing else self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "LASVM":
@@ -228,16 +229,14 @@ class LASVM(KernelLearner):
                 'class_weight="balanced" needs all labels at once: use fit, or give partial_fit a dict.'
             )
         first = not hasattr(self, "_machine")
-        known = self._check_classes(classes, first)
-        X, y = check_rows_and_labels(self, X, y, reset=first)
-        labels = encode_labels(y, known)
-        if first:
-            self._start(X, known)
-        check_range(X, self._machine.spec)
-        if self._foreign is None:
-            X = X.astype(self._machine.spec["precision"], copy=False)
+        with self._unchanged_on_error():
+            known = self._check_classes(classes, first)
+            X, y = check_rows_and_labels(self, X, y, reset=first)
+            labels = encode_labels(y, known)
+            if first:
+                self._start(X, known)
+            rows = self._accept(X, y, labels, sample_weight)
         self._configure()
-        rows = self._accept(X, y, labels, sample_weight)
         self._feed(self._machine.native.learn, rows, np.flatnonzero(rows.costs > 0))
         return self
 
@@ -288,9 +287,8 @@ class LASVM(KernelLearner):
             )
         return np.asarray(named)
 
-    def _pass_over(self, rows: LabelledRows, usable: npt.NDArray[np.intp]) -> None:
+    def _pass_over(self, rows: LabelledRows, usable: npt.NDArray[np.intp], random: Any) -> None:
         """Seeds of each class first, then the epochs."""
-        random = check_random_state(self.random_state)
         native = self._machine.native
         native.seed_generator(random.randint(1, 2**63 - 1, size=4, dtype=np.int64).astype(np.uint64))
         order = random.permutation(usable).astype(np.int64)
