@@ -9,6 +9,7 @@ import inspect
 import io
 import pkgutil
 import re
+import textwrap
 from pathlib import Path
 from types import ModuleType
 
@@ -212,9 +213,9 @@ def test_doctests(name):
 
 
 def python_blocks(text):
-    """The ```python blocks of a page with the number of the line before each."""
-    for match in re.finditer(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
-        yield text.count("\n", 0, match.start(1)), match[1]
+    """The ```python blocks of a page, those in lists included, with the number of the line before each."""
+    for match in re.finditer(r"^( *)```python\n(.*?)^\1```$", text, flags=re.MULTILINE | re.DOTALL):
+        yield text.count("\n", 0, match.start(2)), textwrap.dedent(match[2])
 
 
 def run_blocks(text, name):
@@ -239,15 +240,19 @@ def test_code_on_pages_runs(page, tmp_path, monkeypatch):
 
 
 def test_skeletons_compile():
-    for line, block in python_blocks((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
+    blocks = list(python_blocks((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+    assert blocks
+    for line, block in blocks:
         compile("\n" * line + block, "CONTRIBUTING.md", "exec")
 
 
 def test_code_that_fails_is_caught():
     page = "Text.\n\n```python\nx = 1\n```\n\n```text\nx = \n```\n\n```python\n>>> x\n1\n>>> y = x + 1\n```\n"
-    run_blocks(page + "```python\nassert y == 2\n```\n", "page")
+    run_blocks(page + "- A list:\n\n  ```python\n  assert y == 2\n  ```\n", "page")
     with pytest.raises(NameError):
         run_blocks(page + "```python\nprint(z)\n```\n", "page")
+    with pytest.raises(AssertionError):
+        run_blocks(page + "- A list:\n\n  ```python\n  assert y == 3\n  ```\n", "page")
     with pytest.raises(AssertionError, match="Got"):
         run_blocks(page + "```python\n>>> y\n3\n```\n", "page")
 
@@ -316,21 +321,22 @@ def test_what_does_not_exist_is_caught():
     assert unknown_functions("`Expansion::open_block()`, `no_such_function()`") == ["no_such_function"]
 
 
-GLOSSARY = ROOT / "docs" / "glossary.md"
+def glossary_names():
+    """The names of code among the headings of the glossary."""
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    return set(re.findall(r"`(\w+)`", "\n".join(headings(text))))
 
 
 def test_glossary_has_every_new_parameter():
     known = set(SVC().get_params())
     new = {key for cls in ESTIMATORS.values() for key in cls().get_params() if key not in known}
     assert {"epochs", "finishing", "delta_max", "selection", "pool_size"} <= new
-    defined = headings(GLOSSARY.read_text(encoding="utf-8"))
-    assert sorted(key for key in new if f"`{key}`" not in defined) == []
+    assert new - glossary_names() == set()
 
 
 def test_glossary_has_no_name_that_is_gone():
     names = {key for cls in ESTIMATORS.values() for key in (*cls().get_params(), *dir(cls))}
-    defined = re.findall(r"`(\w+)`", "\n".join(headings(GLOSSARY.read_text(encoding="utf-8"))))
-    assert sorted(set(defined) - names) == []
+    assert glossary_names() - names == set()
 
 
 def test_contributing_names_every_make_target():

@@ -25,11 +25,9 @@ struct Spread {
 
   void fill(const CsrView<T>& a, std::size_t first, std::size_t count, std::size_t width) {
     indirect = width * lanes * sizeof(T) > kSpreadBytes;
-    if (!indirect) {
-      if (lines.size() < (width + 1) * lanes) lines.resize((width + 1) * lanes, T(0));
-    } else if (position.size() < width) {
-      position.resize(width, 0);
-    }
+    const std::size_t least = (indirect ? 1 : width + 1) * lanes;  // line 0 is read even if all rows are empty
+    if (lines.size() < least) lines.resize(least, T(0));
+    if (indirect && position.size() < width) position.resize(width, 0);
     std::int32_t used = 1;
     for (std::size_t r = 0; r < count; ++r)
       for (auto e = a.starts[first + r]; e < a.starts[first + r + 1]; ++e) {

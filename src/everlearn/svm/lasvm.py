@@ -67,7 +67,8 @@ class LASVM(KernelLearner):
     pool_size : int, default=50
         Rows drawn for each choice by "gradient" and "active".
     max_iter : int, default=-1
-        Rows that `fit` takes at most, -1 for all: with "active" the number of labels it uses.
+        Rows that `fit` takes, -1 for all; the seeds, five of each class, are always taken. With "active" it
+        is the number of labels used.
     cache_size : float, default=200
         Limit of the kernel cache, in megabytes.
     n_jobs : int, default=None
@@ -82,6 +83,10 @@ class LASVM(KernelLearner):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X had names that are strings.
     support_ : ndarray of shape (n_SV,)
         Row numbers of the support vectors.
     support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
