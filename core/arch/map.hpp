@@ -54,8 +54,9 @@ inline void map_panel(const Kernel& kernel, const T* __restrict dots, T a_norm, 
       } else {
         const Vec<T> base = gamma * dot + coef0;
         if constexpr (kind == KernelKind::sigmoid) return base;
-        Vec<T> power = splat(T(1));
-        for (int e = 0; e < degree; ++e) power *= base;
+        Vec<T> power = splat(T(1)), square = base;
+        for (int e = degree; e > 0; e /= 2, square *= square)
+          if (e % 2 != 0) power *= square;
         return power;
       }
     });

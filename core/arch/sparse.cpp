@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "aligned.hpp"
 #include "arch/map.hpp"
 
 namespace everlearn::EVERLEARN_ARCH {
@@ -19,7 +20,7 @@ inline constexpr std::size_t kSpreadBytes = 16u << 20;
 /// table (few columns) column c has line c + 1. Lines are zero again after clear().
 template <class T, int lanes>
 struct Spread {
-  std::vector<T> lines;
+  AlignedVector<T> lines;
   std::vector<std::int32_t> position;
   bool indirect = false;
 
