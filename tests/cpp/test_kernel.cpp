@@ -32,6 +32,7 @@ std::vector<Kernel> kernels(std::size_t width) {
   return {{KernelKind::linear, 1, 0, 1},
           {KernelKind::polynomial, gamma, 1.0, 3},
           {KernelKind::polynomial, gamma, 0.5, 0},
+          {KernelKind::polynomial, gamma, 0.5, 6},
           {KernelKind::rbf, gamma, 0, 1},
           {KernelKind::sigmoid, gamma, -0.25, 1}};
 }

@@ -93,6 +93,12 @@ void converge(Machine& machine, double tau, int epochs) {
 
 void test_exact(const Problem& problem, std::size_t cache) {
   Machine machine(problem, Layout::sparse, cache);
+  machine.learn(first(problem.size()));
+  for (machine.solver.tau = 1; machine.solver.tau > 1e-6; machine.solver.tau *= 0.6) {
+    CHECK(machine.solver.finish(kRounds));
+    for (std::size_t c = 0; c < machine.expansion.columns(); ++c)
+      CHECK(machine.expansion.column(c).delta <= machine.solver.tau);
+  }
   converge(machine, 1e-6, 6);
   for (std::size_t c = 0; c < machine.expansion.columns(); ++c) {
     Twin exact(problem, c, 1e-9);
@@ -203,7 +209,10 @@ void test_mirror_and_rest(const Problem& problem) {
   one.solver.tau = 1e-3;
   const double bias = one.expansion.column(0).bias;
   a = one.alpha();
-  one.learn(first(problem.size()));
+  for (std::size_t r = 0; r < problem.size(); ++r) {
+    one.learn({static_cast<std::int64_t>(r)});
+    check_invariants(one, 0);
+  }
   CHECK(same_bits(a, one.alpha()));
   CHECK_NEAR(one.expansion.column(0).bias, bias, 1e-3);
 }
@@ -232,6 +241,14 @@ void test_edges() {
     found.alpha = machine.alpha();
     CHECK_NEAR(found.dual(), exact.dual(), 1e-6 * exact.dual());
   }
+
+  check::context = "second class within a block";
+  Problem late(14, 40, 2, 0);
+  for (std::size_t r = 0; r < late.size(); ++r) late.labels[r] = r == 30;
+  Machine at_once(late), singly(late);
+  at_once.learn(first(31));
+  for (std::int64_t r = 0; r < 31; ++r) singly.learn({r});
+  CHECK(State(at_once) == State(singly) && singly.alpha()[30] > 0);
 
   check::context = "duplicates";
   Problem twice(12, 6, 2, 0);
@@ -373,6 +390,8 @@ int main() {
   test_twin(Problem(1, 160, 2, 0.2), 0, -1, 2);
   test_twin(Problem(2, 160, 2, 0.1), 5, -1, 2);
   test_twin(Problem(3, 120, 2, 0.3), 5, 0.5, 1);
+  // Not positive definite: some pairs have a negative curvature.
+  test_twin(Problem(4, 120, 2, 0.2, {KernelKind::sigmoid, 2, -1, 1}), 0, -1, 1);
   check::context = "exact";
   test_exact(Problem(4, 150, 2, 0.2), 1 << 24);
   test_exact(Problem(5, 150, 4, 0.1), 0);
