@@ -59,14 +59,14 @@ void Expansion::open_block(const Batch& batch, const Arrivals& arrivals) {
   const std::size_t count = arrivals.ids.size();
   block_begin_ = size();
   const std::size_t n = block_begin_ + count;
-  rows_->append(batch);
-  resize(n);
   block_stride_ = round_up(n, kPad) + 16;  // an odd number of cache lines: columns are read, too
   const std::size_t room = count * block_stride_ + kPage;  // the last row is read as whole pages, too
   if (room > block_.size()) {
     block_.clear();  // nothing in it is worth copying
     block_.resize(room + room / 4);
   }
+  rows_->append(batch);
+  resize(n);
   std::vector<float*> out(count);
   for (std::size_t r = 0; r < count; ++r) out[r] = block_.data() + r * block_stride_;
   block_pages_.clear();
@@ -95,15 +95,18 @@ void Expansion::open_block(const Batch& batch, const Arrivals& arrivals) {
                                 " with itself is not a finite number: scale the features, or choose a smaller "
                                 "gamma, coef0 or degree");
     }
+  parallel_ranges(count * n * columns_.size() < kWorthThreads ? 1 : threads_, count, 1,
+                  [&](std::size_t begin, std::size_t end) {
+                    for (std::size_t r = begin; r < end; ++r) greet(block_begin_ + r, out[r]);
+                  });
+}
+
+/// The gradients of a new slot: g = y - sum_t alpha_t K(slot, t) over the slots before the block.
+void Expansion::greet(std::size_t s, const float* kernel) {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     Column& column = columns_[c];
-    parallel_ranges(count * n < 200000 ? 1 : threads_, count, 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t r = begin; r < end; ++r) {
-        const std::size_t s = block_begin_ + r;
-        column.g[s] = sign(c, s);
-        if (column.live) column.g[s] -= loops().dot(out[r], column.alpha.data(), block_begin_);
-      }
-    });
+    column.g[s] = sign(c, s);
+    if (column.live) column.g[s] -= loops().dot(kernel, column.alpha.data(), block_begin_);
   }
 }
 

@@ -119,6 +119,7 @@ class Expansion {
   void name_slot(std::size_t s, const Arrivals& arrivals, std::size_t r);
   void keep_slots(std::size_t from, const std::vector<std::int64_t>& kept);
   std::vector<std::uint8_t> used() const;
+  void greet(std::size_t s, const float* kernel);
   void fill(RowCache::Entry& entry);
   void evaluate_pages(const Batch& batch, std::span<RowCache::Entry* const> entries, std::size_t begin,
                       std::size_t end) const;

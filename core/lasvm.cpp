@@ -143,25 +143,28 @@ void Lasvm::process(std::size_t c, std::size_t slot) {
 
 bool Lasvm::reprocess(std::size_t c) {
   const Extremes& ends = expansion_.column(c).ends;
-  const bool stepped = ends.up >= 0 && ends.down >= 0 && ends.high - ends.low > tau;
-  if (stepped) step(c, ends.up, ends.down);
+  const bool violated = ends.up >= 0 && ends.down >= 0 && ends.high - ends.low > tau;
+  const bool moved = violated && step(c, ends.up, ends.down);
   refresh(c);
-  return stepped;
+  return moved;
 }
 
-/// lambda = min(B_i - alpha_i, alpha_j - A_j, (g_i - g_j) / (K_ii + K_jj - 2 K_ij))
-void Lasvm::step(std::size_t c, std::int64_t up, std::int64_t down) {
+/// lambda = min(B_i - alpha_i, alpha_j - A_j, (g_i - g_j) / (K_ii + K_jj - 2 K_ij)). False when it is too small
+/// to change a coefficient.
+bool Lasvm::step(std::size_t c, std::int64_t up, std::int64_t down) {
   Column& column = expansion_.column(c);
   const auto i = static_cast<std::size_t>(up), j = static_cast<std::size_t>(down);
   const RowView ki = expansion_.hold(up), kj = expansion_.hold(down);
   const PairStep pair = pair_step(column.g[i] - column.g[j],
                                   expansion_.diagonal(i) + expansion_.diagonal(j) - 2.0 * ki[j],
                                   {column.alpha[i], expansion_.upper(c, i)}, {column.alpha[j], expansion_.lower(c, j)});
+  const bool moved = pair.up != column.alpha[i] || pair.down != column.alpha[j];
   expansion_.set_alpha(c, i, pair.up);
   expansion_.set_alpha(c, j, pair.down);
   column.ends = expansion_.descend_pair(c, ki, kj, pair.length);
   expansion_.release(up);
   expansion_.release(down);
+  return moved;
 }
 
 /// b and delta from the extremes; false when there is no pair.

@@ -70,7 +70,7 @@ class Lasvm {
   void wake(std::size_t c, std::size_t taken);
   void process(std::size_t c, std::size_t slot);
   bool reprocess(std::size_t c);
-  void step(std::size_t c, std::int64_t up, std::int64_t down);
+  bool step(std::size_t c, std::int64_t up, std::int64_t down);
   bool settle(std::size_t c);
   void refresh(std::size_t c);
   std::size_t choose(const Labelled& rows, std::span<const std::int64_t> drawn, const float* const* kernel, Rule rule);

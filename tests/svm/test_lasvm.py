@@ -41,11 +41,11 @@ KERNELS = {
     "linear": {},
     "poly": {"gamma": 0.1, "degree": 3, "coef0": 1.0},
     "rbf": {"gamma": 0.05},
-    "sigmoid": {"gamma": 0.01, "coef0": -0.1},
+    "sigmoid": {"gamma": 0.01, "coef0": 0.0},  # nearly linear: elsewhere it is not positive definite
 }
 
 
-@pytest.mark.parametrize("C", [0.1, 5.0])
+@pytest.mark.parametrize("C", [0.1, 2.0])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_several_epochs_reach_the_exact_svm(cancer, kernel, C):
     X, y = cancer
@@ -228,19 +228,20 @@ def test_one_row_at_a_time_learns_as_well_as_fit(cancer):
 
 
 def test_rows_before_the_second_class_are_kept_and_learnt():
-    X, y = two_clouds(150)
-    order = np.argsort(y, kind="stable")
+    X, y = two_clouds(250)
+    first = np.flatnonzero(y == 0)[:60]
+    order = np.concatenate([first, np.setdiff1d(np.arange(250), first)])
     X, y = X[order], y[order]
-    model = in_blocks(LASVM(gamma=0.3), X[y == 0], y[y == 0], 20, [0, 1])
-    assert model.predict(X).tolist() == [0] * 150
+    model = in_blocks(LASVM(gamma=0.3), X[:60], y[:60], 20, [0, 1])
+    assert model.predict(X).tolist() == [0] * 250
     assert len(model.support_) == 0
-    in_blocks(model, X[y == 1], y[y == 1], 20, None).finish()
-    assert model.n_iter_ == 150
-    assert model.n_support_[0] > 10
+    in_blocks(model, X[60:], y[60:], 20, None).finish()
+    assert model.n_iter_ == 250
+    assert np.sum(model.support_ < 60) > 10
     np.testing.assert_array_equal(X[model.support_], model.support_vectors_)
     assert model.score(X, y) == pytest.approx(SVC(gamma=0.3).fit(X, y).score(X, y), abs=0.03)
     only_ones = LASVM().partial_fit(X[y == 1], y[y == 1], classes=[0, 1]).finish()
-    assert only_ones.predict(X).tolist() == [1] * 150
+    assert only_ones.predict(X).tolist() == [1] * 250
 
 
 def test_a_class_that_comes_late_and_one_that_never_comes():
