@@ -91,7 +91,7 @@ void Expansion::open_block(const Batch& batch, const Arrivals& arrivals) {
       const std::int64_t id = ids_[block_begin_ + r];
       keep_slots(block_begin_, {});
       open_ = false;
-      throw std::overflow_error("the kernel of row " + std::to_string(id) +
+      throw std::invalid_argument("the kernel of row " + std::to_string(id) +
                                 " with itself is not a finite number: scale the features, or choose a smaller "
                                 "gamma, coef0 or degree");
     }

@@ -57,6 +57,18 @@ bool Lasvm::any_live() const {
   return false;
 }
 
+/// Which of its two classes a column has met in the rows before.
+std::pair<bool, bool> Lasvm::met(std::size_t c) const {
+  const bool positive = seen_[expansion_.columns() == 1 ? 1 : c] != 0;
+  return {positive, std::count(seen_.begin(), seen_.end(), 1) > (positive ? 1 : 0)};
+}
+
+/// Until a column has met both it answers with the only class it knows.
+void Lasvm::doze(std::size_t c, bool positive) {
+  expansion_.column(c).bias = positive ? 1.0 : -1.0;
+  expansion_.column(c).delta = kInf;
+}
+
 void Lasvm::wake(std::size_t c, std::size_t taken) {
   Column& column = expansion_.column(c);
   column.live = true;
@@ -69,9 +81,11 @@ void Lasvm::seed(const Labelled& rows, std::span<const std::int64_t> which) {
   const Arrived arrived(rows, which);
   expansion_.open_block(*expansion_.rows().take(rows.block, which), arrived);
   for (const auto label : arrived.labels) seen_[static_cast<std::size_t>(label)] = 1;
-  const bool two_classes = std::count(seen_.begin(), seen_.end(), 1) > 1;
-  for (std::size_t c = 0; c < expansion_.columns(); ++c)
-    if (two_classes && seen_[expansion_.columns() == 1 ? 1 : c]) wake(c, expansion_.size());
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+    const auto [positive, negative] = met(c);
+    if (positive && negative) wake(c, expansion_.size());
+    else doze(c, positive);
+  }
   expansion_.close_block(true);
   iterations_ += static_cast<std::int64_t>(which.size());
 }
@@ -99,13 +113,10 @@ void Lasvm::take_in(std::span<const std::int64_t> slots, std::size_t fresh) {
   iterations_ += static_cast<std::int64_t>(slots.size());
 }
 
-/// A column wakes when both of its classes have been seen; the rows taken in until then join it. Until then
-/// it answers with the only class it knows.
+/// A column wakes when it has met both of its classes; the rows taken in until then join it.
 void Lasvm::take_in(std::size_t c, std::span<const std::int64_t> slots, std::size_t fresh) {
   Column& column = expansion_.column(c);
-  const std::size_t own = expansion_.columns() == 1 ? 1 : c;
-  bool positive = seen_[own] != 0;
-  bool negative = std::count(seen_.begin(), seen_.end(), 1) > (positive ? 1 : 0);
+  auto [positive, negative] = met(c);
   std::size_t taken = fresh;
   for (const auto at : slots) {
     const auto slot = static_cast<std::size_t>(at);
@@ -117,8 +128,7 @@ void Lasvm::take_in(std::size_t c, std::span<const std::int64_t> slots, std::siz
       while (reprocess(c) && delta_max >= 0 && column.delta > delta_max) {
       }
     } else {
-      column.bias = positive ? 1.0 : -1.0;
-      column.delta = kInf;
+      doze(c, positive);
     }
   }
 }
@@ -294,7 +304,7 @@ std::size_t Lasvm::choose(const Labelled& rows, std::span<const std::int64_t> dr
 bool Lasvm::finish(std::size_t rounds) {
   bool done = true;
   for (std::size_t c = 0; c < expansion_.columns(); ++c)
-    if (expansion_.column(c).live) done &= optimise(expansion_, c, tau, rounds);
+    if (expansion_.column(c).live) done &= optimise(expansion_, c, tau, rounds, finishing_steps_);
   // Rows are dropped at the end only: one that is stuck now may be needed before the optimum is reached.
   for (std::size_t c = 0; c < expansion_.columns(); ++c)
     if (expansion_.column(c).live) done ? refresh(c) : static_cast<void>(settle(c));

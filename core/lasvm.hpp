@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "expansion.hpp"
@@ -57,6 +58,8 @@ class Lasvm {
   /// Some rounds of finishing; true when no column has a pair that violates by more than tau.
   bool finish(std::size_t rounds);
 
+  /// Pair steps that finishing has made so far.
+  std::int64_t finishing_steps() const { return finishing_steps_; }
   std::int64_t iterations() const { return iterations_; }
   void set_iterations(std::int64_t n) { iterations_ = n; }
   const std::vector<std::uint8_t>& seen() const { return seen_; }
@@ -67,6 +70,8 @@ class Lasvm {
   /// them in on its own, which is the same as row by row because columns share nothing but rows.
   void take_in(std::span<const std::int64_t> slots, std::size_t fresh);
   void take_in(std::size_t c, std::span<const std::int64_t> slots, std::size_t fresh);
+  std::pair<bool, bool> met(std::size_t c) const;
+  void doze(std::size_t c, bool positive);
   void wake(std::size_t c, std::size_t taken);
   void process(std::size_t c, std::size_t slot);
   bool reprocess(std::size_t c);
@@ -78,7 +83,7 @@ class Lasvm {
 
   Expansion& expansion_;
   std::vector<std::uint8_t> seen_;
-  std::int64_t iterations_ = 0;
+  std::int64_t iterations_ = 0, finishing_steps_ = 0;
 };
 
 }  // namespace everlearn

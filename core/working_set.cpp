@@ -70,10 +70,12 @@ struct Local {
     gate[s] = static_cast<std::uint8_t>((value < upper[s] ? kMayRise : 0) | (value > lower[s] ? kMayFall : 0));
   }
 
-  /// Pair steps, the second index chosen to second order, until the violation is at most `tolerance`.
-  void solve(double tolerance, std::size_t most_steps) {
+  /// Pair steps, the second index chosen to second order, until the violation is at most `tolerance`. Returns
+  /// how many were made.
+  std::size_t solve(double tolerance, std::size_t most_steps) {
     Extremes ends = loops().scan(g.data(), gate.data(), size);
-    for (std::size_t t = 0; t < most_steps && ends.up >= 0 && ends.down >= 0; ++t) {
+    std::size_t steps = 0;
+    for (; steps < most_steps && ends.up >= 0 && ends.down >= 0; ++steps) {
       if (ends.high - ends.low <= tolerance) break;
       const auto i = static_cast<std::size_t>(ends.up);
       const float* ki = kernel.data() + i * stride;
@@ -87,6 +89,7 @@ struct Local {
       set_alpha(j, pair.down);
       ends = loops().step(g.data(), gate.data(), ki, kernel.data() + j * stride, pair.length, size);
     }
+    return steps;
   }
 };
 
@@ -102,6 +105,17 @@ PairStep pair_step(double slope, double curvature, Travel up, Travel down) {
 
 namespace {
 
+/// Runs work(first, rows) over the kernel rows of some slots, as many at a time as the cache can hold, so that
+/// the size of the cache decides how long it takes and not what comes out.
+template <class F>
+void in_groups(Expansion& expansion, std::span<const std::int64_t> slots, F&& work) {
+  const std::size_t room = expansion.cache().room_for(expansion.size());
+  for (std::size_t first = 0; first < slots.size(); first += room) {
+    const auto group = slots.subspan(first, std::min(room, slots.size() - first));
+    work(first, expansion.rows_of(group));
+  }
+}
+
 /// W = 1/2 sum alpha (y + g)
 double dual(const Expansion& expansion, std::size_t c) {
   const Column& column = expansion.column(c);
@@ -112,49 +126,52 @@ double dual(const Expansion& expansion, std::size_t c) {
 
 }  // namespace
 
-bool optimise(Expansion& expansion, std::size_t c, double tau, std::size_t rounds) {
+bool optimise(Expansion& expansion, std::size_t c, double tau, std::size_t rounds, std::int64_t& steps) {
   Column& column = expansion.column(c);
-  std::vector<std::int64_t> set;
+  std::vector<std::int64_t> set, movers;
+  std::vector<double> moves;
   double before = -std::numeric_limits<double>::infinity();
   for (std::size_t round = 0;; ++round) {
     const Extremes ends = column.ends;
     if (ends.up < 0 || ends.down < 0 || ends.high - ends.low <= tau) return true;
     if (round == rounds) return false;
-    const std::size_t most = std::min(kWorkingSet, expansion.cache().room_for(expansion.size()));
-    set = choose(expansion, c, tau, most, set);
-    std::vector<RowView> rows = expansion.rows_of(set);
+    set = choose(expansion, c, tau, kWorkingSet, set);
 
     Local local(set.size());
+    in_groups(expansion, set, [&](std::size_t first, std::span<const RowView> rows) {
+      for (std::size_t a = first; a < first + rows.size(); ++a)
+        for (std::size_t b = 0; b <= a; ++b) {
+          const float value = rows[a - first][static_cast<std::size_t>(set[b])];
+          local.kernel[a * local.stride + b] = value;
+          local.kernel[b * local.stride + a] = value;
+        }
+    });
     for (std::size_t a = 0; a < set.size(); ++a) {
       const auto s = static_cast<std::size_t>(set[a]);
-      for (std::size_t b = 0; b <= a; ++b) {
-        const float value = rows[a][static_cast<std::size_t>(set[b])];
-        local.kernel[a * local.stride + b] = value;
-        local.kernel[b * local.stride + a] = value;
-      }
       local.diagonal[a] = static_cast<float>(expansion.diagonal(s));
       local.g[a] = column.g[s];
       local.lower[a] = expansion.lower(c, s);
       local.upper[a] = expansion.upper(c, s);
       local.set_alpha(a, column.alpha[s]);
     }
-    local.solve(std::max(tau * 0.5, kInnerShare * (ends.high - ends.low)), 100 * set.size());
+    const double share = kInnerShare * (ends.high - ends.low);
+    steps += static_cast<std::int64_t>(local.solve(std::max(tau * 0.5, share), 100 * set.size()));
 
-    std::vector<double> moves;
-    std::size_t moved = 0;
+    movers.clear(), moves.clear();
     for (std::size_t a = 0; a < set.size(); ++a) {
       const auto s = static_cast<std::size_t>(set[a]);
-      const double move = local.alpha[a] - column.alpha[s];
-      if (move == 0.0) continue;
-      rows[moved++] = rows[a];
-      moves.push_back(move);
+      if (local.alpha[a] == column.alpha[s]) continue;
+      movers.push_back(set[a]);
+      moves.push_back(local.alpha[a] - column.alpha[s]);
       expansion.set_alpha(c, s, local.alpha[a]);
     }
-    expansion.descend(c, {rows.data(), moved}, moves);
+    in_groups(expansion, movers, [&](std::size_t first, std::span<const RowView> rows) {
+      expansion.descend(c, rows, std::span(moves).subspan(first, rows.size()));
+    });
     column.ends = expansion.scan(c);
     // A tolerance below rounding, or a kernel that is not positive definite: more rounds would not help.
     const double now = dual(expansion, c);
-    if (now <= before + 1e-13 * std::abs(now)) return true;
+    if (!(now > before + 1e-13 * std::abs(now))) return true;
     before = now;
   }
 }

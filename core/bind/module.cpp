@@ -75,7 +75,7 @@ class Machine {
                                                          {"rbf", KernelKind::rbf}, {"sigmoid", KernelKind::sigmoid}}),
                               gamma, coef0, degree},
                              {centre.data(), centre.data() + centre.shape(0)}),
-                   classes == 2 ? 1 : classes, 0),
+                   classes == 2 ? 1 : classes, layout == "external" ? ~std::size_t{0} : 0),
         solver_(expansion_, classes), external_(layout == "external") {}
 
   void configure(double tau, double delta_max, std::size_t cache_bytes, int threads) {
@@ -232,6 +232,7 @@ class Machine {
   std::size_t size() const { return expansion_.size(); }
   std::size_t cache_bytes() const { return expansion_.cache().bytes(); }
   std::int64_t iterations() const { return solver_.iterations(); }
+  std::int64_t finishing_steps() const { return solver_.finishing_steps(); }
   std::uint64_t evaluations() const { return expansion_.evaluations(); }
 
  private:
@@ -265,7 +266,7 @@ class Machine {
 
 NB_MODULE(_core, module) {
   module.doc() = "The native core of everlearn";
-  // A broken invariant of ours is a CoreError; what the caller got wrong arrives as ValueError or OverflowError.
+  // A broken invariant of ours is a CoreError; what the caller got wrong arrives as ValueError.
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
@@ -306,5 +307,6 @@ NB_MODULE(_core, module) {
       .def_prop_ro("size", &Machine::size)
       .def_prop_ro("cache_bytes", &Machine::cache_bytes)
       .def_prop_ro("iterations", &Machine::iterations)
+      .def_prop_ro("finishing_steps", &Machine::finishing_steps)
       .def_prop_ro("evaluations", &Machine::evaluations);
 }

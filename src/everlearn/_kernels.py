@@ -24,10 +24,13 @@ def resolve_gamma(gamma: Any, X: Rows) -> float:
     if gamma == "auto":
         return 1.0 / int(X.shape[1])
     if gamma == "scale":
-        if sparse.issparse(X):
-            variance = float(X.multiply(X).mean() - X.mean() ** 2)
-        else:
-            variance = float(np.var(X, dtype=np.float64))
+        # From the non-zero entries alone, in the order of the rows, so that dense and sparse rows agree.
+        stored = X.data if sparse.issparse(X) else X
+        values = stored[stored != 0].astype(np.float64)
+        count = X.shape[0] * X.shape[1]
+        with np.errstate(over="ignore", invalid="ignore"):  # such rows are refused for their size
+            mean = values.sum() / count
+            variance = float((np.square(values - mean).sum() + (count - len(values)) * mean**2) / count)
         return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
     return float(gamma)
 
@@ -51,9 +54,10 @@ def choose_centre(kernel: str, X: Rows) -> npt.NDArray[np.float64]:
     if kernel != "rbf" or X.shape[0] == 0:
         return np.zeros(0)
     first = X[:_FIRST_ROWS].toarray() if sparse.issparse(X) else X[:_FIRST_ROWS]
-    mean = first.mean(axis=0, dtype=np.float64)
-    spread = float(np.mean(np.var(first, axis=0, dtype=np.float64)))
-    return mean if float(np.mean(mean**2)) > 10 * spread else np.zeros(0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = first.mean(axis=0, dtype=np.float64)
+        spread = float(np.mean(np.var(first, axis=0, dtype=np.float64)))
+        return mean if float(np.mean(mean**2)) > 10 * spread else np.zeros(0)
 
 
 class ForeignKernel:
@@ -101,7 +105,7 @@ class ForeignKernel:
     def _values(self, X: Rows, other: Rows, other_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         if not callable(self.kernel):
             dense = X.toarray() if sparse.issparse(X) else X
-            return np.asarray(dense[:, other_ids], dtype=np.float64)
+            return self._checked(np.asarray(dense[:, other_ids], dtype=np.float64))
         values = self.kernel(X, other)
         values = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
         if values.shape != (X.shape[0], other.shape[0]):
@@ -109,6 +113,12 @@ class ForeignKernel:
                 f"The kernel callable returned shape {values.shape} for {X.shape[0]} rows against "
                 f"{other.shape[0]}; it must return ({X.shape[0]}, {other.shape[0]})."
             )
+        return self._checked(values)
+
+    @staticmethod
+    def _checked(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         if not np.isfinite(values).all():
-            raise ValueError("The kernel callable returned values that are not finite.")
+            raise ValueError("The kernel has values that are not finite.")
+        if values.size and np.abs(values).max() > np.finfo(np.float32).max:
+            raise ValueError("The kernel has values above 3e38, which overflow the cache: scale it down.")
         return values

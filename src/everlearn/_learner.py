@@ -52,7 +52,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "coef0": _params.FINITE,
         "tol": _params.POSITIVE,
         "class_weight": _params.NONE | _params.one_of("balanced") | _params.MAPPING,
-        "cache_size": _params.POSITIVE,
+        "cache_size": _params.MEGABYTES,
         "n_jobs": _params.NONE | _params.NOT_ZERO_INTEGER,
         "verbose": _params.BOOLEAN | _params.integer_from(0),
     }
@@ -112,8 +112,8 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.class_weight is not None:
             values = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
             weights = dict(enumerate(np.asarray(values, dtype=np.float64).tolist()))
-            if min(weights.values()) < 0:
-                raise ValueError(f"class_weight must not be negative, got {self.class_weight!r}.")
+            if not all(0 <= weight < np.inf for weight in weights.values()):
+                raise ValueError(f"class_weight must be finite and not negative, got {self.class_weight!r}.")
         costs = float(self.C) * row_weights(sample_weight, weights, labels, X)
         ids = np.arange(self._rows_seen, self._rows_seen + len(labels), dtype=np.int64)
         if self.kernel == "precomputed" and len(ids) and ids[-1] >= X.shape[1]:

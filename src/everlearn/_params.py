@@ -31,7 +31,12 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+_MOST = 2**31 - 1
+
 POSITIVE = Constraint("a finite number above 0", lambda value: _is_real(value) and 0 < value < float("inf"))
+MEGABYTES = Constraint(
+    "a number of megabytes above 0, at most 2**40", lambda value: _is_real(value) and 0 < value <= 2**40
+)
 NOT_NEGATIVE = Constraint(
     "a finite number, 0 or above", lambda value: _is_real(value) and 0 <= value < float("inf")
 )
@@ -52,8 +57,10 @@ def one_of(*words: str) -> Constraint:
 
 
 def integer_from(least: int) -> Constraint:
-    """Accept an integer, at least ``least``."""
-    return Constraint(f"an integer from {least} on", lambda value: _is_integer(value) and value >= least)
+    """Accept an integer, at least ``least``, that fits in 31 bits."""
+    return Constraint(
+        f"an integer from {least} to {_MOST}", lambda value: _is_integer(value) and least <= value <= _MOST
+    )
 
 
 def check(estimator: Any) -> None:

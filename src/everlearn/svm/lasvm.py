@@ -25,6 +25,7 @@ from ._selection import AUTO_MOST, pick
 _SEEDS_PER_CLASS = 5
 _ROWS_PER_CALL = 2048  # between two calls of the core Python can stop on Ctrl-C and show progress
 _ROUNDS_PER_CALL = 8
+_MOST_FINISHING_STEPS = 10_000_000  # as many as LIBSVM makes before it gives up
 
 
 @register
@@ -242,7 +243,14 @@ class LASVM(KernelLearner):
                 self._start(X, known)
             rows = self._accept(X, y, labels, sample_weight)
         self._configure()
-        self._feed(self._machine.native.learn, rows, np.flatnonzero(rows.costs > 0))
+        native = self._machine.native
+        before = native.iterations
+        try:
+            self._feed(native.learn, rows, np.flatnonzero(rows.costs > 0))
+        except BaseException:
+            if native.iterations == before:  # nothing was learnt: the row numbers are free again
+                self._rows_seen -= len(rows.ids)
+            raise
         return self
 
     def finish(self) -> "LASVM":
@@ -256,23 +264,27 @@ class LASVM(KernelLearner):
         check_is_fitted(self)
         self._configure()
         native = self._machine.native
+        last = native.finishing_steps + max(_MOST_FINISHING_STEPS, 100 * native.size)
         with tqdm(desc="finishing", unit="round", disable=not self.verbose) as bar:
-            while not native.finish(_ROUNDS_PER_CALL):
+            while not native.finish(_ROUNDS_PER_CALL) and native.finishing_steps < last:
                 bar.update(_ROUNDS_PER_CALL)
-                bar.set_postfix(
-                    violation=f"{np.max(native.delta, where=np.isfinite(native.delta), initial=0):.2g}"
-                )
+                bar.set_postfix(violation=f"{self._violation():.2g}")
         if self._foreign is not None:
             self._foreign.keep(native.ids)
-        violation = float(np.max(native.delta, where=np.isfinite(native.delta), initial=0.0))
+        violation = self._violation()
         if violation > self.tol:
             warnings.warn(
-                f"Finishing stopped at a violation of {violation:.2g}, above tol={self.tol:g}: steps no "
-                "longer change the objective. The kernel may not be positive definite, or tol is too small.",
+                f"Finishing stopped at a violation of {violation:.2g}, above tol={self.tol:g}: more steps "
+                "would hardly change the objective. Scale the features, or choose a larger tol or a smaller "
+                "C; the kernel may also not be positive definite.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return self
+
+    def _violation(self) -> float:
+        delta = self._machine.native.delta
+        return float(np.max(delta, where=np.isfinite(delta), initial=0.0))
 
     # ------------------------------------------------------------------------------------------------ passes
 
