@@ -24,7 +24,8 @@ namespace everlearn {
 
 enum class Rule { gradient, active, autoactive };
 
-/// Labelled rows of the caller: labels, costs and ids have one entry for each row of the block.
+/// Labelled rows of the caller: labels, costs (above 0) and ids (no two the same) have one entry for each row of
+/// the block.
 struct Labelled {
   Block block;
   std::span<const std::int32_t> labels;
@@ -50,12 +51,13 @@ class Lasvm {
 
   /// Keeps rows without a step: their coefficients are zero until a pair moves them.
   void seed(const Labelled& rows, std::span<const std::int64_t> which);
-  /// PROCESS and REPROCESS for each of the rows `which`, in this order.
+  /// PROCESS and REPROCESS for each of the rows `which`, in this order, none of them twice.
   void learn(const Labelled& rows, std::span<const std::int64_t> which);
   /// The same for `count` rows that a rule picks from `remaining`, among `pool` drawn at random at a time.
   void learn_selected(const Labelled& rows, std::vector<std::int64_t>& remaining, Rule rule, std::size_t pool,
                       std::size_t count);
-  /// Some rounds of finishing; true when no column has a pair that violates by more than tau.
+  /// Some rounds of finishing; true when no column has a pair that violates by more than tau, or when rounds no
+  /// longer raise its dual.
   bool finish(std::size_t rounds);
 
   /// Pair steps that finishing has made so far.

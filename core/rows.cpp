@@ -64,9 +64,13 @@ class DenseRows final : public Rows {
     batch->values.assign(which.size() * width_, T(0));
     for (std::size_t r = 0; r < which.size(); ++r) {
       T* row = batch->values.data() + r * width_;
-      visit_row(block, static_cast<std::size_t>(which[r]), [&](std::int32_t k, auto v) { row[k] = T(v); });
-      if (!as_stored && !centre_.empty())
-        for (std::size_t k = 0; k < width_; ++k) row[k] = static_cast<T>(double(row[k]) - centre_[k]);
+      const auto r_at = static_cast<std::size_t>(which[r]);
+      if (as_stored || centre_.empty()) {
+        visit_row(block, r_at, [&](std::int32_t k, auto v) { row[k] = T(v); });
+      } else {
+        for (std::size_t k = 0; k < width_; ++k) row[k] = static_cast<T>(-centre_[k]);
+        visit_row(block, r_at, [&](std::int32_t k, auto v) { row[k] = static_cast<T>(double(v) - centre_[k]); });
+      }
     }
     measure(*batch, which.size());
     return batch;

@@ -104,10 +104,8 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _accept(self, X: Rows, y: Array, labels: npt.NDArray[np.int32], sample_weight: Any) -> LabelledRows:
-        """Make rows ready for the core: their costs, the next ids, the precision of the store."""
+        """Make rows ready for the core: their costs and the next ids."""
         check_range(X, self._machine.spec)
-        if self._foreign is None:
-            X = X.astype(self._machine.spec["precision"], copy=False)
         weights: dict[int, float] | None = None
         if self.class_weight is not None:
             values = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
@@ -159,7 +157,6 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X = self._foreign.against_kept(X)
         else:
             check_range(X, self._machine.spec)
-            X = X.astype(self._machine.spec["precision"], copy=False)
         scores = self._machine.native.decide(as_block(X))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 

@@ -216,18 +216,41 @@ void test_scripts(Layout layout, std::size_t columns, std::size_t width) {
 void test_threads() {
   Random random(7);
   const Table<float> table = random_table<float>(random, 5000, 3, 1.0);
-  std::vector<double> traces[3];
-  for (int run = 0; run < 3; ++run) {
+  std::vector<double> traces[4];
+  const std::size_t rows_that_fit[] = {10000, 2, 300, 600};
+  for (int run = 0; run < 4; ++run) {
     check::context = "expansion with " + std::to_string(run + 1) + " threads";
-    Script<float> script(4, table, Layout::dense, 1, 1 << 22);
+    Script<float> script(4, table, Layout::dense, 1, rows_that_fit[run] * CachedRows::bytes_of(2));
     script.expansion.set_threads(run + 1);
     script.one_leaves_in = 40;
     script.play(30, 400, false);
+    const std::size_t most = script.expansion.size();
+    CHECK(most > kPage + 100);
+    if (run == 2) script.verify();
+    script.one_leaves_in = 1;
+    script.play(4, 50, false);
+    CHECK(script.expansion.size() < most * 3 / 4);
+    script.verify();
     traces[run] = script.trace;
-    CHECK(script.expansion.size() > kPage + 100);
     CHECK(same_bits(traces[run], traces[0]));
-    if (run == 1) script.verify();
   }
+}
+
+/// Ties between pages: the lowest slot wins, as it does within a page.
+void test_ties() {
+  check::context = "ties";
+  constexpr std::size_t n = 2 * kPage + 10;
+  Expansion expansion(make_rows(Layout::dense, Precision::f32, 1, {KernelKind::linear, 1, 0, 1}, {}), 1, 1 << 24);
+  const Table<float> zeros(n, 1, std::vector<float>(n));
+  std::vector<std::int32_t> labels(n);
+  for (std::size_t s = 0; s < n; ++s) labels[s] = s % 3 == 1;
+  const Slots ids = first(n);
+  const std::vector<double> costs(n, 1.0);
+  expansion.open_block(*expansion.rows().take(zeros.dense(), ids), {ids, labels, costs});
+  for (std::size_t s = 5; s < n; ++s) expansion.join(0, s);
+  const Extremes ends = expansion.descend_pair(0, expansion.hold(7), expansion.hold(5), 0.5);
+  CHECK(ends.up == 7 && ends.down == 5 && ends.high == 1.0 && ends.low == -1.0);
+  CHECK(expansion.scan(0).up == 7 && expansion.scan(0).down == 5);
 }
 
 /// A row whose kernel with itself is not finite is refused, and leaves nothing behind.
@@ -245,7 +268,7 @@ void test_overflow() {
   open({0});
   expansion.join(0, 0);
   expansion.close_block(false);
-  CHECK_THROWS(std::overflow_error, open({1, 2}));
+  CHECK_THROWS(std::invalid_argument, open({1, 2}));
   CHECK(expansion.size() == 1 && expansion.rows().size() == 1);
   CHECK(expansion.find(10) == 0 && expansion.find(11) == -1 && expansion.find(12) == -1);
   open({1});
@@ -280,6 +303,7 @@ int main() {
   test_scripts<double>(Layout::dense, 1, 5);
   test_scripts<float>(Layout::sparse, 1, 5);
   test_threads();
+  test_ties();
   test_overflow();
   return check::summary();
 }

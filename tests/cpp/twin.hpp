@@ -243,4 +243,40 @@ struct State {
   }
 };
 
+/// Reads a machine out and puts it into a new one.
+inline void put_back(Machine& from, Machine& to) {
+  Expansion& old = from.expansion;
+  const std::size_t n = old.size();
+  const bool external = old.rows().width() == 0;
+  const RowsImage image = old.rows().image(first(n), true);
+  std::vector<float> kernel;
+  for (std::size_t s = 0; external && s < n; ++s) {
+    const RowView row = old.hold(static_cast<std::int64_t>(s));
+    for (std::size_t u = 0; u < n; ++u) kernel.push_back(row[u]);
+    old.release(static_cast<std::int64_t>(s));
+  }
+  Block block{Precision::f64, !image.starts.empty(), n, old.rows().width(), image.values.data(), image.columns.data(),
+              image.starts.data()};
+  if (external) block = {Precision::f32, false, n, n, kernel.data(), nullptr, nullptr};
+  Slots ids;
+  std::vector<std::int32_t> labels;
+  std::vector<double> costs;
+  for (std::size_t s = 0; s < n; ++s) {
+    ids.push_back(old.id(s));
+    labels.push_back(old.label(s));
+    costs.push_back(old.cost(s));
+  }
+  to.expansion.restore(*to.expansion.rows().take(block, first(n), true), {ids, labels, costs}, {old.diagonals(), n});
+  for (std::size_t c = 0; c < old.columns(); ++c) {
+    const Column& column = old.column(c);
+    to.expansion.restore_column(c, {column.alpha.data(), n}, {column.g.data(), n}, {column.member.data(), n},
+                                column.bias, column.delta, column.live);
+  }
+  for (std::size_t s = 0; external && s < n; ++s) to.expansion.restore_row(s, {kernel.data() + s * n, n});
+  to.solver.set_seen(from.solver.seen());
+  to.solver.set_iterations(from.solver.iterations());
+  to.solver.generator = from.solver.generator;
+  CHECK(State(from) == State(to));
+}
+
 }  // namespace twin
