@@ -39,6 +39,8 @@ class RowCache {
     limit_ = bytes;
     evict(0, 0);
   }
+  /// Rows to keep at most, whatever the limit in bytes says.
+  void set_most_rows(std::size_t rows) { most_rows_ = rows; }
   /// How many rows of n values fit, at least two.
   std::size_t room_for(std::size_t n) const {
     return std::max<std::size_t>(2, limit_ / (std::max<std::size_t>(pages_for(n), 1) * kPageBytes));
@@ -59,6 +61,7 @@ class RowCache {
       evict((pages_for(n) - at->pages.size()) * kPageBytes, recent + 1);
       make_room(*at, n);
     }
+    if (order_.size() > most_rows_ && order_.size() > recent + 1 && order_.back().pins == 0) drop_last();
     return *at;
   }
 
@@ -159,6 +162,11 @@ class RowCache {
     return order_.erase(at);
   }
 
+  void drop_last() {
+    where_[static_cast<std::size_t>(order_.back().slot)] = none();
+    drop(std::prev(order_.end()));
+  }
+
   /// Makes way for `extra` bytes, sparing the `recent` rows used last and those that somebody holds.
   void evict(std::size_t extra, std::size_t recent) {
     auto at = order_.end();
@@ -171,7 +179,7 @@ class RowCache {
   }
 
   PagePool pool_;
-  std::size_t limit_, bytes_ = 0;
+  std::size_t limit_, bytes_ = 0, most_rows_ = ~std::size_t{0};
   std::list<Entry> order_;  // most recently used first
   std::vector<Place> where_;
 };
