@@ -56,8 +56,8 @@ class Lasvm {
   /// The same for `count` rows that a rule picks from `remaining`, among `pool` drawn at random at a time.
   void learn_selected(const Labelled& rows, std::vector<std::int64_t>& remaining, Rule rule, std::size_t pool,
                       std::size_t count);
-  /// Some rounds of finishing; true when no column has a pair that violates by more than tau, or when rounds no
-  /// longer raise its dual.
+  /// Some rounds of finishing; true when no column has a pair that violates by more than tau, or when no step
+  /// changes a coefficient any more.
   bool finish(std::size_t rounds);
 
   /// Pair steps that finishing has made so far.

@@ -207,9 +207,17 @@ class Machine {
     is(alpha.shape(1), n), is(g.shape(1), n), is(member.shape(1), n);
     is(bias.shape(0), k), is(delta.shape(0), k), is(live.shape(0), k);
     is(seen.shape(0), solver_.seen().size()), is(generator.shape(0), 4);
+    for (std::size_t s = 0; s < n; ++s)
+      is(labels(s) >= 0 && static_cast<std::size_t>(labels(s)) < solver_.seen().size(), true);
+    const Block& rows = block.block;
+    if (rows.is_sparse)
+      for (std::size_t r = 0; r < n; ++r)
+        for (auto e = rows.starts[r]; e < rows.starts[r + 1]; ++e)
+          is(rows.columns[e] >= 0 && static_cast<std::size_t>(rows.columns[e]) < rows.width, true);
     std::vector<std::int64_t> all(n);
     for (std::size_t s = 0; s < n; ++s) all[s] = static_cast<std::int64_t>(s);
     expansion_.restore(*expansion_.rows().take(block.block, all, true), {view(ids), view(labels), view(costs)}, view(diagonal));
+    for (std::size_t s = 0; s < n; ++s) is(static_cast<std::size_t>(expansion_.find(ids(s))), s);  // no id twice
     for (std::size_t c = 0; c < k; ++c)
       expansion_.restore_column(c, {alpha.data() + c * n, n}, {g.data() + c * n, n}, {member.data() + c * n, n},
                                 bias(c), delta(c), live(c) != 0);

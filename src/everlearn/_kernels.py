@@ -1,7 +1,7 @@
 """Kernels as a user names them, and how the rows under them are kept."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -48,16 +48,20 @@ def choose_layout(X: Rows) -> str:
 def choose_centre(kernel: str, X: Rows) -> npt.NDArray[np.float64]:
     """Return the mean of dense rows that lie far from the origin, compared with how far they lie apart.
 
-    The RBF kernel sees differences only. Computed from norms and products they lose digits when all rows
-    share a large offset, so that the offset is taken away first; empty when there is no need.
+    The RBF kernel sees differences only, and a linear machine with a bias learns the same from shifted rows.
+    When all rows share a large offset, norms and products lose digits, so that the offset is taken away
+    first; empty when there is no need.
     """
-    if kernel != "rbf" or X.shape[0] == 0:
+    if kernel not in ("rbf", "linear") or X.shape[0] == 0:
         return np.zeros(0)
     first = X[:_FIRST_ROWS].toarray() if sparse.issparse(X) else X[:_FIRST_ROWS]
     with np.errstate(over="ignore", invalid="ignore"):
         mean = first.mean(axis=0, dtype=np.float64)
         spread = float(np.mean(np.var(first, axis=0, dtype=np.float64)))
         return mean if float(np.mean(mean**2)) > 10 * spread else np.zeros(0)
+
+
+Ids: TypeAlias = npt.NDArray[np.int64]
 
 
 class ForeignKernel:
@@ -70,39 +74,40 @@ class ForeignKernel:
     def __init__(self, kernel: Callable[..., Any] | str) -> None:
         self.kernel = kernel
         self.rows: Rows = None
-        self.ids = np.zeros(0, dtype=np.int64)
+        self.ids: Ids = np.zeros(0, dtype=np.int64)
 
-    def block(
-        self, X: Rows, ids: npt.NDArray[np.int64], fresh: npt.NDArray[np.intp]
-    ) -> npt.NDArray[np.float64]:
+    def block(self, X: Rows, ids: Ids, fresh: npt.NDArray[np.intp], kept: Ids) -> npt.NDArray[np.float64]:
         """Kernel of the rows X[fresh] against the kept rows and against each other; other lines are zero."""
-        out = np.zeros((X.shape[0], len(self.ids) + len(fresh)))
+        out = np.zeros((X.shape[0], len(kept) + len(fresh)))
         if len(fresh):
             new = X[fresh]
-            out[fresh] = np.hstack([self.against_kept(new), self._values(new, new, ids[fresh])])
+            out[fresh] = np.hstack([self.against(new, kept), self._values(new, new, ids[fresh])])
         return out
 
-    def against_kept(self, X: Rows) -> npt.NDArray[np.float64]:
-        """Kernel of rows against the kept rows."""
-        if len(self.ids) == 0:
-            return np.zeros((X.shape[0], 0))
-        return self._values(X, self.rows, self.ids)
+    def against(self, X: Rows, kept: Ids) -> npt.NDArray[np.float64]:
+        """Kernel of rows against the rows that the core keeps."""
+        return self._values(X, self.rows_of(kept), kept) if len(kept) else np.zeros((X.shape[0], 0))
 
-    def keep(
-        self, kept: npt.NDArray[np.int64], X: Rows = None, ids: npt.NDArray[np.int64] | None = None
-    ) -> None:
-        """Follow the core: of the rows kept so far and those of X, only the ids ``kept`` remain."""
+    def rows_of(self, kept: Ids) -> Rows:
+        """The rows with these ids; none for a precomputed kernel."""
+        if self.rows is None or np.array_equal(kept, self.ids):
+            return self.rows
+        place = {row_id: at for at, row_id in enumerate(self.ids.tolist())}
+        return self.rows[[place[row_id] for row_id in kept.tolist()]]
+
+    def add(self, X: Rows, ids: Ids) -> None:
+        """Take rows in before the core does, so that no row of the core's is ever missing here."""
         if callable(self.kernel):
-            rows, known = self.rows, self.ids
-            if X is not None and ids is not None:
-                known = np.concatenate([known, ids])
-                parts = [X] if rows is None else [rows, X]
-                rows = sparse.vstack(parts, format="csr") if sparse.issparse(X) else np.vstack(parts)
-            place = {row_id: at for at, row_id in enumerate(known.tolist())}
-            self.rows = rows[[place[row_id] for row_id in kept.tolist()]]
-        self.ids = kept
+            parts = [X] if self.rows is None else [self.rows, X]
+            rows = sparse.vstack(parts, format="csr") if sparse.issparse(X) else np.vstack(parts)
+            self.rows, self.ids = rows, np.concatenate([self.ids, ids])
 
-    def _values(self, X: Rows, other: Rows, other_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def keep(self, kept: Ids) -> None:
+        """Follow the core, which keeps these rows only."""
+        if callable(self.kernel) and self.rows is not None:
+            self.rows, self.ids = self.rows_of(kept), kept
+
+    def _values(self, X: Rows, other: Rows, other_ids: Ids) -> npt.NDArray[np.float64]:
         if not callable(self.kernel):
             dense = X.toarray() if sparse.issparse(X) else X
             return self._checked(np.asarray(dense[:, other_ids], dtype=np.float64))

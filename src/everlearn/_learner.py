@@ -1,6 +1,6 @@
 """What every learner on a native expansion shares: rows in, decisions out, support vectors, state."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, TypeAlias
 
@@ -130,11 +130,14 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return
         for start in range(0, len(which), 128):
             turn = which[start : start + 128]
-            X, ids = rows.X[turn], rows.ids[turn]
-            values = foreign.block(X, ids, np.flatnonzero(~np.isin(ids, foreign.ids)))
+            X, ids, kept = rows.X[turn], rows.ids[turn], self._machine.native.ids
+            fresh = np.flatnonzero(~np.isin(ids, kept))
+            values = foreign.block(X, ids, fresh, kept)
+            foreign.keep(kept)
+            foreign.add(X[fresh], ids[fresh])
             places = np.arange(len(turn), dtype=np.int64)
             method(*LabelledRows(values, rows.labels[turn], rows.costs[turn], ids).for_core(), places)
-            foreign.keep(self._machine.native.ids, X, ids)
+            foreign.keep(self._machine.native.ids)
 
     # ------------------------------------------------------------------------------------- decisions out
 
@@ -154,7 +157,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
         if self._foreign is not None:
-            X = self._foreign.against_kept(X)
+            X = self._foreign.against(X, self._machine.native.ids)
         else:
             check_range(X, self._machine.spec)
         scores = self._machine.native.decide(as_block(X))
@@ -207,7 +210,8 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         machine = self._fitted()
         slots = machine.support()
         if self._foreign is not None:
-            return self._foreign.rows[slots] if self._foreign.rows is not None else np.zeros((0, 0))
+            rows = self._foreign.rows_of(machine.native.ids)
+            return np.zeros((0, 0)) if rows is None else rows[slots]
         rows = machine.rows(slots)
         if sparse.issparse(rows) == self._sparse_input:
             return rows
@@ -222,7 +226,13 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def intercept_(self) -> npt.NDArray[np.float64]:
         """Bias of each binary problem."""
-        return self._fitted().native.bias
+        machine = self._fitted()
+        bias, centre = machine.native.bias, machine.spec["centre"]
+        if machine.spec["kernel"] != "linear" or len(centre) == 0:
+            return bias
+        # f(x) = <w, x - centre> + b for rows from which the centre was taken away
+        rows = machine.rows(machine.support()).astype(np.float64)
+        return np.asarray(bias - self.dual_coef_ @ (rows @ centre))
 
     @property
     def n_support_(self) -> npt.NDArray[np.int32]:
@@ -244,24 +254,26 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # ------------------------------------------------------------------------------------------------ state
 
     def _get_state(self) -> dict[str, Any]:
-        state: dict[str, Any] = {"params": self.get_params(deep=False)}
+        params = self.get_params(deep=False)
+        if isinstance(params["class_weight"], Mapping):  # labels of any kind, where a file has names only
+            params["class_weight"] = list(params["class_weight"].items())
+        state: dict[str, Any] = {"params": params}
         if hasattr(self, "_machine"):
             known = vars(self)
             state["fitted"] = {name: known[name] for name in _FITTED if name in known}
             state["machine"] = self._machine.get_state()
-            state["foreign"] = None if self._foreign is None else self._foreign.ids
         return state
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> "KernelLearner":
-        learner = cls(**state["params"])
+        params = dict(state["params"])
+        if isinstance(params["class_weight"], list):
+            params["class_weight"] = dict(params["class_weight"])
+        learner = cls(**params)
         if "machine" in state:
             for name in _FITTED:
                 if name in state["fitted"]:
                     setattr(learner, name, state["fitted"][name])
             learner._machine = Machine.from_state(state["machine"])
-            learner._foreign = None
-            if state["foreign"] is not None:
-                learner._foreign = ForeignKernel(learner.kernel)
-                learner._foreign.ids = state["foreign"]
+            learner._foreign = None if learner.kernel in NATIVE else ForeignKernel(learner.kernel)
         return learner

@@ -42,7 +42,10 @@ NOT_NEGATIVE = Constraint(
 )
 FINITE = Constraint("a finite number", lambda value: _is_real(value) and abs(value) < float("inf"))
 BOOLEAN = Constraint("True or False", lambda value: isinstance(value, bool) or type(value).__name__ == "bool")
-NOT_ZERO_INTEGER = Constraint("an integer other than 0", lambda value: _is_integer(value) and value != 0)
+NOT_ZERO_INTEGER = Constraint(
+    f"an integer other than 0, at most {_MOST}",
+    lambda value: _is_integer(value) and value != 0 and abs(value) <= _MOST,
+)
 NONE = Constraint("None", lambda value: value is None)
 CALLABLE = Constraint("a callable", callable)
 MAPPING = Constraint("a dict", lambda value: isinstance(value, Mapping))

@@ -25,7 +25,9 @@ from ._selection import AUTO_MOST, pick
 _SEEDS_PER_CLASS = 5
 _ROWS_PER_CALL = 2048  # between two calls of the core Python can stop on Ctrl-C and show progress
 _ROUNDS_PER_CALL = 8
-_MOST_FINISHING_STEPS = 10_000_000  # as many as LIBSVM makes before it gives up
+_MOST_FINISHING_STEPS = (
+    1_000_000  # and a hundred for each row: far more than a problem that can converge needs
+)
 
 
 @register
@@ -241,7 +243,11 @@ class LASVM(KernelLearner):
             labels = encode_labels(y, known)
             if first:
                 self._start(X, known)
-            rows = self._accept(X, y, labels, sample_weight)
+            left_out = sample_weight is not None and np.shape(sample_weight) == y.shape
+            left_out = left_out and not np.any(sample_weight)  # scikit-learn refuses weights that are all 0
+            rows = self._accept(X, y, labels, None if left_out else sample_weight)
+        if left_out:
+            return self
         self._configure()
         native = self._machine.native
         before = native.iterations
@@ -264,7 +270,7 @@ class LASVM(KernelLearner):
         check_is_fitted(self)
         self._configure()
         native = self._machine.native
-        last = native.finishing_steps + max(_MOST_FINISHING_STEPS, 100 * native.size)
+        last = native.finishing_steps + _MOST_FINISHING_STEPS + 100 * native.size
         with tqdm(desc="finishing", unit="round", disable=not self.verbose) as bar:
             while not native.finish(_ROUNDS_PER_CALL) and native.finishing_steps < last:
                 bar.update(_ROUNDS_PER_CALL)
@@ -342,7 +348,7 @@ class LASVM(KernelLearner):
         for _ in range(count):
             places = random.choice(len(remaining), size=min(pool, len(remaining)), replace=False)
             drawn = remaining[places]
-            scores = native.decide(as_block(foreign.against_kept(rows.X[drawn])))
+            scores = native.decide(as_block(foreign.against(rows.X[drawn], native.ids)))
             best = pick(self.selection, scores, rows.labels[drawn], native.delta)
             self._feed(native.learn, rows, drawn[best : best + 1])
             remaining = np.delete(remaining, places[best])

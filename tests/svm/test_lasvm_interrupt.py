@@ -1,0 +1,101 @@
+"""Ctrl-C: learning stops soon, and the learner is as good as what it had learnt until then."""
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from everlearn import LASVM, _core
+from svm.lasvm_helpers import assert_same, kernel_matrix, learnt, two_clouds
+
+SCRIPT = """
+import os, signal, threading, time
+import numpy as np
+from everlearn import LASVM
+
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((3000, 5)), rng.integers(0, 2, 3000)
+
+def press_ctrl_c():
+    time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGINT)
+
+{prepare}
+started = time.monotonic()
+threading.Thread(target=press_ctrl_c, daemon=True).start()
+try:
+    {learn}
+except KeyboardInterrupt:
+    pass
+else:
+    raise SystemExit("nobody stopped it")
+assert time.monotonic() - started < 10, "it stopped late"
+assert set(model.predict(X)) <= {{0, 1}}
+assert model.n_iter_ > 0
+np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+model.partial_fit(X[:300], y[:300])
+model.set_params(C=1.0, tol=0.1, epochs=1)
+assert np.isfinite(model.decision_function(X)).all()
+model.fit(X[:300], y[:300]).finish()
+print("usable")
+"""
+
+LONG = {
+    "fit": ("model = LASVM(epochs=10**6)", "model.fit(X, y)"),
+    "fit with candidates": ("model = LASVM(epochs=10**6, selection='active')", "model.fit(X, y)"),
+    "fit with a callable": ("model = LASVM(kernel=lambda a, b: a @ b.T, epochs=10**6)", "model.fit(X, y)"),
+    "finish": (
+        "model = LASVM(C=1e6, kernel='linear', tol=1e-9, finishing=False).fit(X, y)",
+        "model.finish()\n    while True: model.finish()",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_ctrl_c_stops_learning_and_the_learner_stays_usable(name):
+    prepare, learn = LONG[name]
+    script = textwrap.dedent(SCRIPT).format(prepare=prepare, learn=learn)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "usable\n"), done.stderr
+
+
+def kernel(a, b):
+    return kernel_matrix("rbf", a, b, gamma=0.3)
+
+
+@pytest.mark.parametrize("door", ["native", "callable", "precomputed"])
+@pytest.mark.parametrize("method", ["seed", "learn", "finish"])
+def test_ctrl_c_right_after_the_core_has_worked(monkeypatch, door, method):
+    """A signal that comes while the core is at work is raised the moment it returns."""
+    X, y = two_clouds(300)
+    rows = kernel(X, X) if door == "precomputed" else X
+    model = LASVM(kernel={"native": "rbf", "callable": kernel}.get(door, door), gamma=0.3, random_state=0)
+    work = getattr(_core.Lasvm, method)
+
+    def interrupted(*args):
+        work(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_core.Lasvm, method, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(rows, y)
+    monkeypatch.undo()
+    scores = model.decision_function(rows)
+    slots = learnt(model)
+    expected = kernel(X, X[slots["ids"]]) @ slots["alpha"][0] + slots["bias"][0]
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-5)
+    model.finish()
+    if door != "precomputed":
+        np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+        model.partial_fit(rows, y).finish()
+        assert model.score(rows, y) > 0.8
+    fresh = LASVM(**model.get_params()).fit(rows, y)
+    assert_same(learnt(model.fit(rows, y)), learnt(fresh))
