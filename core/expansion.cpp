@@ -233,7 +233,7 @@ void Expansion::fill(RowCache::Entry& entry) {
         entry[end] = (*younger)[slot];
       }
       s = end;
-      while (end < old && cache_.peek(end) == nullptr) ++end;
+      while (end < old && (cache_.peek(end) == nullptr || cache_.peek(end)->valid <= slot)) ++end;
     }
     if (s < end) {
       RowCache::Entry* const one = &entry;
@@ -361,8 +361,7 @@ void Expansion::restore_column(std::size_t c, std::span<const double> alpha, std
   std::copy(g.begin(), g.end(), column.g.begin());
   for (std::size_t s = 0; s < size(); ++s)
     if (member[s]) {
-      join(c, s);
-      column.is_idle[s] = 0;
+      column.member[s] = 1;
       set_alpha(c, s, alpha[s]);
     }
   column.bias = bias;
@@ -377,10 +376,10 @@ void Expansion::restore_row(std::size_t slot, std::span<const float> values) {
   entry.valid = values.size();
 }
 
-void Expansion::decide(const Block& block, double* out) const {
+void Expansion::decide(const Block& block, int threads, double* out) const {
   constexpr std::size_t kRows = 64, kSlots = 1024;
   const std::size_t n = size(), k = columns_.size();
-  parallel_ranges(block.rows * n < 50000 ? 1 : threads_, block.rows, kRows, [&](std::size_t begin, std::size_t end) {
+  parallel_ranges(block.rows * n < 50000 ? 1 : threads, block.rows, kRows, [&](std::size_t begin, std::size_t end) {
     std::vector<float> values(kRows * kSlots);
     std::vector<float*> rows(kRows);
     std::vector<std::int64_t> which;

@@ -110,7 +110,7 @@ class Expansion {
   void restore_row(std::size_t slot, std::span<const float> values);
 
   /// out[r * columns + c] = f_c(row r).
-  void decide(const Block& block, double* out) const;
+  void decide(const Block& block, int threads, double* out) const;
   /// K(batch, all slots) into out, in parallel.
   void evaluate(const Batch& batch, std::size_t count, float* const* out);
 

@@ -308,7 +308,7 @@ bool Lasvm::finish(std::size_t rounds) {
   // Rows are dropped at the end only: one that is stuck now may be needed before the optimum is reached.
   for (std::size_t c = 0; c < expansion_.columns(); ++c)
     if (expansion_.column(c).live) done ? refresh(c) : static_cast<void>(settle(c));
-  if (done) expansion_.compact();
+  if (done && any_live()) expansion_.compact();  // rows that wait for a second class are members of nothing
   return done;
 }
 

@@ -68,8 +68,8 @@ class Rows {
   virtual RowsImage image(std::span<const std::int64_t> slots, bool as_stored) const = 0;
 };
 
-/// `centre` (empty, or one value a column) is subtracted from every dense row: the RBF kernel does not mind,
-/// and distances far from the origin keep their digits.
+/// `centre` (empty, or one value a column) is subtracted from every dense row: the RBF kernel and a linear
+/// machine with a bias do not mind, and distances far from the origin keep their digits.
 std::unique_ptr<Rows> make_rows(Layout layout, Precision precision, std::size_t width, const Kernel& kernel,
                                 std::vector<double> centre);
 

@@ -22,8 +22,8 @@ struct PairStep {
 PairStep pair_step(double slope, double curvature, Travel up, Travel down);
 
 /// Rounds of decomposition on column c: choose a working set, solve it by second-order pair steps on its own
-/// small kernel matrix, then bring all other gradients up to date with one rank-k product. What is not in the
-/// working set is shrunk out of the steps. Returns true when high - low <= tau, or when
+/// small kernel matrix, then bring all other gradients up to date with one rank-k product. Steps
+/// touch the working set only: that takes the place of shrinking. Returns true when high - low <= tau, or when
 /// no step changes a coefficient any more; counts the pair steps.
 bool optimise(Expansion& expansion, std::size_t c, double tau, std::size_t rounds, std::int64_t& steps);
 

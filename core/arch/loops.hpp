@@ -14,7 +14,8 @@
 
 namespace everlearn {
 
-/// Dense kept rows lie in panels: kPanel rows side by side, column after column, zeros behind the last.
+/// Dense kept rows lie in panels: kPanel rows side by side, column after column; what is behind the last is never
+/// read out.
 inline constexpr std::size_t kPanel = 16;
 
 /// Gradients, gates and kernel rows can be read up to the next multiple of kPad.

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <memory>
+#include <shared_mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -51,7 +52,11 @@ HeldBlock dense_block(const Matrix<T>& rows) {
 template <class T>
 HeldBlock csr_block(const Array<T>& values, const Array<std::int32_t>& columns, const Array<std::int64_t>& starts,
                     std::size_t width) {
-  if (starts.shape(0) == 0 || columns.shape(0) != values.shape(0)) throw std::invalid_argument("inconsistent CSR arrays");
+  const std::size_t count = starts.shape(0);
+  bool fits = count > 0 && columns.shape(0) == values.shape(0) && starts(0) == 0 &&
+              static_cast<std::size_t>(starts(count - 1)) == values.shape(0);
+  for (std::size_t r = 0; fits && r + 1 < count; ++r) fits = starts(r) <= starts(r + 1);
+  if (!fits) throw std::invalid_argument("the parts of a sparse matrix do not fit together");
   return {{sizeof(T) == 4 ? Precision::f32 : Precision::f64, true, starts.shape(0) - 1, width, values.data(),
            columns.data(), starts.data()},
           nb::make_tuple(values, columns, starts)};
@@ -88,12 +93,14 @@ class Machine {
   void seed(const HeldBlock& rows, const Array<std::int32_t>& labels, const Array<double>& costs,
             const Array<std::int64_t>& ids, const Array<std::int64_t>& which) {
     nb::gil_scoped_release release;
+    const std::unique_lock alone(in_use_);
     solver_.seed({rows.block, view(labels), view(costs), view(ids)}, view(which));
   }
 
   void learn(const HeldBlock& rows, const Array<std::int32_t>& labels, const Array<double>& costs,
              const Array<std::int64_t>& ids, const Array<std::int64_t>& which) {
     nb::gil_scoped_release release;
+    const std::unique_lock alone(in_use_);
     solver_.learn({rows.block, view(labels), view(costs), view(ids)}, view(which));
   }
 
@@ -105,6 +112,7 @@ class Machine {
         named<Rule>(rule, {{"gradient", Rule::gradient}, {"active", Rule::active}, {"autoactive", Rule::autoactive}});
     {
       nb::gil_scoped_release release;
+      const std::unique_lock alone(in_use_);
       solver_.learn_selected({rows.block, view(labels), view(costs), view(ids)}, left, chosen, pool, count);
     }
     return give(std::move(left));
@@ -112,14 +120,16 @@ class Machine {
 
   bool finish(std::size_t rounds) {
     nb::gil_scoped_release release;
+    const std::unique_lock alone(in_use_);
     return solver_.finish(rounds);
   }
 
-  nb::object decide(const HeldBlock& rows) const {
+  nb::object decide(const HeldBlock& rows, int threads) const {
     std::vector<double> out(rows.block.rows * expansion_.columns());
     {
       nb::gil_scoped_release release;
-      expansion_.decide(rows.block, out.data());
+      const std::shared_lock together(in_use_);
+      expansion_.decide(rows.block, threads, out.data());
     }
     return give(std::move(out), {rows.block.rows, expansion_.columns()});
   }
@@ -268,6 +278,7 @@ class Machine {
   Expansion expansion_;
   Lasvm solver_;
   bool external_;
+  mutable std::shared_mutex in_use_;  // many may decide at once; whoever learns does so alone
 };
 
 }  // namespace
@@ -303,7 +314,7 @@ NB_MODULE(_core, module) {
       .def("learn", &Machine::learn)
       .def("learn_selected", &Machine::learn_selected)
       .def("finish", &Machine::finish, nb::arg("rounds"))
-      .def("decide", &Machine::decide, nb::arg("rows"))
+      .def("decide", &Machine::decide, nb::arg("rows"), nb::arg("threads"))
       .def("rows", &Machine::rows, nb::arg("slots"), nb::arg("as_stored"))
       .def("get_state", &Machine::get_state)
       .def("set_state", &Machine::set_state)

@@ -20,6 +20,9 @@ from ._validate import Array, Rows, as_block, check_range, check_rows, row_weigh
 Ints: TypeAlias = npt.NDArray[np.int64]
 CoreRows: TypeAlias = "tuple[_core.Block, npt.NDArray[np.int32], npt.NDArray[np.float64], Ints]"
 
+# Between two calls of the core Python can stop on Ctrl-C and show progress. A multiple of the look-ahead.
+ROWS_PER_CALL = 2048
+
 # What a fitted learner knows beside its parameters and its machine.
 _FITTED = ("classes_", "n_features_in_", "feature_names_in_", "_rows_seen", "_sparse_input")
 
@@ -126,7 +129,8 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Call a learning method of the core for the rows ``which``, in this order."""
         foreign = self._foreign
         if foreign is None:
-            method(*rows.for_core(), which)
+            for start in range(0, len(which), ROWS_PER_CALL):
+                method(*rows.for_core(), which[start : start + ROWS_PER_CALL])
             return
         for start in range(0, len(which), 128):
             turn = which[start : start + 128]
@@ -160,7 +164,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X = self._foreign.against(X, self._machine.native.ids)
         else:
             check_range(X, self._machine.spec)
-        scores = self._machine.native.decide(as_block(X))
+        scores = self._machine.native.decide(as_block(X), effective_n_jobs(self.n_jobs))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> Array:
@@ -275,5 +279,6 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 if name in state["fitted"]:
                     setattr(learner, name, state["fitted"][name])
             learner._machine = Machine.from_state(state["machine"])
-            learner._foreign = None if learner.kernel in NATIVE else ForeignKernel(learner.kernel)
+            foreign = learner._machine.spec["layout"] == "external"
+            learner._foreign = ForeignKernel(learner.kernel) if foreign else None
         return learner

@@ -46,6 +46,9 @@ def check_rows_and_labels(estimator: Any, X: Any, y: Any, *, reset: bool) -> tup
 
 def _canonical(X: Any) -> Any:
     """CSR with ascending columns, no repeated entries, 32-bit column numbers; the input is not touched."""
+    columns = X.indices
+    if columns.size and not 0 <= int(columns.min()) <= int(columns.max()) < X.shape[1]:
+        raise ValueError(f"X is a broken sparse matrix: it has column numbers outside 0 to {X.shape[1] - 1}.")
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

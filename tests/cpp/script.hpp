@@ -184,7 +184,7 @@ struct Script {
   std::vector<double> decide(const Slots& which) const {
     const problems::Table<double> rows = block(which, false);
     std::vector<double> out(which.size() * expansion.columns());
-    expansion.decide(layout == everlearn::Layout::sparse ? rows.sparse() : rows.dense(), out.data());
+    expansion.decide(layout == everlearn::Layout::sparse ? rows.sparse() : rows.dense(), expansion.threads(), out.data());
     return out;
   }
 

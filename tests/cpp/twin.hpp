@@ -94,7 +94,7 @@ struct Machine {
   }
   std::vector<double> decide() const {
     std::vector<double> out(problem.size() * expansion.columns());
-    expansion.decide(problem.table.dense(), out.data());
+    expansion.decide(problem.table.dense(), expansion.threads(), out.data());
     return out;
   }
 };

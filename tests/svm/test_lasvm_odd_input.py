@@ -56,6 +56,8 @@ def test_a_linear_kernel_finds_the_same_boundary_behind_an_offset(offset):
     there = LASVM(**options).fit(far, y)
     here = LASVM(**options).fit(near, y)
     assert np.mean(there.predict(far) == here.predict(near)) > 0.98
+    by_hand = far @ there.support_vectors_.T @ there.dual_coef_[0] + there.intercept_[0]
+    np.testing.assert_allclose(there.decision_function(far), by_hand, rtol=0, atol=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -218,6 +218,9 @@ SPOILT = {
     "labels": lambda state: state | {"labels": state["labels"] + 7},
     "one id for two rows": lambda state: state | {"ids": np.zeros_like(state["ids"])},
     "columns": lambda state: state | {"columns": state["columns"] + 10**6},
+    "starts": lambda state: (
+        state | {"starts": np.insert(np.delete(state["starts"], 3), 3, state["starts"][6])}
+    ),
     "generator": lambda state: state | {"generator": state["generator"][:2]},
 }
 

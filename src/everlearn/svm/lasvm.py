@@ -17,13 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from .. import _params
-from .._learner import Ints, KernelLearner, LabelledRows
+from .._learner import ROWS_PER_CALL, Ints, KernelLearner, LabelledRows
 from .._persist import register
 from .._validate import Array, as_block, check_rows_and_labels, encode_labels
 from ._selection import AUTO_MOST, pick
 
 _SEEDS_PER_CLASS = 5
-_ROWS_PER_CALL = 2048  # between two calls of the core Python can stop on Ctrl-C and show progress
 _ROUNDS_PER_CALL = 8
 _MOST_FINISHING_STEPS = (
     1_000_000  # and a hundred for each row: far more than a problem that can converge needs
@@ -268,6 +267,7 @@ class LASVM(KernelLearner):
             The learner itself.
         """
         check_is_fitted(self)
+        _params.check(self)
         self._configure()
         native = self._machine.native
         last = native.finishing_steps + _MOST_FINISHING_STEPS + 100 * native.size
@@ -328,8 +328,8 @@ class LASVM(KernelLearner):
                     order = random.permutation(usable).astype(np.int64)
                 order = order[: max(left, 0)] if self.selection == "random" else order
                 taken = min(max(left, 0), len(order))
-                for start in range(0, taken, _ROWS_PER_CALL):
-                    count = min(_ROWS_PER_CALL, taken - start)
+                for start in range(0, taken, ROWS_PER_CALL):
+                    count = min(ROWS_PER_CALL, taken - start)
                     if self.selection == "random":
                         self._feed(native.learn, rows, order[start : start + count])
                     else:
@@ -348,7 +348,7 @@ class LASVM(KernelLearner):
         for _ in range(count):
             places = random.choice(len(remaining), size=min(pool, len(remaining)), replace=False)
             drawn = remaining[places]
-            scores = native.decide(as_block(foreign.against(rows.X[drawn], native.ids)))
+            scores = native.decide(as_block(foreign.against(rows.X[drawn], native.ids)), 1)
             best = pick(self.selection, scores, rows.labels[drawn], native.delta)
             self._feed(native.learn, rows, drawn[best : best + 1])
             remaining = np.delete(remaining, places[best])
