@@ -44,6 +44,10 @@ print("usable")
 
 LONG = {
     "fit": ("model = LASVM(epochs=10**6)", "model.fit(X, y)"),
+    "one long block": (
+        "X, y = np.tile(X, (20, 1)), np.tile(y, 20)\nmodel = LASVM()",
+        "model.partial_fit(X, y, classes=[0, 1])",
+    ),
     "fit with candidates": ("model = LASVM(epochs=10**6, selection='active')", "model.fit(X, y)"),
     "fit with a callable": ("model = LASVM(kernel=lambda a, b: a @ b.T, epochs=10**6)", "model.fit(X, y)"),
     "finish": (

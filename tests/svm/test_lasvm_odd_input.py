@@ -48,7 +48,7 @@ def test_an_rbf_kernel_does_not_see_an_offset_online(size, dtype):
     np.testing.assert_array_equal(there.support_vectors_, far[there.support_])
 
 
-@pytest.mark.parametrize("offset", [100, 1e3])
+@pytest.mark.parametrize("offset", [100, 1e3, 1e4])
 def test_a_linear_kernel_finds_the_same_boundary_behind_an_offset(offset):
     # The coefficients sum to zero, so that an offset changes the bias and nothing else.
     far, near, y = shifted(offset, np.float64)

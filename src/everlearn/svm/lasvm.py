@@ -65,12 +65,12 @@ class LASVM(KernelLearner):
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
         How `fit` chooses the next row among those drawn from the rows not seen yet: the drawn row itself, the
         worst classified one, the one nearest to the boundary, or that among as many as it takes to draw five
-        within the margin. Only "gradient" looks at the labels of rows it does not take.
+        within the margin. The seeds apart, only "gradient" looks at labels of rows it does not take.
     pool_size : int, default=50
         Rows drawn for each choice by "gradient" and "active".
     max_iter : int, default=-1
         Rows that `fit` takes, -1 for all; the seeds, five of each class, are always taken. With "active" it
-        is the number of labels used.
+        is the number of labels used, not counting those looked at to find seeds of a rare class.
     cache_size : float, default=200
         Limit of the kernel cache, in megabytes.
     n_jobs : int, default=None
