@@ -40,6 +40,8 @@ MEGABYTES = Constraint(
 NOT_NEGATIVE = Constraint(
     "a finite number, 0 or above", lambda value: _is_real(value) and 0 <= value < float("inf")
 )
+# Before anything is learnt every row lies at 0: a ramp that ends above it would shut all of them out.
+RAMP_END = Constraint("a number, 0 or below, or -inf", lambda value: _is_real(value) and value <= 0)
 FINITE = Constraint("a finite number", lambda value: _is_real(value) and abs(value) < float("inf"))
 BOOLEAN = Constraint("True or False", lambda value: isinstance(value, bool) or type(value).__name__ == "bool")
 NOT_ZERO_INTEGER = Constraint(

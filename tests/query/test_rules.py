@@ -1,0 +1,209 @@
+"""Promises that every rule makes, checked for whatever the package exports."""
+
+import inspect
+import pickle
+from copy import deepcopy
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from everlearn import LASVM, query
+from query.query_helpers import Given, column, three_class_model, two_class_model
+from svm.lasvm_helpers import assert_same, snapshot, three_clouds, two_clouds
+
+CLASSES = {name: getattr(query, name) for name in query.__all__ if isinstance(getattr(query, name), type)}
+RULES = [
+    *(cls() for cls in CLASSES.values()),
+    query.RampRegion(s=-2),
+    query.RampRegion(s=-np.inf),
+    query.RecentMargin(h=1),
+    query.RecentMargin(h=7),
+]
+MODELS = {
+    "two classes": two_class_model,
+    "three classes": three_class_model,
+}
+every_rule = pytest.mark.parametrize("rule", RULES, ids=repr)
+
+
+def test_rules_are_enumerated():
+    assert {"All", "RampRegion", "RecentMargin"} <= set(CLASSES)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_rule_is_documented_with_an_example(name):
+    assert ">>> " in inspect.getdoc(CLASSES[name])
+
+
+@every_rule
+@pytest.mark.parametrize("name", MODELS)
+def test_looking_changes_nothing(rule, name):
+    model, X = MODELS[name]()
+    before, rows, params = snapshot(model), X.copy(), deepcopy(vars(rule))
+    first = rule.utilities(model, X), rule.query(model, X), rule.query(model, X, n=3)
+    again = rule.utilities(model, X), rule.query(model, X), rule.query(model, X, n=3)
+    for a, b in zip(first, again, strict=True):
+        assert_same(a, b)
+    assert_same(snapshot(model), before)
+    assert_same(X, rows)
+    assert vars(rule) == params
+
+
+@every_rule
+@pytest.mark.parametrize("name", MODELS)
+def test_shape_and_order_of_the_answers(rule, name):
+    model, X = MODELS[name]()
+    utilities, asked = rule.utilities(model, X), rule.query(model, X)
+    assert utilities.shape == (len(X),)
+    assert utilities.dtype == np.float64
+    assert asked.dtype == np.intp
+    assert (np.diff(asked) > 0).all()
+    assert set(asked) <= set(range(len(X)))
+
+
+@every_rule
+def test_a_limit_keeps_the_most_worthy(rule):
+    model, X = two_class_model()
+    utilities, asked = rule.utilities(model, X), rule.query(model, X)
+    for n in (0, 1, 3, len(asked), len(asked) + 1, np.int64(2)):
+        fewer = rule.query(model, X, n=n)
+        assert len(fewer) == min(n, len(asked))
+        assert set(fewer) <= set(asked)
+        assert (np.diff(fewer) > 0).all()
+        left = np.setdiff1d(asked, fewer)
+        if len(left) and len(fewer):
+            assert utilities[fewer].min() >= utilities[left].max()
+
+
+@every_rule
+@pytest.mark.parametrize("n", [-1, 1.0, "two", True, np.nan, [1]])
+def test_a_bad_limit_is_refused(rule, n):
+    with pytest.raises(ValueError, match=r"n must be None or an integer from 0 to 2147483647, got"):
+        rule.query(Given(), column(0.0, 1.0), n=n)
+
+
+@every_rule
+def test_groups_of_rows_are_judged_on_their_own(rule):
+    model, X = two_class_model()
+    size = rule.rows_per_question
+    alone = [start + rule.query(model, X[start : start + size]) for start in range(0, len(X), size)]
+    np.testing.assert_array_equal(rule.query(model, X), np.concatenate(alone))
+
+
+@every_rule
+def test_asking_every_row_is_what_it_says(rule):
+    asked = rule.query(Given(), column(0.0, 1e6, -1e6, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0))
+    assert rule.asks_every_row == (len(asked) == 10)
+
+
+# ------------------------------------------------------------------------------------- rows in what they come
+
+FORMATS = {
+    "list": lambda X: X.tolist(),
+    "fortran": np.asfortranarray,
+    "csr_matrix": sparse.csr_matrix,
+    "csr_array": sparse.csr_array,
+    "csc_matrix": sparse.csc_matrix,
+    "coo_array": sparse.coo_array,
+    "pandas": pd.DataFrame,
+    "polars": lambda X: pl.DataFrame(X, schema=["a", "b", "c"]),
+}
+
+
+@every_rule
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_answer(rule, name):
+    plain, X = two_class_model()
+    model, _ = two_class_model(FORMATS[name])
+    given = FORMATS[name](X)
+    np.testing.assert_array_equal(rule.query(model, given), rule.query(plain, X))
+    np.testing.assert_array_equal(rule.utilities(model, given), rule.utilities(plain, X))
+
+
+def test_names_of_columns_reach_the_model():
+    X, y = two_clouds(100, 3)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = LASVM(gamma=0.3).fit(frame, y)
+    asked = query.RampRegion().query(model, frame)
+    np.testing.assert_array_equal(asked, np.flatnonzero(np.abs(model.decision_function(frame)) <= 1))
+    with pytest.raises(ValueError, match="feature names"):
+        query.RampRegion().query(model, frame[["c", "b", "a"]])
+
+
+# --------------------------------------------------------------------------------------- models of every kind
+
+CLASSIFIERS = {
+    "LASVM": LASVM(random_state=0),
+    "SGDClassifier": SGDClassifier(random_state=0),
+    "SVC": SVC(),
+    "LinearSVC": LinearSVC(),
+    "pipeline": make_pipeline(StandardScaler(), SGDClassifier(random_state=0)),
+}
+
+
+@pytest.mark.parametrize("data", [two_clouds, three_clouds])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_any_classifier_with_scores_will_do(name, data):
+    X, y = data(150)
+    model = clone(CLASSIFIERS[name]).fit(X, y)
+    f = model.decision_function(X).reshape(len(X), -1)
+    asked = query.RampRegion().query(model, X)
+    np.testing.assert_array_equal(asked, np.flatnonzero((np.abs(f) <= 1).any(axis=1)))
+    asked = query.RecentMargin(h=10).query(model, X)
+    np.testing.assert_array_equal(asked // 10, np.arange(15))
+
+
+# ------------------------------------------------------------------------------------------------- parameters
+
+
+@every_rule
+def test_a_rule_can_be_copied_and_printed(rule):
+    for copy in (clone(rule), pickle.loads(pickle.dumps(rule)), deepcopy(rule)):
+        assert type(copy) is type(rule)
+        assert copy.get_params() == rule.get_params()
+        assert copy is not rule
+    assert eval(repr(rule), {**CLASSES, "inf": np.inf}).get_params() == rule.get_params()
+
+
+def test_how_a_rule_is_printed():
+    assert repr(query.All()) == "All()"
+    assert repr(query.RampRegion(s=-2)) == "RampRegion(s=-2)"
+    assert repr(query.RecentMargin()) == "RecentMargin(h=5)"
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_constructor_only_stores(name):
+    marks = {key: object() for key in CLASSES[name]().get_params()}
+    rule = CLASSES[name](**marks)
+    assert vars(rule) == marks
+    assert set(marks) == set(rule._constraints)
+
+
+def test_parameters_can_be_set():
+    rule = query.RecentMargin()
+    assert rule.set_params(h=3) is rule
+    assert rule.get_params() == {"h": 3}
+    assert rule.set_params() is rule
+    with pytest.raises(ValueError, match=r"RecentMargin has no parameter 'k'; its parameters are \['h'\]"):
+        rule.set_params(h=4, k=1)
+    assert rule.h == 3
+    with pytest.raises(ValueError, match="All has no parameter 's'"):
+        query.All().set_params(s=-1)
+
+
+def test_parameters_can_be_searched_through_an_object_that_holds_a_rule():
+    class Loop(BaseEstimator):
+        def __init__(self, rule=None):
+            self.rule = rule
+
+    loop = clone(Loop(rule=query.RecentMargin())).set_params(rule__h=9)
+    assert loop.get_params()["rule__h"] == 9
+    assert repr(loop) == "Loop(rule=RecentMargin(h=9))"

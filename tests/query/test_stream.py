@@ -1,0 +1,476 @@
+"""learn_stream: the questions, labels and models of a plain loop, and no label that was not asked for."""
+
+from copy import deepcopy
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
+
+from everlearn import LASVM
+from everlearn.query import All, RampRegion, RecentMargin, learn_stream
+from everlearn.query import stream as stream_module
+from query.query_helpers import Given, Notes, in_ramp, plain_loop, smallest_margin
+from svm.lasvm_helpers import (
+    assert_same,
+    assert_same_model,
+    in_blocks,
+    learnt,
+    snapshot,
+    three_clouds,
+    two_clouds,
+    without_rivals,
+)
+
+DATA = {"two classes": (two_clouds, [0, 1]), "three classes": (three_clouds, ["ash", "oak", "yew"])}
+MODELS = {
+    "LASVM": LASVM(C=2, gamma=0.3),
+    "LASVM, linear": LASVM(kernel="linear"),
+    "SGDClassifier": SGDClassifier(alpha=0.01, learning_rate="constant", eta0=0.1, random_state=0),
+    "SGDClassifier, averaged": SGDClassifier(alpha=0.1, average=True, random_state=0),
+}
+CHOICES = {
+    "RampRegion": (RampRegion(), in_ramp, 1),
+    "RampRegion(s=-1.2)": (RampRegion(s=-1.2), partial(in_ramp, reach=1.2), 1),
+    "RecentMargin": (RecentMargin(), smallest_margin, 5),
+    "RecentMargin(h=3)": (RecentMargin(h=3), smallest_margin, 3),
+}
+
+
+def what_is_learnt(model):
+    """The state of an everlearn learner, the coefficients of others."""
+    return learnt(model) if isinstance(model, LASVM) else {"coef": model.coef_, "bias": model.intercept_}
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("name", MODELS)
+def test_it_is_the_plain_loop(name, data, choice):
+    make, classes = DATA[data]
+    rule, choose, h = CHOICES[choice]
+    X, y = make(703)
+    plain, model = clone(MODELS[name]), clone(MODELS[name])
+    wanted = plain_loop(plain, choose, h, X, y, classes)
+    asked = learn_stream(model, rule, X, y, classes=classes)
+    assert 0 < len(wanted) < len(y)
+    np.testing.assert_array_equal(asked, wanted)
+    assert asked.dtype == np.intp
+    assert_same(what_is_learnt(model), what_is_learnt(plain))
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 1000])
+def test_how_far_rows_are_judged_ahead_changes_nothing(monkeypatch, most):
+    X, y = two_clouds(700)
+    plain = LASVM(C=2, gamma=0.3)
+    wanted = plain_loop(plain, in_ramp, 1, X, y, [0, 1])
+    monkeypatch.setattr(stream_module, "_MOST_AHEAD", most)
+    model = LASVM(C=2, gamma=0.3)
+    np.testing.assert_array_equal(learn_stream(model, RampRegion(), X, y), wanted)
+    assert_same(learnt(model), learnt(plain))
+
+
+class Counting(Given):
+    """Two classes, scores as given, never moved by what it learns; counts calls."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self):
+        self.calls = self.judged = 0
+
+    def decision_function(self, X):
+        self.calls += 1
+        self.judged += len(X)
+        return super().decision_function(X)
+
+    def partial_fit(self, X, y):
+        return self
+
+
+def test_rows_that_are_not_asked_about_are_cheap():
+    model, X = Counting(), np.full((6400, 1), 5.0)
+    assert learn_stream(model, RampRegion(), X, np.zeros(6400)).shape == (0,)
+    assert model.calls < 110
+    assert model.judged == 6400
+
+
+@pytest.mark.parametrize("gap", [1, 2, 10, 100])
+def test_little_is_judged_in_vain(gap):
+    model, X = Counting(), np.full((6400, 1), 5.0)
+    X[::gap] = 0
+    np.testing.assert_array_equal(
+        learn_stream(model, RampRegion(), X, np.zeros(6400)), np.arange(0, 6400, gap)
+    )
+    assert model.judged < 2.5 * 6400
+
+
+# ------------------------------------------------------------------------------------- which labels are read
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_no_label_is_read_of_a_row_outside_the_ramp(data):
+    make, classes = DATA[data]
+    X, y = make(500)
+    model, f_when_asked = LASVM(C=2, gamma=0.3), []
+
+    def oracle(numbers, rows):
+        f = model.decision_function(rows) if hasattr(model, "classes_") else np.zeros(len(rows))
+        f_when_asked.append(np.abs(f).min())
+        return y[numbers]
+
+    asked = learn_stream(model, RampRegion(), X, oracle, classes=classes)
+    assert 0 < len(asked) < len(y)
+    assert max(f_when_asked) <= 1
+    assert model.n_iter_ == len(asked) or data == "three classes"  # every row learnt was asked about
+    assert model._rows_seen == len(asked)
+
+
+@pytest.mark.parametrize("rule", [RampRegion(), RecentMargin()], ids=repr)
+def test_labels_that_are_not_asked_for_may_be_anything(rule):
+    X, y = two_clouds(300)
+    model = LASVM(gamma=0.3)
+    asked = learn_stream(model, rule, X, y)
+    poisoned = np.full(300, np.nan)
+    poisoned[asked] = y[asked]
+    again = LASVM(gamma=0.3)
+    np.testing.assert_array_equal(learn_stream(again, rule, X, poisoned, classes=[0, 1]), asked)
+    assert_same_model(again, model)
+
+
+@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin(), RecentMargin(h=1)], ids=repr)
+def test_the_oracle_is_asked_once_for_each_row_learnt(rule):
+    X, y = two_clouds(700)
+    notes = Notes(y)
+    asked = learn_stream(LASVM(gamma=0.3), rule, X, notes, classes=[0, 1])
+    assert notes.numbers == asked.tolist()
+    np.testing.assert_array_equal(np.vstack(notes.rows), X[asked])
+
+
+@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin()], ids=repr)
+def test_a_function_answers_as_an_array_does(rule):
+    X, y = two_clouds(400)
+    by_array, by_function = LASVM(gamma=0.3), LASVM(gamma=0.3)
+    asked = learn_stream(by_array, rule, X, y)
+    np.testing.assert_array_equal(
+        learn_stream(by_function, rule, X, lambda numbers, rows: y[numbers].tolist(), classes=[0, 1]), asked
+    )
+    assert_same(snapshot(by_function), snapshot(by_array))
+
+
+@pytest.mark.parametrize("rows", [1, 4, 5, 23, 300])
+@pytest.mark.parametrize("h", [1, 2, 5, 7])
+def test_one_question_for_every_block(rows, h):
+    X, y = two_clouds(rows)
+    asked = learn_stream(LASVM(gamma=0.3), RecentMargin(h=h), X, y, classes=[0, 1])
+    np.testing.assert_array_equal(asked // h, np.arange(rows // h))
+
+
+def test_a_model_that_has_learnt_nothing_asks_about_the_first_rows():
+    X, y = two_clouds(100)
+    assert learn_stream(LASVM(gamma=0.3), RampRegion(), X, y)[0] == 0
+    assert learn_stream(LASVM(gamma=0.3), RecentMargin(h=7), X, y)[0] == 0
+
+
+def test_a_stream_that_begins_with_one_class():
+    X, y = two_clouds(300)
+    order = np.argsort(y, kind="stable")
+    asked = learn_stream(LASVM(gamma=0.3), RampRegion(), X[order], y[order])
+    first = np.flatnonzero(y[order] == 1)[0]
+    np.testing.assert_array_equal(asked[: first + 1], np.arange(first + 1))
+
+
+# ------------------------------------------------------------------------------------------------- every row
+
+EVERY_ROW = [All(), RecentMargin(h=1), RampRegion(s=-np.inf)]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("rule", EVERY_ROW, ids=repr)
+def test_rules_that_ask_about_every_row_are_one(rule, name):
+    X, y = two_clouds(600)
+    reference, model = clone(MODELS[name]), clone(MODELS[name])
+    learn_stream(reference, All(), X, y)
+    np.testing.assert_array_equal(learn_stream(model, rule, X, y), np.arange(600))
+    assert_same(what_is_learnt(model), what_is_learnt(reference))
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_other_models_learn_every_row_one_by_one(shuffle):
+    X, y = three_clouds(400)
+    plain, model = (SGDClassifier(shuffle=shuffle, random_state=0) for _ in range(2))
+    plain_loop(plain, lambda f: 0, 1, X, y, np.unique(y))
+    learn_stream(model, All(), X, y)
+    assert_same(what_is_learnt(model), what_is_learnt(plain))
+
+
+class Weighted(LASVM):
+    """Gives each row a cost of its own, so that no step has a second choice as good."""
+
+    weights = None
+
+    def partial_fit(self, X, y, classes=None):
+        return super().partial_fit(X, y, classes, sample_weight=[Weighted.weights[x] for x in X[:, 0]])
+
+
+def test_learners_get_many_rows_in_a_call_and_learn_them_one_by_one(monkeypatch):
+    X, y, weights = without_rivals(30, seed=13)
+    monkeypatch.setattr(Weighted, "weights", dict(zip(X[:, 0], weights, strict=True)))
+    plain, model, notes = Weighted(C=0.005, gamma=0.05), Weighted(C=0.005, gamma=0.05), Notes(y)
+    plain_loop(plain, lambda f: 0, 1, X, y, [-1, 1])
+    learn_stream(model, All(), X, notes, classes=[-1, 1])
+    assert notes.calls == 2
+    np.testing.assert_array_equal(model.support_, plain.support_)
+    np.testing.assert_allclose(model.dual_coef_, plain.dual_coef_, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), rtol=0, atol=1e-9)
+
+
+def test_the_first_call_gets_one_row_whatever_the_rule():
+    X, y = two_clouds(700)
+    models = [LASVM() for _ in range(3)]  # gamma="scale" is taken from the first call
+    for model, rule in zip(models, (All(), RampRegion(), RecentMargin(h=2)), strict=True):
+        learn_stream(model, rule, np.vstack([X[:1], X[:1], X]), np.append(y[:1], np.append(y[:1], y)))
+    assert len({model._machine.spec["gamma"] for model in models}) == 1
+
+
+def test_blocks_are_those_of_partial_fit():
+    X, y = two_clouds(700)
+    plain = LASVM(gamma=0.3).partial_fit(X[:1], y[:1], classes=[0, 1])
+    in_blocks(plain, X[1:], y[1:], 256, None)
+    model = LASVM(gamma=0.3)
+    learn_stream(model, All(), X, y)
+    assert_same(snapshot(model), snapshot(plain))
+
+
+def test_a_model_without_scores_can_learn_every_row():
+    X, y = two_clouds(100)
+    model = GaussianNB()
+    learn_stream(model, All(), X, y)
+    np.testing.assert_allclose(model.theta_, GaussianNB().fit(X, y).theta_)
+
+
+# ------------------------------------------------------------------------------------- a model that goes on
+
+
+@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin()], ids=repr)
+@pytest.mark.parametrize("name", ["LASVM", "SGDClassifier"])
+def test_a_model_goes_on_from_what_it_knows(rule, name):
+    X, y = two_clouds(1400)
+    whole, parts = (clone(MODELS[name]).partial_fit(X[:1], y[:1], classes=[0, 1]) for _ in range(2))
+    asked = learn_stream(whole, rule, X[1:], y[1:])
+    first = learn_stream(parts, rule, X[1:1281], y[1:1281])  # whole blocks, of five rows and of 256
+    second = learn_stream(parts, rule, X[1281:], y[1281:])
+    np.testing.assert_array_equal(np.append(first, 1280 + second), asked)
+    assert_same(what_is_learnt(parts), what_is_learnt(whole))
+
+
+def test_classes_are_given_in_the_first_call_only():
+    given = []
+
+    class Noting(LASVM):
+        def partial_fit(self, X, y, **options):
+            given.append(options)
+            return super().partial_fit(X, y, **options)
+
+    X, y = two_clouds(50)
+    learn_stream(Noting(gamma=0.3), RecentMargin(), X, y, classes=[0, 1])
+    assert given == [{"classes": [0, 1]}] + [{}] * 9
+
+
+def test_later_labels_need_not_hold_every_class():
+    X, y = three_clouds(300)
+    model = LASVM(gamma=0.3).partial_fit(X[:100], y[:100], classes=["ash", "oak", "yew"])
+    few = np.flatnonzero(y != "yew")
+    learn_stream(model, All(), X[few], y[few])
+    np.testing.assert_array_equal(model.classes_, ["ash", "oak", "yew"])
+
+
+def test_classes_are_those_of_the_labels():
+    X, y = three_clouds(100)
+    model = LASVM(gamma=0.3)
+    learn_stream(model, RampRegion(), X, y)
+    np.testing.assert_array_equal(model.classes_, ["ash", "oak", "yew"])
+    model = LASVM(gamma=0.3)
+    learn_stream(model, RampRegion(), X, y, classes=["ash", "elm", "oak", "yew"])
+    assert len(model.classes_) == 4
+
+
+def test_the_rule_and_what_is_given_stay_as_they_were():
+    X, y = two_clouds(200)
+    rows, labels, rule = X.copy(), y.copy(), RecentMargin(h=4)
+    for array in (X, y):
+        array.setflags(write=False)
+    learn_stream(LASVM(gamma=0.3), rule, X, y)
+    assert_same(X, rows)
+    assert_same(y, labels)
+    assert vars(rule) == {"h": 4}
+
+
+# ------------------------------------------------------------------------------------- rows in what they come
+
+NAMES = ["a", "b", "c", "d"]
+FORMATS = {
+    "list": lambda X: X.tolist(),
+    "fortran": np.asfortranarray,
+    "csr_matrix": sparse.csr_matrix,
+    "csr_array": sparse.csr_array,
+    "csc_matrix": sparse.csc_matrix,
+    "coo_array": sparse.coo_array,
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "pandas, rows named backwards": lambda X: pd.DataFrame(X, columns=NAMES, index=np.arange(len(X))[::-1]),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
+}
+LABELS = {
+    "list": list,
+    "pandas": pd.Series,
+    "pandas, rows named backwards": lambda y: pd.Series(y, index=np.arange(len(y))[::-1]),
+    "polars": pl.Series,
+    "strings in pandas": lambda y: pd.Series(y, dtype="string"),
+}
+
+
+@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin()], ids=repr)
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_stream(rule, name):
+    X, y = two_clouds(300)
+    plain, model = LASVM(gamma=0.3), LASVM(gamma=0.3)
+    wanted = learn_stream(plain, rule, X, y)
+    np.testing.assert_array_equal(learn_stream(model, rule, FORMATS[name](X), y), wanted)
+    assert_same_model(model, plain)
+    assert hasattr(model, "feature_names_in_") == (name.startswith("pandas") or name == "polars")
+
+
+@pytest.mark.parametrize("name", ["csr_matrix", "pandas", "polars"])
+def test_other_models_take_these_formats_too(name):
+    X, y = two_clouds(300)
+    X = FORMATS[name](X)
+    plain, model = clone(MODELS["SGDClassifier"]), clone(MODELS["SGDClassifier"])
+    wanted = plain_loop(plain, in_ramp, 1, X, y, [0, 1])
+    np.testing.assert_array_equal(learn_stream(model, RampRegion(), X, y), wanted)
+    assert_same(what_is_learnt(model), what_is_learnt(plain))
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_labels_may_come_in_anything(name):
+    X, y = three_clouds(200)
+    plain, model = LASVM(gamma=0.3), LASVM(gamma=0.3)
+    wanted = learn_stream(plain, RampRegion(), X, y)
+    np.testing.assert_array_equal(learn_stream(model, RampRegion(), X, LABELS[name](y)), wanted)
+    assert_same_model(model, plain)
+
+
+def test_a_kernel_that_is_a_function():
+    X, y = two_clouds(150)
+    model, native = LASVM(kernel=lambda A, B: A @ B.T), LASVM(kernel="linear")
+    asked = learn_stream(model, RecentMargin(), X, y)
+    assert len(asked) == len(learn_stream(native, RecentMargin(), X, y)) == 30
+    assert model._rows_seen == 30
+
+
+# ----------------------------------------------------------------------------------------- what is refused
+
+X, Y = two_clouds(60)
+
+
+def refused(words, model=None, rule=None, X=X, oracle=Y, error=ValueError, **options):
+    """Refused with these words, before anything is learnt."""
+    model = LASVM(gamma=0.3) if model is None else model
+    before = deepcopy(vars(model)) if not isinstance(model, type) else None
+    with pytest.raises(error, match=words):
+        learn_stream(model, rule or RampRegion(), X, oracle, **options)
+    assert isinstance(model, type) or vars(model) == before
+
+
+@pytest.mark.parametrize("rule", [RampRegion, "ramp", LASVM(), lambda model, X: [0]])
+def test_a_rule_that_is_none(rule):
+    refused("rule must be a rule of everlearn.query, such as RampRegion", rule=rule, error=TypeError)
+
+
+@pytest.mark.parametrize("model", [SVC(), LASVM, Given()])
+def test_a_model_that_cannot_go_on_learning(model):
+    refused("model must be an instance with partial_fit", model=model, error=TypeError)
+
+
+def test_a_model_without_scores_is_refused_when_it_is_looked_at():
+    with pytest.raises(TypeError, match="GaussianNB has no decision_function"):
+        learn_stream(GaussianNB(), RampRegion(), X, Y)
+
+
+@pytest.mark.parametrize("rule", [RampRegion(s=1), RecentMargin(h=0)], ids=repr)
+def test_a_rule_with_bad_parameters(rule):
+    refused("The parameter '[sh]' of .* must be", rule=rule)
+
+
+@pytest.mark.parametrize("rule", [All(), RampRegion()], ids=repr)
+def test_no_rows(rule):
+    refused("X has no rows", rule=rule, X=X[:0], oracle=Y[:0])
+    refused(r"X must be two-dimensional, got shape \(60,\)", rule=rule, X=X[:, 0])
+    refused(r"X must be two-dimensional, got shape \(60,\)", rule=rule, X=X[:, 0].tolist())
+
+
+@pytest.mark.parametrize("oracle", [Y[:-1], Y[:, np.newaxis], 3, [], "yes"])
+def test_labels_that_do_not_fit_the_rows(oracle):
+    refused(r"oracle must be a function or hold one label for each of the 60 rows of X, got", oracle=oracle)
+
+
+def test_a_function_needs_classes():
+    refused("classes must be given, all labels that will come", oracle=lambda numbers, rows: Y[numbers])
+
+
+@pytest.mark.parametrize(
+    "oracle",
+    [np.where(Y == 1, np.nan, 0), [None, "a", "b"] * 20, [float("nan"), 1] * 30, [1, "a"] * 30],
+)
+def test_missing_labels_are_no_class(oracle):
+    labels = np.asarray(oracle, dtype=None if isinstance(oracle, np.ndarray) else object)
+    refused("The classes cannot be read from oracle, which has missing labels", oracle=labels)
+
+
+@pytest.mark.parametrize("answer", [0, [], [0, 1], [[0]]])
+def test_a_function_that_does_not_answer_what_it_is_asked(answer):
+    words = "oracle must return one label for each row it is asked about: asked about 1, it returned shape"
+    refused(words, oracle=lambda numbers, rows: answer, classes=[0, 1])
+
+
+def test_an_error_of_the_oracle_comes_through():
+    def oracle(numbers, rows):
+        raise KeyError("nobody is there")
+
+    refused("nobody is there", oracle=oracle, classes=[0, 1], error=KeyError)
+
+
+def test_a_label_that_was_not_announced():
+    refused("labels that are not in classes: 7", oracle=lambda numbers, rows: [7], classes=[0, 1])
+
+
+def test_classes_that_are_not_those_of_the_model():
+    model = LASVM(gamma=0.3).partial_fit(X[:20], Y[:20], classes=[0, 1])
+    with pytest.raises(ValueError, match="differs from the classes of the first call"):
+        learn_stream(model, RecentMargin(), X, Y, classes=[0, 1, 2])
+
+
+def test_a_precomputed_kernel_cannot_leave_rows_out():
+    K = X @ X.T
+    for rule in (RampRegion(), RecentMargin()):
+        refused("pass the kernel as a callable", model=LASVM(kernel="precomputed"), rule=rule, X=K)
+    model, plain = LASVM(kernel="precomputed", C=0.1), LASVM(kernel="precomputed", C=0.1)
+    learn_stream(model, All(), K, Y)
+    plain.partial_fit(K[:1], Y[:1], classes=[0, 1]).partial_fit(K[1:], Y[1:])
+    assert_same_model(model, plain)
+
+
+@pytest.mark.parametrize("name", ["LASVM", "SGDClassifier"])
+def test_a_bad_row_stops_the_stream_at_its_turn(name):
+    X, y = two_clouds(400, apart=3.0)
+    X[390] = np.nan
+    plain, model, notes = clone(MODELS[name]), clone(MODELS[name]), Notes(y)
+    with pytest.raises(ValueError, match="NaN"):
+        plain_loop(plain, in_ramp, 1, X, y, [0, 1])
+    with pytest.raises(ValueError, match="NaN"):
+        learn_stream(model, RampRegion(), X, notes, classes=[0, 1])
+    assert max(notes.numbers) < 390
+    assert_same(what_is_learnt(model), what_is_learnt(plain))
