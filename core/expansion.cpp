@@ -15,9 +15,6 @@ constexpr std::size_t kRecent = 2048;
 /// on a9a with a limit of 1 GB: less than half the memory in about the same time (1.99 s against 2.24 s, medians
 /// of six runs that scatter by more than that).
 constexpr std::size_t kUsefulRows = 6144;
-/// Work, in values, below which threads cost more than they bring.
-constexpr std::size_t kWorthThreads = 200000;
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Expansion::Expansion(std::unique_ptr<Rows> rows, std::size_t columns, std::size_t cache_bytes)
     : rows_(std::move(rows)), cache_(cache_bytes), columns_(columns) {}
@@ -33,9 +30,11 @@ void Expansion::resize(std::size_t n) {
   costs_.resize(n);
   const std::size_t padded = round_up(n, kPad);
   diagonal_.resize(padded, 0.0f);
+  inverse_.resize(padded, 0.0f);
   for (Column& column : columns_) {
     column.alpha.resize(padded, 0.0);
     column.g.resize(padded, 0.0);
+    column.edge.resize(padded, 0.0);
     column.gate.resize(padded, 0);
     column.member.resize(padded, 0);
     column.is_idle.resize(padded, 0);
@@ -49,6 +48,11 @@ void Expansion::name_slot(std::size_t s, const Arrivals& arrivals, std::size_t r
   slot_of_[ids_[s]] = static_cast<std::int64_t>(s);
 }
 
+void Expansion::set_diagonal(std::size_t s, float value) {
+  diagonal_[s] = value;
+  inverse_[s] = value > 1e-12f ? 1.0f / value : 1e30f;
+}
+
 void Expansion::evaluate(const Batch& batch, std::size_t count, float* const* out) {
   // Threads share out the kept rows: each needs the whole batch, but only its part of the store.
   parallel_ranges(count * rows_->size() < 20000 ? 1 : threads_, rows_->size(), kPad,
@@ -56,6 +60,19 @@ void Expansion::evaluate(const Batch& batch, std::size_t count, float* const* ou
                     rows_->evaluate(batch, 0, count, begin, end, out);
                   });
   evaluations_ += count * rows_->size();
+}
+
+/// Takes back the slots from `begin` on and says why, if one of them has a kernel with itself that is no number.
+void Expansion::refuse_endless(std::size_t begin) {
+  for (std::size_t s = begin; s < size(); ++s)
+    if (!std::isfinite(diagonal_[s])) {
+      const std::int64_t id = ids_[s];
+      keep_slots(begin, {});
+      open_ = false;
+      throw std::invalid_argument("the kernel of row " + std::to_string(id) +
+                                  " with itself is not a finite number: scale the features, or choose a smaller "
+                                  "gamma, coef0 or degree");
+    }
 }
 
 void Expansion::open_block(const Batch& batch, const Arrivals& arrivals) {
@@ -89,17 +106,9 @@ void Expansion::open_block(const Batch& batch, const Arrivals& arrivals) {
     const std::size_t s = block_begin_ + r;
     std::fill(out[r] + n, out[r] + block_stride_, 0.0f);
     name_slot(s, arrivals, r);
-    diagonal_[s] = out[r][s];
+    set_diagonal(s, out[r][s]);
   }
-  for (std::size_t r = 0; r < count; ++r)
-    if (!std::isfinite(diagonal_[block_begin_ + r])) {
-      const std::int64_t id = ids_[block_begin_ + r];
-      keep_slots(block_begin_, {});
-      open_ = false;
-      throw std::invalid_argument("the kernel of row " + std::to_string(id) +
-                                " with itself is not a finite number: scale the features, or choose a smaller "
-                                "gamma, coef0 or degree");
-    }
+  refuse_endless(block_begin_);
   parallel_ranges(count * n * columns_.size() < kWorthThreads ? 1 : threads_, count, 1,
                   [&](std::size_t begin, std::size_t end) {
                     for (std::size_t r = begin; r < end; ++r) greet(block_begin_ + r, out[r]);
@@ -163,6 +172,33 @@ void Expansion::close_block(bool keep_all) {
   if (unused > 64 + n / 8) compact();
 }
 
+void Expansion::give_up_block() noexcept {
+  try {
+    // Nobody holds a row any more. What memory is left goes to the bookkeeping; the rows can be computed again.
+    if (!rows_->external()) cache_.clear();
+    if (open_) close_block(false);
+  } catch (...) {
+    open_ = false;
+  }
+}
+
+void Expansion::append(const Batch& batch, const Arrivals& arrivals) {
+  const std::size_t begin = size(), count = arrivals.ids.size();
+  rows_->append(batch);
+  resize(begin + count);
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::size_t s = begin + r;
+    float own = 0;
+    float* const out = &own - s;
+    rows_->evaluate(batch, r, r + 1, s, s + 1, &out);
+    name_slot(s, arrivals, r);
+    set_diagonal(s, own);
+    for (std::size_t c = 0; c < columns_.size(); ++c) columns_[c].g[s] = sign(c, s);
+  }
+  evaluations_ += count;
+  refuse_endless(begin);
+}
+
 void Expansion::compact() {
   const std::vector<std::uint8_t> stays = used();
   const auto first = static_cast<std::size_t>(std::find(stays.begin(), stays.end(), 0) - stays.begin());
@@ -182,10 +218,12 @@ void Expansion::keep_slots(std::size_t from, const std::vector<std::int64_t>& ke
   squeeze(labels_);
   squeeze(costs_);
   squeeze(diagonal_);
+  squeeze(inverse_);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     Column& column = columns_[c];
     squeeze(column.alpha);
     squeeze(column.g);
+    squeeze(column.edge);
     squeeze(column.gate);
     squeeze(column.member);
     std::erase_if(column.idle, [&](std::int64_t s) { return static_cast<std::size_t>(s) >= from; });
@@ -296,33 +334,11 @@ std::vector<RowView> Expansion::rows_of(std::span<const std::int64_t> slots) {
   return found;
 }
 
-void Expansion::descend(std::size_t c, std::span<const RowView> rows, std::span<const double> moves) {
-  double* g = columns_[c].g.data();
-  parallel_ranges(rows.size() * size() < kWorthThreads ? 1 : threads_, size(), kPage, [&](std::size_t begin, std::size_t end) {
-    std::vector<const float*> values(rows.size());
-    for (std::size_t at = begin; at < end; at += kPage) {
-      for (std::size_t r = 0; r < rows.size(); ++r) values[r] = rows[r].pages[at / kPage];
-      loops().rank_update(g + at, values.data(), moves.data(), rows.size(), 0, std::min(kPage, end - at));
-    }
-  });
-}
-
-Extremes Expansion::descend_pair(std::size_t c, RowView ki, RowView kj, double length) {
-  Column& column = columns_[c];
-  Extremes best{-kInf, kInf, -1, -1};
-  for (std::size_t at = 0; at < size(); at += kPage) {
-    const Extremes here = loops().step(column.g.data() + at, column.gate.data() + at, ki.pages[at / kPage],
-                                       kj.pages[at / kPage], length, std::min(kPage, size() - at));
-    if (here.up >= 0 && here.high > best.high) best.high = here.high, best.up = here.up + static_cast<std::int64_t>(at);
-    if (here.down >= 0 && here.low < best.low) best.low = here.low, best.down = here.down + static_cast<std::int64_t>(at);
-  }
-  return best;
-}
-
 void Expansion::join(std::size_t c, std::size_t s) {
   Column& column = columns_[c];
   if (column.member[s]) return;
   column.member[s] = 1;
+  column.edge[s] = sign(c, s) * costs_[s];
   set_alpha(c, s, 0.0);
 }
 
@@ -330,11 +346,13 @@ void Expansion::leave(std::size_t c, std::size_t s) {
   Column& column = columns_[c];
   column.member[s] = 0;
   column.gate[s] = 0;
-  column.is_idle[s] = 0;
+  column.edge[s] = 0;
 }
 
 void Expansion::set_alpha(std::size_t c, std::size_t s, double alpha) {
   Column& column = columns_[c];
+  column.above += static_cast<std::size_t>(alpha > 0) - static_cast<std::size_t>(column.alpha[s] > 0);
+  column.below += static_cast<std::size_t>(alpha < 0) - static_cast<std::size_t>(column.alpha[s] < 0);
   column.alpha[s] = alpha;
   column.gate[s] = static_cast<std::uint8_t>((alpha < upper(c, s) ? kMayRise : 0) | (alpha > lower(c, s) ? kMayFall : 0));
   if (alpha == 0.0 && !column.is_idle[s]) {
@@ -343,8 +361,19 @@ void Expansion::set_alpha(std::size_t c, std::size_t s, double alpha) {
   }
 }
 
-Extremes Expansion::scan(std::size_t c) const {
-  return loops().scan(columns_[c].g.data(), columns_[c].gate.data(), size());
+void Expansion::set_edge(std::size_t c, std::size_t s, double edge) {
+  columns_[c].edge[s] = edge;
+  set_alpha(c, s, columns_[c].alpha[s]);
+}
+
+const std::vector<std::int64_t>& Expansion::idle(std::size_t c) {
+  Column& column = columns_[c];
+  std::erase_if(column.idle, [&](std::int64_t slot) {
+    const auto s = static_cast<std::size_t>(slot);
+    column.is_idle[s] = column.member[s] && column.alpha[s] == 0.0;
+    return !column.is_idle[s];
+  });
+  return column.idle;
 }
 
 void Expansion::restore(const Batch& batch, const Arrivals& arrivals, std::span<const float> diagonal) {
@@ -352,17 +381,19 @@ void Expansion::restore(const Batch& batch, const Arrivals& arrivals, std::span<
   resize(arrivals.ids.size());
   for (std::size_t s = 0; s < size(); ++s) {
     name_slot(s, arrivals, s);
-    diagonal_[s] = diagonal[s];
+    set_diagonal(s, diagonal[s]);
   }
 }
 
 void Expansion::restore_column(std::size_t c, std::span<const double> alpha, std::span<const double> g,
-                               std::span<const std::uint8_t> member, double bias, double delta, bool live) {
+                               std::span<const double> edge, std::span<const std::uint8_t> member, double bias,
+                               double delta, bool live) {
   Column& column = columns_[c];
   std::copy(g.begin(), g.end(), column.g.begin());
   for (std::size_t s = 0; s < size(); ++s)
     if (member[s]) {
       column.member[s] = 1;
+      column.edge[s] = edge[s];
       set_alpha(c, s, alpha[s]);
     }
   column.bias = bias;

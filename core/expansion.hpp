@@ -11,6 +11,7 @@
 // order; close_block() drops the slots that no column uses.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,13 +29,17 @@ namespace everlearn {
 /// One binary problem. Vectors are as long as the expansion, rounded up to kPad.
 struct Column {
   AlignedVector<double> alpha, g;
+  AlignedVector<double> edge;  // the end of a coefficient's box that is not 0; 0 shuts it
   AlignedVector<std::uint8_t> gate;
   std::vector<std::uint8_t> member;
-  std::vector<std::int64_t> idle;     // members with alpha = 0; may also list some that are not any more
+  std::vector<std::int64_t> idle;     // members with alpha = 0, each once; may also list some that are not any more
   std::vector<std::uint8_t> is_idle;  // listed in idle
   Extremes ends{};                    // of the gradients of the members
+  std::size_t above = 0, below = 0;   // coefficients above and below 0
   double bias = 0, delta = 0;
-  bool live = false;  // both of its classes have been seen
+  bool live = false;  // it learns; one with a bias waits until it has seen both of its classes
+
+  std::size_t support() const { return above + below; }
 };
 
 /// Where new rows come from. `kernel`, when given, holds their values against the kept rows already.
@@ -66,12 +71,13 @@ class Expansion {
   double cost(std::size_t s) const { return costs_[s]; }
   double diagonal(std::size_t s) const { return diagonal_[s]; }
   const float* diagonals() const { return diagonal_.data(); }
+  const float* inverses() const { return inverse_.data(); }
   double sign(std::size_t c, std::size_t s) const {
     const bool positive = columns_.size() == 1 ? labels_[s] == 1 : labels_[s] == static_cast<std::int32_t>(c);
     return positive ? 1.0 : -1.0;
   }
-  double lower(std::size_t c, std::size_t s) const { return sign(c, s) > 0 ? 0.0 : -costs_[s]; }
-  double upper(std::size_t c, std::size_t s) const { return sign(c, s) > 0 ? costs_[s] : 0.0; }
+  double lower(std::size_t c, std::size_t s) const { return std::min(0.0, columns_[c].edge[s]); }
+  double upper(std::size_t c, std::size_t s) const { return std::max(0.0, columns_[c].edge[s]); }
 
   /// The slot of a row by its id, or -1.
   std::int64_t find(std::int64_t id) const;
@@ -81,8 +87,12 @@ class Expansion {
   /// Moves the kernel rows that are worth keeping to the cache and, unless `keep_all`, drops unused slots:
   /// those of this block always, older ones once there are enough of them to be worth a sweep.
   void close_block(bool keep_all);
+  /// Ends a block that an error has cut short, as well as memory allows.
+  void give_up_block() noexcept;
   /// Drops every unused slot.
   void compact();
+  /// Appends a batch without look-ahead: kernel rows are computed when somebody holds them.
+  void append(const Batch& batch, const Arrivals& arrivals);
 
   /// K(slot, .) over all slots, held until it is released. Safe to call from the threads of each_column.
   RowView hold(std::int64_t slot);
@@ -95,17 +105,29 @@ class Expansion {
   void descend(std::size_t c, std::span<const RowView> rows, std::span<const double> moves);
   /// g_c -= length (ki - kj), and the extremes of the result.
   Extremes descend_pair(std::size_t c, RowView ki, RowView kj, double length);
+  /// What the gap of a column is made of; with a row, after g_c -= length k.
+  Survey survey(std::size_t c) const;
+  Survey survey(std::size_t c, RowView k, double length);
+  /// The best step on a single coefficient with |g| > tolerance; with a row, after g_c -= length k.
+  Gain best_gain(std::size_t c, double tolerance) const;
+  Gain best_gain(std::size_t c, double tolerance, RowView k, double length);
 
+  /// Makes slot s a member with its own side of the box: [0, C] for y = +1, [-C, 0] for y = -1.
   void join(std::size_t c, std::size_t s);
   void leave(std::size_t c, std::size_t s);
   /// Sets a coefficient and with it the gate; a coefficient that becomes zero is listed as idle.
   void set_alpha(std::size_t c, std::size_t s, double alpha);
+  /// Gives a member another box, that between 0 and `edge`. Its coefficient must lie in it.
+  void set_edge(std::size_t c, std::size_t s, double edge);
+  /// Members whose coefficient is zero, in no order.
+  const std::vector<std::int64_t>& idle(std::size_t c);
   Extremes scan(std::size_t c) const;
 
   /// Puts back what was read out of an expansion, slot by slot; kernel values are computed again when needed.
   void restore(const Batch& batch, const Arrivals& arrivals, std::span<const float> diagonal);
   void restore_column(std::size_t c, std::span<const double> alpha, std::span<const double> g,
-                      std::span<const std::uint8_t> member, double bias, double delta, bool live);
+                      std::span<const double> edge, std::span<const std::uint8_t> member, double bias, double delta,
+                      bool live);
   /// Kernel values that cannot be computed again (Layout::external).
   void restore_row(std::size_t slot, std::span<const float> values);
 
@@ -121,6 +143,11 @@ class Expansion {
   std::vector<std::uint8_t> used() const;
   void greet(std::size_t s, const float* kernel);
   void fill(RowCache::Entry& entry);
+  void set_diagonal(std::size_t s, float value);
+  void refuse_endless(std::size_t begin);
+  CoefficientView view(std::size_t c, std::size_t at) const;
+  Survey survey_pass(std::size_t c, const RowView* k, double length) const;
+  Gain gain_pass(std::size_t c, double tolerance, const RowView* k, double length) const;
   void evaluate_pages(const Batch& batch, std::span<RowCache::Entry* const> entries, std::size_t begin,
                       std::size_t end) const;
 
@@ -130,7 +157,7 @@ class Expansion {
   std::vector<std::int64_t> ids_;
   std::vector<std::int32_t> labels_;
   std::vector<double> costs_;
-  std::vector<float> diagonal_;
+  AlignedVector<float> diagonal_, inverse_;
   std::unordered_map<std::int64_t, std::int64_t> slot_of_;
 
   AlignedVector<float> block_;             // kernel rows of the open block

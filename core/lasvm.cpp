@@ -10,26 +10,7 @@
 namespace everlearn {
 namespace {
 
-/// Rows whose kernel values are computed ahead of their turn.
-constexpr std::size_t kLookAhead = 128;
 constexpr double kInf = std::numeric_limits<double>::infinity();
-
-/// The names of some of the caller's rows, gathered.
-struct Arrived {
-  std::vector<std::int64_t> ids;
-  std::vector<std::int32_t> labels;
-  std::vector<double> costs;
-
-  Arrived(const Labelled& rows, std::span<const std::int64_t> which) {
-    for (const auto row : which) {
-      const auto r = static_cast<std::size_t>(row);
-      ids.push_back(rows.ids[r]);
-      labels.push_back(rows.labels[r]);
-      costs.push_back(rows.costs[r]);
-    }
-  }
-  operator Arrivals() const { return {ids, labels, costs}; }
-};
 
 }  // namespace
 
@@ -78,47 +59,36 @@ void Lasvm::wake(std::size_t c, std::size_t taken) {
 }
 
 void Lasvm::seed(const Labelled& rows, std::span<const std::int64_t> which) {
-  const Arrived arrived(rows, which);
-  expansion_.open_block(*expansion_.rows().take(rows.block, which), arrived);
-  for (const auto label : arrived.labels) seen_[static_cast<std::size_t>(label)] = 1;
-  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
-    const auto [positive, negative] = met(c);
-    if (positive && negative) wake(c, expansion_.size());
-    else doze(c, positive);
-  }
-  expansion_.close_block(true);
+  in_one_turn(expansion_, rows, which, nullptr, [&] {
+    for (const auto row : which) seen_[static_cast<std::size_t>(rows.labels[static_cast<std::size_t>(row)])] = 1;
+    for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+      const auto [positive, negative] = met(c);
+      if (positive && negative) wake(c, expansion_.size());
+      else doze(c, positive);
+    }
+    return true;
+  });
   iterations_ += static_cast<std::int64_t>(which.size());
 }
 
 void Lasvm::learn(const Labelled& rows, std::span<const std::int64_t> which) {
-  std::vector<std::int64_t> slots, unknown;
-  for (std::size_t at = 0; at < which.size(); at += kLookAhead) {
-    const auto turn = which.subspan(at, std::min(kLookAhead, which.size() - at));
-    const std::size_t fresh = expansion_.size();
-    slots.clear(), unknown.clear();
-    for (const auto row : turn) {
-      const std::int64_t kept = expansion_.find(rows.ids[static_cast<std::size_t>(row)]);
-      slots.push_back(kept >= 0 ? kept : static_cast<std::int64_t>(fresh + unknown.size()));
-      if (kept < 0) unknown.push_back(row);  // a later epoch meets rows that are still kept
-    }
-    expansion_.open_block(*expansion_.rows().take(rows.block, unknown), Arrived(rows, unknown));
-    take_in(slots, fresh);
-    expansion_.close_block(!any_live());
-  }
+  in_turns(expansion_, rows, which, [&](const Turn& turn) { return take_in(turn); });
 }
 
-void Lasvm::take_in(std::span<const std::int64_t> slots, std::size_t fresh) {
-  expansion_.each_column([&](std::size_t c) { take_in(c, slots, fresh); });
-  for (const auto slot : slots) seen_[static_cast<std::size_t>(expansion_.label(static_cast<std::size_t>(slot)))] = 1;
-  iterations_ += static_cast<std::int64_t>(slots.size());
+bool Lasvm::take_in(const Turn& turn) {
+  expansion_.each_column([&](std::size_t c) { take_in(c, turn); });
+  for (const auto slot : turn.slots)
+    seen_[static_cast<std::size_t>(expansion_.label(static_cast<std::size_t>(slot)))] = 1;
+  iterations_ += static_cast<std::int64_t>(turn.slots.size());
+  return !any_live();
 }
 
 /// A column wakes when it has met both of its classes; the rows taken in until then join it.
-void Lasvm::take_in(std::size_t c, std::span<const std::int64_t> slots, std::size_t fresh) {
+void Lasvm::take_in(std::size_t c, const Turn& turn) {
   Column& column = expansion_.column(c);
   auto [positive, negative] = met(c);
-  std::size_t taken = fresh;
-  for (const auto at : slots) {
+  std::size_t taken = turn.fresh;
+  for (const auto at : turn.slots) {
     const auto slot = static_cast<std::size_t>(at);
     (expansion_.sign(c, slot) > 0 ? positive : negative) = true;
     if (positive && negative && !column.live) wake(c, taken);
@@ -197,18 +167,11 @@ void Lasvm::refresh(std::size_t c) {
   if (!settle(c)) return;
   Column& column = expansion_.column(c);
   const Extremes ends = column.ends;
-  std::erase_if(column.idle, [&](std::int64_t slot) {
+  for (const auto slot : expansion_.idle(c)) {
     const auto s = static_cast<std::size_t>(slot);
-    if (!column.is_idle[s]) return true;
-    if (column.alpha[s] != 0.0) {
-      column.is_idle[s] = 0;
-      return true;
-    }
     const bool stuck = expansion_.sign(c, s) > 0 ? column.g[s] <= ends.low : column.g[s] >= ends.high;
-    if (!stuck || slot == ends.up || slot == ends.down) return false;
-    expansion_.leave(c, s);
-    return true;
-  });
+    if (stuck && slot != ends.up && slot != ends.down) expansion_.leave(c, s);
+  }
 }
 
 void Lasvm::learn_selected(const Labelled& rows, std::vector<std::int64_t>& remaining, Rule rule, std::size_t pool,
@@ -261,12 +224,7 @@ void Lasvm::learn_selected(const Labelled& rows, std::vector<std::int64_t>& rema
     const std::int64_t slot = known >= 0 ? known : static_cast<std::int64_t>(fresh);
     const std::span<const std::int64_t> unknown(&row, known >= 0 ? 0 : 1);
     const float* own = kernel[best];
-    const Arrived named(rows, unknown);
-    Arrivals arrivals = named;
-    arrivals.kernel = &own;
-    expansion_.open_block(*expansion_.rows().take(rows.block, unknown), arrivals);
-    take_in({&slot, 1}, fresh);
-    expansion_.close_block(!any_live());
+    in_one_turn(expansion_, rows, unknown, &own, [&] { return take_in({{&slot, 1}, fresh}); });
   }
 }
 
@@ -304,7 +262,7 @@ std::size_t Lasvm::choose(const Labelled& rows, std::span<const std::int64_t> dr
 bool Lasvm::finish(std::size_t rounds) {
   bool done = true;
   for (std::size_t c = 0; c < expansion_.columns(); ++c)
-    if (expansion_.column(c).live) done &= optimise(expansion_, c, tau, rounds, finishing_steps_);
+    if (expansion_.column(c).live) done &= optimise(expansion_, c, Bias::free, tau, rounds, finishing_steps_);
   // Rows are dropped at the end only: one that is stuck now may be needed before the optimum is reached.
   for (std::size_t c = 0; c < expansion_.columns(); ++c)
     if (expansion_.column(c).live) done ? refresh(c) : static_cast<void>(settle(c));

@@ -18,20 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "expansion.hpp"
+#include "turns.hpp"
 
 namespace everlearn {
 
 enum class Rule { gradient, active, autoactive };
-
-/// Labelled rows of the caller: labels, costs (above 0) and ids (no two the same) have one entry for each row of
-/// the block.
-struct Labelled {
-  Block block;
-  std::span<const std::int32_t> labels;
-  std::span<const double> costs;
-  std::span<const std::int64_t> ids;
-};
 
 /// xoshiro256**: a small generator whose whole state is four words (Blackman and Vigna, 2018).
 struct Generator {
@@ -68,10 +59,10 @@ class Lasvm {
   void set_seen(std::vector<std::uint8_t> seen) { seen_ = std::move(seen); }
 
  private:
-  /// The rows of the open block, `slots` in order, of which those from `fresh` on are new: each column takes
-  /// them in on its own, which is the same as row by row because columns share nothing but rows.
-  void take_in(std::span<const std::int64_t> slots, std::size_t fresh);
-  void take_in(std::size_t c, std::span<const std::int64_t> slots, std::size_t fresh);
+  /// Each column takes the rows of a turn in on its own, which is the same as row by row because columns share
+  /// nothing but rows. True while no column is awake: then all rows must stay.
+  bool take_in(const Turn& turn);
+  void take_in(std::size_t c, const Turn& turn);
   std::pair<bool, bool> met(std::size_t c) const;
   void doze(std::size_t c, bool positive);
   void wake(std::size_t c, std::size_t taken);

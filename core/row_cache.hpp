@@ -65,6 +65,12 @@ class RowCache {
     return *at;
   }
 
+  /// Forgets every row, also those that somebody holds.
+  void clear() {
+    for (auto& at : where_) at = none();
+    for (auto at = order_.begin(); at != order_.end();) at = drop(at);
+  }
+
   /// The row of `slot` if it is cached, whatever its length, and null otherwise.
   const Entry* peek(std::size_t slot) const { return holds(slot) ? &*where_[slot] : nullptr; }
 

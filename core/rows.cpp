@@ -277,6 +277,7 @@ class ExternalRows final : public Rows {
  public:
   std::size_t size() const override { return size_; }
   std::size_t width() const override { return 0; }
+  bool external() const override { return true; }
   bool costly() const override { return true; }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,

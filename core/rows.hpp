@@ -61,6 +61,8 @@ class Rows {
   virtual void evaluate(const Batch& batch, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
                         float* const* out) const = 0;
 
+  /// Whether kernel values come from the caller and cannot be computed again.
+  virtual bool external() const { return false; }
   /// Whether a kernel value of a single pair costs more than fetching one from memory at a random place.
   virtual bool costly() const = 0;
 

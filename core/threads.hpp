@@ -6,6 +6,9 @@
 
 namespace everlearn {
 
+/// Work, in kernel values, below which threads cost more than they bring.
+inline constexpr std::size_t kWorthThreads = 200000;
+
 /// Runs body(begin, end) over disjoint pieces that cover [0, n), each a multiple of `grain` long but the
 /// last. With one thread, or too little to share, it runs in the caller. The first exception is rethrown.
 void parallel_ranges(int threads, std::size_t n, std::size_t grain,

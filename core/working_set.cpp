@@ -12,9 +12,10 @@ constexpr double kInnerShare = 0.1;
 
 /// Slots of the next working set: the steepest on both sides first, then what the last round worked on and
 /// left free, then the next steepest.
-std::vector<std::int64_t> choose(const Expansion& expansion, std::size_t c, double tau, std::size_t most,
+std::vector<std::int64_t> choose(const Expansion& expansion, std::size_t c, Bias bias, double tau, std::size_t most,
                                  const std::vector<std::int64_t>& last) {
   const Column& column = expansion.column(c);
+  const double low = bias == Bias::free ? column.ends.low : 0, high = bias == Bias::free ? column.ends.high : 0;
   struct Candidate {
     double violation;
     std::int64_t slot;
@@ -22,8 +23,8 @@ std::vector<std::int64_t> choose(const Expansion& expansion, std::size_t c, doub
   std::vector<Candidate> rising, falling;
   for (std::size_t s = 0; s < expansion.size(); ++s) {
     const double g = column.g[s];
-    if ((column.gate[s] & kMayRise) && g > column.ends.low + tau) rising.push_back({g, static_cast<std::int64_t>(s)});
-    if ((column.gate[s] & kMayFall) && g < column.ends.high - tau) falling.push_back({-g, static_cast<std::int64_t>(s)});
+    if ((column.gate[s] & kMayRise) && g > low + tau) rising.push_back({g, static_cast<std::int64_t>(s)});
+    if ((column.gate[s] & kMayFall) && g < high - tau) falling.push_back({-g, static_cast<std::int64_t>(s)});
   }
   const auto steeper = [](const Candidate& a, const Candidate& b) {
     return a.violation > b.violation || (a.violation == b.violation && a.slot < b.slot);
@@ -56,53 +57,59 @@ std::vector<std::int64_t> choose(const Expansion& expansion, std::size_t c, doub
 /// The working set's own problem, small enough to stay in cache.
 struct Local {
   std::size_t size, stride;
-  AlignedVector<float> kernel, diagonal;
-  AlignedVector<double> alpha, g, lower, upper;
+  AlignedVector<float> kernel, diagonal, inverse;
+  AlignedVector<double> alpha, g, edge;
   AlignedVector<std::uint8_t> gate;
 
   explicit Local(std::size_t n)
-      : size(n), stride(round_up(n, kPad)), kernel(n * stride), diagonal(stride), alpha(stride), g(stride),
-        lower(n), upper(n), gate(stride, 0) {}
+      : size(n), stride(round_up(n, kPad)), kernel(n * stride), diagonal(stride), inverse(stride), alpha(stride),
+        g(stride), edge(stride), gate(stride, 0) {}
+
+  double lower(std::size_t s) const { return std::min(0.0, edge[s]); }
+  double upper(std::size_t s) const { return std::max(0.0, edge[s]); }
+  const float* row(std::size_t s) const { return kernel.data() + s * stride; }
 
   void set_alpha(std::size_t s, double value) {
     alpha[s] = value;
-    gate[s] = static_cast<std::uint8_t>((value < upper[s] ? kMayRise : 0) | (value > lower[s] ? kMayFall : 0));
+    gate[s] = static_cast<std::uint8_t>((value < upper(s) ? kMayRise : 0) | (value > lower(s) ? kMayFall : 0));
   }
 
   /// Pair steps, the second index chosen to second order, until the violation is at most `tolerance`. Returns
   /// how many were made.
-  std::size_t solve(double tolerance, std::size_t most_steps) {
+  std::size_t solve_pairs(double tolerance, std::size_t most_steps) {
     Extremes ends = loops().scan(g.data(), gate.data(), size);
     std::size_t steps = 0;
     for (; steps < most_steps && ends.up >= 0 && ends.down >= 0; ++steps) {
       if (ends.high - ends.low <= tolerance) break;
       const auto i = static_cast<std::size_t>(ends.up);
-      const float* ki = kernel.data() + i * stride;
       const std::int64_t pick =
-          loops().second_order(g.data(), gate.data(), ki, diagonal.data(), diagonal[i], ends.high, size);
+          loops().second_order(g.data(), gate.data(), row(i), diagonal.data(), diagonal[i], ends.high, size);
       if (pick < 0) break;
       const auto j = static_cast<std::size_t>(pick);
-      const PairStep pair = pair_step(g[i] - g[j], double(diagonal[i]) + diagonal[j] - 2.0 * ki[j],
-                                      {alpha[i], upper[i]}, {alpha[j], lower[j]});
+      const PairStep pair = pair_step(g[i] - g[j], double(diagonal[i]) + diagonal[j] - 2.0 * row(i)[j],
+                                      {alpha[i], upper(i)}, {alpha[j], lower(j)});
       set_alpha(i, pair.up);
       set_alpha(j, pair.down);
-      ends = loops().step(g.data(), gate.data(), ki, kernel.data() + j * stride, pair.length, size);
+      ends = loops().step(g.data(), gate.data(), row(i), row(j), pair.length, size);
+    }
+    return steps;
+  }
+
+  /// Steps on the coefficient with the largest gain.
+  std::size_t solve_singles(double tolerance, std::size_t most_steps) {
+    const CoefficientView view{g.data(), gate.data(), alpha.data(), edge.data(), diagonal.data(), inverse.data()};
+    Gain best = loops().best_gain(view, nullptr, 0, tolerance, size);
+    std::size_t steps = 0;
+    for (; steps < most_steps && best.slot >= 0; ++steps) {
+      const auto i = static_cast<std::size_t>(best.slot);
+      const double to = single_step(g[i], diagonal[i], alpha[i], lower(i), upper(i)), length = to - alpha[i];
+      if (length == 0) break;
+      alpha[i] = to;
+      best = loops().best_gain(view, row(i), length, tolerance, size);
     }
     return steps;
   }
 };
-
-}  // namespace
-
-PairStep pair_step(double slope, double curvature, Travel up, Travel down) {
-  const double room_up = up.bound - up.alpha, room_down = down.alpha - down.bound;
-  double length = std::min(room_up, room_down);
-  if (curvature > 1e-12) length = std::min(length, slope / curvature);
-  return {length, length == room_up ? up.bound : up.alpha + length,
-          length == room_down ? down.bound : down.alpha - length};
-}
-
-namespace {
 
 /// Runs work(first, rows) over the kernel rows of some slots, as many at a time as the cache can hold, so that
 /// the size of the cache decides how long it takes and not what comes out.
@@ -117,15 +124,48 @@ void in_groups(Expansion& expansion, std::span<const std::int64_t> slots, F&& wo
 
 }  // namespace
 
-bool optimise(Expansion& expansion, std::size_t c, double tau, std::size_t rounds, std::int64_t& steps) {
+PairStep pair_step(double slope, double curvature, Travel up, Travel down) {
+  const double room_up = up.bound - up.alpha, room_down = down.alpha - down.bound;
+  double length = std::min(room_up, room_down);
+  if (curvature > 1e-12) length = std::min(length, slope / curvature);
+  return {length, length == room_up ? up.bound : up.alpha + length,
+          length == room_down ? down.bound : down.alpha - length};
+}
+
+double single_step(double g, double curvature, double alpha, double lower, double upper) {
+  const double bound = g < 0 ? lower : upper;
+  if (g == 0 || alpha == bound) return alpha;
+  const double room = bound - alpha;
+  return curvature > 1e-12 && std::abs(g / curvature) < std::abs(room) ? alpha + g / curvature : bound;
+}
+
+double violation(const Extremes& ends, Bias bias) {
+  constexpr double kNone = 0;
+  if (bias == Bias::free) return ends.up < 0 || ends.down < 0 ? kNone : ends.high - ends.low;
+  return std::max({kNone, ends.up < 0 ? kNone : ends.high, ends.down < 0 ? kNone : -ends.low});
+}
+
+void move_to(Expansion& expansion, std::size_t c, std::span<const std::int64_t> slots, std::span<const double> alpha) {
+  std::vector<double> moves(slots.size());
+  for (std::size_t a = 0; a < slots.size(); ++a) {
+    const auto s = static_cast<std::size_t>(slots[a]);
+    moves[a] = alpha[a] - expansion.column(c).alpha[s];
+    expansion.set_alpha(c, s, alpha[a]);
+  }
+  in_groups(expansion, slots, [&](std::size_t first, std::span<const RowView> rows) {
+    expansion.descend(c, rows, std::span(moves).subspan(first, rows.size()));
+  });
+}
+
+bool optimise(Expansion& expansion, std::size_t c, Bias bias, double tau, std::size_t rounds, std::int64_t& steps) {
   Column& column = expansion.column(c);
   std::vector<std::int64_t> set, movers;
-  std::vector<double> moves;
+  std::vector<double> targets;
   for (std::size_t round = 0;; ++round) {
-    const Extremes ends = column.ends;
-    if (ends.up < 0 || ends.down < 0 || ends.high - ends.low <= tau) return true;
+    const double worst = violation(column.ends, bias);
+    if (worst <= tau) return true;
     if (round == rounds) return false;
-    set = choose(expansion, c, tau, kWorkingSet, set);
+    set = choose(expansion, c, bias, tau, kWorkingSet, set);
 
     Local local(set.size());
     in_groups(expansion, set, [&](std::size_t first, std::span<const RowView> rows) {
@@ -138,27 +178,25 @@ bool optimise(Expansion& expansion, std::size_t c, double tau, std::size_t round
     });
     for (std::size_t a = 0; a < set.size(); ++a) {
       const auto s = static_cast<std::size_t>(set[a]);
-      local.diagonal[a] = static_cast<float>(expansion.diagonal(s));
+      local.diagonal[a] = expansion.diagonals()[s];
+      local.inverse[a] = expansion.inverses()[s];
       local.g[a] = column.g[s];
-      local.lower[a] = expansion.lower(c, s);
-      local.upper[a] = expansion.upper(c, s);
+      local.edge[a] = column.edge[s];
       local.set_alpha(a, column.alpha[s]);
     }
-    const double share = kInnerShare * (ends.high - ends.low);
-    steps += static_cast<std::int64_t>(local.solve(std::max(tau * 0.5, share), 100 * set.size()));
+    const double tolerance = std::max(tau * 0.5, kInnerShare * worst);
+    const std::size_t most = 100 * set.size();
+    steps += static_cast<std::int64_t>(bias == Bias::free ? local.solve_pairs(tolerance, most)
+                                                          : local.solve_singles(tolerance, most));
 
-    movers.clear(), moves.clear();
+    movers.clear(), targets.clear();
     for (std::size_t a = 0; a < set.size(); ++a) {
-      const auto s = static_cast<std::size_t>(set[a]);
-      if (local.alpha[a] == column.alpha[s]) continue;
+      if (local.alpha[a] == column.alpha[static_cast<std::size_t>(set[a])]) continue;
       movers.push_back(set[a]);
-      moves.push_back(local.alpha[a] - column.alpha[s]);
-      expansion.set_alpha(c, s, local.alpha[a]);
+      targets.push_back(local.alpha[a]);
     }
     if (movers.empty()) return true;  // the tolerance is below rounding
-    in_groups(expansion, movers, [&](std::size_t first, std::span<const RowView> rows) {
-      expansion.descend(c, rows, std::span(moves).subspan(first, rows.size()));
-    });
+    move_to(expansion, c, movers, targets);
     column.ends = expansion.scan(c);
   }
 }

@@ -13,10 +13,11 @@ CORE = ROOT / "core"
 # From the ground up. A room is a module or a subpackage of everlearn; it may import from the floors below and
 # a subpackage from itself, but neither may import from its neighbours or from above.
 FLOORS = [
-    ["errors", "_core", "_params", "_atomic"],
+    ["errors", "_core", "_params", "_atomic", "_docs"],
     ["_validate"],
     ["_kernels", "_machine", "_persist"],
     ["_learner", "metrics", "datasets"],
+    ["_online"],
     ["svm", "budget", "auc"],
     ["imbalance"],
     ["query"],

@@ -66,6 +66,30 @@ struct Extremes {
 /// member of the expansion, or whose turn has not come; gates behind the last row are shut.
 inline constexpr std::uint8_t kMayRise = 1, kMayFall = 2;
 
+/// The coefficients of one column, for steps on one at a time. Everything can be read up to the next multiple of
+/// kPad; behind the last row, and where a row is no member, alpha and edge are 0.
+struct CoefficientView {
+  double* g;
+  const std::uint8_t* gate;
+  const double* alpha;
+  const double* edge;     // the end of the box that is not 0
+  const float* diagonal;  // K(s, s)
+  const float* inverse;   // 1 / K(s, s), huge where that is 0
+};
+
+/// With h = max(0, edge g), the loss of a row that keeps to its own side:
+///   gap = sum h - alpha g, which is the primal minus the dual; loss = sum h; squared_loss = sum h^2.
+struct Survey {
+  Extremes ends;
+  double gap, loss, squared_loss;
+};
+
+/// How much the best step on a single coefficient adds to the dual, and whose it is; -1 if none adds anything.
+struct Gain {
+  double gain;
+  std::int64_t slot;  // the lowest slot wins ties
+};
+
 struct Loops {
   const char* name;
   void (*dense_f32)(const DenseJob<float>&);
@@ -87,6 +111,10 @@ struct Loops {
   /// below `high`.
   std::int64_t (*second_order)(const double* g, const std::uint8_t* gate, const float* ki, const float* diagonal,
                                double kii, double high, std::size_t n);
+  /// g -= step k, unless k is null, and what the column looks like then, in one pass.
+  Survey (*survey)(const CoefficientView& view, const float* k, double step, std::size_t n);
+  /// g -= step k, unless k is null, and the best of the steps with |g| > tolerance, in one pass.
+  Gain (*best_gain)(const CoefficientView& view, const float* k, double step, double tolerance, std::size_t n);
 };
 
 /// The loops for this machine's best instruction set.

@@ -2,10 +2,24 @@
 
 from importlib.metadata import version
 
-from . import datasets, errors, metrics
+from . import datasets, errors, metrics, query
 from ._persist import load, save
-from .svm import LASVM
+from .svm import LASVM, LASVMG, LASVMI, LASVMNC, FullSVM, OnlineSVMR, RampSVM
 
 __version__ = version("everlearn")
 
-__all__ = ["LASVM", "datasets", "errors", "load", "metrics", "save"]
+__all__ = [
+    "LASVM",
+    "LASVMG",
+    "LASVMI",
+    "LASVMNC",
+    "FullSVM",
+    "OnlineSVMR",
+    "RampSVM",
+    "datasets",
+    "errors",
+    "load",
+    "metrics",
+    "query",
+    "save",
+]

@@ -1,5 +1,6 @@
 """What every learner on a native expansion shares: rows in, decisions out, support vectors, state."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, TypeAlias
@@ -9,22 +10,25 @@ import numpy.typing as npt
 from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
+from tqdm.auto import tqdm
 
 from . import _core, _params
 from ._kernels import NATIVE, ForeignKernel, choose_centre, choose_layout, resolve_gamma
 from ._machine import Machine
-from ._validate import Array, Rows, as_block, check_range, check_rows, row_weights
+from ._validate import Array, Rows, as_block, check_range, check_rows, check_rows_and_labels, row_weights
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 CoreRows: TypeAlias = "tuple[_core.Block, npt.NDArray[np.int32], npt.NDArray[np.float64], Ints]"
 
 # Between two calls of the core Python can stop on Ctrl-C and show progress. A multiple of the look-ahead.
 ROWS_PER_CALL = 2048
-
-# What a fitted learner knows beside its parameters and its machine.
-_FITTED = ("classes_", "n_features_in_", "feature_names_in_", "_rows_seen", "_sparse_input")
+_ROUNDS_PER_CALL = 8
+# And a hundred for each row: far more than a problem that can converge needs.
+_MOST_STEPS = 1_000_000
 
 
 class LabelledRows:
@@ -46,6 +50,17 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Reading an attribute or asking for a decision changes nothing; only the methods that learn do.
     """
+
+    _solver: ClassVar[str]  # the native solver, by its name in `_machine`
+    _has_bias: ClassVar[bool] = False
+    # What a fitted learner knows beside its parameters and its machine.
+    _known: ClassVar[tuple[str, ...]] = (
+        "classes_",
+        "n_features_in_",
+        "feature_names_in_",
+        "_rows_seen",
+        "_sparse_input",
+    )
 
     _constraints: ClassVar[dict[str, _params.Constraint]] = {
         "C": _params.POSITIVE,
@@ -82,7 +97,9 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._rows_seen = 0
         self._sparse_input = sparse.issparse(X)
         self._foreign = ForeignKernel(self.kernel) if foreign else None
+        centred = layout == "dense" and (self._has_bias or self.kernel == "rbf")
         self._machine = Machine(
+            self._solver,
             {
                 "kernel": "linear" if foreign else self.kernel,
                 "gamma": 1.0 if foreign else resolve_gamma(self.gamma, X),
@@ -92,19 +109,42 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "precision": "float64" if foreign else X.dtype.name,
                 "width": 0 if foreign else X.shape[1],
                 "classes": len(classes),
-                "centre": choose_centre(self.kernel, X) if layout == "dense" else np.zeros(0),
-            }
+                "centre": choose_centre(self.kernel, X) if centred else np.zeros(0),
+            },
         )
 
     def _configure(self) -> None:
         """Pass on the parameters that may change between calls."""
-        delta_max = getattr(self, "delta_max", None)
-        self._machine.native.configure(
-            tau=float(self.tol),
-            delta_max=-1.0 if delta_max is None else float(delta_max),
-            cache_bytes=int(self.cache_size * 2**20),
-            threads=effective_n_jobs(self.n_jobs),
+        self._machine.configure(
+            int(self.cache_size * 2**20), effective_n_jobs(self.n_jobs), self._solver_parameters()
         )
+
+    def _solver_parameters(self) -> dict[str, Any]:
+        """The parameters of the native solver, in its own words."""
+        raise NotImplementedError
+
+    def _take_all(self, X: Any, y: Any, sample_weight: Any) -> tuple[LabelledRows, Ints]:
+        """Begin a `fit`: all rows at once, validated, and the numbers of those that have a weight."""
+        X, y = check_rows_and_labels(self, X, y, reset=True)
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"The number of classes has to be greater than one; y has 1 class, {classes[0]!r}."
+                + (
+                    " A stream that begins with one class can be learnt with partial_fit(..., classes=...)."
+                    if hasattr(self, "partial_fit")
+                    else ""
+                )
+            )
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(f"A precomputed kernel must be a square matrix, got shape {X.shape}.")
+        self._start(X, classes)
+        rows = self._accept(X, y, labels.astype(np.int32), sample_weight)
+        usable = np.flatnonzero(rows.costs > 0)
+        if len(np.unique(rows.labels[usable])) < 2:
+            raise ValueError("Only rows of one class have a weight above 0: nothing can be told apart.")
+        return rows, usable
 
     def _accept(self, X: Rows, y: Array, labels: npt.NDArray[np.int32], sample_weight: Any) -> LabelledRows:
         """Make rows ready for the core: their costs and the next ids."""
@@ -143,6 +183,25 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             method(*LabelledRows(values, rows.labels[turn], rows.costs[turn], ids).for_core(), places)
             foreign.keep(self._machine.native.ids)
 
+    def _optimise(
+        self, rounds: Callable[[int], bool], violation: Callable[[], float], title: str, stacklevel: int
+    ) -> None:
+        """Run rounds of the core until it is done; warn if it stops above ``tol``."""
+        native = self._machine.native
+        last = native.steps + _MOST_STEPS + 100 * native.size
+        with tqdm(desc=title, unit="round", disable=not self.verbose) as bar:
+            while not rounds(_ROUNDS_PER_CALL) and native.steps < last:
+                bar.update(_ROUNDS_PER_CALL)
+                bar.set_postfix(violation=f"{violation():.2g}")
+        if (worst := violation()) > self.tol:
+            warnings.warn(
+                f"{title.capitalize()} stopped at a violation of {worst:.2g}, above tol={self.tol:g}: more "
+                "steps would hardly change the objective. Scale the features, or choose a larger tol or a "
+                "smaller C; the kernel may also not be positive definite.",
+                ConvergenceWarning,
+                stacklevel=stacklevel + 1,
+            )
+
     # ------------------------------------------------------------------------------------- decisions out
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
@@ -164,6 +223,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X = self._foreign.against(X, self._machine.native.ids)
         else:
             check_range(X, self._machine.spec)
+        scores: npt.NDArray[np.float64]
         scores = self._machine.native.decide(as_block(X), effective_n_jobs(self.n_jobs))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
@@ -206,7 +266,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def support_(self) -> Ints:
         """Row numbers of the support vectors: places in X for `fit`, the running count for `partial_fit`."""
         machine = self._fitted()
-        return machine.native.ids[machine.support()]
+        return np.asarray(machine.native.ids[machine.support()])
 
     @property
     def support_vectors_(self) -> Rows:
@@ -225,7 +285,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def dual_coef_(self) -> npt.NDArray[np.float64]:
         """Signed coefficients of the support vectors, one line for each binary problem."""
         machine = self._fitted()
-        return machine.native.alpha[:, machine.support()]
+        return np.asarray(machine.native.alpha[:, machine.support()])
 
     @property
     def intercept_(self) -> npt.NDArray[np.float64]:
@@ -233,7 +293,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         machine = self._fitted()
         bias, centre = machine.native.bias, machine.spec["centre"]
         if machine.spec["kernel"] != "linear" or len(centre) == 0:
-            return bias
+            return np.asarray(bias)
         # f(x) = <w, x - centre> + b for rows from which the centre was taken away
         rows = machine.rows(machine.support()).astype(np.float64)
         return np.asarray(bias - self.dual_coef_ @ (rows @ centre))
@@ -246,14 +306,19 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return counts.astype(np.int32)
 
     @property
+    def n_kept_(self) -> int:
+        """Number of rows kept."""
+        return int(self._fitted().native.size)
+
+    @property
     def n_kernel_evaluations_(self) -> int:
         """Kernel values computed so far, those computed again because the cache was full included."""
-        return self._fitted().native.evaluations
+        return int(self._fitted().native.evaluations)
 
     @property
     def n_iter_(self) -> int:
         """Rows taken in so far; with several epochs a row counts each time."""
-        return self._fitted().native.iterations
+        return int(self._fitted().native.iterations)
 
     # ------------------------------------------------------------------------------------------------ state
 
@@ -264,7 +329,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         state: dict[str, Any] = {"params": params}
         if hasattr(self, "_machine"):
             known = vars(self)
-            state["fitted"] = {name: known[name] for name in _FITTED if name in known}
+            state["fitted"] = {name: known[name] for name in self._known if name in known}
             state["machine"] = self._machine.get_state()
         return state
 
@@ -275,7 +340,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             params["class_weight"] = dict(params["class_weight"])
         learner = cls(**params)
         if "machine" in state:
-            for name in _FITTED:
+            for name in cls._known:
                 if name in state["fitted"]:
                     setattr(learner, name, state["fitted"][name])
             learner._machine = Machine.from_state(state["machine"])

@@ -1,4 +1,4 @@
-"""The native expansion and solver, with a state that can be copied, pickled and saved."""
+"""The native expansion and a solver on it, with a state that can be copied, pickled and saved."""
 
 from typing import Any
 
@@ -9,17 +9,27 @@ from scipy import sparse
 from . import _core
 from ._validate import Rows, as_block
 
+_SOLVERS: dict[str, Any] = {"lasvm": _core.Lasvm, "gap": _core.Gap, "ramp": _core.RampLoss}
+
 
 class Machine:
-    """A native LASVM together with what it was built from.
+    """A native solver, by its name here, together with what its expansion was built from.
 
     ``spec`` holds the arguments of the native constructor: kernel, gamma, coef0, degree, layout, precision,
     width, classes and centre.
     """
 
-    def __init__(self, spec: dict[str, Any]) -> None:
+    def __init__(self, solver: str, spec: dict[str, Any]) -> None:
+        self.solver = solver
         self.spec = spec
-        self.native = _core.Lasvm(**spec)
+        self.native = _SOLVERS[solver](**spec)
+        self.parameters: dict[str, Any] = {}
+
+    def configure(self, cache_bytes: int, threads: int, parameters: dict[str, Any]) -> None:
+        """Pass on what may change between calls; ``parameters`` are those of the solver."""
+        self.parameters = parameters
+        self.native.configure(cache_bytes, threads)
+        self.native.set_parameters(**parameters)
 
     def support(self) -> npt.NDArray[np.intp]:
         """Slots whose coefficient is not zero in some column."""
@@ -31,12 +41,19 @@ class Machine:
 
     def get_state(self) -> dict[str, Any]:
         """Everything that decides how the machine goes on, as plain arrays and numbers."""
-        return {"spec": dict(self.spec), "native": self.native.get_state()}
+        return {
+            "solver": self.solver,
+            "spec": dict(self.spec),
+            "parameters": dict(self.parameters),
+            "native": self.native.get_state(),
+        }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Machine":
         """Build the machine that `get_state` described."""
-        machine = cls(dict(state["spec"]))
+        machine = cls(state["solver"], dict(state["spec"]))
+        machine.parameters = dict(state["parameters"])
+        machine.native.set_parameters(**machine.parameters)
         native = dict(state["native"])
         count = len(native["ids"])
         stored = native["kernel"] if machine.spec["layout"] == "external" else machine._matrix(native, count)

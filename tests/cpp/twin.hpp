@@ -269,7 +269,7 @@ inline void put_back(Machine& from, Machine& to) {
   to.expansion.restore(*to.expansion.rows().take(block, first(n), true), {ids, labels, costs}, {old.diagonals(), n});
   for (std::size_t c = 0; c < old.columns(); ++c) {
     const Column& column = old.column(c);
-    to.expansion.restore_column(c, {column.alpha.data(), n}, {column.g.data(), n}, {column.member.data(), n},
+    to.expansion.restore_column(c, {column.alpha.data(), n}, {column.g.data(), n}, {column.edge.data(), n}, {column.member.data(), n},
                                 column.bias, column.delta, column.live);
   }
   for (std::size_t s = 0; external && s < n; ++s) to.expansion.restore_row(s, {kernel.data() + s * n, n});

@@ -1,0 +1,83 @@
+// NumPy arrays in and out, and the caller's rows with the arrays that hold them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "rows.hpp"
+
+namespace everlearn::bind {
+
+namespace nb = nanobind;
+
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::span<const T> view(const Array<T>& array) {
+  return {array.data(), array.shape(0)};
+}
+
+/// Hands a vector over to NumPy without a copy.
+template <class T>
+nb::object give(std::vector<T> values, std::initializer_list<std::size_t> shape = {}) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  const std::size_t length = owned->size();
+  std::vector<std::size_t> dims(shape);
+  if (dims.empty()) dims.push_back(length);
+  return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), dims.size(), dims.data(), owner));
+}
+
+/// A Block together with the arrays it looks at.
+struct HeldBlock {
+  Block block;
+  nb::object owners;
+};
+
+template <class T>
+HeldBlock dense_block(const Matrix<T>& rows) {
+  return {{sizeof(T) == 4 ? Precision::f32 : Precision::f64, false, rows.shape(0), rows.shape(1), rows.data()},
+          nb::cast(rows)};
+}
+
+template <class T>
+HeldBlock csr_block(const Array<T>& values, const Array<std::int32_t>& columns, const Array<std::int64_t>& starts,
+                    std::size_t width) {
+  const std::size_t count = starts.shape(0);
+  bool fits = count > 0 && columns.shape(0) == values.shape(0) && starts(0) == 0 &&
+              static_cast<std::size_t>(starts(count - 1)) == values.shape(0);
+  for (std::size_t r = 0; fits && r + 1 < count; ++r) fits = starts(r) <= starts(r + 1);
+  if (!fits) throw std::invalid_argument("the parts of a sparse matrix do not fit together");
+  return {{sizeof(T) == 4 ? Precision::f32 : Precision::f64, true, starts.shape(0) - 1, width, values.data(),
+           columns.data(), starts.data()},
+          nb::make_tuple(values, columns, starts)};
+}
+
+template <class E>
+E named(const std::string& name, std::initializer_list<std::pair<const char*, E>> choices) {
+  for (const auto& [word, value] : choices)
+    if (name == word) return value;
+  throw std::invalid_argument("unknown name '" + name + "'");
+}
+
+/// One entry of a state, read back.
+template <class T>
+Array<T> entry(const nb::dict& state, const char* key) {
+  return nb::cast<Array<T>>(state[key]);
+}
+
+/// Parts of a state that do not belong together.
+inline void fit(std::size_t length, std::size_t wanted) {
+  if (length != wanted) throw std::invalid_argument("the parts of the state do not fit together");
+}
+
+}  // namespace everlearn::bind

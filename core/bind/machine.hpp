@@ -1,0 +1,86 @@
+// An expansion as Python sees it, whatever solver works on it: rows in, decisions and state out.
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+
+#include "bind/arrays.hpp"
+#include "turns.hpp"
+
+namespace everlearn::bind {
+
+class Machine {
+ public:
+  Machine(const std::string& kernel, double gamma, double coef0, int degree, const std::string& layout,
+          const std::string& precision, std::size_t width, std::size_t classes, const Array<double>& centre);
+  virtual ~Machine() = default;
+
+  void configure(std::size_t cache_bytes, int threads);
+  nb::object decide(const HeldBlock& rows, int threads) const;
+
+  nb::object ids() const;
+  nb::object labels() const;
+  nb::object alpha() const;
+  nb::object bias() const;
+  nb::object delta() const;
+  /// The most by which a column without a bias violates its optimality conditions.
+  double violation() const;
+  nb::dict rows(const Array<std::int64_t>& slots, bool as_stored) const;
+  std::size_t size() const { return expansion_.size(); }
+  std::size_t cache_bytes() const { return expansion_.cache().bytes(); }
+  std::uint64_t evaluations() const { return expansion_.evaluations(); }
+
+  nb::dict get_state();
+  /// `block` holds the rows as stored, or the kernel matrix of external rows.
+  void set_state(const HeldBlock& block, const nb::dict& state);
+
+ protected:
+  /// What the solver adds to a state, and takes from it.
+  virtual void put(nb::dict& state) const = 0;
+  virtual void take(const nb::dict& state) = 0;
+
+  template <class T, class F>
+  nb::object per_column(F&& value) const {
+    std::vector<T> out(expansion_.columns());
+    for (std::size_t c = 0; c < out.size(); ++c) out[c] = value(c);
+    return give(std::move(out));
+  }
+
+  /// Runs work alone, without the interpreter's lock.
+  template <class F>
+  auto alone(F&& work) {
+    nb::gil_scoped_release release;
+    const std::unique_lock lock(in_use_);
+    return work();
+  }
+
+  Expansion expansion_;
+  std::size_t classes_;
+
+ private:
+  template <class T, class F>
+  nb::object per_slot(F&& value) const {
+    std::vector<T> out(expansion_.size());
+    for (std::size_t s = 0; s < out.size(); ++s) out[s] = value(s);
+    return give(std::move(out));
+  }
+  template <class T, class F>
+  nb::object per_column_slot(F&& value) const {
+    const std::size_t n = expansion_.size(), k = expansion_.columns();
+    std::vector<T> out(n * k);
+    for (std::size_t c = 0; c < k; ++c)
+      for (std::size_t s = 0; s < n; ++s) out[c * n + s] = value(c, s);
+    return give(std::move(out), {k, n});
+  }
+
+  bool external_;
+  mutable std::shared_mutex in_use_;  // many may decide at once; whoever learns does so alone
+};
+
+/// The arguments with which labelled rows come: rows, labels, costs, ids.
+inline Labelled labelled(const HeldBlock& rows, const Array<std::int32_t>& labels, const Array<double>& costs,
+                         const Array<std::int64_t>& ids) {
+  return {rows.block, view(labels), view(costs), view(ids)};
+}
+
+}  // namespace everlearn::bind

@@ -1,0 +1,84 @@
+// The passes of an expansion over the gradients of a column, page by page as kernel rows lie.
+#include <limits>
+
+#include "expansion.hpp"
+#include "threads.hpp"
+
+namespace everlearn {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+/// Takes the extremes of the slots from `at` on into those of the slots before: the lower slot wins ties.
+void merge(Extremes& best, const Extremes& here, std::size_t at) {
+  if (here.up >= 0 && here.high > best.high) best.high = here.high, best.up = here.up + static_cast<std::int64_t>(at);
+  if (here.down >= 0 && here.low < best.low) best.low = here.low, best.down = here.down + static_cast<std::int64_t>(at);
+}
+
+const float* page(const RowView* row, std::size_t at) { return row == nullptr ? nullptr : row->pages[at / kPage]; }
+
+}  // namespace
+
+void Expansion::descend(std::size_t c, std::span<const RowView> rows, std::span<const double> moves) {
+  double* g = columns_[c].g.data();
+  parallel_ranges(rows.size() * size() < kWorthThreads ? 1 : threads_, size(), kPage, [&](std::size_t begin, std::size_t end) {
+    std::vector<const float*> values(rows.size());
+    for (std::size_t at = begin; at < end; at += kPage) {
+      for (std::size_t r = 0; r < rows.size(); ++r) values[r] = rows[r].pages[at / kPage];
+      loops().rank_update(g + at, values.data(), moves.data(), rows.size(), 0, std::min(kPage, end - at));
+    }
+  });
+}
+
+Extremes Expansion::descend_pair(std::size_t c, RowView ki, RowView kj, double length) {
+  Column& column = columns_[c];
+  Extremes best{-kInf, kInf, -1, -1};
+  for (std::size_t at = 0; at < size(); at += kPage) {
+    const Extremes here = loops().step(column.g.data() + at, column.gate.data() + at, ki.pages[at / kPage],
+                                       kj.pages[at / kPage], length, std::min(kPage, size() - at));
+    merge(best, here, at);
+  }
+  return best;
+}
+
+Extremes Expansion::scan(std::size_t c) const {
+  return loops().scan(columns_[c].g.data(), columns_[c].gate.data(), size());
+}
+
+/// The gradients are written to only where a pass is given a row.
+CoefficientView Expansion::view(std::size_t c, std::size_t at) const {
+  const Column& column = columns_[c];
+  return {const_cast<double*>(column.g.data()) + at, column.gate.data() + at, column.alpha.data() + at,
+          column.edge.data() + at, diagonal_.data() + at, inverse_.data() + at};
+}
+
+Survey Expansion::survey(std::size_t c) const { return survey_pass(c, nullptr, 0); }
+Survey Expansion::survey(std::size_t c, RowView k, double length) { return survey_pass(c, &k, length); }
+
+Survey Expansion::survey_pass(std::size_t c, const RowView* k, double length) const {
+  Survey all{{-kInf, kInf, -1, -1}, 0, 0, 0};
+  for (std::size_t at = 0; at < size(); at += kPage) {
+    const Survey here = loops().survey(view(c, at), page(k, at), length, std::min(kPage, size() - at));
+    merge(all.ends, here.ends, at);
+    all.gap += here.gap;
+    all.loss += here.loss;
+    all.squared_loss += here.squared_loss;
+  }
+  return all;
+}
+
+Gain Expansion::best_gain(std::size_t c, double tolerance) const { return gain_pass(c, tolerance, nullptr, 0); }
+Gain Expansion::best_gain(std::size_t c, double tolerance, RowView k, double length) {
+  return gain_pass(c, tolerance, &k, length);
+}
+
+Gain Expansion::gain_pass(std::size_t c, double tolerance, const RowView* k, double length) const {
+  Gain best{0, -1};
+  for (std::size_t at = 0; at < size(); at += kPage) {
+    const Gain here = loops().best_gain(view(c, at), page(k, at), length, tolerance, std::min(kPage, size() - at));
+    if (here.gain > best.gain) best = {here.gain, here.slot + static_cast<std::int64_t>(at)};
+  }
+  return best;
+}
+
+}  // namespace everlearn

@@ -1,0 +1,161 @@
+#include "gap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "working_set.hpp"
+
+namespace everlearn {
+
+/// For a row. Where features or costs are so large that steps hardly close the gap, there must be an end.
+constexpr int kMostSteps = 10000;
+
+Gap::Gap(Expansion& expansion, std::size_t)
+    : expansion_(expansion), surveys_(expansion.columns()), steps_(expansion.columns(), 0), fresh_(expansion.columns(), 0) {
+  state.outliers.assign(expansion.columns(), 0);
+  state.skipped.assign(expansion.columns(), 0);
+  for (std::size_t c = 0; c < expansion.columns(); ++c) {
+    expansion.column(c).live = true;
+    expansion.column(c).ends = expansion.scan(c);
+  }
+}
+
+void Gap::learn(const Labelled& rows, std::span<const std::int64_t> which) {
+  in_turns(expansion_, rows, which, [&](const Turn& turn) {
+    expansion_.each_column([&](std::size_t c) { take_in(c, turn.slots); });
+    for (const auto slot : turn.slots)
+      state.largest_cost = std::max(state.largest_cost, expansion_.cost(static_cast<std::size_t>(slot)));
+    state.iterations += static_cast<std::int64_t>(turn.slots.size());
+    return false;
+  });
+}
+
+void Gap::take_in(std::size_t c, std::span<const std::int64_t> slots) {
+  auto rows = static_cast<std::size_t>(state.iterations);
+  double largest_cost = state.largest_cost;
+  for (const auto at : slots) {
+    const auto slot = static_cast<std::size_t>(at);
+    largest_cost = std::max(largest_cost, expansion_.cost(slot));
+    const double enough = std::max(largest_cost, target(c));
+    if (process(c, slot))
+      for (int step = 0; step < kMostSteps && survey(c).gap > enough && reprocess(c);) ++step;
+    if (clean_every > 0 && ++rows % clean_every == 0) clean(c, max_idle);
+  }
+}
+
+/// Whether there are support vectors enough to call a row with label y an outlier: on both sides, so that a stream
+/// which begins with one class does not shut the other one out.
+bool Gap::judges(std::size_t c, double y) const {
+  const Column& column = expansion_.column(c);
+  const std::size_t own = y > 0 ? column.above : column.below, all = column.support();
+  return (ramp == Ramp::fold ? all > min_support : all >= min_support) && own >= min_support / 10;
+}
+
+/// False when the row was passed over.
+bool Gap::process(std::size_t c, std::size_t slot) {
+  Column& column = expansion_.column(c);
+  if (column.member[slot]) return true;
+  const double y = expansion_.sign(c, slot), z = 1 - y * column.g[slot];
+  const bool judged = ramp != Ramp::none && judges(c, y);
+  if (judged && ramp == Ramp::skip && (z > 1 || z < s)) {
+    ++state.skipped[c];
+    return false;
+  }
+  expansion_.join(c, slot);
+  if (judged && z < s) {
+    expansion_.set_edge(c, slot, -y * expansion_.cost(slot));
+    ++state.outliers[c];
+  }
+  if (move(c, slot)) return true;
+  // A row that does not move has no loss and adds nothing to the gap, but it may be an extreme.
+  Survey& seen = surveys_[c];
+  const double g = column.g[slot];
+  const auto k = static_cast<std::int64_t>(slot);
+  if ((column.gate[slot] & kMayRise) && (seen.ends.up < 0 || g > seen.ends.high)) seen.ends.high = g, seen.ends.up = k;
+  if ((column.gate[slot] & kMayFall) && (seen.ends.down < 0 || g < seen.ends.low)) seen.ends.low = g, seen.ends.down = k;
+  column.ends = seen.ends;
+  return true;
+}
+
+/// Moves the coefficient that violates most; false when none violates by more than tau.
+bool Gap::reprocess(std::size_t c) {
+  const Extremes ends = survey(c).ends;
+  if (violation(ends, Bias::zero) <= tau) return false;
+  ++steps_[c];
+  const bool falls = ends.up < 0 || (ends.down >= 0 && ends.low + ends.high < 0);
+  return move(c, static_cast<std::size_t>(falls ? ends.down : ends.up));
+}
+
+bool Gap::move(std::size_t c, std::size_t slot) {
+  Column& column = expansion_.column(c);
+  const double from = column.alpha[slot];
+  const double to = single_step(column.g[slot], expansion_.diagonal(slot), from, expansion_.lower(c, slot),
+                                expansion_.upper(c, slot));
+  if (to == from) return false;
+  const RowView row = expansion_.hold(static_cast<std::int64_t>(slot));
+  expansion_.set_alpha(c, slot, to);
+  surveys_[c] = expansion_.survey(c, row, to - from);
+  expansion_.release(static_cast<std::int64_t>(slot));
+  column.ends = surveys_[c].ends;
+  fresh_[c] = 1;
+  return true;
+}
+
+const Survey& Gap::survey(std::size_t c) {
+  if (!fresh_[c]) {
+    surveys_[c] = expansion_.survey(c);
+    expansion_.column(c).ends = surveys_[c].ends;
+    fresh_[c] = 1;
+  }
+  return surveys_[c];
+}
+
+double Gap::gap(std::size_t c) const {
+  return fresh_[c] ? surveys_[c].gap : expansion_.survey(c).gap;
+}
+
+double Gap::target(std::size_t c) {
+  const auto support = static_cast<double>(expansion_.column(c).support());
+  if (support == 0) return 0;
+  const Survey& now = survey(c);
+  return std::sqrt(std::max(0.0, now.squared_loss - now.loss * now.loss / support));
+}
+
+std::int64_t Gap::steps() const { return std::accumulate(steps_.begin(), steps_.end(), std::int64_t{0}); }
+
+void Gap::clean(std::size_t most) {
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) clean(c, most);
+  expansion_.compact();
+}
+
+void Gap::clean(std::size_t c, std::size_t most) {
+  const Column& column = expansion_.column(c);
+  std::vector<std::int64_t> idle = expansion_.idle(c);
+  if (idle.size() <= most) return;
+  // How far a gradient is from pulling its coefficient off its bound; of equals the older one stays.
+  const auto slack = [&](std::int64_t slot) {
+    const auto at = static_cast<std::size_t>(slot);
+    return column.edge[at] > 0 ? -column.g[at] : column.g[at];
+  };
+  std::nth_element(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(most), idle.end(),
+                   [&](std::int64_t a, std::int64_t b) {
+                     const double x = slack(a), y = slack(b);
+                     return x < y || (x == y && a < b);
+                   });
+  for (std::size_t k = most; k < idle.size(); ++k) expansion_.leave(c, static_cast<std::size_t>(idle[k]));
+  expansion_.column(c).ends = expansion_.scan(c);
+  fresh_[c] = 0;
+}
+
+bool Gap::finish(std::size_t rounds) {
+  bool done = true;
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+    expansion_.column(c).ends = expansion_.scan(c);
+    done &= optimise(expansion_, c, Bias::zero, tau, rounds, steps_[c]);
+    fresh_[c] = 0;
+  }
+  return done;
+}
+
+}  // namespace everlearn

@@ -1,0 +1,114 @@
+"""Words that learners share, in one place: a class documents what is its own, `complete` adds the rest."""
+
+import inspect
+import re
+from typing import TypeVar
+
+Class = TypeVar("Class", bound=type)
+
+PARAMETERS = """
+C : float, default=1.0
+    Cost of a violated margin.
+kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+    The kernel. A callable ``kernel(X, Y)`` returns the matrix of values; it and "precomputed" go through a
+    slower door that keeps the kernel matrix of the kept rows in memory.
+degree : int, default=3
+    Degree of the "poly" kernel.
+gamma : {"scale", "auto"} or float, default="scale"
+    Coefficient of "rbf", "poly" and "sigmoid". "scale" is 1 / (n_features * X.var()), "auto" is
+    1 / n_features; `partial_fit` computes it from its first block and keeps it.
+coef0 : float, default=0.0
+    Constant of "poly" and "sigmoid".
+tol : float, default=1e-3
+    How much a coefficient may violate the optimality conditions.
+class_weight : dict or "balanced", default=None
+    Multiplies C for the rows of a class. "balanced" needs `fit`, which sees all rows.
+epochs : int, default=1
+    Passes over the rows in `fit`.
+finishing : bool, default=False
+    Whether `fit` ends with `finish`.
+clean_every : int, default=300
+    Rows between two cleanings, which drop rows that are not support vectors.
+max_idle : int, default=100
+    How many of them a cleaning leaves, those nearest to becoming support vectors. `fit` ends with a
+    cleaning that leaves none.
+s : float, default=-1.0
+    Left end of the ramp: a row that lies further than this on the wrong side, y f(x) < s, costs no more than
+    one at s, and has no say. 0 or below; -inf is the hinge loss, under which every row has its say.
+cache_size : float, default=200
+    Limit of the kernel cache, in megabytes.
+n_jobs : int, default=None
+    Threads for kernel blocks, finishing and decisions; None is one, -1 all. The result does not depend on it.
+random_state : int, RandomState instance or None, default=None
+    Decides the order of the rows in `fit`.
+verbose : bool or int, default=False
+    Whether to show progress.
+"""
+
+ATTRIBUTES = """
+classes_ : ndarray of shape (n_classes,)
+    The labels.
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Their names, when X had names that are strings.
+support_ : ndarray of shape (n_SV,)
+    Row numbers of the support vectors.
+support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
+    The support vectors.
+dual_coef_ : ndarray of shape (1, n_SV) or (n_classes, n_SV)
+    Their signed coefficients.
+intercept_ : ndarray of shape (1,) or (n_classes,)
+    The biases; 0 for learners that have none.
+n_support_ : ndarray of shape (n_classes,)
+    Number of support vectors of each class.
+n_kept_ : int
+    Rows kept: the support vectors, and rows that may still become some.
+n_kernel_evaluations_ : int
+    Kernel values computed.
+n_iter_ : int
+    Rows taken in.
+"""
+
+
+def _entries(text: str) -> dict[str, str]:
+    """The entries of a section by their names."""
+    parts = re.split(r"^(?=\w+ : )", text.strip("\n"), flags=re.MULTILINE)
+    return {part.split(" :", 1)[0]: part.rstrip("\n") for part in parts if part.strip()}
+
+
+def _section(text: str, title: str) -> tuple[str, dict[str, str], str]:
+    """What comes before a section, its entries, and what comes after it."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=\n\n\w[^\n]*\n---|\Z)", text, flags=re.MULTILINE | re.DOTALL)
+    if found:
+        return text[: found.start()].rstrip("\n"), _entries(found[1]), text[found.end() :].strip("\n")
+    later = re.search(r"^(Attributes|Examples)\n---", text, flags=re.MULTILINE)
+    place = later.start() if later else len(text)
+    return text[:place].rstrip("\n"), {}, text[place:].strip("\n")
+
+
+def complete(cls: Class) -> Class:
+    """Add the shared parameters and attributes to the docstring of a learner; use it as a decorator.
+
+    Entries of the class itself win. Parameters come in the order of the signature.
+    """
+    if cls.__doc__ is None:  # python -OO
+        return cls
+    before, own, after = _section(inspect.cleandoc(cls.__doc__), "Parameters")
+    known = _entries(PARAMETERS) | own
+    names = list(inspect.signature(cls).parameters)
+    parameters = "\n".join(known[name] for name in names)
+    summary, attributes, rest = _section(after, "Attributes")
+    shared = "\n".join((_entries(ATTRIBUTES) | attributes).values())
+    cls.__doc__ = "\n\n".join(
+        part
+        for part in (
+            before,
+            f"Parameters\n----------\n{parameters}",
+            summary,
+            f"Attributes\n----------\n{shared}",
+            rest,
+        )
+        if part
+    )
+    return cls

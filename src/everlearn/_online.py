@@ -1,0 +1,162 @@
+"""Learners that take rows one at a time: `fit` in random order, `partial_fit` in the order given."""
+
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import check_is_fitted
+from tqdm.auto import tqdm
+
+from . import _params
+from ._learner import ROWS_PER_CALL, Ints, KernelLearner, LabelledRows
+from ._validate import Array, check_rows_and_labels, encode_labels
+
+Self = TypeVar("Self", bound="OnlineLearner")
+Finishing = TypeVar("Finishing", bound="FinishingLearner")
+
+
+class OnlineLearner(KernelLearner):
+    """Base of learners that see each row when it comes; a subclass names its solver and its parameters."""
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = KernelLearner._constraints | {
+        "epochs": _params.integer_from(1)
+    }
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch: passes over the rows in random order.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C for each row; a row of weight 0 is left out.
+
+        Returns
+        -------
+        object
+            The learner itself.
+        """
+        _params.check(self)
+        with self._unchanged_on_error():
+            rows, usable = self._take_all(X, y, sample_weight)
+            random = check_random_state(self.random_state)
+        self._configure()
+        self._pass_over(rows, usable, random)
+        self._conclude()
+        return self
+
+    def partial_fit(self: Self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows, in the order given, each once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C for each row; a row of weight 0 is left out.
+
+        Returns
+        -------
+        object
+            The learner itself.
+        """
+        _params.check(self)
+        if self.class_weight == "balanced":
+            raise ValueError(
+                'class_weight="balanced" needs all labels at once: use fit, or give partial_fit a dict.'
+            )
+        first = not hasattr(self, "_machine")
+        with self._unchanged_on_error():
+            known = self._check_classes(classes, first)
+            X, y = check_rows_and_labels(self, X, y, reset=first)
+            labels = encode_labels(y, known)
+            if first:
+                self._start(X, known)
+            left_out = sample_weight is not None and np.shape(sample_weight) == y.shape
+            left_out = left_out and not np.any(sample_weight)  # scikit-learn refuses weights that are all 0
+            rows = self._accept(X, y, labels, None if left_out else sample_weight)
+        if left_out:
+            return self
+        self._configure()
+        native = self._machine.native
+        before = native.iterations
+        try:
+            self._feed(native.learn, rows, np.flatnonzero(rows.costs > 0))
+        except BaseException:
+            if native.iterations == before:  # nothing was learnt: the row numbers are free again
+                self._rows_seen -= len(rows.ids)
+            raise
+        return self
+
+    def _check_classes(self, classes: Any, first: bool) -> Array:
+        if first and classes is None:
+            raise ValueError(
+                "classes must be given in the first call of partial_fit: all labels that will come."
+            )
+        if classes is None:
+            return np.asarray(self.classes_)
+        named = unique_labels(classes)
+        if first and len(named) < 2:
+            raise ValueError(f"classes must name at least two classes, got {named!r}.")
+        if not first and not np.array_equal(named, self.classes_):
+            raise ValueError(
+                f"classes={classes!r} differs from the classes of the first call, {self.classes_!r}."
+            )
+        return np.asarray(named)
+
+    def _pass_over(self, rows: LabelledRows, usable: Ints, random: Any) -> None:
+        """The epochs, each in an order of its own."""
+        native = self._machine.native
+        with tqdm(
+            total=len(usable) * self.epochs, desc="learning", unit="row", disable=not self.verbose
+        ) as bar:
+            for _ in range(self.epochs):
+                order = random.permutation(usable).astype(np.int64)
+                for start in range(0, len(order), ROWS_PER_CALL):
+                    turn = order[start : start + ROWS_PER_CALL]
+                    self._feed(native.learn, rows, turn)
+                    bar.update(len(turn))
+                    bar.set_postfix(kept=native.size)
+
+    def _conclude(self) -> None:
+        """What `fit` does after the last row."""
+
+
+class FinishingLearner(OnlineLearner):
+    """An online learner that can optimise on the rows it has kept."""
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = OnlineLearner._constraints | {
+        "finishing": _params.BOOLEAN
+    }
+
+    def finish(self: Finishing) -> Finishing:
+        """Optimise on the rows kept until none violates by more than ``tol``, then drop what is idle.
+
+        Returns
+        -------
+        object
+            The learner itself.
+        """
+        check_is_fitted(self)
+        _params.check(self)
+        self._configure()
+        self._optimise(self._machine.native.finish, self._violation, "finishing", stacklevel=2)
+        self._drop_idle()
+        if self._foreign is not None:
+            self._foreign.keep(self._machine.native.ids)
+        return self
+
+    def _violation(self) -> float:
+        """The most by which the learner violates its optimality conditions."""
+        return float(self._machine.native.violation)
+
+    def _drop_idle(self) -> None:
+        """Drop rows that are of no use once the optimum is reached."""

@@ -1,0 +1,108 @@
+"""OnlineSVMR: after every row a support vector machine with the ramp loss on all rows kept.
+
+Z. Wang, S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines", ICDM 2009.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _params
+from .._docs import complete
+from .._online import OnlineLearner
+from .._persist import register
+
+
+@register
+@complete
+class OnlineSVMR(OnlineLearner):
+    """Online support vector machine that satisfies the conditions of the ramp-loss optimum after every row.
+
+    The ramp loss is that of the hinge, cut off at ``1 - s``: a row far on the wrong side has no say. Which
+    rows these are is decided anew after every change of the model: rows that fall off the ramp are unlearnt,
+    rows that come back are learnt. There is no bias. Ask for labels with `everlearn.query.RampRegion` to
+    learn only rows that lie within the ramp.
+
+    Parameters
+    ----------
+    min_gain : float, default=1e-5
+        Steps that raise the dual objective by less are not worth making.
+    max_idle : int, default=None
+        How many rows to keep that are not support vectors: of more, those furthest from the boundary are
+        dropped after every row, and time and memory for a row no longer grow with the stream. None keeps all.
+
+    Attributes
+    ----------
+    objective_ : ndarray of shape (1,) or (n_classes,)
+        The ramp-loss objective, 1/2 |w|^2 + C sum R(y f(x)), on the rows kept, one for each binary problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from everlearn import OnlineSVMR
+    >>> from everlearn.datasets import make_banana
+    >>> X, y = make_banana(1000, random_state=0)
+    >>> noisy = np.where(np.random.RandomState(0).rand(1000) < 0.2, -y, y)
+    >>> clf = OnlineSVMR(C=10, max_idle=100).partial_fit(X, noisy, classes=[-1, 1])
+    >>> clf.score(X, y) > 0.95
+    True
+    """
+
+    _solver = "ramp"
+    _constraints: ClassVar[dict[str, _params.Constraint]] = OnlineLearner._constraints | {
+        "min_gain": _params.POSITIVE,
+        "s": _params.RAMP_END,
+        "max_idle": _params.NONE | _params.integer_from(0),
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        min_gain: float = 1e-5,
+        class_weight: dict[Any, float] | str | None = None,
+        s: float = -1.0,
+        max_idle: int | None = None,
+        epochs: int = 1,
+        cache_size: float = 200,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.min_gain = min_gain
+        self.class_weight = class_weight
+        self.s = s
+        self.max_idle = max_idle
+        self.epochs = epochs
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solver_parameters(self) -> dict[str, Any]:
+        return {
+            "tau": float(self.tol),
+            "min_gain": float(self.min_gain),
+            "s": float(self.s),
+            "max_idle": sys.maxsize if self.max_idle is None else int(self.max_idle),
+            "outside": "shut",
+        }
+
+    @property
+    def objective_(self) -> npt.NDArray[np.float64]:
+        """The ramp-loss objective on the rows kept, one for each binary problem."""
+        return np.asarray(self._fitted().native.objective)

@@ -1,0 +1,151 @@
+"""RampSVM: the support vector machine with the ramp loss on all rows at once.
+
+R. Collobert, F. Sinz, J. Weston, L. Bottou, "Trading Convexity for Scalability", ICML 2006; Z. Wang,
+S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines", ICDM 2009.
+"""
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+
+from .. import _params
+from .._docs import complete
+from .._learner import KernelLearner
+from .._persist import register
+
+_VARIANTS = {"active_set": "shut", "cccp": "fold"}
+
+
+@register
+@complete
+class RampSVM(KernelLearner):
+    """Support vector machine with the ramp loss, learnt from all rows at once, without a bias.
+
+    Starts from the solution for the hinge loss, then solves it again for the rows within the ramp until these
+    stay the same. The objective never rises; what is found is a local optimum. The reference for
+    `OnlineSVMR`, and a robust SVM in its own right.
+
+    Parameters
+    ----------
+    variant : {"active_set", "cccp"}, default="active_set"
+        What rows outside of the ramp may do: nothing, or, in the exact linearisation of the concave part,
+        pull the other way. The solutions differ only if such a row ends up right by more than the margin.
+    max_iter : int, default=100
+        Rounds at most, -1 for no limit.
+
+    Attributes
+    ----------
+    objective_ : ndarray of shape (1,) or (n_classes,)
+        The ramp-loss objective, 1/2 |w|^2 + C sum R(y f(x)), one for each binary problem.
+    objectives_ : ndarray of shape (n_rounds + 1, 1) or (n_rounds + 1, n_classes)
+        The same after the start and after each round.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from everlearn import RampSVM
+    >>> from everlearn.datasets import make_banana
+    >>> X, y = make_banana(500, random_state=0)
+    >>> noisy = np.where(np.random.RandomState(0).rand(500) < 0.2, -y, y)
+    >>> RampSVM(C=10).fit(X, noisy).score(X, y) > 0.95
+    True
+    """
+
+    _solver = "ramp"
+    _known = (*KernelLearner._known, "objectives_")
+    _constraints: ClassVar[dict[str, _params.Constraint]] = KernelLearner._constraints | {
+        "s": _params.RAMP_END,
+        "variant": _params.one_of(*_VARIANTS),
+        "max_iter": _params.integer_from(-1),
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        class_weight: dict[Any, float] | str | None = None,
+        s: float = -1.0,
+        variant: str = "active_set",
+        max_iter: int = 100,
+        cache_size: float = 200,
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.class_weight = class_weight
+        self.s = s
+        self.variant = variant
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RampSVM":
+        """Learn from all rows at once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C for each row; a row of weight 0 is left out.
+
+        Returns
+        -------
+        RampSVM
+            The learner itself.
+        """
+        _params.check(self)
+        with self._unchanged_on_error():
+            rows, usable = self._take_all(X, y, sample_weight)
+            self._configure()
+            native = self._machine.native
+            self._feed(native.gather, rows, usable.astype(np.int64))
+        path: list[npt.NDArray[np.float64]] = []
+        changed = 1
+        while changed and len(path) != self.max_iter + 1:
+            self._optimise(native.solve, lambda: float(native.violation), f"round {len(path)}", stacklevel=2)
+            path.append(native.objective)
+            changed = native.redraw()
+        if changed:
+            self._optimise(native.solve, lambda: float(native.violation), "last round", stacklevel=2)
+            warnings.warn(
+                f"The rows within the ramp still change after max_iter={self.max_iter} rounds; {changed} "
+                "binary problems would go on. Choose a larger max_iter, or a smaller tol, without which they "
+                "may change for ever.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.objectives_ = np.array(path)
+        return self
+
+    def _solver_parameters(self) -> dict[str, Any]:
+        return {
+            "tau": float(self.tol),
+            "min_gain": float(np.finfo(np.float64).tiny),
+            "s": float(self.s),
+            "max_idle": sys.maxsize,
+            "outside": _VARIANTS[self.variant],
+        }
+
+    @property
+    def objective_(self) -> npt.NDArray[np.float64]:
+        """The ramp-loss objective, one for each binary problem."""
+        return np.asarray(self._fitted().native.objective)
