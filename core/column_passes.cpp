@@ -15,7 +15,15 @@ void merge(Extremes& best, const Extremes& here, std::size_t at) {
   if (here.down >= 0 && here.low < best.low) best.low = here.low, best.down = here.down + static_cast<std::int64_t>(at);
 }
 
-const float* page(const RowView* row, std::size_t at) { return row == nullptr ? nullptr : row->pages[at / kPage]; }
+void merge(Gain& best, const Gain& here, std::size_t at) {
+  if (here.gain > best.gain) best = {here.gain, here.slot + static_cast<std::int64_t>(at)};
+}
+
+/// What the slots from `at` on see of a move, if there are so many.
+Descent page(std::span<const Move> moves, std::size_t which, std::size_t at) {
+  if (which >= moves.size()) return {};
+  return {moves[which].row.pages[at / kPage], moves[which].length};
+}
 
 }  // namespace
 
@@ -52,13 +60,14 @@ CoefficientView Expansion::view(std::size_t c, std::size_t at) const {
           column.edge.data() + at, diagonal_.data() + at, inverse_.data() + at};
 }
 
-Survey Expansion::survey(std::size_t c) const { return survey_pass(c, nullptr, 0); }
-Survey Expansion::survey(std::size_t c, RowView k, double length) { return survey_pass(c, &k, length); }
+Survey Expansion::survey(std::size_t c) const { return survey_pass(c, {}); }
+Survey Expansion::survey(std::size_t c, std::span<const Move> moves) { return survey_pass(c, moves); }
 
-Survey Expansion::survey_pass(std::size_t c, const RowView* k, double length) const {
+Survey Expansion::survey_pass(std::size_t c, std::span<const Move> moves) const {
   Survey all{{-kInf, kInf, -1, -1}, 0, 0, 0};
   for (std::size_t at = 0; at < size(); at += kPage) {
-    const Survey here = loops().survey(view(c, at), page(k, at), length, std::min(kPage, size() - at));
+    const Survey here =
+        loops().survey(view(c, at), page(moves, 0, at), page(moves, 1, at), std::min(kPage, size() - at));
     merge(all.ends, here.ends, at);
     all.gap += here.gap;
     all.loss += here.loss;
@@ -67,17 +76,24 @@ Survey Expansion::survey_pass(std::size_t c, const RowView* k, double length) co
   return all;
 }
 
-Gain Expansion::best_gain(std::size_t c, double tolerance) const { return gain_pass(c, tolerance, nullptr, 0); }
-Gain Expansion::best_gain(std::size_t c, double tolerance, RowView k, double length) {
-  return gain_pass(c, tolerance, &k, length);
+Gain Expansion::best_gain(std::size_t c, double tolerance) const { return gain_pass(c, tolerance, {}); }
+Gain Expansion::best_gain(std::size_t c, double tolerance, std::span<const Move> moves) {
+  return gain_pass(c, tolerance, moves);
 }
 
-Gain Expansion::gain_pass(std::size_t c, double tolerance, const RowView* k, double length) const {
+Gain Expansion::gain_pass(std::size_t c, double tolerance, std::span<const Move> moves) const {
   Gain best{0, -1};
   for (std::size_t at = 0; at < size(); at += kPage) {
-    const Gain here = loops().best_gain(view(c, at), page(k, at), length, tolerance, std::min(kPage, size() - at));
-    if (here.gain > best.gain) best = {here.gain, here.slot + static_cast<std::int64_t>(at)};
+    const std::size_t n = std::min(kPage, size() - at);
+    merge(best, loops().best_gain(view(c, at), page(moves, 0, at), page(moves, 1, at), tolerance, n), at);
   }
+  return best;
+}
+
+Gain Expansion::partner(std::size_t c, RowView k, const Pivot& pivot) const {
+  Gain best{0, -1};
+  for (std::size_t at = 0; at < size(); at += kPage)
+    merge(best, loops().partner(view(c, at), k.pages[at / kPage], pivot, std::min(kPage, size() - at)), at);
   return best;
 }
 

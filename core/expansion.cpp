@@ -132,6 +132,11 @@ std::vector<std::uint8_t> Expansion::used() const {
   return any;
 }
 
+std::size_t Expansion::kept() const {
+  const std::vector<std::uint8_t> any = used();
+  return static_cast<std::size_t>(std::count(any.begin(), any.end(), 1));
+}
+
 namespace {
 
 std::vector<std::int64_t> places_of(const std::vector<std::uint8_t>& flags, std::size_t from) {

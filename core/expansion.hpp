@@ -50,6 +50,12 @@ struct Arrivals {
   const float* const* kernel = nullptr;
 };
 
+/// By how much a coefficient moves, and its kernel row.
+struct Move {
+  RowView row;
+  double length;
+};
+
 class Expansion {
  public:
   Expansion(std::unique_ptr<Rows> rows, std::size_t columns, std::size_t cache_bytes);
@@ -79,6 +85,9 @@ class Expansion {
   double lower(std::size_t c, std::size_t s) const { return std::min(0.0, columns_[c].edge[s]); }
   double upper(std::size_t c, std::size_t s) const { return std::max(0.0, columns_[c].edge[s]); }
 
+  /// How many slots some column uses; the others are dropped when there are enough of them to be worth a sweep.
+  std::size_t kept() const;
+
   /// The slot of a row by its id, or -1.
   std::int64_t find(std::int64_t id) const;
 
@@ -105,12 +114,14 @@ class Expansion {
   void descend(std::size_t c, std::span<const RowView> rows, std::span<const double> moves);
   /// g_c -= length (ki - kj), and the extremes of the result.
   Extremes descend_pair(std::size_t c, RowView ki, RowView kj, double length);
-  /// What the gap of a column is made of; with a row, after g_c -= length k.
+  /// What the gap of a column is made of; with moves, at most two, after g_c -= length k for each.
   Survey survey(std::size_t c) const;
-  Survey survey(std::size_t c, RowView k, double length);
-  /// The best step on a single coefficient with |g| > tolerance; with a row, after g_c -= length k.
+  Survey survey(std::size_t c, std::span<const Move> moves);
+  /// The best step on a single coefficient with |g| > tolerance; with moves, after them.
   Gain best_gain(std::size_t c, double tolerance) const;
-  Gain best_gain(std::size_t c, double tolerance, RowView k, double length);
+  Gain best_gain(std::size_t c, double tolerance, std::span<const Move> moves);
+  /// With which slot the pivot, whose kernel row is k, gains most.
+  Gain partner(std::size_t c, RowView k, const Pivot& pivot) const;
 
   /// Makes slot s a member with its own side of the box: [0, C] for y = +1, [-C, 0] for y = -1.
   void join(std::size_t c, std::size_t s);
@@ -146,8 +157,8 @@ class Expansion {
   void set_diagonal(std::size_t s, float value);
   void refuse_endless(std::size_t begin);
   CoefficientView view(std::size_t c, std::size_t at) const;
-  Survey survey_pass(std::size_t c, const RowView* k, double length) const;
-  Gain gain_pass(std::size_t c, double tolerance, const RowView* k, double length) const;
+  Survey survey_pass(std::size_t c, std::span<const Move> moves) const;
+  Gain gain_pass(std::size_t c, double tolerance, std::span<const Move> moves) const;
   void evaluate_pages(const Batch& batch, std::span<RowCache::Entry* const> entries, std::size_t begin,
                       std::size_t end) const;
 

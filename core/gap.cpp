@@ -10,6 +10,9 @@ namespace everlearn {
 
 /// For a row. Where features or costs are so large that steps hardly close the gap, there must be an end.
 constexpr int kMostSteps = 10000;
+/// For a row, as the thesis has them, before steps with a partner. Measured on adult at C = 100: LASVM-G 17.5 -> 6.5 s,
+/// LASVM-NC 4.0 -> 1.8 s.
+constexpr int kSingleSteps = 64;
 
 Gap::Gap(Expansion& expansion, std::size_t)
     : expansion_(expansion), surveys_(expansion.columns()), steps_(expansion.columns(), 0), fresh_(expansion.columns(), 0) {
@@ -39,7 +42,7 @@ void Gap::take_in(std::size_t c, std::span<const std::int64_t> slots) {
     largest_cost = std::max(largest_cost, expansion_.cost(slot));
     const double enough = std::max(largest_cost, target(c));
     if (process(c, slot))
-      for (int step = 0; step < kMostSteps && survey(c).gap > enough && reprocess(c);) ++step;
+      for (int step = 0; step < kMostSteps && survey(c).gap > enough && reprocess(c, step >= kSingleSteps);) ++step;
     if (clean_every > 0 && ++rows % clean_every == 0) clean(c, max_idle);
   }
 }
@@ -78,28 +81,25 @@ bool Gap::process(std::size_t c, std::size_t slot) {
   return true;
 }
 
-/// Moves the coefficient that violates most; false when none violates by more than tau.
-bool Gap::reprocess(std::size_t c) {
+/// Moves the coefficient that violates most, alone or with a partner; false when none violates by more than tau.
+bool Gap::reprocess(std::size_t c, bool with_partner) {
   const Extremes ends = survey(c).ends;
   if (violation(ends, Bias::zero) <= tau) return false;
   ++steps_[c];
   const bool falls = ends.up < 0 || (ends.down >= 0 && ends.low + ends.high < 0);
-  return move(c, static_cast<std::size_t>(falls ? ends.down : ends.up));
+  const auto slot = static_cast<std::size_t>(falls ? ends.down : ends.up);
+  if (!with_partner) return move(c, slot);
+  return step_with_partner(expansion_, c, slot, [&](std::span<const Move> moves) { follow(c, moves); });
 }
 
 bool Gap::move(std::size_t c, std::size_t slot) {
-  Column& column = expansion_.column(c);
-  const double from = column.alpha[slot];
-  const double to = single_step(column.g[slot], expansion_.diagonal(slot), from, expansion_.lower(c, slot),
-                                expansion_.upper(c, slot));
-  if (to == from) return false;
-  const RowView row = expansion_.hold(static_cast<std::int64_t>(slot));
-  expansion_.set_alpha(c, slot, to);
-  surveys_[c] = expansion_.survey(c, row, to - from);
-  expansion_.release(static_cast<std::int64_t>(slot));
-  column.ends = surveys_[c].ends;
+  return step_alone(expansion_, c, slot, [&](std::span<const Move> moves) { follow(c, moves); });
+}
+
+void Gap::follow(std::size_t c, std::span<const Move> moves) {
+  surveys_[c] = expansion_.survey(c, moves);
+  expansion_.column(c).ends = surveys_[c].ends;
   fresh_[c] = 1;
-  return true;
 }
 
 const Survey& Gap::survey(std::size_t c) {

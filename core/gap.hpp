@@ -62,8 +62,9 @@ class Gap {
  private:
   void take_in(std::size_t c, std::span<const std::int64_t> slots);
   bool process(std::size_t c, std::size_t slot);
-  bool reprocess(std::size_t c);
+  bool reprocess(std::size_t c, bool with_partner);
   bool move(std::size_t c, std::size_t slot);
+  void follow(std::size_t c, std::span<const Move> moves);
   void clean(std::size_t c, std::size_t most);
   double target(std::size_t c);
   bool judges(std::size_t c, double y) const;

@@ -11,8 +11,11 @@ namespace everlearn {
 /// For a row: against rounding that would draw the same sets for ever, and against features or costs so large that
 /// steps hardly get anywhere.
 constexpr int kMostRounds = 200, kMostSteps = 100000;
+/// For a row, as the paper has them, before steps with a partner. Measured on adult at C = 100, 100 idle rows:
+/// 151 -> 20 s; on 4,000 rows of banana at C = 10, all kept: 0.77 -> 0.46 s.
+constexpr int kSingleSteps = 256;
 
-RampLoss::RampLoss(Expansion& expansion, std::size_t) : expansion_(expansion) {
+RampLoss::RampLoss(Expansion& expansion, std::size_t) : trusted(expansion.columns(), 0), expansion_(expansion) {
   for (std::size_t c = 0; c < expansion.columns(); ++c) {
     expansion.column(c).live = true;
     expansion.column(c).ends = {0, 0, -1, -1};
@@ -20,7 +23,14 @@ RampLoss::RampLoss(Expansion& expansion, std::size_t) : expansion_(expansion) {
 }
 
 bool RampLoss::inside(std::size_t c, std::size_t slot) const {
-  return expansion_.sign(c, slot) * expansion_.column(c).g[slot] <= 1 - s;
+  const double y = expansion_.sign(c, slot);
+  return y * expansion_.column(c).g[slot] <= 1 - s || !(trusted[c] & (y > 0 ? 1 : 2));
+}
+
+void RampLoss::trust(std::size_t c) {
+  const Column& column = expansion_.column(c);
+  if (column.above >= min_support) trusted[c] |= 1;
+  if (column.below >= min_support) trusted[c] |= 2;
 }
 
 void RampLoss::learn(const Labelled& rows, std::span<const std::int64_t> which) {
@@ -36,9 +46,10 @@ void RampLoss::learn(const Labelled& rows, std::span<const std::int64_t> which) 
 void RampLoss::take_in(std::size_t c, std::size_t slot) {
   const Column& column = expansion_.column(c);
   if (column.member[slot]) return;
+  trust(c);
   expansion_.join(c, slot);
   if (!inside(c, slot)) expansion_.set_edge(c, slot, 0);
-  else if (expansion_.sign(c, slot) * column.g[slot] >= 0) settle(c, move(c, slot));
+  else if (expansion_.sign(c, slot) * column.g[slot] >= 0) settle(c, move(c, slot, true));
   remove(c);
 }
 
@@ -46,22 +57,17 @@ void RampLoss::take_in(std::size_t c, std::size_t slot) {
 void RampLoss::settle(std::size_t c, Gain best) {
   for (int round = 0, step = 0; round < kMostRounds; ++round) {
     for (; step < kMostSteps && best.slot >= 0 && best.gain >= min_gain; ++step)
-      best = move(c, static_cast<std::size_t>(best.slot));
+      best = move(c, static_cast<std::size_t>(best.slot), step < kSingleSteps);
     if (!redraw(c)) return;
     best = expansion_.best_gain(c, tau);
   }
 }
 
-/// One step; returns the best one after it.
-Gain RampLoss::move(std::size_t c, std::size_t slot) {
-  const Column& column = expansion_.column(c);
-  const double from = column.alpha[slot];
-  const double to = single_step(column.g[slot], expansion_.diagonal(slot), from, expansion_.lower(c, slot),
-                                expansion_.upper(c, slot));
-  const RowView row = expansion_.hold(static_cast<std::int64_t>(slot));
-  expansion_.set_alpha(c, slot, to);
-  const Gain best = expansion_.best_gain(c, tau, row, to - from);
-  expansion_.release(static_cast<std::int64_t>(slot));
+/// One step, alone or with a partner; returns the best one after it.
+Gain RampLoss::move(std::size_t c, std::size_t slot, bool alone) {
+  Gain best{0, -1};
+  const auto step = alone ? step_alone : step_with_partner;
+  step(expansion_, c, slot, [&](std::span<const Move> moves) { best = expansion_.best_gain(c, tau, moves); });
   return best;
 }
 
@@ -137,7 +143,10 @@ bool RampLoss::solve(std::size_t rounds) {
 
 std::size_t RampLoss::redraw() {
   std::size_t changed = 0;
-  for (std::size_t c = 0; c < expansion_.columns(); ++c) changed += redraw(c);
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+    trust(c);
+    changed += redraw(c);
+  }
   return changed;
 }
 

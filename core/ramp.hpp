@@ -10,7 +10,7 @@
 // Online: a row inside the ramp moves its coefficient, then the coefficient with the largest gain moves, as long as one
 // violates by more than tau and gains min_gain; then V is drawn again and rows that fell out are unlearnt.
 //
-// Invariants, after every row: g = y - K alpha on all rows kept; V = {y g <= 1 - s}; alpha = 0 outside of V; no
+// Invariants, after every row: g = y - K alpha on all rows kept; V = {y g <= 1 - s} once the ramp works; alpha = 0 outside of V; no
 // coefficient in V violates by more than tau with a gain of min_gain or more. A row outside of V has edge 0.
 #pragma once
 
@@ -33,6 +33,9 @@ class RampLoss {
 
   double tau = 1e-3, min_gain = 1e-5, s = -1;
   std::size_t max_idle = std::numeric_limits<std::size_t>::max();  // rows with alpha = 0 that are kept
+  /// Support vectors on one side before a row of that side can be outside of V, so that a stream which begins with one
+  /// class does not shut the other one out.
+  std::size_t min_support = 0;
   Outside outside = Outside::shut;
 
   /// Learns rows online, in this order.
@@ -47,16 +50,20 @@ class RampLoss {
 
   /// The objective of a column on the rows kept.
   double objective(std::size_t c) const;
+  /// For each column, whether there have been enough support vectors above 0 (1) and below 0 (2): once there have, the
+  /// ramp works for good.
+  std::vector<std::uint8_t> trusted;
   std::int64_t iterations = 0;
   std::int64_t steps = 0;  // made by solve
 
  private:
   void take_in(std::size_t c, std::size_t slot);
   void settle(std::size_t c, Gain best);
-  Gain move(std::size_t c, std::size_t slot);
+  Gain move(std::size_t c, std::size_t slot, bool alone);
   bool redraw(std::size_t c);
   void remove(std::size_t c);
   bool inside(std::size_t c, std::size_t slot) const;
+  void trust(std::size_t c);
 
   Expansion& expansion_;
 };

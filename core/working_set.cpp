@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace everlearn {
 namespace {
@@ -54,6 +55,11 @@ std::vector<std::int64_t> choose(const Expansion& expansion, std::size_t c, Bias
   return chosen;
 }
 
+Pivot pivot(const Single& i) {
+  const double move = single_step(i) - i.alpha;
+  return {i.g, i.alpha, i.lower, i.upper, i.curvature, move, move * (i.g - 0.5 * i.curvature * move)};
+}
+
 /// The working set's own problem, small enough to stay in cache.
 struct Local {
   std::size_t size, stride;
@@ -95,17 +101,23 @@ struct Local {
     return steps;
   }
 
-  /// Steps on the coefficient with the largest gain.
-  std::size_t solve_singles(double tolerance, std::size_t most_steps) {
+  /// Steps on the coefficient with the largest gain, together with a partner; there is no bias.
+  std::size_t solve_freely(double tolerance, std::size_t most_steps) {
     const CoefficientView view{g.data(), gate.data(), alpha.data(), edge.data(), diagonal.data(), inverse.data()};
-    Gain best = loops().best_gain(view, nullptr, 0, tolerance, size);
+    const auto single = [&](std::size_t s) { return Single{g[s], diagonal[s], alpha[s], lower(s), upper(s)}; };
+    Gain best = loops().best_gain(view, {}, {}, tolerance, size);
     std::size_t steps = 0;
     for (; steps < most_steps && best.slot >= 0; ++steps) {
       const auto i = static_cast<std::size_t>(best.slot);
-      const double to = single_step(g[i], diagonal[i], alpha[i], lower(i), upper(i)), length = to - alpha[i];
-      if (length == 0) break;
-      alpha[i] = to;
-      best = loops().best_gain(view, row(i), length, tolerance, size);
+      const std::int64_t found = loops().partner(view, row(i), pivot(single(i)), size).slot;
+      const std::size_t j = found < 0 ? i : static_cast<std::size_t>(found);
+      const auto [to_i, to_j] = j == i ? std::pair(single_step(single(i)), alpha[i])
+                                       : joint_step(single(i), single(j), row(i)[j]);
+      const Descent first{row(i), to_i - alpha[i]}, second{row(j), j == i ? 0 : to_j - alpha[j]};
+      if (first.length == 0 && second.length == 0) break;
+      alpha[i] = to_i;
+      if (j != i) alpha[j] = to_j;
+      best = loops().best_gain(view, first, second.length == 0 ? Descent{} : second, tolerance, size);
     }
     return steps;
   }
@@ -132,11 +144,67 @@ PairStep pair_step(double slope, double curvature, Travel up, Travel down) {
           length == room_down ? down.bound : down.alpha - length};
 }
 
-double single_step(double g, double curvature, double alpha, double lower, double upper) {
-  const double bound = g < 0 ? lower : upper;
-  if (g == 0 || alpha == bound) return alpha;
-  const double room = bound - alpha;
-  return curvature > 1e-12 && std::abs(g / curvature) < std::abs(room) ? alpha + g / curvature : bound;
+double single_step(const Single& i) {
+  const double bound = i.g < 0 ? i.lower : i.upper;
+  if (i.g == 0 || i.alpha == bound) return i.alpha;
+  const double room = bound - i.alpha;
+  return i.curvature > 1e-12 && std::abs(i.g / i.curvature) < std::abs(room) ? i.alpha + i.g / i.curvature : bound;
+}
+
+std::pair<double, double> joint_step(const Single& i, const Single& j, double kij) {
+  const double det = i.curvature * j.curvature - kij * kij;
+  if (det > 1e-9 * i.curvature) {
+    const double to_i = i.alpha + (i.g * j.curvature - j.g * kij) / det;
+    const double to_j = j.alpha + (j.g * i.curvature - i.g * kij) / det;
+    if (to_i >= i.lower && to_i <= i.upper && to_j >= j.lower && to_j <= j.upper) return {to_i, to_j};
+  }
+  const double to_i = single_step(i);
+  Single later = j;
+  later.g -= (to_i - i.alpha) * kij;
+  return {to_i, single_step(later)};
+}
+
+namespace {
+
+Single single(const Expansion& expansion, std::size_t c, std::size_t s) {
+  const Column& column = expansion.column(c);
+  return {column.g[s], expansion.diagonal(s), column.alpha[s], expansion.lower(c, s), expansion.upper(c, s)};
+}
+
+}  // namespace
+
+bool step_alone(Expansion& expansion, std::size_t c, std::size_t slot, const Follow& follow) {
+  const double from = expansion.column(c).alpha[slot], to = single_step(single(expansion, c, slot));
+  if (to == from) return false;
+  const Move move{expansion.hold(static_cast<std::int64_t>(slot)), to - from};
+  expansion.set_alpha(c, slot, to);
+  follow({&move, 1});
+  expansion.release(static_cast<std::int64_t>(slot));
+  return true;
+}
+
+bool step_with_partner(Expansion& expansion, std::size_t c, std::size_t slot, const Follow& follow) {
+  const Single i = single(expansion, c, slot);
+  const RowView ki = expansion.hold(static_cast<std::int64_t>(slot));
+  const std::int64_t found = expansion.partner(c, ki, pivot(i)).slot;
+  const auto other = static_cast<std::size_t>(found);
+  double to_i = single_step(i), from_j = 0, to_j = 0;
+  if (found >= 0 && other != slot) {
+    const Single j = single(expansion, c, other);
+    std::tie(to_i, to_j) = joint_step(i, j, ki[other]);
+    from_j = j.alpha;
+  }
+  expansion.set_alpha(c, slot, to_i);
+  Move moves[2] = {{ki, to_i - i.alpha}, {}};
+  const bool both = to_j != from_j;
+  if (both) {
+    expansion.set_alpha(c, other, to_j);
+    moves[1] = {expansion.hold(found), to_j - from_j};
+  }
+  follow(std::span(moves, both ? 2 : 1));
+  if (both) expansion.release(found);
+  expansion.release(static_cast<std::int64_t>(slot));
+  return both || to_i != i.alpha;
 }
 
 double violation(const Extremes& ends, Bias bias) {
@@ -187,7 +255,7 @@ bool optimise(Expansion& expansion, std::size_t c, Bias bias, double tau, std::s
     const double tolerance = std::max(tau * 0.5, kInnerShare * worst);
     const std::size_t most = 100 * set.size();
     steps += static_cast<std::int64_t>(bias == Bias::free ? local.solve_pairs(tolerance, most)
-                                                          : local.solve_singles(tolerance, most));
+                                                          : local.solve_freely(tolerance, most));
 
     movers.clear(), targets.clear();
     for (std::size_t a = 0; a < set.size(); ++a) {

@@ -1,25 +1,64 @@
-// The passes of solvers without a bias, which move one coefficient at a time.
+// The passes of solvers without a bias, which move one coefficient at a time, or two.
 #include "arch/lanes.hpp"
 
 namespace everlearn::EVERLEARN_ARCH {
 namespace {
 
-/// The gradients of slots s .. s + kW, after the step if there is one.
-template <bool moves>
-inline VecD gradient(const CoefficientView& view, const float* k, double length, std::size_t s) {
+/// The gradients of slots s .. s + kW, after as many descents as there are.
+template <int descents>
+inline VecD gradient(const CoefficientView& view, Descent first, Descent second, std::size_t s) {
   VecD g = load<VecD>(view.g + s);
-  if constexpr (moves) {
-    g -= length * widen(k + s);
-    store(view.g + s, g);
-  }
+  if constexpr (descents > 0) g -= first.length * widen(first.k + s);
+  if constexpr (descents > 1) g -= second.length * widen(second.k + s);
+  if constexpr (descents > 0) store(view.g + s, g);
   return g;
 }
 
-template <bool moves>
-Survey survey_pass(const CoefficientView& view, const float* k, double length, std::size_t n) {
+/// Where coefficients lead that follow their gradients alone.
+inline VecD best_alone(const CoefficientView& view, VecD g, VecD alpha, VecD edge, std::size_t s) {
+  return larger(smaller(alpha + g * widen(view.inverse + s), larger(edge, VecD{})), smaller(edge, VecD{}));
+}
+
+/// The largest gain seen so far in each lane.
+struct LaneGains {
+  VecD most[kChains] = {};
+  VecL slots[kChains];
+
+  LaneGains() {
+    for (VecL& chain : slots) chain = VecL{} - 1;
+  }
+  inline void see(int chain, VecD gain, VecL slot) {
+    const VecL better = gain > most[chain];
+    most[chain] = better ? gain : most[chain];
+    slots[chain] = better ? slot : slots[chain];
+  }
+  Gain reduce() const {
+    Gain winner{0, -1};
+    for (int c = 0; c < kChains; ++c)
+      for (int l = 0; l < kW; ++l)
+        if (slots[c][l] >= 0 && (most[c][l] > winner.gain || (most[c][l] == winner.gain && slots[c][l] < winner.slot)))
+          winner = {most[c][l], slots[c][l]};
+    return winner;
+  }
+};
+
+/// Runs gain(s), the gains of slots s .. s + kW, over all slots and returns the largest.
+template <class F>
+inline Gain largest(std::size_t n, F&& gain) {
+  LaneGains best;
+  VecL slot = slots_from(0);
+  for (std::size_t at = 0; at < n; at += kChains * kW) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kChains; ++c, slot += kW) best.see(c, gain(at + c * kW), slot);
+  }
+  return best.reduce();
+}
+
+template <int descents>
+Survey survey_pass(const CoefficientView& view, Descent first, Descent second, std::size_t n) {
   VecD gap[kChains] = {}, loss[kChains] = {}, squared[kChains] = {};
   const Extremes ends = extremes(view.gate, n, [&](std::size_t s, int chain) {
-    const VecD g = gradient<moves>(view, k, length, s), edge = load<VecD>(view.edge + s);
+    const VecD g = gradient<descents>(view, first, second, s), edge = load<VecD>(view.edge + s);
     const VecD h = larger(edge * g, VecD{});
     const VecD target = h > 0.0 ? edge : VecD{};  // where the gradient pulls: no term is ever negative
     gap[chain] += (target - load<VecD>(view.alpha + s)) * g;
@@ -37,44 +76,49 @@ Survey survey_pass(const CoefficientView& view, const float* k, double length, s
   return found;
 }
 
-template <bool moves>
-Gain gain_pass(const CoefficientView& view, const float* k, double length, double tolerance, std::size_t n) {
-  VecD most[kChains] = {};
-  VecL slots[kChains];
-  for (VecL& chain : slots) chain = VecL{} - 1;
-  VecL slot = slots_from(0);
-  for (std::size_t at = 0; at < n; at += kChains * kW) {
-#pragma GCC unroll 4
-    for (int c = 0; c < kChains; ++c, slot += kW) {
-      const std::size_t s = at + c * kW;
-      const VecD g = gradient<moves>(view, k, length, s), edge = load<VecD>(view.edge + s);
-      const VecD alpha = load<VecD>(view.alpha + s);
-      const VecD best = larger(smaller(alpha + g * widen(view.inverse + s), larger(edge, VecD{})), smaller(edge, VecD{}));
-      const VecD move = best - alpha;
-      VecD gain = move * (g - 0.5 * widen(view.diagonal + s) * move);
-      gain = larger(g, -g) > tolerance ? gain : VecD{};
-      const VecL better = gain > most[c];
-      most[c] = better ? gain : most[c];
-      slots[c] = better ? slot : slots[c];
-    }
-  }
-  Gain winner{0, -1};
-  for (int c = 0; c < kChains; ++c)
-    for (int l = 0; l < kW; ++l)
-      if (slots[c][l] >= 0 && (most[c][l] > winner.gain || (most[c][l] == winner.gain && slots[c][l] < winner.slot)))
-        winner = {most[c][l], slots[c][l]};
-  return winner;
+template <int descents>
+Gain gain_pass(const CoefficientView& view, Descent first, Descent second, double tolerance, std::size_t n) {
+  return largest(n, [&](std::size_t s) {
+    const VecD g = gradient<descents>(view, first, second, s);
+    const VecD alpha = load<VecD>(view.alpha + s);
+    const VecD move = best_alone(view, g, alpha, load<VecD>(view.edge + s), s) - alpha;
+    const VecD gain = move * (g - 0.5 * widen(view.diagonal + s) * move);
+    return larger(g, -g) > tolerance ? gain : VecD{};
+  });
 }
 
 }  // namespace
 
-Survey survey(const CoefficientView& view, const float* k, double length, std::size_t n) {
-  return k == nullptr ? survey_pass<false>(view, k, length, n) : survey_pass<true>(view, k, length, n);
+Survey survey(const CoefficientView& view, Descent first, Descent second, std::size_t n) {
+  if (first.k == nullptr) return survey_pass<0>(view, first, second, n);
+  if (second.k == nullptr) return survey_pass<1>(view, first, second, n);
+  return survey_pass<2>(view, first, second, n);
 }
 
-Gain best_gain(const CoefficientView& view, const float* k, double length, double tolerance, std::size_t n) {
-  return k == nullptr ? gain_pass<false>(view, k, length, tolerance, n)
-                      : gain_pass<true>(view, k, length, tolerance, n);
+Gain best_gain(const CoefficientView& view, Descent first, Descent second, double tolerance, std::size_t n) {
+  if (first.k == nullptr) return gain_pass<0>(view, first, second, tolerance, n);
+  if (second.k == nullptr) return gain_pass<1>(view, first, second, tolerance, n);
+  return gain_pass<2>(view, first, second, tolerance, n);
+}
+
+/// Two coefficients i and j gain most together at
+///     d_i = (g_i K_jj - g_j K_ij) / det,   d_j = (g_j K_ii - g_i K_ij) / det,   det = K_ii K_jj - K_ij^2;
+/// where that leaves a box, i makes its best step alone, and then j does.
+Gain partner(const CoefficientView& view, const float* k, const Pivot& pivot, std::size_t n) {
+  const VecD least = splat(1e-9 * pivot.diagonal);
+  return largest(n, [&](std::size_t s) {
+    const VecD g = load<VecD>(view.g + s), alpha = load<VecD>(view.alpha + s), edge = load<VecD>(view.edge + s);
+    const VecD kij = widen(k + s), kjj = widen(view.diagonal + s);
+    const VecD det = pivot.diagonal * kjj - kij * kij;
+    const VecD share = 1.0 / larger(det, least);
+    const VecD di = (pivot.g * kjj - g * kij) * share, dj = (g * pivot.diagonal - pivot.g * kij) * share;
+    const VecD ai = pivot.alpha + di, aj = alpha + dj;
+    const VecL fits = (det > least) & (ai >= pivot.lower) & (ai <= pivot.upper) & (aj >= smaller(edge, VecD{})) &
+                      (aj <= larger(edge, VecD{}));
+    const VecD later = g - pivot.move * kij, move = best_alone(view, later, alpha, edge, s) - alpha;
+    const VecD together = 0.5 * (pivot.g * di + g * dj), in_turn = pivot.gain + move * (later - 0.5 * kjj * move);
+    return fits ? together : in_turn;
+  });
 }
 
 }  // namespace everlearn::EVERLEARN_ARCH

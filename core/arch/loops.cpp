@@ -19,13 +19,15 @@ namespace everlearn {
   void rank_update(double*, const float* const*, const double*, std::size_t, std::size_t, std::size_t); \
   std::int64_t second_order(const double*, const std::uint8_t*, const float*, const float*, double, double,  \
                             std::size_t);                                                              \
-  Survey survey(const CoefficientView&, const float*, double, std::size_t);                            \
-  Gain best_gain(const CoefficientView&, const float*, double, double, std::size_t);                   \
+  Survey survey(const CoefficientView&, Descent, Descent, std::size_t);                                \
+  Gain best_gain(const CoefficientView&, Descent, Descent, double, std::size_t);                       \
+  Gain partner(const CoefficientView&, const float*, const Pivot&, std::size_t);                       \
   }                                                                                                    \
   static const Loops arch##_loops{#arch,           arch::dense_f32, arch::dense_f64, arch::sparse_f32, \
                                   arch::sparse_f64, arch::norms_f32, arch::norms_f64, arch::step,      \
                                   arch::scan,      arch::dot,       arch::rank_update,                 \
-                                  arch::second_order, arch::survey, arch::best_gain};
+                                  arch::second_order, arch::survey, arch::best_gain,    \
+                                  arch::partner};
 
 EVERLEARN_DECLARE(baseline)
 #ifdef EVERLEARN_X86

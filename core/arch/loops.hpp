@@ -90,6 +90,18 @@ struct Gain {
   std::int64_t slot;  // the lowest slot wins ties
 };
 
+/// g -= length k: how gradients follow a coefficient; no row, no change.
+struct Descent {
+  const float* k = nullptr;
+  double length = 0;
+};
+
+/// A coefficient that looks for a partner to move with: its gradient, value and box, and what its best step alone does.
+struct Pivot {
+  double g, alpha, lower, upper, diagonal;
+  double move, gain;
+};
+
 struct Loops {
   const char* name;
   void (*dense_f32)(const DenseJob<float>&);
@@ -111,10 +123,12 @@ struct Loops {
   /// below `high`.
   std::int64_t (*second_order)(const double* g, const std::uint8_t* gate, const float* ki, const float* diagonal,
                                double kii, double high, std::size_t n);
-  /// g -= step k, unless k is null, and what the column looks like then, in one pass.
-  Survey (*survey)(const CoefficientView& view, const float* k, double step, std::size_t n);
-  /// g -= step k, unless k is null, and the best of the steps with |g| > tolerance, in one pass.
-  Gain (*best_gain)(const CoefficientView& view, const float* k, double step, double tolerance, std::size_t n);
+  /// What the column looks like after up to two descents, in one pass.
+  Survey (*survey)(const CoefficientView& view, Descent first, Descent second, std::size_t n);
+  /// The best of the steps with |g| > tolerance after them, in one pass.
+  Gain (*best_gain)(const CoefficientView& view, Descent first, Descent second, double tolerance, std::size_t n);
+  /// The slot with which the pivot, whose kernel row is k, gains most when both move, and that gain.
+  Gain (*partner)(const CoefficientView& view, const float* k, const Pivot& pivot, std::size_t n);
 };
 
 /// The loops for this machine's best instruction set.

@@ -27,6 +27,7 @@ class Machine {
   double violation() const;
   nb::dict rows(const Array<std::int64_t>& slots, bool as_stored) const;
   std::size_t size() const { return expansion_.size(); }
+  std::size_t kept() const { return expansion_.kept(); }
   std::size_t cache_bytes() const { return expansion_.cache().bytes(); }
   std::uint64_t evaluations() const { return expansion_.evaluations(); }
 

@@ -116,10 +116,12 @@ class RampMachine final : public Machine {
   template <class... Spec>
   explicit RampMachine(const Spec&... spec) : Machine(spec...), solver_(expansion_, classes_) {}
 
-  void set_parameters(double tau, double min_gain, double s, std::size_t max_idle, const std::string& outside) {
+  void set_parameters(double tau, double min_gain, double s, std::size_t min_support, std::size_t max_idle,
+                      const std::string& outside) {
     solver_.tau = tau;
     solver_.min_gain = min_gain;
     solver_.s = s;
+    solver_.min_support = min_support;
     solver_.max_idle = max_idle;
     solver_.outside = named<Outside>(outside, {{"shut", Outside::shut}, {"fold", Outside::fold}});
   }
@@ -142,8 +144,16 @@ class RampMachine final : public Machine {
   std::int64_t steps() const { return solver_.steps; }
 
  private:
-  void put(nb::dict& state) const override { state["iterations"] = solver_.iterations; }
-  void take(const nb::dict& state) override { solver_.iterations = nb::cast<std::int64_t>(state["iterations"]); }
+  void put(nb::dict& state) const override {
+    state["trusted"] = give(std::vector<std::uint8_t>(solver_.trusted));
+    state["iterations"] = solver_.iterations;
+  }
+  void take(const nb::dict& state) override {
+    const auto trusted = entry<std::uint8_t>(state, "trusted");
+    fit(trusted.shape(0), expansion_.columns());
+    solver_.trusted.assign(trusted.data(), trusted.data() + trusted.shape(0));
+    solver_.iterations = nb::cast<std::int64_t>(state["iterations"]);
+  }
 
   RampLoss solver_;
 };
@@ -201,6 +211,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("delta", &Machine::delta)
       .def_prop_ro("violation", &Machine::violation)
       .def_prop_ro("size", &Machine::size)
+      .def_prop_ro("kept", &Machine::kept)
       .def_prop_ro("cache_bytes", &Machine::cache_bytes)
       .def_prop_ro("evaluations", &Machine::evaluations);
 
@@ -222,7 +233,7 @@ NB_MODULE(_core, module) {
 
   solver<RampMachine>(module, "RampLoss")
       .def("set_parameters", &RampMachine::set_parameters, nb::arg("tau"), nb::arg("min_gain"), nb::arg("s"),
-           nb::arg("max_idle"), nb::arg("outside"))
+           nb::arg("min_support"), nb::arg("max_idle"), nb::arg("outside"))
       .def("gather", &RampMachine::gather)
       .def("solve", &RampMachine::solve, nb::arg("rounds"))
       .def("redraw", &RampMachine::redraw)

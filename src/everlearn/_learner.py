@@ -308,7 +308,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def n_kept_(self) -> int:
         """Number of rows kept."""
-        return int(self._fitted().native.size)
+        return int(self._fitted().native.kept)
 
     @property
     def n_kernel_evaluations_(self) -> int:

@@ -2,22 +2,38 @@
 
 S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 6.
 
-Without a bias: maximise W(α) = Σ α_i y_i − ½ Σ α_i α_j K_ij over A_i ≤ α_i ≤ B_i, one coordinate a step. The
-box lies between 0 and C_i y_i; for a row that LASVM-NC found beyond the ramp between 0 and −C_i y_i.
+Without a bias: maximise W(α) = Σ α_i y_i − ½ Σ α_i α_j K_ij over A_i ≤ α_i ≤ B_i, one coordinate a step and,
+where a row takes more than single_steps of them, two. The box lies between 0 and C_i y_i; for a row that
+LASVM-NC found beyond the ramp between 0 and −C_i y_i.
 """
 
+from itertools import count
+
 import numpy as np
+
+from reference.partner import step_with_partner
 
 
 class ReferenceGap:
     """Kernel matrix K (n x n), labels y in {−1, +1}, one cost C or one per row; mode g, full, nc or i."""
 
     def __init__(
-        self, K, y, C=1.0, tau=1e-3, mode="g", s=-1.0, min_support=100, clean_every=300, max_idle=100
+        self,
+        K,
+        y,
+        C=1.0,
+        tau=1e-3,
+        mode="g",
+        s=-1.0,
+        min_support=100,
+        clean_every=300,
+        max_idle=100,
+        single_steps=np.inf,
     ):
         self.K, self.y = np.asarray(K, float), np.asarray(y, float)
         self.tau, self.mode, self.s, self.min_support = tau, mode, s, min_support
         self.clean_every, self.max_idle, self.largest_cost = clean_every, max_idle, np.max(C)
+        self.single_steps = single_steps
         self.edge = C * self.y  # the end of the box that is not 0
         self.A, self.B = np.minimum(0, self.edge), np.maximum(0, self.edge)
         self.S: list[int] = []  # in insertion order
@@ -61,14 +77,21 @@ class ReferenceGap:
         n_sv, n_own = np.count_nonzero(self.alpha), np.count_nonzero(self.alpha * self.y[i] > 0)
         return n_sv >= self.min_support + (self.mode == "nc") and n_own >= self.min_support // 10
 
-    def reprocess(self):
+    def reprocess(self, with_partner=False):
         """Move the row with the largest violation if that is above τ; tell whether it was."""
         down = [s for s in self.S if self.alpha[s] > self.A[s]]
         up = [s for s in self.S if self.alpha[s] < self.B[s]]
         lowest, highest = min(self.g[down], default=np.inf), max(self.g[up], default=-np.inf)
         if max(highest, -lowest) <= self.tau:
             return False
-        self.move(down[np.argmin(self.g[down])] if lowest + highest < 0 else up[np.argmax(self.g[up])])
+        k = down[np.argmin(self.g[down])] if lowest + highest < 0 else up[np.argmax(self.g[up])]
+        if with_partner:
+            rows = np.array(self.S)
+            for j, value in step_with_partner(k, rows, self.alpha, self.g, self.K, self.A, self.B).items():
+                self.g[rows] -= (value - self.alpha[j]) * self.K[j, rows]
+                self.alpha[j] = value
+        else:
+            self.move(k)
         self.n_reprocess += 1
         return True
 
@@ -96,8 +119,10 @@ class ReferenceGap:
         """Process row i, then reprocess until the gap is small enough or nothing violates."""
         threshold, skipped = max(self.largest_cost, self.target()), len(self.skipped)
         self.process(i)
-        while len(self.skipped) == skipped and self.gap() > threshold and self.reprocess():
-            pass
+        for step in count():
+            enough = len(self.skipped) > skipped or self.gap() <= threshold
+            if enough or not self.reprocess(with_partner=step >= self.single_steps):
+                break
         self.n_visited += 1
         if self.mode != "full" and self.n_visited % self.clean_every == 0:
             self.clean(self.max_idle)

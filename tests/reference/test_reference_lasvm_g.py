@@ -148,9 +148,9 @@ class Watched(ReferenceGap):
             assert self.s <= z <= 1
         return new
 
-    def reprocess(self):
+    def reprocess(self, with_partner=False):
         dual = self.dual()
-        moved = super().reprocess()
+        moved = super().reprocess(with_partner)
         self.check(dual)
         return moved
 
@@ -180,10 +180,13 @@ class Watched(ReferenceGap):
 
 
 @property_test(150)
-@given(problems(), MODES, st.sampled_from([-1.0, 0.0, -0.2]), st.sampled_from([0, 3]))
-def test_every_operation_keeps_the_invariants(problem, mode, s, min_support):
+@given(
+    problems(), MODES, st.sampled_from([-1.0, 0.0, -0.2]), st.sampled_from([0, 3]), st.sampled_from([0, 9**9])
+)
+def test_every_operation_keeps_the_invariants(problem, mode, s, min_support, single_steps):
     K, y, C, order = problem
     options = {"mode": mode, "s": s, "min_support": min_support, "clean_every": 4, "max_idle": 2}
+    options["single_steps"] = single_steps
     model = Watched(K, y, C, **options).run(order, epochs=2, final_clean=False)
     assert mode != "full" or set(model.S) == set(order)
     assert model.finish().violation() <= model.tau

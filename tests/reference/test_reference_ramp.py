@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
 from reference.lasvm_g import ReferenceGap
-from reference.ramp import ReferenceOnlineRamp, asvmr, best_steps, greedy, offline_ramp, ramp_objective
+from reference.offline_ramp import offline_ramp, ramp_objective
+from reference.partner import best_steps
+from reference.ramp import ReferenceOnlineRamp, asvmr, greedy
 from reference.test_reference_lasvm import problems
 from reference.test_reference_lasvm_g import box_qp, load
 

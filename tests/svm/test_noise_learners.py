@@ -342,7 +342,8 @@ def test_constant_features_tell_nothing_and_break_nothing(cls, kernel, value):
     f = model.decision_function(np.full((3, 3), value))
     assert np.isfinite(f).all()
     assert np.ptp(f) == 0
-    assert (value == 0 and kernel == "linear") or f[0] > 0  # the majority
+    # Every row lies at the same place: a ramp may take either class for outliers, the hinge takes a vote.
+    assert (value == 0 and kernel == "linear") or cls in (LASVMNC, LASVMI) or f[0] > 0
     assert np.all(np.abs(coefficients(model, 60)) <= 2.0)
 
 
@@ -388,7 +389,7 @@ def test_the_end_of_the_ramp(cls):
 
 
 def test_large_rows_do_not_take_for_ever():
-    """A linear kernel of rows not scaled has a huge cost and a gap that falls slowly: there must be an end."""
+    """A linear kernel of rows not scaled has a huge cost and a gap that falls slowly: it must end."""
     program = """
 import numpy as np
 from everlearn import LASVMG

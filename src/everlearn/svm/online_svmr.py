@@ -30,6 +30,9 @@ class OnlineSVMR(OnlineLearner):
     ----------
     min_gain : float, default=1e-5
         Steps that raise the dual objective by less are not worth making.
+    min_support : int, default=20
+        Support vectors on the side of a row's label before it can be outside of the ramp, so that a stream
+        which begins with one class does not shut the other one out. The paper has 0.
     max_idle : int, default=None
         How many rows to keep that are not support vectors: of more, those furthest from the boundary are
         dropped after every row, and time and memory for a row no longer grow with the stream. None keeps all.
@@ -55,6 +58,7 @@ class OnlineSVMR(OnlineLearner):
     _constraints: ClassVar[dict[str, _params.Constraint]] = OnlineLearner._constraints | {
         "min_gain": _params.POSITIVE,
         "s": _params.RAMP_END,
+        "min_support": _params.integer_from(0),
         "max_idle": _params.NONE | _params.integer_from(0),
     }
 
@@ -70,6 +74,7 @@ class OnlineSVMR(OnlineLearner):
         min_gain: float = 1e-5,
         class_weight: dict[Any, float] | str | None = None,
         s: float = -1.0,
+        min_support: int = 20,
         max_idle: int | None = None,
         epochs: int = 1,
         cache_size: float = 200,
@@ -86,6 +91,7 @@ class OnlineSVMR(OnlineLearner):
         self.min_gain = min_gain
         self.class_weight = class_weight
         self.s = s
+        self.min_support = min_support
         self.max_idle = max_idle
         self.epochs = epochs
         self.cache_size = cache_size
@@ -98,6 +104,7 @@ class OnlineSVMR(OnlineLearner):
             "tau": float(self.tol),
             "min_gain": float(self.min_gain),
             "s": float(self.s),
+            "min_support": int(self.min_support),
             "max_idle": sys.maxsize if self.max_idle is None else int(self.max_idle),
             "outside": "shut",
         }

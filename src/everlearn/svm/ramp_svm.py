@@ -141,6 +141,7 @@ class RampSVM(KernelLearner):
             "tau": float(self.tol),
             "min_gain": float(np.finfo(np.float64).tiny),
             "s": float(self.s),
+            "min_support": 0,
             "max_idle": sys.maxsize,
             "outside": _VARIANTS[self.variant],
         }
