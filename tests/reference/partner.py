@@ -21,10 +21,11 @@ def step_with_partner(i, rows, alpha, g, Q, low, high):
     new_i, gain_i = best_steps(alpha[i], g[i], Q[i, i], low[i], high[i])
     q, curvature = Q[i, rows], Q[rows, rows]
     det = Q[i, i] * curvature - q**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        both_i = alpha[i] + (g[i] * curvature - g[rows] * q) / det
-        both_j = alpha[rows] + (g[rows] * Q[i, i] - g[i] * q) / det
-    fits = (det > 1e-9 * Q[i, i]) & (both_i >= low[i]) & (both_i <= high[i])
+    apart = det > 1e-9 * Q[i, i]
+    safe = np.where(apart, det, 1.0)
+    both_i = alpha[i] + (g[i] * curvature - g[rows] * q) / safe
+    both_j = alpha[rows] + (g[rows] * Q[i, i] - g[i] * q) / safe
+    fits = apart & (both_i >= low[i]) & (both_i <= high[i])
     fits &= (both_j >= low[rows]) & (both_j <= high[rows])
     together = 0.5 * (g[i] * (both_i - alpha[i]) + g[rows] * (both_j - alpha[rows]))
     later = g[rows] - (new_i - alpha[i]) * q

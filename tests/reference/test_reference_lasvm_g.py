@@ -181,7 +181,11 @@ class Watched(ReferenceGap):
 
 @property_test(150)
 @given(
-    problems(), MODES, st.sampled_from([-1.0, 0.0, -0.2]), st.sampled_from([0, 3]), st.sampled_from([0, 9**9])
+    problems(),
+    MODES,
+    st.sampled_from([-0.937, -0.011, -0.213]),
+    st.sampled_from([0, 3]),
+    st.sampled_from([0, 9**9]),
 )
 def test_every_operation_keeps_the_invariants(problem, mode, s, min_support, single_steps):
     K, y, C, order = problem
