@@ -92,8 +92,11 @@ Gain Expansion::gain_pass(std::size_t c, double tolerance, std::span<const Move>
 
 Gain Expansion::partner(std::size_t c, RowView k, const Pivot& pivot) const {
   Gain best{0, -1};
-  for (std::size_t at = 0; at < size(); at += kPage)
-    merge(best, loops().partner(view(c, at), k.pages[at / kPage], pivot, std::min(kPage, size() - at)), at);
+  for (std::size_t at = 0; at < size(); at += kPage) {
+    Pivot here = pivot;
+    here.slot -= static_cast<std::int64_t>(at);
+    merge(best, loops().partner(view(c, at), k.pages[at / kPage], here, std::min(kPage, size() - at)), at);
+  }
   return best;
 }
 

@@ -55,9 +55,9 @@ std::vector<std::int64_t> choose(const Expansion& expansion, std::size_t c, Bias
   return chosen;
 }
 
-Pivot pivot(const Single& i) {
+Pivot pivot(std::size_t slot, const Single& i) {
   const double move = single_step(i) - i.alpha;
-  return {i.g, i.alpha, i.lower, i.upper, i.curvature, move, move * (i.g - 0.5 * i.curvature * move)};
+  return {static_cast<std::int64_t>(slot), i.g, i.alpha, i.lower, i.upper, i.curvature, move, move * (i.g - 0.5 * i.curvature * move)};
 }
 
 /// The working set's own problem, small enough to stay in cache.
@@ -109,7 +109,7 @@ struct Local {
     std::size_t steps = 0;
     for (; steps < most_steps && best.slot >= 0; ++steps) {
       const auto i = static_cast<std::size_t>(best.slot);
-      const std::int64_t found = loops().partner(view, row(i), pivot(single(i)), size).slot;
+      const std::int64_t found = loops().partner(view, row(i), pivot(i, single(i)), size).slot;
       const std::size_t j = found < 0 ? i : static_cast<std::size_t>(found);
       const auto [to_i, to_j] = j == i ? std::pair(single_step(single(i)), alpha[i])
                                        : joint_step(single(i), single(j), row(i)[j]);
@@ -186,10 +186,10 @@ bool step_alone(Expansion& expansion, std::size_t c, std::size_t slot, const Fol
 bool step_with_partner(Expansion& expansion, std::size_t c, std::size_t slot, const Follow& follow) {
   const Single i = single(expansion, c, slot);
   const RowView ki = expansion.hold(static_cast<std::int64_t>(slot));
-  const std::int64_t found = expansion.partner(c, ki, pivot(i)).slot;
+  const std::int64_t found = expansion.partner(c, ki, pivot(slot, i)).slot;
   const auto other = static_cast<std::size_t>(found);
   double to_i = single_step(i), from_j = 0, to_j = 0;
-  if (found >= 0 && other != slot) {
+  if (found >= 0) {
     const Single j = single(expansion, c, other);
     std::tie(to_i, to_j) = joint_step(i, j, ki[other]);
     from_j = j.alpha;

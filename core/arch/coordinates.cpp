@@ -42,14 +42,14 @@ struct LaneGains {
   }
 };
 
-/// Runs gain(s), the gains of slots s .. s + kW, over all slots and returns the largest.
+/// Runs gain(s, slots), the gains of slots s .. s + kW, over all slots and returns the largest.
 template <class F>
 inline Gain largest(std::size_t n, F&& gain) {
   LaneGains best;
   VecL slot = slots_from(0);
   for (std::size_t at = 0; at < n; at += kChains * kW) {
 #pragma GCC unroll 4
-    for (int c = 0; c < kChains; ++c, slot += kW) best.see(c, gain(at + c * kW), slot);
+    for (int c = 0; c < kChains; ++c, slot += kW) best.see(c, gain(at + c * kW, slot), slot);
   }
   return best.reduce();
 }
@@ -78,7 +78,7 @@ Survey survey_pass(const CoefficientView& view, Descent first, Descent second, s
 
 template <int descents>
 Gain gain_pass(const CoefficientView& view, Descent first, Descent second, double tolerance, std::size_t n) {
-  return largest(n, [&](std::size_t s) {
+  return largest(n, [&](std::size_t s, VecL) {
     const VecD g = gradient<descents>(view, first, second, s);
     const VecD alpha = load<VecD>(view.alpha + s);
     const VecD move = best_alone(view, g, alpha, load<VecD>(view.edge + s), s) - alpha;
@@ -106,7 +106,7 @@ Gain best_gain(const CoefficientView& view, Descent first, Descent second, doubl
 /// where that leaves a box, i makes its best step alone, and then j does.
 Gain partner(const CoefficientView& view, const float* k, const Pivot& pivot, std::size_t n) {
   const VecD least = splat(1e-9 * pivot.diagonal);
-  return largest(n, [&](std::size_t s) {
+  return largest(n, [&](std::size_t s, VecL slots) {
     const VecD g = load<VecD>(view.g + s), alpha = load<VecD>(view.alpha + s), edge = load<VecD>(view.edge + s);
     const VecD kij = widen(k + s), kjj = widen(view.diagonal + s);
     const VecD det = pivot.diagonal * kjj - kij * kij;
@@ -117,7 +117,8 @@ Gain partner(const CoefficientView& view, const float* k, const Pivot& pivot, st
                       (aj <= larger(edge, VecD{}));
     const VecD later = g - pivot.move * kij, move = best_alone(view, later, alpha, edge, s) - alpha;
     const VecD together = 0.5 * (pivot.g * di + g * dj), in_turn = pivot.gain + move * (later - 0.5 * kjj * move);
-    return fits ? together : in_turn;
+    const VecD gain = fits ? together : in_turn;
+    return slots == pivot.slot ? VecD{} : gain;
   });
 }
 

@@ -98,6 +98,7 @@ struct Descent {
 
 /// A coefficient that looks for a partner to move with: its gradient, value and box, and what its best step alone does.
 struct Pivot {
+  std::int64_t slot;
   double g, alpha, lower, upper, diagonal;
   double move, gain;
 };
@@ -127,7 +128,7 @@ struct Loops {
   Survey (*survey)(const CoefficientView& view, Descent first, Descent second, std::size_t n);
   /// The best of the steps with |g| > tolerance after them, in one pass.
   Gain (*best_gain)(const CoefficientView& view, Descent first, Descent second, double tolerance, std::size_t n);
-  /// The slot with which the pivot, whose kernel row is k, gains most when both move, and that gain.
+  /// The other slot with which the pivot, whose kernel row is k, gains most when both move, and that gain.
   Gain (*partner)(const CoefficientView& view, const float* k, const Pivot& pivot, std::size_t n);
 };
 

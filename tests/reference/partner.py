@@ -30,7 +30,8 @@ def step_with_partner(i, rows, alpha, g, Q, low, high):
     together = 0.5 * (g[i] * (both_i - alpha[i]) + g[rows] * (both_j - alpha[rows]))
     later = g[rows] - (new_i - alpha[i]) * q
     then_j, gain_j = best_steps(alpha[rows], later, curvature, low[rows], high[rows])
-    best = np.argmax(np.where(fits, together, gain_i + gain_j))
-    if rows[best] == i:
+    gain = np.where(rows == i, -np.inf, np.where(fits, together, gain_i + gain_j))
+    best = np.argmax(gain)
+    if not gain[best] > 0:
         return {i: new_i}
     return {i: both_i[best], rows[best]: both_j[best]} if fits[best] else {i: new_i, rows[best]: then_j[best]}
