@@ -212,6 +212,17 @@ void Expansion::compact() {
 
 void Expansion::keep_slots(std::size_t from, const std::vector<std::int64_t>& kept) {
   if (from + kept.size() == size()) return;
+  const auto renamed = [&](std::int64_t slot) -> std::int64_t {
+    if (slot < static_cast<std::int64_t>(from)) return slot;
+    const auto at = std::lower_bound(kept.begin(), kept.end(), slot);
+    if (at == kept.end() || *at != slot) throw std::logic_error("a slot in use was dropped");
+    return static_cast<std::int64_t>(from) + (at - kept.begin());
+  };
+  std::vector<Extremes> ends;  // before anything changes
+  for (const Column& column : columns_) {
+    ends.push_back(column.ends);
+    if (column.live) ends.back().up = renamed(column.ends.up), ends.back().down = renamed(column.ends.down);
+  }
   for (std::size_t s = from; s < size(); ++s) slot_of_.erase(ids_[s]);
   rows_->keep(from, kept);
   cache_.keep(from, kept);
@@ -235,108 +246,16 @@ void Expansion::keep_slots(std::size_t from, const std::vector<std::int64_t>& ke
     squeeze(column.is_idle);
     for (std::size_t s = from; s < from + kept.size(); ++s)
       if (column.is_idle[s]) column.idle.push_back(static_cast<std::int64_t>(s));
-    const auto renamed = [&](std::int64_t slot) -> std::int64_t {
-      if (slot < static_cast<std::int64_t>(from)) return slot;
-      const auto at = std::lower_bound(kept.begin(), kept.end(), slot);
-      if (at == kept.end() || *at != slot) throw std::logic_error("a slot in use was dropped");
-      return static_cast<std::int64_t>(from) + (at - kept.begin());
-    };
-    if (column.live) {
-      column.ends.up = renamed(column.ends.up);
-      column.ends.down = renamed(column.ends.down);
-    }
+    column.ends = ends[c];
   }
   resize(from + kept.size());
   for (std::size_t s = from; s < size(); ++s) slot_of_[ids_[s]] = static_cast<std::int64_t>(s);
-}
-
-/// Kernel values of the batch against the slots [begin, end), written to cached rows page by page.
-void Expansion::evaluate_pages(const Batch& batch, std::span<RowCache::Entry* const> entries, std::size_t begin,
-                               std::size_t end) const {
-  std::vector<float*> out(entries.size());
-  for (std::size_t at = begin; at < end;) {
-    const std::size_t page = at / kPage, stop = std::min(end, (page + 1) * kPage);
-    for (std::size_t r = 0; r < entries.size(); ++r) out[r] = entries[r]->pages[page] - page * kPage;
-    rows_->evaluate(batch, 0, entries.size(), at, stop, out.data());
-    at = stop;
-  }
-}
-
-/// Completes a cached row: values for the open block come from there, older ones from the cached rows that came
-/// after it, K(i, s) = K(s, i), where that is the cheaper way, and are computed otherwise.
-void Expansion::fill(RowCache::Entry& entry) {
-  const std::size_t old = open_ ? block_begin_ : size(), slot = static_cast<std::size_t>(entry.slot);
-  const bool look_up = rows_->costly() && entry.valid > slot;
-  std::unique_ptr<Batch> own;
-  for (std::size_t s = entry.valid; s < old;) {
-    std::size_t end = old;
-    if (look_up) {
-      for (end = s; end < old; ++end) {
-        const RowCache::Entry* younger = cache_.peek(end);
-        if (younger == nullptr || younger->valid <= slot) break;
-        entry[end] = (*younger)[slot];
-      }
-      s = end;
-      while (end < old && (cache_.peek(end) == nullptr || cache_.peek(end)->valid <= slot)) ++end;
-    }
-    if (s < end) {
-      RowCache::Entry* const one = &entry;
-      if (!own) own = rows_->take_kept({&entry.slot, 1});
-      evaluate_pages(*own, {&one, 1}, s, end);
-      evaluations_ += end - s;
-      s = end;
-    }
-  }
-  const float* column = block_.data() + entry.slot;
-  for (std::size_t s = std::max(entry.valid, old); s < size(); ++s) entry[s] = column[(s - old) * block_stride_];
-  entry.valid = size();
-}
-
-RowView Expansion::hold(std::int64_t slot) {
-  const auto s = static_cast<std::size_t>(slot);
-  if (open_ && s >= block_begin_)
-    return {block_pages_.data() + (s - block_begin_) * (round_up(size(), kPage) / kPage)};
-  const std::lock_guard lock(cache_mutex_);
-  RowCache::Entry& entry = cache_.touch(slot, size(), 0);
-  if (entry.valid < size()) fill(entry);
-  ++entry.pins;
-  return entry.view();
-}
-
-void Expansion::release(std::int64_t slot) {
-  if (open_ && static_cast<std::size_t>(slot) >= block_begin_) return;
-  const std::lock_guard lock(cache_mutex_);
-  cache_.unpin(slot);
 }
 
 void Expansion::each_column(const std::function<void(std::size_t)>& work) {
   parallel_ranges(threads_, columns_.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t c = begin; c < end; ++c) work(c);
   });
-}
-
-std::vector<RowView> Expansion::rows_of(std::span<const std::int64_t> slots) {
-  std::vector<RowView> found(slots.size());
-  std::vector<std::int64_t> missing;
-  std::vector<RowCache::Entry*> entries;
-  for (std::size_t r = 0; r < slots.size(); ++r) {
-    RowCache::Entry& entry = cache_.touch(slots[r], size(), r);
-    found[r] = entry.view();
-    if (entry.valid == 0) {
-      missing.push_back(slots[r]);
-      entries.push_back(&entry);
-    } else if (entry.valid < size()) {
-      fill(entry);
-    }
-  }
-  if (!missing.empty()) {
-    const auto batch = rows_->take_kept(missing);
-    parallel_ranges(missing.size() * size() < kWorthThreads ? 1 : threads_, size(), kPage,
-                    [&](std::size_t begin, std::size_t end) { evaluate_pages(*batch, entries, begin, end); });
-    evaluations_ += missing.size() * size();
-    for (auto* entry : entries) entry->valid = size();
-  }
-  return found;
 }
 
 void Expansion::join(std::size_t c, std::size_t s) {
@@ -379,6 +298,20 @@ const std::vector<std::int64_t>& Expansion::idle(std::size_t c) {
     return !column.is_idle[s];
   });
   return column.idle;
+}
+
+std::size_t Expansion::leave_idle(std::size_t c, std::size_t most, const std::function<double(std::size_t)>& key) {
+  struct Candidate {
+    double key;
+    std::int64_t slot;
+    bool operator<(const Candidate& other) const { return key < other.key || (key == other.key && slot < other.slot); }
+  };
+  if (idle(c).size() <= most) return 0;
+  std::vector<Candidate> candidates;
+  for (const auto slot : idle(c)) candidates.push_back({key(static_cast<std::size_t>(slot)), slot});
+  std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(most), candidates.end());
+  for (std::size_t k = most; k < candidates.size(); ++k) leave(c, static_cast<std::size_t>(candidates[k].slot));
+  return candidates.size() - most;
 }
 
 void Expansion::restore(const Batch& batch, const Arrivals& arrivals, std::span<const float> diagonal) {

@@ -132,6 +132,9 @@ class Expansion {
   void set_edge(std::size_t c, std::size_t s, double edge);
   /// Members whose coefficient is zero, in no order.
   const std::vector<std::int64_t>& idle(std::size_t c);
+  /// Lets idle members leave until `most` are left, those with the smallest keys, of equals the older ones; returns how
+  /// many left.
+  std::size_t leave_idle(std::size_t c, std::size_t most, const std::function<double(std::size_t)>& key);
   Extremes scan(std::size_t c) const;
 
   /// Puts back what was read out of an expansion, slot by slot; kernel values are computed again when needed.

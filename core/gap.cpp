@@ -14,10 +14,14 @@ constexpr int kMostSteps = 10000;
 /// LASVM-NC 4.0 -> 1.8 s.
 constexpr int kSingleSteps = 64;
 
-Gap::Gap(Expansion& expansion, std::size_t)
-    : expansion_(expansion), surveys_(expansion.columns()), steps_(expansion.columns(), 0), fresh_(expansion.columns(), 0) {
+Gap::Gap(Expansion& expansion, std::size_t classes)
+    : expansion_(expansion), surveys_(expansion.columns()), steps_(expansion.columns(), 0),
+      fresh_(expansion.columns(), 0) {
   state.outliers.assign(expansion.columns(), 0);
   state.skipped.assign(expansion.columns(), 0);
+  state.capped.assign(expansion.columns(), 0);
+  state.costs.assign(classes, 0);
+  state.rows.assign(classes, 0);
   for (std::size_t c = 0; c < expansion.columns(); ++c) {
     expansion.column(c).live = true;
     expansion.column(c).ends = expansion.scan(c);
@@ -26,23 +30,35 @@ Gap::Gap(Expansion& expansion, std::size_t)
 
 void Gap::learn(const Labelled& rows, std::span<const std::int64_t> which) {
   in_turns(expansion_, rows, which, [&](const Turn& turn) {
-    expansion_.each_column([&](std::size_t c) { take_in(c, turn.slots); });
-    for (const auto slot : turn.slots)
-      state.largest_cost = std::max(state.largest_cost, expansion_.cost(static_cast<std::size_t>(slot)));
+    std::vector<double> dearest;  // after each row of the turn
+    for (const auto slot : turn.slots) dearest.push_back(meet(static_cast<std::size_t>(slot)));
+    expansion_.each_column([&](std::size_t c) { take_in(c, turn.slots, dearest); });
     state.iterations += static_cast<std::int64_t>(turn.slots.size());
     return false;
   });
 }
 
-void Gap::take_in(std::size_t c, std::span<const std::int64_t> slots) {
+/// What a row costs in the dearest class, on the average over those met so far.
+double Gap::meet(std::size_t slot) {
+  const auto label = static_cast<std::size_t>(expansion_.label(slot));
+  state.costs[label] += expansion_.cost(slot);
+  ++state.rows[label];
+  double dearest = 0;
+  for (std::size_t k = 0; k < state.rows.size(); ++k)
+    if (state.rows[k] > 0) dearest = std::max(dearest, state.costs[k] / static_cast<double>(state.rows[k]));
+  return dearest;
+}
+
+void Gap::take_in(std::size_t c, std::span<const std::int64_t> slots, std::span<const double> dearest) {
+  fresh_[c] = 0;  // slots may have other names since the last turn
   auto rows = static_cast<std::size_t>(state.iterations);
-  double largest_cost = state.largest_cost;
-  for (const auto at : slots) {
-    const auto slot = static_cast<std::size_t>(at);
-    largest_cost = std::max(largest_cost, expansion_.cost(slot));
-    const double enough = std::max(largest_cost, target(c));
-    if (process(c, slot))
-      for (int step = 0; step < kMostSteps && survey(c).gap > enough && reprocess(c, step >= kSingleSteps);) ++step;
+  for (std::size_t r = 0; r < slots.size(); ++r) {
+    const double enough = std::max(dearest[r], target(c));
+    if (process(c, static_cast<std::size_t>(slots[r]))) {
+      int step = 0;
+      while (survey(c).gap > enough && step < kMostSteps && reprocess(c, step >= kSingleSteps)) ++step;
+      state.capped[c] += step == kMostSteps;
+    }
     if (clean_every > 0 && ++rows % clean_every == 0) clean(c, max_idle);
   }
 }
@@ -131,19 +147,9 @@ void Gap::clean(std::size_t most) {
 
 void Gap::clean(std::size_t c, std::size_t most) {
   const Column& column = expansion_.column(c);
-  std::vector<std::int64_t> idle = expansion_.idle(c);
-  if (idle.size() <= most) return;
-  // How far a gradient is from pulling its coefficient off its bound; of equals the older one stays.
-  const auto slack = [&](std::int64_t slot) {
-    const auto at = static_cast<std::size_t>(slot);
-    return column.edge[at] > 0 ? -column.g[at] : column.g[at];
-  };
-  std::nth_element(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(most), idle.end(),
-                   [&](std::int64_t a, std::int64_t b) {
-                     const double x = slack(a), y = slack(b);
-                     return x < y || (x == y && a < b);
-                   });
-  for (std::size_t k = most; k < idle.size(); ++k) expansion_.leave(c, static_cast<std::size_t>(idle[k]));
+  // How far a gradient is from pulling its coefficient off its bound.
+  const auto slack = [&](std::size_t slot) { return column.edge[slot] > 0 ? -column.g[slot] : column.g[slot]; };
+  if (expansion_.leave_idle(c, most, slack) == 0) return;
   expansion_.column(c).ends = expansion_.scan(c);
   fresh_[c] = 0;
 }

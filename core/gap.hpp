@@ -1,12 +1,13 @@
-// LASVM-G and its relatives: no bias, one coefficient at a time, as much optimisation as the gap asks for
+// LASVM-G and its relatives: no bias, single steps, as much optimisation as the gap asks for
 // (Ertekin, "Learning in Extreme Conditions", 2009, chapter 6; Ertekin, Bottou, Giles, TPAMI 33, 2011).
 //
 // Problem, for each column:   max_alpha  sum_s y_s alpha_s - 1/2 sum_{s,t} alpha_s alpha_t K_{s,t},   A_s <= alpha_s <= B_s
 //
-// PROCESS(k) takes a row in and moves its coefficient; REPROCESS moves the coefficient that violates most. A row is
+// PROCESS(k) takes a row in and moves its coefficient; REPROCESS moves the coefficient that violates most, after many
+// steps for one row together with a partner (working_set.hpp). A row is
 // followed by REPROCESS until the duality gap
 //     G = sum_s (B_s - alpha_s) max(0, g_s) + (alpha_s - A_s) max(0, -g_s)   =   primal - dual
-// is at most max(C, H), where H estimates the standard deviation of the primal's loss sum: optimising further would
+// is at most max(C, H), where C is the cost of a row (of the dearest class, if they differ) and H estimates the standard deviation of the primal's loss sum: optimising further would
 // chase noise. With h_s = max(A_s g_s, B_s g_s), the loss of a row, and l support vectors,
 //     H = sqrt(max(0, sum h^2 - (sum h)^2 / l)).
 // CLEAN(m) keeps, of the rows with alpha = 0, the m that are nearest to moving.
@@ -16,7 +17,8 @@
 // (LASVM-I) they are not kept at all, and neither are rows that are right already.
 //
 // Invariants, after every row: A <= alpha <= B exactly; g = y - K alpha; the dual never decreases; G is at most its
-// target, or no coefficient violates by more than tau. A step costs one pass over the slots.
+// target, or no coefficient violates by more than tau, or the row had its 10,000 steps, which is counted. A step costs
+// one pass over the slots.
 #pragma once
 
 #include <cstdint>
@@ -53,14 +55,17 @@ class Gap {
   /// What decides how the solver goes on, beside the expansion; one entry for each column where it is a vector.
   struct State {
     std::vector<std::int64_t> outliers, skipped;
-    double largest_cost = 0;
+    std::vector<std::int64_t> capped;  // rows whose steps were cut off
+    std::vector<double> costs;         // of each class, summed
+    std::vector<std::int64_t> rows;    // of each class
     std::int64_t iterations = 0;
   } state;
   /// Steps made so far: moves of a coefficient after its row was taken in.
   std::int64_t steps() const;
 
  private:
-  void take_in(std::size_t c, std::span<const std::int64_t> slots);
+  double meet(std::size_t slot);
+  void take_in(std::size_t c, std::span<const std::int64_t> slots, std::span<const double> dearest);
   bool process(std::size_t c, std::size_t slot);
   bool reprocess(std::size_t c, bool with_partner);
   bool move(std::size_t c, std::size_t slot);

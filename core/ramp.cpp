@@ -15,30 +15,41 @@ constexpr int kMostRounds = 200, kMostSteps = 100000;
 /// 151 -> 20 s; on 4,000 rows of banana at C = 10, all kept: 0.77 -> 0.46 s.
 constexpr int kSingleSteps = 256;
 
-RampLoss::RampLoss(Expansion& expansion, std::size_t) : trusted(expansion.columns(), 0), expansion_(expansion) {
-  for (std::size_t c = 0; c < expansion.columns(); ++c) {
-    expansion.column(c).live = true;
-    expansion.column(c).ends = {0, 0, -1, -1};
+RampLoss::RampLoss(Expansion& expansion, std::size_t) : expansion_(expansion) {
+  state.trusted.assign(expansion.columns(), 0);
+  state.capped.assign(expansion.columns(), 0);
+  start();
+}
+
+void RampLoss::start() {
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+    expansion_.column(c).live = true;
+    expansion_.column(c).ends = {0, 0, -1, -1};  // not kept up: rows come and go as the ramp says
   }
 }
 
 bool RampLoss::inside(std::size_t c, std::size_t slot) const {
   const double y = expansion_.sign(c, slot);
-  return y * expansion_.column(c).g[slot] <= 1 - s || !(trusted[c] & (y > 0 ? 1 : 2));
+  return y * expansion_.column(c).g[slot] <= 1 - s || !(state.trusted[c] & (y > 0 ? 1 : 2));
 }
 
-void RampLoss::trust(std::size_t c) {
+/// True when a side has just got support vectors enough.
+bool RampLoss::trust(std::size_t c) {
   const Column& column = expansion_.column(c);
-  if (column.above >= min_support) trusted[c] |= 1;
-  if (column.below >= min_support) trusted[c] |= 2;
+  const auto before = state.trusted[c];
+  if (column.above >= min_support) state.trusted[c] |= 1;
+  if (column.below >= min_support) state.trusted[c] |= 2;
+  return state.trusted[c] != before;
 }
 
 void RampLoss::learn(const Labelled& rows, std::span<const std::int64_t> which) {
   in_turns(expansion_, rows, which, [&](const Turn& turn) {
+    const float* diagonal = expansion_.diagonals();
+    scale_ = std::max(1.0f, *std::max_element(diagonal, diagonal + expansion_.size()));
     expansion_.each_column([&](std::size_t c) {
       for (const auto slot : turn.slots) take_in(c, static_cast<std::size_t>(slot));
     });
-    iterations += static_cast<std::int64_t>(turn.slots.size());
+    state.iterations += static_cast<std::int64_t>(turn.slots.size());
     return false;
   });
 }
@@ -46,7 +57,7 @@ void RampLoss::learn(const Labelled& rows, std::span<const std::int64_t> which) 
 void RampLoss::take_in(std::size_t c, std::size_t slot) {
   const Column& column = expansion_.column(c);
   if (column.member[slot]) return;
-  trust(c);
+  if (trust(c)) settle(c, expansion_.best_gain(c, tau));  // the ramp begins to work
   expansion_.join(c, slot);
   if (!inside(c, slot)) expansion_.set_edge(c, slot, 0);
   else if (expansion_.sign(c, slot) * column.g[slot] >= 0) settle(c, move(c, slot, true));
@@ -55,12 +66,14 @@ void RampLoss::take_in(std::size_t c, std::size_t slot) {
 
 /// Steps and rounds until V stays as it is; `best` is the best step.
 void RampLoss::settle(std::size_t c, Gain best) {
-  for (int round = 0, step = 0; round < kMostRounds; ++round) {
-    for (; step < kMostSteps && best.slot >= 0 && best.gain >= min_gain; ++step)
+  int step = 0;
+  for (int round = 0; round < kMostRounds && step < kMostSteps; ++round) {
+    for (; step < kMostSteps && best.slot >= 0 && best.gain * scale_ >= min_gain; ++step)
       best = move(c, static_cast<std::size_t>(best.slot), step < kSingleSteps);
-    if (!redraw(c)) return;
+    if (!redraw(c, true) && step < kMostSteps) return;
     best = expansion_.best_gain(c, tau);
   }
+  ++state.capped[c];
 }
 
 /// One step, alone or with a partner; returns the best one after it.
@@ -71,8 +84,8 @@ Gain RampLoss::move(std::size_t c, std::size_t slot, bool alone) {
   return best;
 }
 
-/// V = {y g <= 1 - s}. Rows that left it are unlearnt; true when V has changed.
-bool RampLoss::redraw(std::size_t c) {
+/// V = {y g <= 1 - s}. Rows that left it are unlearnt; true when V has changed, or, if not for good, would.
+bool RampLoss::redraw(std::size_t c, bool for_good) {
   const Column& column = expansion_.column(c);
   bool changed = false;
   std::vector<std::int64_t> gone;
@@ -83,6 +96,7 @@ bool RampLoss::redraw(std::size_t c) {
     const double edge = inside(c, slot) ? own : (outside == Outside::shut ? 0.0 : -own);
     if (edge == column.edge[slot]) continue;
     changed = true;
+    if (!for_good) break;
     if (column.alpha[slot] == 0) {
       expansion_.set_edge(c, slot, edge);
     } else {
@@ -105,18 +119,14 @@ bool RampLoss::redraw(std::size_t c) {
 /// Drops rows with alpha = 0 that lie furthest from the boundary, on either side, until max_idle are left.
 void RampLoss::remove(std::size_t c) {
   if (max_idle >= expansion_.size()) return;
-  std::vector<std::int64_t> idle = expansion_.idle(c);
-  if (idle.size() <= max_idle) return;
-  const auto distance = [&](std::int64_t slot) {
-    const auto at = static_cast<std::size_t>(slot);
-    return std::abs(expansion_.sign(c, at) - expansion_.column(c).g[at]);
-  };
-  std::nth_element(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(max_idle), idle.end(),
-                   [&](std::int64_t a, std::int64_t b) {
-                     const double x = distance(a), y = distance(b);
-                     return x < y || (x == y && a < b);
-                   });
-  for (std::size_t k = max_idle; k < idle.size(); ++k) expansion_.leave(c, static_cast<std::size_t>(idle[k]));
+  expansion_.leave_idle(c, max_idle, [&](std::size_t slot) {
+    return std::abs(expansion_.sign(c, slot) - expansion_.column(c).g[slot]);
+  });
+}
+
+void RampLoss::drop_idle() {
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) expansion_.leave_idle(c, 0, [](std::size_t) { return 0.0; });
+  expansion_.compact();
 }
 
 void RampLoss::gather(const Labelled& rows, std::span<const std::int64_t> which) {
@@ -128,7 +138,7 @@ void RampLoss::gather(const Labelled& rows, std::span<const std::int64_t> which)
   }
   for (std::size_t c = 0; c < expansion_.columns(); ++c)
     for (std::size_t slot = begin; slot < expansion_.size(); ++slot) expansion_.join(c, slot);
-  iterations += static_cast<std::int64_t>(which.size());
+  state.iterations += static_cast<std::int64_t>(which.size());
 }
 
 bool RampLoss::solve(std::size_t rounds) {
@@ -141,11 +151,11 @@ bool RampLoss::solve(std::size_t rounds) {
   return done;
 }
 
-std::size_t RampLoss::redraw() {
+std::size_t RampLoss::redraw(bool for_good) {
   std::size_t changed = 0;
   for (std::size_t c = 0; c < expansion_.columns(); ++c) {
-    trust(c);
-    changed += redraw(c);
+    state.trusted[c] = 3;
+    changed += redraw(c, for_good);
   }
   return changed;
 }

@@ -11,7 +11,8 @@
 // violates by more than tau and gains min_gain; then V is drawn again and rows that fell out are unlearnt.
 //
 // Invariants, after every row: g = y - K alpha on all rows kept; V = {y g <= 1 - s} once the ramp works; alpha = 0 outside of V; no
-// coefficient in V violates by more than tau with a gain of min_gain or more. A row outside of V has edge 0.
+// coefficient in V violates by more than tau with a gain of min_gain or more (where K(x, x) = 1; less where kernel values
+// are larger), or the row had its 100,000 steps or 200 rounds, which is counted. A row outside of V has edge 0.
 #pragma once
 
 #include <cstdint>
@@ -45,27 +46,34 @@ class RampLoss {
   void gather(const Labelled& rows, std::span<const std::int64_t> which);
   /// Some rounds of the hinge problem on V; true when it is solved in every column.
   bool solve(std::size_t rounds);
-  /// Draws V again; returns how many columns changed.
-  std::size_t redraw();
+  /// Draws V again; returns how many columns changed, or, if not for good, would.
+  std::size_t redraw(bool for_good);
+  /// Drops the rows with alpha = 0: decisions do not need them.
+  void drop_idle();
 
   /// The objective of a column on the rows kept.
   double objective(std::size_t c) const;
-  /// For each column, whether there have been enough support vectors above 0 (1) and below 0 (2): once there have, the
-  /// ramp works for good.
-  std::vector<std::uint8_t> trusted;
-  std::int64_t iterations = 0;
+  /// What decides how the solver goes on, beside the expansion; one entry for each column where it is a vector.
+  struct State {
+    std::vector<std::uint8_t> trusted;  // there have been support vectors enough above 0 (1), below 0 (2)
+    std::vector<std::int64_t> capped;   // rows whose steps were cut off
+    std::int64_t iterations = 0;
+  } state;
   std::int64_t steps = 0;  // made by solve
+  /// Makes the expansion ready, also after it was put back.
+  void start();
 
  private:
   void take_in(std::size_t c, std::size_t slot);
   void settle(std::size_t c, Gain best);
   Gain move(std::size_t c, std::size_t slot, bool alone);
-  bool redraw(std::size_t c);
+  bool redraw(std::size_t c, bool for_good);
   void remove(std::size_t c);
   bool inside(std::size_t c, std::size_t slot) const;
-  void trust(std::size_t c);
+  bool trust(std::size_t c);
 
   Expansion& expansion_;
+  double scale_ = 1;  // of kernel values: gains are inversely proportional to it
 };
 
 }  // namespace everlearn

@@ -153,7 +153,7 @@ double single_step(const Single& i) {
 
 std::pair<double, double> joint_step(const Single& i, const Single& j, double kij) {
   const double det = i.curvature * j.curvature - kij * kij;
-  if (det > 1e-9 * i.curvature) {
+  if (i.curvature > 0 && det > 1e-9 * i.curvature) {  // a maximum, not a saddle
     const double to_i = i.alpha + (i.g * j.curvature - j.g * kij) / det;
     const double to_j = j.alpha + (j.g * i.curvature - i.g * kij) / det;
     if (to_i >= i.lower && to_i <= i.upper && to_j >= j.lower && to_j <= j.upper) return {to_i, to_j};
@@ -194,13 +194,11 @@ bool step_with_partner(Expansion& expansion, std::size_t c, std::size_t slot, co
     std::tie(to_i, to_j) = joint_step(i, j, ki[other]);
     from_j = j.alpha;
   }
-  expansion.set_alpha(c, slot, to_i);
   Move moves[2] = {{ki, to_i - i.alpha}, {}};
   const bool both = to_j != from_j;
-  if (both) {
-    expansion.set_alpha(c, other, to_j);
-    moves[1] = {expansion.hold(found), to_j - from_j};
-  }
+  if (both) moves[1] = {expansion.hold(found), to_j - from_j};
+  expansion.set_alpha(c, slot, to_i);
+  if (both) expansion.set_alpha(c, other, to_j);
   follow(std::span(moves, both ? 2 : 1));
   if (both) expansion.release(found);
   expansion.release(static_cast<std::int64_t>(slot));

@@ -105,7 +105,7 @@ Gain best_gain(const CoefficientView& view, Descent first, Descent second, doubl
 ///     d_i = (g_i K_jj - g_j K_ij) / det,   d_j = (g_j K_ii - g_i K_ij) / det,   det = K_ii K_jj - K_ij^2;
 /// where that leaves a box, i makes its best step alone, and then j does.
 Gain partner(const CoefficientView& view, const float* k, const Pivot& pivot, std::size_t n) {
-  const VecD least = splat(1e-9 * pivot.diagonal);
+  const VecD least = splat(pivot.diagonal > 0 ? 1e-9 * pivot.diagonal : kInf);  // a maximum, not a saddle
   return largest(n, [&](std::size_t s, VecL slots) {
     const VecD g = load<VecD>(view.g + s), alpha = load<VecD>(view.alpha + s), edge = load<VecD>(view.edge + s);
     const VecD kij = widen(k + s), kjj = widen(view.diagonal + s);

@@ -80,4 +80,18 @@ inline void fit(std::size_t length, std::size_t wanted) {
   if (length != wanted) throw std::invalid_argument("the parts of the state do not fit together");
 }
 
+/// An entry of a state that must have a certain length.
+template <class T>
+std::vector<T> vector(const nb::dict& state, const char* key, std::size_t length) {
+  const auto array = entry<T>(state, key);
+  fit(array.shape(0), length);
+  return {array.data(), array.data() + length};
+}
+
+inline std::int64_t sum(const std::vector<std::int64_t>& counts) {
+  std::int64_t all = 0;
+  for (const auto count : counts) all += count;
+  return all;
+}
+
 }  // namespace everlearn::bind

@@ -37,28 +37,30 @@ Machine::Machine(const std::string& kernel, double gamma, double coef0, int degr
       external_(layout == "external") {}
 
 void Machine::configure(std::size_t cache_bytes, int threads) {
-  expansion_.cache().set_limit(external_ ? ~std::size_t{0} : cache_bytes);
-  expansion_.set_threads(threads);
+  alone([&] {
+    expansion_.cache().set_limit(external_ ? ~std::size_t{0} : cache_bytes);
+    expansion_.set_threads(threads);
+  });
 }
 
 nb::object Machine::decide(const HeldBlock& rows, int threads) const {
   std::vector<double> out(rows.block.rows * expansion_.columns());
-  {
-    nb::gil_scoped_release release;
-    const std::shared_lock together(in_use_);
-    expansion_.decide(rows.block, threads, out.data());
-  }
+  together([&] { expansion_.decide(rows.block, threads, out.data()); });
   return give(std::move(out), {rows.block.rows, expansion_.columns()});
 }
 
 nb::object Machine::ids() const {
-  return per_slot<std::int64_t>([&](std::size_t s) { return expansion_.id(s); });
+  return give(together([&] { return slots<std::int64_t>([&](std::size_t s) { return expansion_.id(s); }); }));
 }
 nb::object Machine::labels() const {
-  return per_slot<std::int32_t>([&](std::size_t s) { return expansion_.label(s); });
+  return give(together([&] { return slots<std::int32_t>([&](std::size_t s) { return expansion_.label(s); }); }));
 }
 nb::object Machine::alpha() const {
-  return per_column_slot<double>([&](std::size_t c, std::size_t s) { return expansion_.column(c).alpha[s]; });
+  std::vector<double> values = together([&] {
+    return table<double>([&](std::size_t c, std::size_t s) { return expansion_.column(c).alpha[s]; });
+  });
+  const std::size_t n = values.size() / expansion_.columns();
+  return give(std::move(values), {expansion_.columns(), n});
 }
 nb::object Machine::bias() const {
   return per_column<double>([&](std::size_t c) { return expansion_.column(c).bias; });
@@ -68,14 +70,16 @@ nb::object Machine::delta() const {
 }
 
 double Machine::violation() const {
-  double worst = 0;
-  for (std::size_t c = 0; c < expansion_.columns(); ++c)
-    worst = std::max(worst, everlearn::violation(expansion_.scan(c), Bias::zero));
-  return worst;
+  return together([&] {
+    double worst = 0;
+    for (std::size_t c = 0; c < expansion_.columns(); ++c)
+      worst = std::max(worst, everlearn::violation(expansion_.scan(c), Bias::zero));
+    return worst;
+  });
 }
 
 nb::dict Machine::rows(const Array<std::int64_t>& slots, bool as_stored) const {
-  RowsImage image = expansion_.rows().image(view(slots), as_stored);
+  RowsImage image = together([&] { return expansion_.rows().image(view(slots), as_stored); });
   nb::dict out;
   out["values"] = give(std::move(image.values));
   out["columns"] = give(std::move(image.columns));
@@ -83,34 +87,59 @@ nb::dict Machine::rows(const Array<std::int64_t>& slots, bool as_stored) const {
   return out;
 }
 
-nb::dict Machine::get_state() {
-  nb::dict state;
+/// The whole expansion at one moment.
+struct Machine::Image {
+  RowsImage rows;
+  std::vector<float> kernel, diagonal;
+  std::vector<std::int64_t> ids;
+  std::vector<std::int32_t> labels;
+  std::vector<double> costs, alpha, g, edge, bias, delta;
+  std::vector<std::uint8_t> member, live;
+};
+
+Machine::Image Machine::image() {
   const std::vector<std::int64_t> all = first(expansion_.size());
-  RowsImage image = expansion_.rows().image(all, true);
-  state["values"] = give(std::move(image.values));
-  state["columns"] = give(std::move(image.columns));
-  state["starts"] = give(std::move(image.starts));
-  if (external_) {
-    std::vector<float> kernel;
-    for (const auto s : all) {
-      const RowView row = expansion_.hold(s);
-      for (std::size_t t = 0; t < all.size(); ++t) kernel.push_back(row[t]);
-      expansion_.release(s);
-    }
-    state["kernel"] = give(std::move(kernel), {all.size(), all.size()});
+  Image image;
+  image.rows = expansion_.rows().image(all, true);
+  for (const auto s : external_ ? all : std::vector<std::int64_t>{}) {
+    const RowView row = expansion_.hold(s);
+    for (std::size_t t = 0; t < all.size(); ++t) image.kernel.push_back(row[t]);
+    expansion_.release(s);
   }
-  state["ids"] = ids();
-  state["labels"] = labels();
-  state["costs"] = per_slot<double>([&](std::size_t s) { return expansion_.cost(s); });
-  state["diagonal"] = per_slot<float>([&](std::size_t s) { return expansion_.diagonals()[s]; });
-  state["alpha"] = alpha();
-  state["g"] = per_column_slot<double>([&](std::size_t c, std::size_t s) { return expansion_.column(c).g[s]; });
-  state["edge"] = per_column_slot<double>([&](std::size_t c, std::size_t s) { return expansion_.column(c).edge[s]; });
-  state["member"] =
-      per_column_slot<std::uint8_t>([&](std::size_t c, std::size_t s) { return expansion_.column(c).member[s]; });
-  state["bias"] = bias();
-  state["delta"] = delta();
-  state["live"] = per_column<std::uint8_t>([&](std::size_t c) { return std::uint8_t{expansion_.column(c).live}; });
+  image.diagonal = slots<float>([&](std::size_t s) { return expansion_.diagonals()[s]; });
+  image.ids = slots<std::int64_t>([&](std::size_t s) { return expansion_.id(s); });
+  image.labels = slots<std::int32_t>([&](std::size_t s) { return expansion_.label(s); });
+  image.costs = slots<double>([&](std::size_t s) { return expansion_.cost(s); });
+  const auto column = [&](std::size_t c) -> const Column& { return expansion_.column(c); };
+  image.alpha = table<double>([&](std::size_t c, std::size_t s) { return column(c).alpha[s]; });
+  image.g = table<double>([&](std::size_t c, std::size_t s) { return column(c).g[s]; });
+  image.edge = table<double>([&](std::size_t c, std::size_t s) { return column(c).edge[s]; });
+  image.member = table<std::uint8_t>([&](std::size_t c, std::size_t s) { return column(c).member[s]; });
+  image.bias = columns<double>([&](std::size_t c) { return column(c).bias; });
+  image.delta = columns<double>([&](std::size_t c) { return column(c).delta; });
+  image.live = columns<std::uint8_t>([&](std::size_t c) { return std::uint8_t{column(c).live}; });
+  return image;
+}
+
+nb::dict Machine::get_state() {
+  Image now = alone([&] { return image(); });
+  const std::size_t n = now.ids.size(), k = expansion_.columns();
+  nb::dict state;
+  state["values"] = give(std::move(now.rows.values));
+  state["columns"] = give(std::move(now.rows.columns));
+  state["starts"] = give(std::move(now.rows.starts));
+  if (external_) state["kernel"] = give(std::move(now.kernel), {n, n});
+  state["ids"] = give(std::move(now.ids));
+  state["labels"] = give(std::move(now.labels));
+  state["costs"] = give(std::move(now.costs));
+  state["diagonal"] = give(std::move(now.diagonal));
+  state["alpha"] = give(std::move(now.alpha), {k, n});
+  state["g"] = give(std::move(now.g), {k, n});
+  state["edge"] = give(std::move(now.edge), {k, n});
+  state["member"] = give(std::move(now.member), {k, n});
+  state["bias"] = give(std::move(now.bias));
+  state["delta"] = give(std::move(now.delta));
+  state["live"] = give(std::move(now.live));
   state["evaluations"] = expansion_.evaluations();
   put(state);
   return state;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <shared_mutex>
+#include <type_traits>
 
 #include "bind/arrays.hpp"
 #include "turns.hpp"
@@ -26,10 +27,20 @@ class Machine {
   /// The most by which a column without a bias violates its optimality conditions.
   double violation() const;
   nb::dict rows(const Array<std::int64_t>& slots, bool as_stored) const;
-  std::size_t size() const { return expansion_.size(); }
-  std::size_t kept() const { return expansion_.kept(); }
-  std::size_t cache_bytes() const { return expansion_.cache().bytes(); }
-  std::uint64_t evaluations() const { return expansion_.evaluations(); }
+  std::size_t size() const {
+    return together([&] { return expansion_.size(); });
+  }
+  std::size_t kept() const {
+    return together([&] { return expansion_.kept(); });
+  }
+  std::size_t cache_bytes() const {
+    return together([&] { return expansion_.cache().bytes(); });
+  }
+  std::uint64_t evaluations() const {
+    return together([&] { return expansion_.evaluations(); });
+  }
+  /// Rows whose steps were cut off.
+  virtual std::int64_t capped() const { return 0; }
 
   nb::dict get_state();
   /// `block` holds the rows as stored, or the kernel matrix of external rows.
@@ -40,18 +51,24 @@ class Machine {
   virtual void put(nb::dict& state) const = 0;
   virtual void take(const nb::dict& state) = 0;
 
+  /// value(c) for every column.
   template <class T, class F>
   nb::object per_column(F&& value) const {
-    std::vector<T> out(expansion_.columns());
-    for (std::size_t c = 0; c < out.size(); ++c) out[c] = value(c);
-    return give(std::move(out));
+    return give(together([&] { return columns<T>(value); }));
   }
 
   /// Runs work alone, without the interpreter's lock.
   template <class F>
-  auto alone(F&& work) {
+  std::invoke_result_t<F> alone(F&& work) {
     nb::gil_scoped_release release;
     const std::unique_lock lock(in_use_);
+    return work();
+  }
+  /// Runs work that only looks, while nobody learns.
+  template <class F>
+  std::invoke_result_t<F> together(F&& work) const {
+    nb::gil_scoped_release release;
+    const std::shared_lock lock(in_use_);
     return work();
   }
 
@@ -60,19 +77,28 @@ class Machine {
 
  private:
   template <class T, class F>
-  nb::object per_slot(F&& value) const {
+  std::vector<T> slots(F&& value) const {
     std::vector<T> out(expansion_.size());
     for (std::size_t s = 0; s < out.size(); ++s) out[s] = value(s);
-    return give(std::move(out));
+    return out;
   }
   template <class T, class F>
-  nb::object per_column_slot(F&& value) const {
+  std::vector<T> columns(F&& value) const {
+    std::vector<T> out(expansion_.columns());
+    for (std::size_t c = 0; c < out.size(); ++c) out[c] = value(c);
+    return out;
+  }
+  /// One line for each column.
+  template <class T, class F>
+  std::vector<T> table(F&& value) const {
     const std::size_t n = expansion_.size(), k = expansion_.columns();
     std::vector<T> out(n * k);
     for (std::size_t c = 0; c < k; ++c)
       for (std::size_t s = 0; s < n; ++s) out[c * n + s] = value(c, s);
-    return give(std::move(out), {k, n});
+    return out;
   }
+  struct Image;
+  Image image();
 
   bool external_;
   mutable std::shared_mutex in_use_;  // many may decide at once; whoever learns does so alone

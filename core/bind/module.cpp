@@ -51,9 +51,7 @@ class LasvmMachine final : public Machine {
     state["iterations"] = solver_.iterations();
   }
   void take(const nb::dict& state) override {
-    const auto seen = entry<std::uint8_t>(state, "seen");
-    fit(seen.shape(0), classes_);
-    solver_.set_seen({seen.data(), seen.data() + seen.shape(0)});
+    solver_.set_seen(vector<std::uint8_t>(state, "seen", classes_));
     seed_generator(entry<std::uint64_t>(state, "generator"));
     solver_.set_iterations(nb::cast<std::int64_t>(state["iterations"]));
   }
@@ -91,21 +89,22 @@ class GapMachine final : public Machine {
   nb::object skipped() const { return give(std::vector<std::int64_t>(solver_.state.skipped)); }
   std::int64_t iterations() const { return solver_.state.iterations; }
   std::int64_t steps() const { return solver_.steps(); }
+  std::int64_t capped() const override { return sum(solver_.state.capped); }
 
  private:
   void put(nb::dict& state) const override {
     state["outliers"] = outliers();
     state["skipped"] = skipped();
-    state["largest_cost"] = solver_.state.largest_cost;
+    state["capped"] = give(std::vector<std::int64_t>(solver_.state.capped));
+    state["class_costs"] = give(std::vector<double>(solver_.state.costs));
+    state["class_rows"] = give(std::vector<std::int64_t>(solver_.state.rows));
     state["iterations"] = solver_.state.iterations;
   }
   void take(const nb::dict& state) override {
-    const auto outliers = entry<std::int64_t>(state, "outliers"), skipped = entry<std::int64_t>(state, "skipped");
-    fit(outliers.shape(0), expansion_.columns()), fit(skipped.shape(0), expansion_.columns());
-    solver_.state = {{outliers.data(), outliers.data() + outliers.shape(0)},
-                     {skipped.data(), skipped.data() + skipped.shape(0)},
-                     nb::cast<double>(state["largest_cost"]),
-                     nb::cast<std::int64_t>(state["iterations"])};
+    const std::size_t columns = expansion_.columns();
+    solver_.state = {vector<std::int64_t>(state, "outliers", columns), vector<std::int64_t>(state, "skipped", columns),
+                     vector<std::int64_t>(state, "capped", columns),   vector<double>(state, "class_costs", classes_),
+                     vector<std::int64_t>(state, "class_rows", classes_), nb::cast<std::int64_t>(state["iterations"])};
   }
 
   Gap solver_;
@@ -134,25 +133,30 @@ class RampMachine final : public Machine {
   bool solve(std::size_t rounds) {
     return alone([&] { return solver_.solve(rounds); });
   }
-  std::size_t redraw() {
-    return alone([&] { return solver_.redraw(); });
+  std::size_t redraw(bool for_good) {
+    return alone([&] { return solver_.redraw(for_good); });
+  }
+  void drop_idle() {
+    alone([&] { solver_.drop_idle(); });
   }
   nb::object objective() const {
     return per_column<double>([&](std::size_t c) { return solver_.objective(c); });
   }
-  std::int64_t iterations() const { return solver_.iterations; }
+  std::int64_t iterations() const { return solver_.state.iterations; }
   std::int64_t steps() const { return solver_.steps; }
+  std::int64_t capped() const override { return sum(solver_.state.capped); }
 
  private:
   void put(nb::dict& state) const override {
-    state["trusted"] = give(std::vector<std::uint8_t>(solver_.trusted));
-    state["iterations"] = solver_.iterations;
+    state["trusted"] = give(std::vector<std::uint8_t>(solver_.state.trusted));
+    state["capped"] = give(std::vector<std::int64_t>(solver_.state.capped));
+    state["iterations"] = solver_.state.iterations;
   }
   void take(const nb::dict& state) override {
-    const auto trusted = entry<std::uint8_t>(state, "trusted");
-    fit(trusted.shape(0), expansion_.columns());
-    solver_.trusted.assign(trusted.data(), trusted.data() + trusted.shape(0));
-    solver_.iterations = nb::cast<std::int64_t>(state["iterations"]);
+    const std::size_t columns = expansion_.columns();
+    solver_.state = {vector<std::uint8_t>(state, "trusted", columns), vector<std::int64_t>(state, "capped", columns),
+                     nb::cast<std::int64_t>(state["iterations"])};
+    solver_.start();
   }
 
   RampLoss solver_;
@@ -212,6 +216,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("violation", &Machine::violation)
       .def_prop_ro("size", &Machine::size)
       .def_prop_ro("kept", &Machine::kept)
+      .def_prop_ro("capped", &Machine::capped)
       .def_prop_ro("cache_bytes", &Machine::cache_bytes)
       .def_prop_ro("evaluations", &Machine::evaluations);
 
@@ -236,6 +241,7 @@ NB_MODULE(_core, module) {
            nb::arg("min_support"), nb::arg("max_idle"), nb::arg("outside"))
       .def("gather", &RampMachine::gather)
       .def("solve", &RampMachine::solve, nb::arg("rounds"))
-      .def("redraw", &RampMachine::redraw)
+      .def("redraw", &RampMachine::redraw, nb::arg("for_good"))
+      .def("drop_idle", &RampMachine::drop_idle)
       .def_prop_ro("objective", &RampMachine::objective);
 }

@@ -38,7 +38,8 @@ s : float, default=-1.0
 cache_size : float, default=200
     Limit of the kernel cache, in megabytes.
 n_jobs : int, default=None
-    Threads for kernel blocks, finishing and decisions; None is one, -1 all. The result does not depend on it.
+    Threads; None is one, -1 all. They share kernel blocks, rows to decide about and, where there are several,
+    classes. The result does not depend on it.
 random_state : int, RandomState instance or None, default=None
     Decides the order of the rows in `fit`.
 verbose : bool or int, default=False

@@ -183,20 +183,25 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             method(*LabelledRows(values, rows.labels[turn], rows.costs[turn], ids).for_core(), places)
             foreign.keep(self._machine.native.ids)
 
-    def _optimise(
-        self, rounds: Callable[[int], bool], violation: Callable[[], float], title: str, stacklevel: int
-    ) -> None:
-        """Run rounds of the core until it is done; warn if it stops above ``tol``."""
+    def _optimise(self, rounds: Callable[[int], bool], title: str) -> None:
+        """Run rounds of the core until it is done."""
         native = self._machine.native
         last = native.steps + _MOST_STEPS + 100 * native.size
         with tqdm(desc=title, unit="round", disable=not self.verbose) as bar:
             while not rounds(_ROUNDS_PER_CALL) and native.steps < last:
                 bar.update(_ROUNDS_PER_CALL)
-                bar.set_postfix(violation=f"{violation():.2g}")
-        if (worst := violation()) > self.tol:
+                bar.set_postfix(violation=f"{self._violation():.2g}")
+
+    def _violation(self) -> float:
+        """The most by which the learner violates its optimality conditions."""
+        return float(self._machine.native.violation)
+
+    def _warn_if_unsolved(self, what: str, stacklevel: int) -> None:
+        """Say that optimising has ended above ``tol``."""
+        if (worst := self._violation()) > self.tol:
             warnings.warn(
-                f"{title.capitalize()} stopped at a violation of {worst:.2g}, above tol={self.tol:g}: more "
-                "steps would hardly change the objective. Scale the features, or choose a larger tol or a "
+                f"{what} stopped at a violation of {worst:.2g}, above tol={self.tol:g}: steps no longer "
+                "change the model, or there were too many. Scale the features, or choose a larger tol or a "
                 "smaller C; the kernel may also not be positive definite.",
                 ConvergenceWarning,
                 stacklevel=stacklevel + 1,

@@ -1,8 +1,10 @@
 """Learners that take rows one at a time: `fit` in random order, `partial_fit` in the order given."""
 
+import warnings
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
@@ -10,7 +12,7 @@ from tqdm.auto import tqdm
 
 from . import _params
 from ._learner import ROWS_PER_CALL, Ints, KernelLearner, LabelledRows
-from ._validate import Array, check_rows_and_labels, encode_labels
+from ._validate import Array, check_rows, check_rows_and_labels, encode_labels
 
 Self = TypeVar("Self", bound="OnlineLearner")
 Finishing = TypeVar("Finishing", bound="FinishingLearner")
@@ -46,6 +48,7 @@ class OnlineLearner(KernelLearner):
             random = check_random_state(self.random_state)
         self._configure()
         self._pass_over(rows, usable, random)
+        self._warn_if_capped(0)
         self._conclude()
         return self
 
@@ -87,14 +90,33 @@ class OnlineLearner(KernelLearner):
             return self
         self._configure()
         native = self._machine.native
-        before = native.iterations
+        before, capped = native.iterations, native.capped
         try:
             self._feed(native.learn, rows, np.flatnonzero(rows.costs > 0))
         except BaseException:
             if native.iterations == before:  # nothing was learnt: the row numbers are free again
                 self._rows_seen -= len(rows.ids)
             raise
+        self._warn_if_capped(capped)
         return self
+
+    def _prepare(self, X: Any, classes: Any) -> None:
+        """Fix what depends on the first rows, without learning any of them."""
+        _params.check(self)
+        with self._unchanged_on_error():
+            known = self._check_classes(classes, True)
+            self._start(check_rows(self, X, reset=True), known)
+
+    def _warn_if_capped(self, before: int) -> None:
+        """Say that rows had more steps than a row may have, if there are more of them than before."""
+        count = self._machine.native.capped - before
+        if count > 0:
+            warnings.warn(
+                f"Optimising was cut short {count} times, where a row took too many steps: the model is "
+                "further from its optimum than it should be. Scale the features, or choose a smaller C.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _check_classes(self, classes: Any, first: bool) -> Array:
         if first and classes is None:
@@ -138,7 +160,9 @@ class FinishingLearner(OnlineLearner):
     }
 
     def finish(self: Finishing) -> Finishing:
-        """Optimise on the rows kept until none violates by more than ``tol``, then drop what is idle.
+        """Optimise on the rows kept until none violates by more than ``tol``.
+
+        Rows that are no support vectors then are dropped, as far as the learner drops rows at all.
 
         Returns
         -------
@@ -148,15 +172,16 @@ class FinishingLearner(OnlineLearner):
         check_is_fitted(self)
         _params.check(self)
         self._configure()
-        self._optimise(self._machine.native.finish, self._violation, "finishing", stacklevel=2)
+        self._optimise(self._machine.native.finish, "finishing")
+        self._warn_if_unsolved("Finishing", stacklevel=2)
         self._drop_idle()
         if self._foreign is not None:
             self._foreign.keep(self._machine.native.ids)
         return self
 
-    def _violation(self) -> float:
-        """The most by which the learner violates its optimality conditions."""
-        return float(self._machine.native.violation)
+    def _conclude(self) -> None:
+        if self.finishing:
+            self.finish()
 
     def _drop_idle(self) -> None:
         """Drop rows that are of no use once the optimum is reached."""

@@ -1,8 +1,11 @@
 """What the tests of the rules share: models with given scores, an oracle that takes notes, a plain loop."""
 
+from contextlib import suppress
+
 import numpy as np
 
 from everlearn import LASVM
+from everlearn._online import OnlineLearner
 from svm.lasvm_helpers import three_clouds, two_clouds
 
 
@@ -37,6 +40,9 @@ def plain_loop(model, choose, h, X, y, classes):
 
     A model that has learnt nothing has no scores, f = 0.
     """
+    if isinstance(model, OnlineLearner) and not hasattr(model, "classes_"):
+        with suppress(ValueError):
+            model._prepare(X[:1000], classes)
     asked = []
     for start in range(0, len(y) - h + 1, h):
         f = model.decision_function(X[start : start + h]) if hasattr(model, "classes_") else np.zeros(h)

@@ -223,24 +223,25 @@ def test_learners_get_many_rows_in_a_call_and_learn_them_one_by_one(monkeypatch)
     plain, model, notes = Weighted(C=0.005, gamma=0.05), Weighted(C=0.005, gamma=0.05), Notes(y)
     plain_loop(plain, lambda f: 0, 1, X, y, [-1, 1])
     learn_stream(model, All(), X, notes, classes=[-1, 1])
-    assert notes.calls == 2
+    assert notes.calls == 1
     np.testing.assert_array_equal(model.support_, plain.support_)
     np.testing.assert_allclose(model.dual_coef_, plain.dual_coef_, rtol=0, atol=1e-9)
     np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), rtol=0, atol=1e-9)
 
 
-def test_the_first_call_gets_one_row_whatever_the_rule():
-    X, y = two_clouds(700)
-    models = [LASVM() for _ in range(3)]  # gamma="scale" is taken from the first call
-    for model, rule in zip(models, (All(), RampRegion(), RecentMargin(h=2)), strict=True):
-        learn_stream(model, rule, np.vstack([X[:1], X[:1], X]), np.append(y[:1], np.append(y[:1], y)))
-    assert len({model._machine.spec["gamma"] for model in models}) == 1
+@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin(h=2)], ids=repr)
+def test_what_depends_on_features_is_taken_from_the_first_rows_of_the_stream(rule):
+    X, y = two_clouds(1700)
+    model = LASVM()
+    learn_stream(model, rule, X, y)
+    assert model._machine.spec["gamma"] == pytest.approx(1 / (X.shape[1] * X[:1000].var()))
 
 
 def test_blocks_are_those_of_partial_fit():
     X, y = two_clouds(700)
-    plain = LASVM(gamma=0.3).partial_fit(X[:1], y[:1], classes=[0, 1])
-    in_blocks(plain, X[1:], y[1:], 256, None)
+    plain = LASVM(gamma=0.3)
+    plain._prepare(X, [0, 1])
+    in_blocks(plain, X, y, 256, [0, 1])
     model = LASVM(gamma=0.3)
     learn_stream(model, All(), X, y)
     assert_same(snapshot(model), snapshot(plain))

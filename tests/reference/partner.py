@@ -21,7 +21,7 @@ def step_with_partner(i, rows, alpha, g, Q, low, high):
     new_i, gain_i = best_steps(alpha[i], g[i], Q[i, i], low[i], high[i])
     q, curvature = Q[i, rows], Q[rows, rows]
     det = Q[i, i] * curvature - q**2
-    apart = det > 1e-9 * Q[i, i]
+    apart = (Q[i, i] > 0) & (det > 1e-9 * Q[i, i])  # a maximum, not a saddle
     safe = np.where(apart, det, 1.0)
     both_i = alpha[i] + (g[i] * curvature - g[rows] * q) / safe
     both_j = alpha[rows] + (g[rows] * Q[i, i] - g[i] * q) / safe

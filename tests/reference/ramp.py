@@ -38,19 +38,26 @@ class ReferenceOnlineRamp:
         """Learn row t; a row that is kept already is not learnt again."""
         if t in self.I:
             return self
-        self.trusted |= {y for y in (-1, 1) if np.sum(self.alpha[self.y == y] > 0) >= self.min_support}
-        self.g[t], self.n_steps = 1 - self.y[t] * self.decision(self.K[t]), 0
+        trusted = {y for y in (-1, 1) if np.sum(self.alpha[self.y == y] > 0) >= self.min_support}
+        if not trusted <= self.trusted:  # the ramp begins to work
+            self.trusted |= trusted
+            self.settle()
+        self.g[t] = 1 - self.y[t] * self.decision(self.K[t])
         self.I.append(t)
         self.V[t] = self.inside(t)
         if self.V[t] and self.g[t] >= 0:
             self.set(t, best_steps(self.alpha[t], self.g[t], self.K[t, t], 0, self.C[t])[0])
-            for _ in range(200):  # rounds that end in coarse solutions may take turns for ever
-                if not self.round():
-                    break
-            else:
-                self.n_capped += 1
+            self.settle()
         self.remove()
         return self
+
+    def settle(self):
+        """Solve and bring V up to date until it stays as it is."""
+        self.n_steps = 0
+        for _ in range(200):  # rounds that end in coarse solutions may take turns for ever
+            if not self.round():
+                return
+        self.n_capped += 1
 
     def inside(self, i):
         """Tell whether row i belongs to V."""

@@ -7,7 +7,7 @@ model through a stream: ask the rule, ask the oracle, learn, go on.
 
 ==============  ==============================================================================================
 `All`           asks about every row: what the others are compared with
-`RampRegion`    asks about rows that can lie inside the ramp; on the others a ramp-loss SVM learns nothing
+`RampRegion`    asks about rows that can lie inside the ramp, from which a ramp-loss SVM can learn
 `RecentMargin`  asks about the row nearest to the boundary of every h rows: a fixed share of the stream
 ==============  ==============================================================================================
 

@@ -17,10 +17,10 @@ from ._scores import decision_scores
 class RampRegion(Rule):
     """Ask about rows that can lie inside the ramp.
 
-    The ramp loss of a row of label y is flat where y f(x) is below s or above 1: there a ramp-loss SVM learns
-    nothing from it. Before the label is known, y may be either sign, so that the row can lie inside the ramp
-    if |f(x)| ≤ max(1, -s). With more than two classes each has its own ramp against the rest, and a row is
-    asked about if it can lie inside one of them.
+    The ramp loss of a row of label y is flat where y f(x) is below s or above 1: there a ramp-loss SVM with
+    this s learns nothing from it, once its ramp works. Before the label is known, y may be either sign, so
+    that the row can lie inside the ramp if |f(x)| ≤ max(1, -s). With more than two classes each has its own
+    ramp against the rest, and a row is asked about if it can lie inside one of them.
 
     Parameters
     ----------

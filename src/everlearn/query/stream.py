@@ -1,6 +1,7 @@
 """The loop that takes a model through a stream and asks for labels on the way."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import get_tags
 
-from .._learner import KernelLearner
+from .._online import OnlineLearner
 from ._rule import Places, Rule
 from ._scores import count_rows, has_learnt
 
@@ -16,6 +17,7 @@ from ._scores import count_rows, has_learnt
 # about.
 _MOST_AHEAD = 64
 _ROWS_PER_CALL = 256
+_FIRST_ROWS = 1000  # from which a learner of ours takes what depends on features alone
 
 Ask = Callable[[Places, Any], npt.NDArray[Any]]
 
@@ -57,10 +59,11 @@ def learn_stream(model: Any, rule: Rule, X: Any, oracle: Any, *, classes: Any = 
 
     Notes
     -----
-    Each row asked about makes a call of ``partial_fit``. So a model takes what it takes from its first call,
-    such as ``gamma="scale"`` of `LASVM`, from one row: set such parameters, or let the model learn a first
-    block before. Only where every row is asked about do learners of everlearn get many rows in a call: they
-    learn them one after the other anyway, while other models may shuffle or average the rows of a call.
+    Each row asked about makes a call of ``partial_fit``. Learners of everlearn that have learnt nothing yet
+    take what depends on features alone, such as ``gamma="scale"``, from the first 1,000 rows of the stream,
+    whether asked about or not; other models take it from the first row they learn. Where every row is asked
+    about, learners of everlearn get many rows in a call: they learn them one after the other anyway, while
+    other models may shuffle or average the rows of a call.
 
     Examples
     --------
@@ -117,25 +120,24 @@ class _Learner:
         labels = self.ask(numbers, rows)
         if self.classes is None:
             self.model.partial_fit(rows, labels)
-        else:
+        elif self.has_learnt or not isinstance(self.model, OnlineLearner):
             self.model.partial_fit(rows, labels, classes=self.classes)
-            self.classes = None
+        else:
+            with self.model._unchanged_on_error():
+                # A row that cannot be learnt is refused when its turn comes.
+                with suppress(ValueError):
+                    self.model._prepare(self.rows(0, _FIRST_ROWS), self.classes)
+                self.model.partial_fit(rows, labels, classes=self.classes)
+        self.classes = None
         self.has_learnt = self.has_learnt or has_learnt(self.model)
         self.asked.append(numbers)
 
 
 def _learn_every_row(learner: _Learner, total: int) -> Places:
-    """Learn all rows, many in a call if the model learns the rows of a call in order, each on its own.
-
-    The first call of a model gets a single row, as with every rule: what a model takes from its first call is
-    then the same whatever the rule.
-    """
-    in_order = isinstance(learner.model, KernelLearner)
-    start = 0
-    while start < total:
-        stop = min(start + (_ROWS_PER_CALL if in_order and learner.has_learnt else 1), total)
-        learner.learn(np.arange(start, stop))
-        start = stop
+    """Learn all rows, many in a call if the model learns the rows of a call in order, each on its own."""
+    rows_per_call = _ROWS_PER_CALL if isinstance(learner.model, OnlineLearner) else 1
+    for start in range(0, total, rows_per_call):
+        learner.learn(np.arange(start, min(start + rows_per_call, total)))
     return np.concatenate(learner.asked)
 
 

@@ -89,10 +89,6 @@ class FullSVM(FinishingLearner):
             "max_idle": 0,
         }
 
-    def _conclude(self) -> None:
-        if self.finishing:
-            self.finish()
-
     @property
     def duality_gap_(self) -> npt.NDArray[np.float64]:
         """Primal minus dual objective on the rows kept, one for each binary problem."""
@@ -104,9 +100,10 @@ class FullSVM(FinishingLearner):
 class LASVMG(FullSVM):
     """Online support vector machine that optimises until the duality gap is small enough.
 
-    After each row, coefficients move one at a time until the gap between the primal and the dual objective is
-    under its target: the cost C of one row, or the standard deviation of the sum of losses where that is
-    larger. So the model is a good one after every row, and no work goes into fitting noise. There is no bias.
+    After each row, coefficients move until the gap between the primal and the dual objective is under its
+    target: the cost C of one row, or the standard deviation of the sum of losses where that is larger. So the
+    model is a good one after every row, and no work goes into fitting noise. They move one at a time, where a
+    row takes many steps two at a time. There is no bias.
 
     Attributes
     ----------
@@ -173,7 +170,8 @@ class LASVMG(FullSVM):
 
     def _conclude(self) -> None:
         super()._conclude()
-        self._drop_idle()
+        if not self.finishing:
+            self._drop_idle()
 
     def _drop_idle(self) -> None:
         self._machine.native.clean(0)
@@ -240,8 +238,9 @@ class LASVMNC(_RampLearner):
     """Online support vector machine with the ramp loss: outliers do not become support vectors.
 
     `LASVMG`, but a row that arrives far on the wrong side of the boundary, ``y f(x) < s``, is taken for an
-    outlier: its coefficient may not pull the boundary over to it. On noisy labels the model is much
-    sparser and at least as accurate. The decision about a row is never revised; `OnlineSVMR` revises it.
+    outlier: its coefficient may not pull the boundary over to it. On noisy labels the model is much sparser,
+    about as accurate as with the hinge loss. The decision about a row is never revised; `OnlineSVMR` revises
+    it.
 
     Parameters
     ----------

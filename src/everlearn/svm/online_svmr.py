@@ -29,7 +29,8 @@ class OnlineSVMR(OnlineLearner):
     Parameters
     ----------
     min_gain : float, default=1e-5
-        Steps that raise the dual objective by less are not worth making.
+        Steps that raise the dual objective by less are not worth making. The number is for kernels with
+        K(x, x) = 1 and is divided by the largest K(x, x) where that is above 1.
     min_support : int, default=20
         Support vectors on the side of a row's label before it can be outside of the ramp, so that a stream
         which begins with one class does not shut the other one out. The paper has 0.

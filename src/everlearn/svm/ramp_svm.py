@@ -36,14 +36,16 @@ class RampSVM(KernelLearner):
         What rows outside of the ramp may do: nothing, or, in the exact linearisation of the concave part,
         pull the other way. The solutions differ only if such a row ends up right by more than the margin.
     max_iter : int, default=100
-        Rounds at most, -1 for no limit.
+        Rounds at most after the start, -1 for no limit.
 
     Attributes
     ----------
     objective_ : ndarray of shape (1,) or (n_classes,)
         The ramp-loss objective, 1/2 |w|^2 + C sum R(y f(x)), one for each binary problem.
-    objectives_ : ndarray of shape (n_rounds + 1, 1) or (n_rounds + 1, n_classes)
+    objectives_ : ndarray of shape (n_iter_, 1) or (n_iter_, n_classes)
         The same after the start and after each round.
+    n_iter_ : int
+        Hinge problems solved: the start, and one in each round.
 
     Examples
     --------
@@ -118,28 +120,31 @@ class RampSVM(KernelLearner):
             self._configure()
             native = self._machine.native
             self._feed(native.gather, rows, usable.astype(np.int64))
-        path: list[npt.NDArray[np.float64]] = []
-        changed = 1
-        while changed and len(path) != self.max_iter + 1:
-            self._optimise(native.solve, lambda: float(native.violation), f"round {len(path)}", stacklevel=2)
-            path.append(native.objective)
-            changed = native.redraw()
-        if changed:
-            self._optimise(native.solve, lambda: float(native.violation), "last round", stacklevel=2)
-            warnings.warn(
-                f"The rows within the ramp still change after max_iter={self.max_iter} rounds; {changed} "
-                "binary problems would go on. Choose a larger max_iter, or a smaller tol, without which they "
-                "may change for ever.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        self.objectives_ = np.array(path)
+            self._optimise(native.solve, "start")
+            path: list[npt.NDArray[np.float64]] = [native.objective]
+            while (changed := native.redraw(for_good=False)) and len(path) != self.max_iter + 1:
+                native.redraw(for_good=True)
+                self._optimise(native.solve, f"round {len(path)}")
+                path.append(native.objective)
+            self._warn_if_unsolved("The last round", stacklevel=2)
+            if changed:
+                warnings.warn(
+                    f"The rows within the ramp still change after max_iter={self.max_iter} rounds, in "
+                    f"{changed} binary problems. Choose a larger max_iter, or a smaller tol: where rounds "
+                    "are solved too coarsely, rows may come and go for ever.",
+                    ConvergenceWarning,
+                    stacklevel=2,
+                )
+            native.drop_idle()
+            if self._foreign is not None:
+                self._foreign.keep(native.ids)
+            self.objectives_ = np.array(path)
         return self
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {
             "tau": float(self.tol),
-            "min_gain": float(np.finfo(np.float64).tiny),
+            "min_gain": 0.0,  # of single rows, which come online only
             "s": float(self.s),
             "min_support": 0,
             "max_idle": sys.maxsize,
@@ -149,4 +154,11 @@ class RampSVM(KernelLearner):
     @property
     def objective_(self) -> npt.NDArray[np.float64]:
         """The ramp-loss objective, one for each binary problem."""
-        return np.asarray(self._fitted().native.objective)
+        self._fitted()
+        return np.asarray(self.objectives_[-1])
+
+    @property
+    def n_iter_(self) -> int:
+        """Hinge problems solved: the start, and one in each round."""
+        self._fitted()
+        return len(self.objectives_)
