@@ -40,8 +40,8 @@ std::pair<double, double> joint_step(const Single& i, const Single& j, double ki
 using Follow = std::function<void(std::span<const Move>)>;
 bool step_alone(Expansion& expansion, std::size_t c, std::size_t slot, const Follow& follow);
 /// The same, together with the partner with which it gains most. Without a bias all gradients tend to be off by the same
-/// amount, which single steps mend little by little: 1,500 rows of adult at C = 100 take 108,657 steps on single
-/// coefficients and 4,222 on two to the same accuracy.
+/// amount, which single steps mend little by little: on the first 1,500 rows of adult (C = 100, gamma = 0.005) a plain
+/// implementation takes 108,657 steps on single coefficients and 4,222 on two until no step gains 1e-5.
 bool step_with_partner(Expansion& expansion, std::size_t c, std::size_t slot, const Follow& follow);
 
 /// Whether the coefficients of a column sum to zero, which is what a bias asks for.

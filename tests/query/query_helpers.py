@@ -6,7 +6,7 @@ import numpy as np
 
 from everlearn import LASVM
 from everlearn._online import OnlineLearner
-from svm.lasvm_helpers import three_clouds, two_clouds
+from svm.lasvm_helpers import learnt, three_clouds, two_clouds
 
 
 class Given:
@@ -74,3 +74,8 @@ def two_class_model(form=np.asarray):
 def three_class_model():
     X, y = three_clouds(240, 3)
     return LASVM(gamma=0.3, random_state=0).fit(X[:120], y[:120]), X[120:]
+
+
+def what_is_learnt(model):
+    """The state of an everlearn learner, the coefficients of others."""
+    return learnt(model) if isinstance(model, LASVM) else {"coef": model.coef_, "bias": model.intercept_}

@@ -1,6 +1,5 @@
 """learn_stream: the questions, labels and models of a plain loop, and no label that was not asked for."""
 
-from copy import deepcopy
 from functools import partial
 
 import numpy as np
@@ -11,12 +10,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.svm import SVC
 
 from everlearn import LASVM
 from everlearn.query import All, RampRegion, RecentMargin, learn_stream
 from everlearn.query import stream as stream_module
-from query.query_helpers import Given, Notes, in_ramp, plain_loop, smallest_margin
+from query.query_helpers import Given, Notes, in_ramp, plain_loop, smallest_margin, what_is_learnt
 from svm.lasvm_helpers import (
     assert_same,
     assert_same_model,
@@ -41,11 +39,6 @@ CHOICES = {
     "RecentMargin": (RecentMargin(), smallest_margin, 5),
     "RecentMargin(h=3)": (RecentMargin(h=3), smallest_margin, 3),
 }
-
-
-def what_is_learnt(model):
-    """The state of an everlearn learner, the coefficients of others."""
-    return learnt(model) if isinstance(model, LASVM) else {"coef": model.coef_, "bias": model.intercept_}
 
 
 @pytest.mark.parametrize("choice", CHOICES)
@@ -370,108 +363,3 @@ def test_a_kernel_that_is_a_function():
     asked = learn_stream(model, RecentMargin(), X, y)
     assert len(asked) == len(learn_stream(native, RecentMargin(), X, y)) == 30
     assert model._rows_seen == 30
-
-
-# ----------------------------------------------------------------------------------------- what is refused
-
-X, Y = two_clouds(60)
-
-
-def refused(words, model=None, rule=None, X=X, oracle=Y, error=ValueError, **options):
-    """Refused with these words, before anything is learnt."""
-    model = LASVM(gamma=0.3) if model is None else model
-    before = deepcopy(vars(model)) if not isinstance(model, type) else None
-    with pytest.raises(error, match=words):
-        learn_stream(model, rule or RampRegion(), X, oracle, **options)
-    assert isinstance(model, type) or vars(model) == before
-
-
-@pytest.mark.parametrize("rule", [RampRegion, "ramp", LASVM(), lambda model, X: [0]])
-def test_a_rule_that_is_none(rule):
-    refused("rule must be a rule of everlearn.query, such as RampRegion", rule=rule, error=TypeError)
-
-
-@pytest.mark.parametrize("model", [SVC(), LASVM, Given()])
-def test_a_model_that_cannot_go_on_learning(model):
-    refused("model must be an instance with partial_fit", model=model, error=TypeError)
-
-
-def test_a_model_without_scores_is_refused_when_it_is_looked_at():
-    with pytest.raises(TypeError, match="GaussianNB has no decision_function"):
-        learn_stream(GaussianNB(), RampRegion(), X, Y)
-
-
-@pytest.mark.parametrize("rule", [RampRegion(s=1), RecentMargin(h=0)], ids=repr)
-def test_a_rule_with_bad_parameters(rule):
-    refused("The parameter '[sh]' of .* must be", rule=rule)
-
-
-@pytest.mark.parametrize("rule", [All(), RampRegion()], ids=repr)
-def test_no_rows(rule):
-    refused("X has no rows", rule=rule, X=X[:0], oracle=Y[:0])
-    refused(r"X must be two-dimensional, got shape \(60,\)", rule=rule, X=X[:, 0])
-    refused(r"X must be two-dimensional, got shape \(60,\)", rule=rule, X=X[:, 0].tolist())
-
-
-@pytest.mark.parametrize("oracle", [Y[:-1], Y[:, np.newaxis], 3, [], "yes"])
-def test_labels_that_do_not_fit_the_rows(oracle):
-    refused(r"oracle must be a function or hold one label for each of the 60 rows of X, got", oracle=oracle)
-
-
-def test_a_function_needs_classes():
-    refused("classes must be given, all labels that will come", oracle=lambda numbers, rows: Y[numbers])
-
-
-@pytest.mark.parametrize(
-    "oracle",
-    [np.where(Y == 1, np.nan, 0), [None, "a", "b"] * 20, [float("nan"), 1] * 30, [1, "a"] * 30],
-)
-def test_missing_labels_are_no_class(oracle):
-    labels = np.asarray(oracle, dtype=None if isinstance(oracle, np.ndarray) else object)
-    refused("The classes cannot be read from oracle, which has missing labels", oracle=labels)
-
-
-@pytest.mark.parametrize("answer", [0, [], [0, 1], [[0]]])
-def test_a_function_that_does_not_answer_what_it_is_asked(answer):
-    words = "oracle must return one label for each row it is asked about: asked about 1, it returned shape"
-    refused(words, oracle=lambda numbers, rows: answer, classes=[0, 1])
-
-
-def test_an_error_of_the_oracle_comes_through():
-    def oracle(numbers, rows):
-        raise KeyError("nobody is there")
-
-    refused("nobody is there", oracle=oracle, classes=[0, 1], error=KeyError)
-
-
-def test_a_label_that_was_not_announced():
-    refused("labels that are not in classes: 7", oracle=lambda numbers, rows: [7], classes=[0, 1])
-
-
-def test_classes_that_are_not_those_of_the_model():
-    model = LASVM(gamma=0.3).partial_fit(X[:20], Y[:20], classes=[0, 1])
-    with pytest.raises(ValueError, match="differs from the classes of the first call"):
-        learn_stream(model, RecentMargin(), X, Y, classes=[0, 1, 2])
-
-
-def test_a_precomputed_kernel_cannot_leave_rows_out():
-    K = X @ X.T
-    for rule in (RampRegion(), RecentMargin()):
-        refused("pass the kernel as a callable", model=LASVM(kernel="precomputed"), rule=rule, X=K)
-    model, plain = LASVM(kernel="precomputed", C=0.1), LASVM(kernel="precomputed", C=0.1)
-    learn_stream(model, All(), K, Y)
-    plain.partial_fit(K[:1], Y[:1], classes=[0, 1]).partial_fit(K[1:], Y[1:])
-    assert_same_model(model, plain)
-
-
-@pytest.mark.parametrize("name", ["LASVM", "SGDClassifier"])
-def test_a_bad_row_stops_the_stream_at_its_turn(name):
-    X, y = two_clouds(400, apart=3.0)
-    X[390] = np.nan
-    plain, model, notes = clone(MODELS[name]), clone(MODELS[name]), Notes(y)
-    with pytest.raises(ValueError, match="NaN"):
-        plain_loop(plain, in_ramp, 1, X, y, [0, 1])
-    with pytest.raises(ValueError, match="NaN"):
-        learn_stream(model, RampRegion(), X, notes, classes=[0, 1])
-    assert max(notes.numbers) < 390
-    assert_same(what_is_learnt(model), what_is_learnt(plain))
