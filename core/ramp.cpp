@@ -8,8 +8,8 @@
 
 namespace everlearn {
 
-/// For a row: against rounding that would draw the same sets for ever, and against features or costs so large that
-/// steps hardly get anywhere.
+/// For a row: against a row at the very end of the ramp, which may go in and out for ever, and against features or costs
+/// so large that steps hardly get anywhere.
 constexpr int kMostRounds = 200, kMostSteps = 100000;
 /// For a row, as the paper has them, before steps with a partner. Measured without partners and with them: adult (C = 100,
 /// gamma = 0.005, 100 idle rows) 151 and 20 s, 4,000 rows of banana (C = 10, gamma = 1, all kept) 0.77 and 0.46 s.
@@ -73,7 +73,7 @@ void RampLoss::settle(std::size_t c, Gain best) {
     if (!redraw(c, true) && step < kMostSteps) return;
     best = expansion_.best_gain(c, tau);
   }
-  ++state.capped[c];
+  state.capped[c] += step == kMostSteps;
 }
 
 /// One step, alone or with a partner; returns the best one after it.

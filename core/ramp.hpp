@@ -12,7 +12,7 @@
 //
 // Invariants, after every row: g = y - K alpha on all rows kept; V = {y g <= 1 - s} once the ramp works; alpha = 0 outside of V; no
 // coefficient in V violates by more than tau with a gain of min_gain or more (where K(x, x) = 1; less where kernel values
-// are larger), or the row had its 100,000 steps or 200 rounds, which is counted. A row outside of V has edge 0.
+// are larger), or the row had its 200 rounds, or its 100,000 steps, which is counted. A row outside of V has edge 0.
 #pragma once
 
 #include <cstdint>
