@@ -36,7 +36,8 @@ class OnlineSVMR(OnlineLearner):
         which begins with one class does not shut the other one out. The paper has 0.
     max_idle : int, default=None
         How many rows to keep that are not support vectors: of more, those furthest from the boundary are
-        dropped after every row, and time and memory for a row no longer grow with the stream. None keeps all.
+        dropped after every row, and time and memory for a row grow with the support vectors only. None keeps
+        all.
 
     Attributes
     ----------
