@@ -15,7 +15,7 @@ CORE = ROOT / "core"
 FLOORS = [
     ["errors", "_core", "_params", "_atomic", "_docs"],
     ["_validate"],
-    ["_kernels", "_machine", "_persist"],
+    ["_kernels", "_machine", "_persist", "_support_sets"],
     ["_learner", "metrics", "datasets"],
     ["_online"],
     ["svm", "budget", "auc"],

@@ -4,6 +4,9 @@ from importlib.metadata import version
 
 from . import datasets, errors, metrics, query
 from ._persist import load, save
+from .imbalance import VIRTUAL
+from .query.chunks import IncrSVM, QuerySVM
+from .query.statq import StatQSVM
 from .svm import LASVM, LASVMG, LASVMI, LASVMNC, FullSVM, OnlineSVMR, RampSVM
 
 __version__ = version("everlearn")
@@ -13,9 +16,13 @@ __all__ = [
     "LASVMG",
     "LASVMI",
     "LASVMNC",
+    "VIRTUAL",
     "FullSVM",
+    "IncrSVM",
     "OnlineSVMR",
+    "QuerySVM",
     "RampSVM",
+    "StatQSVM",
     "datasets",
     "errors",
     "load",

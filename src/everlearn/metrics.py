@@ -10,6 +10,8 @@ head of a ranking:
 `prbep`            precision-recall break-even point of a score
 =================  ===========================================================================
 
+and `support_set_distance` says how far two sets of support vectors lie apart.
+
 Two companions are scikit-learn's own and are not repeated here: the area under the ROC curve is
 `sklearn.metrics.roc_auc_score` (ties count one half) and Matthews' correlation is
 `sklearn.metrics.matthews_corrcoef`.
@@ -24,7 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["g_means", "prbep", "sensitivity", "specificity"]
+from ._support_sets import support_set_distance
+
+__all__ = ["g_means", "prbep", "sensitivity", "specificity", "support_set_distance"]
 
 _NUMBER_KINDS = "biuf"
 

@@ -1,4 +1,4 @@
-"""Promises that every rule makes, checked for whatever the package exports."""
+"""Promises that every rule makes, checked for whatever the package exports; of pools more in test_pool."""
 
 import inspect
 import pickle
@@ -16,12 +16,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from everlearn import LASVM, query
+from everlearn.query._pool import PoolRule
+from everlearn.query._rule import Rule
 from query.query_helpers import Given, column, three_class_model, two_class_model
 from svm.lasvm_helpers import assert_same, snapshot, three_clouds, two_clouds
 
-CLASSES = {name: getattr(query, name) for name in query.__all__ if isinstance(getattr(query, name), type)}
+PUBLIC = {name: getattr(query, name) for name in query.__all__}
+CLASSES = {name: cls for name, cls in PUBLIC.items() if isinstance(cls, type) and issubclass(cls, Rule)}
+FOR_POOLS = [cls() for cls in CLASSES.values() if issubclass(cls, PoolRule)]
 RULES = [
-    *(cls() for cls in CLASSES.values()),
+    *(cls() for cls in CLASSES.values() if not issubclass(cls, PoolRule)),
     query.RampRegion(s=-2),
     query.RampRegion(s=-np.inf),
     query.RecentMargin(h=1),
@@ -36,6 +40,7 @@ every_rule = pytest.mark.parametrize("rule", RULES, ids=repr)
 
 def test_rules_are_enumerated():
     assert {"All", "RampRegion", "RecentMargin"} <= set(CLASSES)
+    assert {"AutoMargin", "Gradient", "Margin", "Random"} <= {type(rule).__name__ for rule in FOR_POOLS}
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -164,7 +169,7 @@ def test_any_classifier_with_scores_will_do(name, data):
 # ------------------------------------------------------------------------------------------------- parameters
 
 
-@every_rule
+@pytest.mark.parametrize("rule", [*RULES, *FOR_POOLS], ids=repr)
 def test_a_rule_can_be_copied_and_printed(rule):
     for copy in (clone(rule), pickle.loads(pickle.dumps(rule)), deepcopy(rule)):
         assert type(copy) is type(rule)

@@ -1,9 +1,11 @@
-"""Which rows are worth a label, and the loop that asks for them while a stream goes by.
+"""Which rows are worth a label, the loop that asks for them while a stream goes by, and when to stop asking.
 
 A rule looks at a model and at rows without labels. ``rule.utilities(model, X)`` says how much each row is
 worth asking about, ``rule.query(model, X)`` which rows to ask about; neither changes the model or the rule.
-The model may be any classifier with a ``decision_function``, scikit-learn's included. `learn_stream` takes a
-model through a stream: ask the rule, ask the oracle, learn, go on.
+The model may be any classifier with a ``decision_function``, scikit-learn's included.
+
+For a stream, judged as it goes by; `learn_stream` takes a model through it: ask the rule, ask the oracle,
+learn, go on.
 
 ==============  ==============================================================================================
 `All`           asks about every row: what the others are compared with
@@ -11,12 +13,43 @@ model through a stream: ask the rule, ask the oracle, learn, go on.
 `RecentMargin`  asks about the row nearest to the boundary of every h rows: a fixed share of the stream
 ==============  ==============================================================================================
 
+For a pool, from which rows are drawn at random; a model with ``predict_proba`` alone will do for all but
+`AutoMargin`. `as_skactiveml` makes them strategies of scikit-activeml.
+
+==============  ==============================================================================================
+`Random`        asks about rows at random: what the others are compared with
+`Margin`        asks about the row nearest to the boundary, of 59 drawn (`pool_size_for` has other numbers)
+`AutoMargin`    the same, of as many drawn as it takes to find five within the margin
+`Gradient`      takes the row that the model gets most wrong; needs the labels
+==============  ==============================================================================================
+
+`stopping` has the rules that say when enough has been asked, and why.
+
 Z. Wang, S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines" (ICDM 2009).
+S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009).
 """
 
+from . import stopping
+from .activeml import as_skactiveml
 from .all_rows import All
+from .auto_margin import AutoMargin
+from .gradient import Gradient
+from .margin import Margin, pool_size_for
 from .ramp_region import RampRegion
+from .random_rows import Random
 from .recent_margin import RecentMargin
 from .stream import learn_stream
 
-__all__ = ["All", "RampRegion", "RecentMargin", "learn_stream"]
+__all__ = [
+    "All",
+    "AutoMargin",
+    "Gradient",
+    "Margin",
+    "RampRegion",
+    "Random",
+    "RecentMargin",
+    "as_skactiveml",
+    "learn_stream",
+    "pool_size_for",
+    "stopping",
+]

@@ -48,14 +48,52 @@ def decision_scores(model: Any, X: Any) -> Scores:
     ndarray of shape (n_samples, n_columns)
         One column for two classes, otherwise one for each class; finite.
     """
-    name = type(model).__name__
-    if isinstance(model, type):
-        raise TypeError(f"model is the class {model.__name__}; pass an instance that has learnt something.")
+    _refuse_class(model)
     if not hasattr(model, "decision_function"):
         raise TypeError(
-            f"{name} has no decision_function, which this rule needs: take a classifier that has one, such "
-            "as LASVM, SGDClassifier or SVC, or a Pipeline that ends with one."
+            f"{type(model).__name__} has no decision_function, which this rule needs: take a classifier that "
+            "has one, such as LASVM, SGDClassifier or SVC, or a Pipeline that ends with one."
         )
+    return _scores_by(model, "decision_function", X)
+
+
+def class_scores(model: Any, X: Any) -> Scores:
+    """Decision scores of a classifier, or what its probabilities say where it has none.
+
+    Parameters
+    ----------
+    model : object
+        A classifier that has learnt something and has a ``decision_function`` or a ``predict_proba``.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows, as the model takes them.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_columns)
+        One column for two classes, 0 on the boundary, otherwise one for each class; finite. Two probabilities
+        make their difference, second minus first; more are the columns themselves.
+    """
+    _refuse_class(model)
+    if hasattr(model, "decision_function"):
+        return _scores_by(model, "decision_function", X)
+    if not hasattr(model, "predict_proba"):
+        raise TypeError(
+            f"{type(model).__name__} has neither decision_function nor predict_proba, one of which this rule "
+            "needs: take a classifier that has one, such as LASVM or GaussianNB, or a Pipeline that ends "
+            "with one."
+        )
+    found = _scores_by(model, "predict_proba", X)
+    return found[:, 1:] - found[:, :1] if found.shape[1] == 2 else found
+
+
+def _refuse_class(model: Any) -> None:
+    if isinstance(model, type):
+        raise TypeError(f"model is the class {model.__name__}; pass an instance that has learnt something.")
+
+
+def _scores_by(model: Any, method: str, X: Any) -> Scores:
+    """What a method of a model says of rows, in two dimensions and finite."""
+    name = type(model).__name__
     if hasattr(model, "fit"):
         try:
             check_is_fitted(model)
@@ -65,13 +103,13 @@ def decision_scores(model: Any, X: Any) -> Scores:
                 "begin with learn_stream."
             ) from error
     rows = count_rows(X)
-    scores = np.asarray(model.decision_function(X), dtype=np.float64)
+    scores = np.asarray(getattr(model, method)(X), dtype=np.float64)
     if scores.ndim == 1:
         scores = scores[:, np.newaxis]
     if scores.ndim != 2 or len(scores) != rows or scores.shape[1] == 0:
         raise ValueError(
-            f"The decision_function of {name} returned shape {scores.shape} for {rows} rows; it must return "
-            "one score for each row, or one for each row and class."
+            f"The {method} of {name} returned shape {scores.shape} for {rows} rows; it must return one score "
+            "for each row, or one for each row and class."
         )
     _refuse_pairs(model, scores.shape[1])
     if not np.isfinite(scores).all():

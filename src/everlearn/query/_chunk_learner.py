@@ -1,0 +1,285 @@
+"""What learners that train on chunks share: a solver for each chunk, the rows used, the labels read."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _params, _persist
+from .._validate import Array, Rows, check_rows, check_rows_and_labels
+from ..svm import LASVM
+
+Self = TypeVar("Self", bound="ChunkLearner")
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+_MOST_DRAWS = 100  # of a first chunk, until rows of the classes it lacks are looked for
+_LEAST_CHUNK = 10
+_EPOCHS = 10  # two come near the exact machine on chunks of some hundred rows, five reach it
+
+CLASSIFIER = _params.Constraint(
+    "a classifier with support_ and a decision_function",
+    lambda value: not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "get_params"),
+)
+SHARE = _params.Constraint(
+    "a number above 0, at most 1", lambda value: _params.POSITIVE.test(value) and value <= 1
+)
+
+
+class Course:
+    """The course of one fit: the rows, the machine of the moment, and which labels were read.
+
+    ``support`` holds the row numbers of the support vectors, ascending. `solve` is the only place where rows
+    are learnt, `draw_first` and whoever sets ``examined`` the only ones that look at labels.
+    """
+
+    def __init__(self, X: Rows, y: Array, labels: Places, chunk: int, solver: Any, random: Any) -> None:
+        self.X, self.y, self.labels, self.chunk = X, y, labels, chunk
+        self.solver, self.random = solver, random
+        self.used = np.zeros(len(y), dtype=np.bool_)
+        self.examined = np.zeros(len(y), dtype=np.bool_)
+        self.history: list[dict[str, Any]] = []
+        self.machine: Any = None
+        self.support: Places = np.zeros(0, dtype=np.intp)
+        self.queried = 0  # rows added by steps, those added again included
+
+    def draw_first(self) -> Places:
+        """Rows of the first chunk: drawn again until every class is there, then completed."""
+        for _ in range(_MOST_DRAWS):
+            order = self.random.permutation(len(self.y))
+            first = order[: self.chunk]
+            self.examined[first] = True
+            missing = np.setdiff1d(self.labels, self.labels[first])
+            if len(missing) == 0:
+                return np.sort(first)
+        finds = [int(np.flatnonzero(self.labels[order] == number)[0]) for number in missing]
+        self.examined[order[: max(finds) + 1]] = True
+        return np.sort(np.concatenate([first, order[finds]]))
+
+    def solve(self, rows: Places) -> None:
+        """Train a machine on these rows; its support vectors are the new ones."""
+        self.used[rows] = True
+        self.examined[rows] = True
+        self.machine = clone(self.solver).fit(self.X[rows], self.y[rows])
+        places = getattr(self.machine, "support_", None)
+        if places is None:
+            raise TypeError(
+                f"{type(self.machine).__name__} has no support_, the row numbers of its support vectors: "
+                "take a support vector machine such as LASVM or SVC as estimator."
+            )
+        self.support = np.sort(rows[np.asarray(places, dtype=np.intp)])
+
+    def scores(self, rows: Places) -> Floats:
+        """Decision values, a column for each binary problem."""
+        values = np.asarray(self.machine.decision_function(self.X[rows]), dtype=np.float64)
+        return values.reshape(len(rows), -1)
+
+    def margins(self, rows: Places, scores: Floats) -> Floats:
+        """Margins y f(x) of rows; with several classes the least over one class against the rest.
+
+        So a row has a margin above 1 exactly if it lies outside the margin in every binary problem, and can
+        not be a support vector of any.
+        """
+        numbers = [1] if scores.shape[1] == 1 else range(scores.shape[1])
+        signs = np.where(self.labels[rows][:, np.newaxis] == np.asarray(numbers), 1.0, -1.0)
+        return np.asarray((signs * scores).min(axis=1))
+
+    def others(self, rows: Places) -> Places:
+        """All rows but these, ascending."""
+        apart = np.ones(len(self.y), dtype=np.bool_)
+        apart[rows] = False
+        return np.flatnonzero(apart)
+
+    def record(self, **more: Any) -> None:
+        """Note where the course stands."""
+        self.history.append(
+            {
+                "step": len(self.history),
+                "used": int(self.used.sum()),
+                "examined": int(self.examined.sum()),
+                "n_support": len(self.support),
+                **more,
+            }
+        )
+
+
+class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of learners that train an SVM on its support vectors and a few further rows, again and again."""
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = {
+        "estimator": _params.NONE | CLASSIFIER,
+        "chunk": _params.NONE | _params.integer_from(2),
+        "max_iter": _params.integer_from(-1),
+    }
+    # What a fitted learner knows beside its parameters and its machine.
+    _known: ClassVar[tuple[str, ...]] = (
+        "classes_",
+        "n_features_in_",
+        "feature_names_in_",
+        "support_",
+        "used_",
+        "examined_",
+        "history_",
+        "n_iter_",
+        "stopped_",
+    )
+
+    def fit(self: Self, X: Any, y: Any) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels, of which only those in `examined_` are looked at.
+
+        Returns
+        -------
+        object
+            The learner itself.
+        """
+        _params.check(self)
+        before = dict(vars(self))
+        try:
+            course = self._begin(X, y)
+            course.solve(course.draw_first())
+            self.stopped_ = self._run(course)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        self.estimator_ = course.machine
+        self.support_ = course.support
+        self.used_ = np.flatnonzero(course.used)
+        self.examined_ = np.flatnonzero(course.examined)
+        self.history_ = course.history
+        return self
+
+    def _begin(self, X: Any, y: Any) -> Course:
+        """Validate the rows, and choose the solver."""
+        X, y = check_rows_and_labels(self, X, y, reset=True)
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"The number of classes has to be greater than one; y has 1 class, {classes.tolist()[0]!r}."
+            )
+        random = check_random_state(self.random_state)
+        seed = int(random.randint(2**31 - 1))
+        solver = LASVM(kernel="linear", epochs=_EPOCHS) if self.estimator is None else self.estimator
+        params = solver.get_params(deep=False)
+        name = type(solver).__name__
+        if params.get("kernel") == "precomputed":
+            raise ValueError(f"{name} has kernel='precomputed': chunks need the rows, pass features as X.")
+        if len(classes) > 2 and "decision_function_shape" in params:
+            raise ValueError(
+                f"y has {len(classes)} classes, and {name} learns them by pairs, which have no margin of one "
+                "class against the rest. Take LASVM as estimator, or two classes."
+            )
+        if "random_state" in params and params["random_state"] is None:
+            solver = clone(solver).set_params(random_state=seed)
+        self.classes_ = classes
+        chunk = max(_LEAST_CHUNK, round(X.shape[0] ** 0.5)) if self.chunk is None else int(self.chunk)
+        return Course(X, y, labels, chunk, solver, random)
+
+    @abstractmethod
+    def _run(self, course: Course) -> str:
+        """Take the steps after the first machine, set `n_iter_`, and say in words what ended them."""
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score rows: above 0 means the second class, or one column for each class when there are more.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The decision values of the last machine.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.decision_function(check_rows(self, X, reset=False)), np.float64)
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predicted labels.
+        """
+        scores = self.decision_function(X)
+        numbers = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[numbers])
+
+    @property
+    def n_used_(self) -> int:
+        """Rows that were ever part of a training set."""
+        return len(self.used_)
+
+    @property
+    def n_examined_(self) -> int:
+        """Rows whose label was read."""
+        return len(self.examined_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.estimator is None or get_tags(self.estimator).input_tags.sparse
+        return tags
+
+    # ------------------------------------------------------------------------------------------------ state
+
+    def _get_state(self) -> dict[str, Any]:
+        params = self.get_params(deep=False)
+        state: dict[str, Any] = {"params": {**params, "estimator": _pack(params["estimator"])}}
+        if hasattr(self, "estimator_"):
+            known = vars(self)
+            state["fitted"] = {name: known[name] for name in self._known if name in known}
+            state["estimator"] = _pack(self.estimator_)
+        return state
+
+    @classmethod
+    def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
+        learner = cls(**{**state["params"], "estimator": _unpack(state["params"]["estimator"])})
+        if "fitted" in state:
+            for name in cls._known:
+                if name in state["fitted"]:
+                    setattr(learner, name, state["fitted"][name])
+            learner.estimator_ = _unpack(state["estimator"])
+        return learner
+
+
+def _pack(estimator: Any) -> dict[str, Any] | None:
+    """The class and the state of an estimator, as data."""
+    if estimator is None:
+        return None
+    cls = type(estimator)
+    if _persist._registry.get(cls.__name__) is not cls:
+        raise TypeError(
+            f"The estimator, {cls.__name__}, cannot be saved: it is not everlearn's own. Leave estimator out "
+            "or take a learner of everlearn such as LASVM; or pickle the whole."
+        )
+    return {"class": cls.__name__, "state": estimator._get_state()}
+
+
+def _unpack(packed: dict[str, Any] | None) -> Any:
+    """The estimator that `_pack` described."""
+    if packed is None:
+        return None
+    cls: Any = _persist._registry[packed["class"]]
+    return cls._from_state(packed["state"])

@@ -1,0 +1,129 @@
+"""Rules for a pool as query strategies of scikit-activeml, whose loops then take them."""
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ._pool import PoolRule, best_first
+from .gradient import Gradient
+from .stream import _Nothing
+
+
+def as_skactiveml(rule: PoolRule, missing_label: Any = None) -> Any:
+    """A rule for a pool as a query strategy of scikit-activeml.
+
+    Parameters
+    ----------
+    rule : Random, Margin or AutoMargin
+        The rule. `Gradient` is refused: it needs the labels that the loop is to ask for.
+    missing_label : scalar, default=None
+        What stands for a label that is not known. None is NaN, as in scikit-activeml; for labels among which
+        None itself stands for it, set the parameter of the strategy afterwards.
+
+    Returns
+    -------
+    object
+        A ``SingleAnnotatorPoolQueryStrategy``, whose ``query(X, y, clf, ...)`` is that of scikit-activeml's
+        ``UncertaintySampling``: with ``fit_clf=True`` a copy of the classifier is fitted to the labels that
+        are known, any of scikit-activeml's or a scikit-learn one. Where fewer than two classes are known,
+        every row counts as lying on the boundary. The utilities of rows that were not drawn are NaN, as those
+        of labelled rows.
+
+    Notes
+    -----
+    It needs scikit-activeml. The number of known labels is the number of the draw, so that a rule with a seed
+    draws other rows in every round and the same in a repeated run.
+
+    Examples
+    --------
+    >>> from everlearn.query import Margin, as_skactiveml
+    >>> strategy = as_skactiveml(Margin(random_state=0))  # doctest: +SKIP
+    >>> strategy.query(X, y, SklearnClassifier(LASVM(), classes=[0, 1]), batch_size=5)  # doctest: +SKIP
+    array([  7,  12,  99, 120, 250])
+    """
+    if not isinstance(rule, PoolRule) or isinstance(rule, Gradient):
+        raise TypeError(
+            "rule must be a rule for a pool that needs no labels, such as Margin() or Random(), got "
+            f"{rule!r}."
+        )
+    return _strategy_class()(rule, np.nan if missing_label is None else missing_label)
+
+
+def _rebuilt(rule: PoolRule, missing_label: Any) -> Any:
+    """A strategy as it was pickled."""
+    return _strategy_class()(rule, missing_label)
+
+
+@cache
+def _strategy_class() -> Any:
+    """The class of the strategies, made when it is first needed, because its base may not be installed."""
+    try:
+        base, utils = import_module("skactiveml.base"), import_module("skactiveml.utils")
+    except ImportError as error:
+        raise ImportError(
+            "as_skactiveml needs scikit-activeml, which is not installed: pip install scikit-activeml."
+        ) from error
+    is_labeled, SkactivemlClassifier = utils.is_labeled, base.SkactivemlClassifier
+
+    class RuleStrategy(base.SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc, name-defined]
+        """A rule of everlearn behind the interface of scikit-activeml."""
+
+        def __init__(self, rule: PoolRule, missing_label: Any = np.nan) -> None:
+            super().__init__(missing_label=missing_label, random_state=None)
+            self.rule = rule
+
+        def __reduce__(self) -> Any:
+            return _rebuilt, (self.rule, self.missing_label)
+
+        def query(
+            self,
+            X: Any,
+            y: Any,
+            clf: Any,
+            fit_clf: bool = True,
+            sample_weight: Any = None,
+            candidates: Any = None,
+            batch_size: int = 1,
+            return_utilities: bool = False,
+        ) -> Any:
+            """Which candidates to ask about, best first, as scikit-activeml has it."""
+            X, y, candidates, batch_size, return_utilities = self._validate_data(
+                X, y, candidates, batch_size, return_utilities, reset=True
+            )
+            rows, mapping = self._transform_candidates(candidates, X, y)
+            labelled = is_labeled(y, self.missing_label)
+            if fit_clf:
+                clf = fitted(clf, X, y, labelled, sample_weight)
+            places, worth = self.rule._candidates(scoring(clf), rows, batch_size, int(labelled.sum()))
+            best = best_first(worth)[:batch_size]
+            shown = np.full((len(best), len(rows)), np.nan)
+            shown[:, places] = worth
+            for number in range(1, len(best)):
+                shown[number, places[best[:number]]] = np.nan
+            if mapping is None:
+                return (places[best], shown) if return_utilities else places[best]
+            among_all = np.full((len(best), len(X)), np.nan)
+            among_all[:, mapping] = shown
+            return (mapping[places[best]], among_all) if return_utilities else mapping[places[best]]
+
+    def fitted(clf: Any, X: Any, y: Any, labelled: Any, sample_weight: Any) -> Any:
+        """A copy of a classifier, fitted to the rows whose labels are known."""
+        clf = clone(clf)
+        weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
+        if isinstance(clf, SkactivemlClassifier):
+            return clf.fit(X, y, **weights)
+        known = np.array(y[labelled].tolist())
+        if len(np.unique(known)) < 2:
+            return _Nothing()
+        return clf.fit(X[labelled], known, **{key: value[labelled] for key, value in weights.items()})
+
+    def scoring(clf: Any) -> Any:
+        """What has the scores: a wrapper knows of classes that the model within has not met."""
+        if getattr(clf, "is_fitted_", True) is False:
+            return _Nothing()
+        return vars(clf).get("estimator_", clf) if isinstance(clf, SkactivemlClassifier) else clf
+
+    return RuleStrategy

@@ -1,0 +1,205 @@
+"""IncrSVM and QuerySVM: SVMs learnt from disjoint random chunks, or from one row near the boundary at a time.
+
+N. A. Syed, H. Liu, K. K. Sung, "A Study of Support Vectors on Model Independent Example Selection" (KDD
+1999); C. Campbell, N. Cristianini, A. Smola, "Query Learning with Large Margin Classifiers" (ICML 2000); both
+as P. Mitra, C. A. Murthy, S. K. Pal compare them in "A Probabilistic Active Support Vector Learning
+Algorithm", IEEE Transactions on Pattern Analysis and Machine Intelligence 26 (2004).
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import _params
+from .._persist import register
+from ._chunk_learner import ChunkLearner, Course
+
+
+@register
+class IncrSVM(ChunkLearner):
+    """Support vector machine learnt from one random chunk after the other.
+
+    Trains on the first chunk, then on the support vectors and the next chunk, and so on: no chunk is seen
+    twice, and a row that is no support vector of its time is gone for good. Every label is used.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        The SVM that is trained on each chunk: it has `support_` and `decision_function`, as everlearn's and
+        scikit-learn's have. None is a linear `LASVM` with C = 1 and enough epochs to be exact. Costs of
+        classes are its `class_weight`; where it has no `random_state`, it gets one.
+    chunk : int, default=None
+        Rows added in a step. None is the square root of the number of rows, at least 10.
+    max_iter : int, default=-1
+        Steps at most after the first machine, -1 for as many as there are chunks.
+    random_state : int, RandomState instance or None, default=None
+        Decides which rows are drawn.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    estimator_ : classifier
+        The last machine.
+    support_ : ndarray of shape (n_SV,)
+        Row numbers of its support vectors, ascending.
+    used_ : ndarray of shape (n_used_,)
+        Row numbers of the rows that were ever part of a training set.
+    examined_ : ndarray of shape (n_examined_,)
+        Row numbers of the rows whose label was read: those, and any that were drawn for a first chunk which
+        then lacked a class.
+    n_used_ : int
+        Number of rows used.
+    n_examined_ : int
+        Number of labels read.
+    n_iter_ : int
+        Machines trained.
+    stopped_ : str
+        What ended the fit, in words.
+    history_ : list of dict
+        One for each machine: "step", and "used", "examined" and "n_support" after it.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X had names that are strings.
+
+    Examples
+    --------
+    >>> from everlearn.datasets import make_twonorm
+    >>> from everlearn import IncrSVM
+    >>> X, y = make_twonorm(2000, random_state=0)
+    >>> clf = IncrSVM(chunk=50, max_iter=10, random_state=0).fit(X, y)
+    >>> clf.score(X, y) > 0.93
+    True
+    >>> clf.n_used_
+    550
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        chunk: int | None = None,
+        max_iter: int = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.chunk = chunk
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _run(self, course: Course) -> str:
+        course.record()
+        self.n_iter_ = 1
+        rest = course.random.permutation(course.others(np.flatnonzero(course.used)))
+        for start in range(0, len(rest), course.chunk):
+            if self.n_iter_ == self.max_iter + 1:
+                return "step limit"
+            course.solve(np.union1d(course.support, rest[start : start + course.chunk]))
+            course.record()
+            self.n_iter_ += 1
+        return "no rows left"
+
+
+@register
+class QuerySVM(ChunkLearner):
+    """Support vector machine that asks for the row nearest to its boundary, one at a time.
+
+    Begins with an SVM on a random chunk. Each step scores all rows that were not used yet, asks for the label
+    of the one with the smallest |f(x)| and trains again; when no row is left inside the margin, it is done.
+    Scoring every row in every step is slow on large data: `LASVM` with ``selection="active"`` scores a few
+    drawn at random and does not train anew. With several classes a row is as near as the nearest boundary of
+    one class against the rest.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        The SVM that is trained in each step: it has `support_` and `decision_function`, as everlearn's and
+        scikit-learn's have. None is a linear `LASVM` with C = 1 and enough epochs to be exact. Costs of
+        classes are its `class_weight`; where it has no `random_state`, it gets one.
+    chunk : int, default=None
+        Rows of the first machine. None is the square root of the number of rows, at least 10.
+    max_iter : int, default=250
+        Rows asked about at most, -1 for no limit.
+    keep : {"all", "sv"}, default="all"
+        Whether to train on all rows asked about so far, or on the support vectors and the new row. The
+        latter forgets: on noisy data its accuracy swings and may end far below.
+    random_state : int, RandomState instance or None, default=None
+        Decides which rows are drawn first.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    estimator_ : classifier
+        The last machine.
+    support_ : ndarray of shape (n_SV,)
+        Row numbers of its support vectors, ascending.
+    used_ : ndarray of shape (n_used_,)
+        Row numbers of the rows that were ever part of a training set.
+    examined_ : ndarray of shape (n_examined_,)
+        Row numbers of the rows whose label was read: those, and any that were drawn for a first chunk which
+        then lacked a class.
+    n_used_ : int
+        Number of rows used.
+    n_examined_ : int
+        Number of labels read.
+    n_iter_ : int
+        Machines trained.
+    stopped_ : str
+        What ended the fit, in words.
+    history_ : list of dict
+        One for each machine: "step", "row" that was asked about and its "distance" |f(x)| (None for the
+        first machine), and "used", "examined" and "n_support" after it.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X had names that are strings.
+
+    Examples
+    --------
+    >>> from everlearn.datasets import make_twonorm
+    >>> from everlearn import QuerySVM
+    >>> X, y = make_twonorm(2000, random_state=0)
+    >>> clf = QuerySVM(max_iter=100, random_state=0).fit(X, y)
+    >>> clf.score(X, y) > 0.95
+    True
+    >>> clf.n_examined_
+    145
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = ChunkLearner._constraints | {
+        "keep": _params.one_of("all", "sv"),
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        chunk: int | None = None,
+        max_iter: int = 250,
+        keep: str = "all",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.chunk = chunk
+        self.max_iter = max_iter
+        self.keep = keep
+        self.random_state = random_state
+
+    def _run(self, course: Course) -> str:
+        course.record(row=None, distance=None)
+        self.n_iter_ = 1
+        while self.n_iter_ != self.max_iter + 1:
+            used = np.flatnonzero(course.used)
+            rest = course.others(used)
+            if len(rest) == 0:
+                return "no rows left"
+            distances = np.abs(course.scores(rest)).min(axis=1)
+            nearest = int(distances.argmin())
+            if distances[nearest] >= 1:
+                return "no row left inside the margin"
+            course.solve(np.union1d(used if self.keep == "all" else course.support, rest[nearest]))
+            course.record(row=int(rest[nearest]), distance=float(distances[nearest]))
+            self.n_iter_ += 1
+        return "step limit"

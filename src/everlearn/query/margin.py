@@ -1,0 +1,106 @@
+"""Margin: ask about the row nearest to the boundary, of a few drawn at random.
+
+S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapters 3 and 4.
+"""
+
+import math
+from typing import Any, ClassVar
+
+from .. import _params
+from ._pool import PoolRule, Worth
+from ._scores import class_scores, margins
+
+_SHARE = _params.Constraint(
+    "a number between 0 and 1, both excluded", lambda value: _params._is_real(value) and 0 < value < 1
+)
+
+
+def pool_size_for(p: float = 0.05, eta: float = 0.05) -> int:
+    """How many rows to draw so that the best of them is probably among the best of all.
+
+    The best of L rows drawn at random is not among the best share p with a probability of at most (1 - p)^L,
+    whatever the size of the pool; the smallest L for which this is eta or less is ⌈ln eta / ln(1 - p)⌉.
+
+    Parameters
+    ----------
+    p : float, default=0.05
+        The share of the best.
+    eta : float, default=0.05
+        The probability of missing it.
+
+    Returns
+    -------
+    int
+        The number of rows.
+
+    Examples
+    --------
+    >>> from everlearn.query import pool_size_for
+    >>> pool_size_for()
+    59
+    >>> pool_size_for(p=0.01)
+    299
+    """
+    for name, value in (("p", p), ("eta", eta)):
+        if not _SHARE.test(value):
+            raise ValueError(f"{name} must be {_SHARE.accepts}, got {value!r}.")
+    exact = math.log(eta) / math.log1p(-p)
+    return max(1, math.ceil(exact * (1 - 1e-12)))  # an exact power of 1 - p is not to be rounded past
+
+
+class Margin(PoolRule):
+    """Ask about the rows nearest to the boundary, of a few drawn at random.
+
+    A full search looks at every row of the pool for each label. It is hardly worth it: of 59 rows drawn at
+    random the best is among the best 5 % of the pool with a probability of 95 %, however large the pool is
+    (`pool_size_for`).
+
+    Parameters
+    ----------
+    pool_size : int, default=59
+        How many rows to draw. None looks at all of them, and so does a pool that has no more.
+    random_state : int, RandomState instance or None, default=None
+        Decides the draw. With an int the answer is a function of it, of the pool, of n and of ``draw``; with
+        a generator, of its present state, which stays as it is; with None it differs from call to call.
+
+    Notes
+    -----
+    The margin is |f(x)|, with more than two classes the gap between the two largest scores; the utility of a
+    row is minus its margin. A model without ``decision_function`` is judged by its ``predict_proba``: the gap
+    between the two largest probabilities. Of equal rows the first drawn is taken, in a full search the first
+    of the pool. No label is read.
+
+    References
+    ----------
+    S. Ertekin, *Learning in Extreme Conditions: Online and Active Learning with Massive, Imbalanced and Noisy
+    Data*, thesis, 2009.
+
+    Examples
+    --------
+    >>> from everlearn import LASVM
+    >>> from everlearn.datasets import make_banana
+    >>> from everlearn.query import Margin
+    >>> X, y = make_banana(2000, random_state=0)
+    >>> model = LASVM(C=10, gamma=1, random_state=0).fit(X[:100], y[:100])
+    >>> pool = X[100:]
+    >>> margins = abs(model.decision_function(pool))
+    >>> bool(Margin(pool_size=None).query(model, pool) == margins.argmin())
+    True
+    >>> asked = Margin(random_state=0).query(model, pool)
+    >>> bool(margins[asked[0]] < sorted(margins)[len(pool) // 10])  # by looking at 59 of 1,900
+    True
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = PoolRule._constraints | {
+        "pool_size": _params.NONE | _params.integer_from(1)
+    }
+
+    def __init__(self, pool_size: int | None = 59, random_state: Any = None) -> None:
+        self.pool_size = pool_size
+        self.random_state = random_state
+
+    def _size(self, n: int | None) -> int | None:
+        return None if self.pool_size is None else int(self.pool_size)
+
+    def _worth(self, model: Any, X: Any) -> Worth:
+        return 0.0 - margins(class_scores(model, X))

@@ -1,0 +1,189 @@
+"""AnyOf and AllOf: stopping rules made of others."""
+
+from typing import Any, ClassVar, TypeVar
+
+from ... import _params
+from ._rule import Asked, Reading, StoppingRule, Verdict, pyplot
+
+Combined = TypeVar("Combined", bound="_Combined")
+
+_RULES = _params.Constraint(
+    "a tuple or list of stopping rules, at least one",
+    lambda value: (
+        isinstance(value, tuple | list) and len(value) > 0 and all(isinstance(r, StoppingRule) for r in value)
+    ),
+)
+
+
+class _Combined(StoppingRule):
+    """Several rules that are told the same; their states are its state."""
+
+    rules: Any
+    _constraints: ClassVar[dict[str, _params.Constraint]] = {"rules": _RULES}
+    _part_of_state: ClassVar[str] = "rules"
+
+    @classmethod
+    def of(cls: type[Combined], first: StoppingRule, second: StoppingRule) -> Combined:
+        """Two rules as one, with the parts of those that are such combinations themselves."""
+        parts = [rule.rules if type(rule) is cls else (rule,) for rule in (first, second)]
+        return cls((*parts[0], *parts[1]))
+
+    def verdict(self) -> Verdict:
+        """Whether to stop, and why; nothing is changed.
+
+        Returns
+        -------
+        Verdict
+            Its reason is those of the rules that decided, its evidence theirs by their names.
+        """
+        _params.check(self)
+        verdicts = [rule.verdict() for rule in self.rules]
+        stop = self._decide([verdict.stop for verdict in verdicts])
+        evidence: dict[str, Any] = {}
+        for rule, verdict in zip(self.rules, verdicts, strict=True):
+            name = type(rule).__name__
+            same = sum(key.split(" ")[0] == name for key in evidence)
+            evidence[f"{name} {same + 1}" if same else name] = {"stop": verdict.stop, **verdict.evidence}
+        reason = " ".join(verdict.reason for verdict in verdicts if verdict.stop == stop)
+        return Verdict(stop, reason, evidence)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the evidence of each rule, those within combinations included; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : sequence of matplotlib Axes, default=None
+            Where to draw, one for each rule. None makes a new figure with one below the other.
+
+        Returns
+        -------
+        list of matplotlib Axes
+            Where they were drawn.
+        """
+        _params.check(self)
+        simple = self._simple()
+        count = len(simple)
+        if ax is None:
+            size = (6.4, 3.2 * count)
+            ax = pyplot().subplots(count, squeeze=False, figsize=size, layout="constrained")[1][:, 0]
+        axes = list(ax) if hasattr(ax, "__iter__") else [ax]
+        if len(axes) != count:
+            raise ValueError(f"ax must hold one Axes for each of the {count} rules, got {len(axes)}.")
+        return [rule.plot(one) for rule, one in zip(simple, axes, strict=True)]
+
+    def reset(self) -> None:
+        """Forget everything that the rules have been told."""
+        for rule in self.rules:
+            rule.reset()
+
+    def get_state(self) -> dict[str, Any]:
+        """What the rules have been told, in plain values that can be written as JSON.
+
+        Returns
+        -------
+        dict
+            The state, a copy.
+        """
+        return {"rule": type(self).__name__, "rules": [rule.get_state() for rule in self.rules]}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state.
+
+        Parameters
+        ----------
+        state : dict
+            What `get_state` of a combination of the same rules returned.
+        """
+        self._check_state(state)
+        for rule, part in zip(self.rules, state["rules"], strict=True):
+            rule.set_state(part)
+
+    def _simple(self) -> list[StoppingRule]:
+        """The rules that are no combinations."""
+        return [
+            simple
+            for rule in self.rules
+            for simple in (rule._simple() if isinstance(rule, _Combined) else [rule])
+        ]
+
+    def _decide(self, stops: list[bool]) -> bool:
+        raise NotImplementedError
+
+    def _check_state(self, state: Any) -> None:
+        super()._check_state(state)
+        if len(state["rules"]) != len(self.rules):
+            raise ValueError(f"state must be of {len(self.rules)} rules, got one of {len(state['rules'])}.")
+        for rule, part in zip(self.rules, state["rules"], strict=True):
+            rule._check_state(part)
+
+    def _read(self, event: Asked) -> Reading:
+        return [rule._read(event) for rule in self.rules]  # nobody keeps what somebody refuses
+
+    def _keep(self, reading: Reading | None) -> None:
+        for rule, part in zip(self.rules, reading or [], strict=True):
+            rule._keep(part)
+
+    # What has readings of its own needs these; a combination has none.
+
+    def _reading(self, event: Asked) -> Reading | None:
+        raise NotImplementedError
+
+    def _verdict(self, readings: list[Reading]) -> Verdict:
+        raise NotImplementedError
+
+    def _draw(self, ax: Any, readings: list[Reading]) -> None:
+        raise NotImplementedError
+
+
+class AnyOf(_Combined):
+    """Stop when one of some rules would; ``a | b`` makes it.
+
+    Parameters
+    ----------
+    rules : tuple or list of stopping rules
+        The rules, which are told what this one is told.
+
+    Examples
+    --------
+    >>> from everlearn.query.stopping import Asked, LabelBudget, MarginExhausted
+    >>> rule = MarginExhausted() | LabelBudget(500)
+    >>> rule.update(Asked(1, margin=0.4))
+    >>> rule.verdict().stop
+    False
+    >>> rule.update(Asked(2, margin=1.2))
+    >>> rule.verdict().stop
+    True
+    """
+
+    def __init__(self, rules: Any) -> None:
+        self.rules = rules
+
+    def _decide(self, stops: list[bool]) -> bool:
+        return any(stops)
+
+
+class AllOf(_Combined):
+    """Stop when all of some rules would at the same time; ``a & b`` makes it.
+
+    Parameters
+    ----------
+    rules : tuple or list of stopping rules
+        The rules, which are told what this one is told.
+
+    Examples
+    --------
+    >>> from everlearn.query.stopping import Asked, LabelBudget, MarginExhausted
+    >>> rule = MarginExhausted() & LabelBudget(2)  # two labels at least
+    >>> rule.update(Asked(1, margin=1.1))
+    >>> print(rule.verdict().reason)
+    1 of 2 labels are used.
+    >>> rule.update(Asked(2, margin=1.2))
+    >>> rule.verdict().stop
+    True
+    """
+
+    def __init__(self, rules: Any) -> None:
+        self.rules = rules
+
+    def _decide(self, stops: list[bool]) -> bool:
+        return all(stops)

@@ -1,0 +1,84 @@
+"""MarginExhausted: stop when the rows asked about lie outside the margin.
+
+S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 4.
+"""
+
+from typing import Any, ClassVar
+
+from ... import _params
+from ._rule import Asked, Reading, StoppingRule, Verdict, columns
+
+
+class MarginExhausted(StoppingRule):
+    """Stop when even the rows asked about are no closer to the boundary than the support vectors.
+
+    A rule such as `Margin` asks about the row nearest to the boundary. If that one lies outside the margin,
+    so do all others that were looked at, and none of them would become a support vector.
+
+    Parameters
+    ----------
+    patience : int, default=1
+        How many questions in succession must have been about such rows. A rule that draws a few rows at
+        random may miss the nearest one, and a higher number guards against that.
+
+    Notes
+    -----
+    Needs ``margin`` of every label. A row is outside if |f(x)| is at least the largest |f| over the free
+    support vectors, ``free_margin``, or 1 if there are none. Support vectors at their bound do not count: on
+    noisy data they lie anywhere, and the rule would never stop.
+
+    References
+    ----------
+    S. Ertekin, *Learning in Extreme Conditions: Online and Active Learning with Massive, Imbalanced and Noisy
+    Data*, thesis, 2009.
+
+    Examples
+    --------
+    >>> from everlearn.query.stopping import Asked, MarginExhausted
+    >>> rule = MarginExhausted()
+    >>> rule.update(Asked(30, margin=0.31, free_margin=1.02))
+    >>> rule.verdict().stop
+    False
+    >>> rule.update(Asked(31, margin=1.07, free_margin=1.01))
+    >>> print(rule.verdict().reason)
+    The last 1 question was about a row outside the margin: |f| = 1.07, the free support vectors reach 1.01.
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = {"patience": _params.integer_from(1)}
+
+    def __init__(self, patience: int = 1) -> None:
+        self.patience = patience
+
+    def _reading(self, event: Asked) -> Reading:
+        bound = 1.0 if event.free_margin is None else event.free_margin
+        return [event.labels, self._needed(event, "margin"), bound, event.free_margin is not None]
+
+    def _verdict(self, readings: list[Reading]) -> Verdict:
+        patience, in_succession = int(self.patience), 0
+        for _, margin, bound, _ in reversed(readings):
+            if margin < bound:
+                break
+            in_succession += 1
+        if not readings:
+            return Verdict(False, "Nothing has been asked yet.", {"in_succession": 0, "patience": patience})
+        _, margin, bound, has_free = readings[-1]
+        stop = in_succession >= patience
+        what = (
+            "the free support vectors reach"
+            if has_free
+            else "there are no free support vectors, and it ends at"
+        )
+        count = f"{in_succession} question{' was about a row' if in_succession == 1 else 's were about rows'}"
+        begin = (
+            f"The last {count} outside the margin" if in_succession else "The last row lies within the margin"
+        )
+        wanted = "" if stop else f" {patience} in succession are wanted."
+        evidence = {"margin": margin, "bound": bound, "in_succession": in_succession, "patience": patience}
+        return Verdict(stop, f"{begin}: |f| = {margin:.4g}, {what} {bound:.4g}.{wanted}", evidence)
+
+    def _draw(self, ax: Any, readings: list[Reading]) -> None:
+        ax.set_ylabel("|f|")
+        if readings:
+            labels, margin, bound, _ = columns(readings)
+            ax.plot(labels, margin, ".", label="row asked about")
+            ax.plot(labels, bound, color="0.5", linestyle="--", label="end of the margin")

@@ -1,0 +1,108 @@
+"""StatQ: the stopping rule of support vector learning by statistical queries.
+
+P. Mitra, C. A. Murthy, S. K. Pal, "A Probabilistic Active Support Vector Learning Algorithm" (2004).
+"""
+
+from typing import Any, ClassVar
+
+from ... import _params
+from ._rule import Asked, Reading, StoppingRule, Verdict, columns
+
+_THRESHOLD, _ROBUST_THRESHOLD = 0.9, 0.995
+_SHARE = _params.Constraint("a number from 0 to 1", lambda value: _params._is_real(value) and 0 <= value <= 1)
+
+
+class StatQ(StoppingRule):
+    """Stop when nearly all rows lie outside the margin, and the model has reason to trust itself.
+
+    In each round of StatQSVM some rows are queried. p is the number of those that lie outside the margin, q
+    how many there are, c the confidence: how evenly the labels around the support vectors are divided, 1 if
+    they all lie where the classes meet.
+
+    Parameters
+    ----------
+    threshold : float, default=None
+        Stop above it. None is 0.9, the paper's, and 0.995 if `robust`.
+    reading : {"c p/q", "p/q"}, default="c p/q"
+        The formula of the paper, of which the scan is illegible at this place: with the confidence, as the
+        text around it suggests, or without it. Without a meaning if `robust`.
+    robust : bool, default=False
+        Whether to judge by the rows examined instead of those queried. Which rows are queried depends on the
+        confidence, which examined ones do not, so that their share outside the margin is unbiased.
+
+    Notes
+    -----
+    Needs ``outside``, and ``confidence`` for "c p/q", or ``examined_outside`` if robust; labels that come
+    without them are passed over. Set a limit beside it, ``StatQ() | LabelBudget(500)``: with "c p/q" it
+    hardly ever stops, because c stays below 0.9 at the optimum itself on every set that was tried; with "p/q"
+    it may stop at once, while c is small and mostly rows outside are queried.
+
+    References
+    ----------
+    P. Mitra, C. A. Murthy, S. K. Pal, *A Probabilistic Active Support Vector Learning Algorithm*, IEEE
+    Transactions on Pattern Analysis and Machine Intelligence 26 (2004).
+
+    Examples
+    --------
+    >>> from everlearn.query.stopping import Asked, StatQ
+    >>> rule = StatQ()
+    >>> rule.update(Asked(50, outside=0.98, confidence=0.73))
+    >>> print(rule.verdict().reason)
+    c p/q is 0.73 x 0.98 = 0.7154, not above 0.9.
+    >>> rule = StatQ(robust=True)
+    >>> rule.update(Asked(50, examined_outside=0.997))
+    >>> rule.verdict().stop
+    True
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = {
+        "threshold": _params.NONE | _SHARE,
+        "reading": _params.one_of("c p/q", "p/q"),
+        "robust": _params.BOOLEAN,
+    }
+
+    def __init__(self, threshold: float | None = None, reading: str = "c p/q", robust: bool = False) -> None:
+        self.threshold = threshold
+        self.reading = reading
+        self.robust = robust
+
+    @property
+    def _limit(self) -> float:
+        if self.threshold is None:
+            return _ROBUST_THRESHOLD if self.robust else _THRESHOLD
+        return float(self.threshold)
+
+    @property
+    def _what(self) -> str:
+        return "the share of examined rows outside the margin" if self.robust else self.reading
+
+    def _reading(self, event: Asked) -> Reading | None:
+        share = event.examined_outside if self.robust else event.outside
+        weighed = self.reading == "c p/q" and not self.robust
+        confidence = event.confidence if weighed else 1.0
+        return None if share is None or confidence is None else [event.labels, share, confidence]
+
+    def _verdict(self, readings: list[Reading]) -> Verdict:
+        limit = self._limit
+        if not readings:
+            needs = "examined_outside" if self.robust else "outside"
+            needs += " and confidence" if self.reading == "c p/q" and not self.robust else ""
+            words = f"No label has come with {needs} yet (the threshold is {limit:.4g})."
+            return Verdict(False, words, {"threshold": limit})
+        _, share, confidence = readings[-1]
+        value = confidence * share
+        stop = value > limit
+        product = f"{confidence:.4g} x {share:.4g} = " if self._what == "c p/q" else ""
+        words = f"{self._what} is {product}{value:.4g}, {'above' if stop else 'not above'} {limit:.4g}."
+        evidence = {"value": value, "outside": share, "confidence": confidence, "threshold": limit}
+        return Verdict(stop, words[:1].upper() + words[1:] if self.robust else words, evidence)
+
+    def _draw(self, ax: Any, readings: list[Reading]) -> None:
+        ax.set_ylabel(self._what)
+        if readings:
+            labels, share, confidence = columns(readings)
+            ax.plot(labels, [c * s for c, s in zip(confidence, share, strict=True)], label=self._what)
+            if self._what == "c p/q":
+                ax.plot(labels, share, linewidth=1, label="p/q")
+                ax.plot(labels, confidence, linewidth=1, label="c")
+        ax.axhline(self._limit, color="0.5", linestyle="--", label="threshold")

@@ -1,0 +1,346 @@
+"""Promises that every rule for a pool makes: nothing changes, the generator included, whatever X comes in."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
+
+from everlearn import LASVM
+from everlearn.query import AutoMargin, Gradient, Margin, Random, learn_stream
+from everlearn.query._pool import generator, sample
+from everlearn.query._scores import class_scores
+from query.query_helpers import Given, column, three_class_model, two_class_model
+from query.test_rules import FORMATS
+from svm.lasvm_helpers import assert_same, snapshot, three_clouds, two_clouds
+
+RULES = [
+    Random(random_state=3),
+    Margin(random_state=3),
+    Margin(pool_size=7, random_state=3),
+    Margin(pool_size=None),
+    AutoMargin(random_state=3),
+    AutoMargin(enough=2, most=9, random_state=3),
+    Gradient(random_state=3),
+    Gradient(pool_size=None),
+]
+every_rule = pytest.mark.parametrize("rule", RULES, ids=repr)
+MODELS = {"two classes": two_class_model, "three classes": three_class_model}
+
+
+def labels_for(rule, model, X):
+    """The labels that Gradient needs; some right, some wrong."""
+    if not isinstance(rule, Gradient):
+        return {}
+    return {"y": np.roll(model.predict(X), 3)}
+
+
+class OnlyProbabilities(BaseEstimator):
+    """A classifier of which only the probabilities are shown."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, X, y):
+        self.fitted_ = clone(self.model).fit(X, y)
+        self.classes_ = self.fitted_.classes_
+        return self
+
+    def predict(self, X):
+        return self.fitted_.predict(X)
+
+    def predict_proba(self, X):
+        return self.fitted_.predict_proba(X)
+
+
+# ------------------------------------------------------------------------------------------- nothing changes
+
+
+@every_rule
+@pytest.mark.parametrize("name", MODELS)
+def test_looking_changes_nothing(rule, name):
+    model, X = MODELS[name]()
+    y = labels_for(rule, model, X)
+    before, rows, params = snapshot(model), X.copy(), deepcopy(vars(rule))
+    state = np.random.get_state()  # noqa: NPY002 -- that of others
+
+    def look():
+        return (
+            rule.utilities(model, X, **y),
+            rule.query(model, X, **y),
+            rule.query(model, X, n=3, draw=2, **y),
+        )
+
+    for a, b in zip(look(), look(), strict=True):
+        assert_same(a, b)
+    assert_same(snapshot(model), before)
+    assert_same(X, rows)
+    assert vars(rule) == params
+    again = np.random.get_state()  # noqa: NPY002
+    assert all(np.array_equal(a, b) for a, b in zip(state, again, strict=True))
+
+
+@every_rule
+def test_a_generator_is_left_as_it_is(rule):
+    model, X = two_class_model()
+    y, random = labels_for(rule, model, X), np.random.RandomState(5)
+    random.random_sample(3)
+    rule = clone(rule).set_params(random_state=random)
+    before = random.get_state()
+    first, again = (rule.query(model, X, n=4, **y) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert all(np.array_equal(a, b) for a, b in zip(before, random.get_state(), strict=True))
+
+
+def test_the_state_of_a_generator_counts():
+    random, found = np.random.RandomState(5), set()
+    for _ in range(20):
+        found.add(int(Random(random).query(Given(), np.zeros((1000, 1)))[0]))
+        random.random_sample()
+    assert len(found) > 10
+
+
+@every_rule
+def test_draws_differ_by_their_number(rule):
+    model, X = two_class_model()
+    y = labels_for(rule, model, X)
+    found = {tuple(rule.query(model, X, **y, draw=number)) for number in range(12)}
+    assert (len(found) == 1) == (rule.get_params().get("pool_size", 0) is None)
+
+
+def test_without_a_seed_every_call_draws_anew():
+    X = np.zeros((10_000, 1))
+    assert len({int(Random().query(Given(), X)[0]) for _ in range(20)}) > 10
+
+
+@pytest.mark.parametrize("rule", [Random(), Margin(pool_size=5), AutoMargin()], ids=repr)
+def test_the_same_seed_draws_the_same_for_ever(rule):
+    """Saved runs are replayed with another release of NumPy: these numbers must never change."""
+    X = np.zeros((100, 1))
+    drawn = [int(rule.set_params(random_state=7).query(Given(), X, draw=number)[0]) for number in range(3)]
+    assert drawn == [
+        int(np.random.RandomState(np.random.MT19937(np.random.SeedSequence([7, k]))).random_sample() * 100)
+        for k in range(3)
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ the answers
+
+
+@every_rule
+@pytest.mark.parametrize("name", MODELS)
+def test_shape_and_order_of_the_answers(rule, name):
+    model, X = MODELS[name]()
+    y = labels_for(rule, model, X)
+    utilities = rule.utilities(model, X, **y)
+    assert utilities.shape == (len(X),)
+    assert utilities.dtype == np.float64
+    for n in (0, 1, np.int64(2), 5):
+        asked = rule.query(model, X, n, **y)
+        assert asked.dtype == np.intp
+        assert len(asked) == n
+        assert (np.diff(asked) > 0).all()
+        assert set(asked) <= set(range(len(X)))
+
+
+@every_rule
+def test_what_is_asked_is_the_best_of_what_is_drawn(rule):
+    model, X = two_class_model()
+    y = labels_for(rule, model, X)
+    drawn, utilities = rule.query(model, X, n=None, **y), rule.utilities(model, X, **y)
+    if isinstance(rule, Random):
+        assert len(drawn) == len(X)
+        return
+    asked = rule.query(model, X, **y)
+    assert asked[0] in drawn
+    assert utilities[asked[0]] == utilities[drawn].max()
+
+
+@every_rule
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_a_pool_smaller_than_the_draw_is_searched_in_full(rule, rows):
+    model, X = two_class_model()
+    X = X[:rows]
+    y = labels_for(rule, model, X)
+    np.testing.assert_array_equal(rule.query(model, X, n=7, **y), np.arange(rows))
+    if not isinstance(rule, Random):
+        assert rule.query(model, X, **y)[0] == rule.utilities(model, X, **y).argmax()
+
+
+@every_rule
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_answer(rule, name):
+    plain, X = two_class_model()
+    model, _ = two_class_model(FORMATS[name])
+    given, y = FORMATS[name](X), labels_for(rule, plain, X)
+    np.testing.assert_array_equal(rule.query(model, given, 3, **y), rule.query(plain, X, 3, **y))
+    np.testing.assert_array_equal(rule.utilities(model, given, **y), rule.utilities(plain, X, **y))
+
+
+CLASSIFIERS = {
+    "LASVM": LASVM(random_state=0),
+    "SVC": SVC(),
+    "SGDClassifier": SGDClassifier(random_state=0),
+    "GaussianNB": GaussianNB(),
+    "probabilities": OnlyProbabilities(LogisticRegression()),
+}
+
+
+@pytest.mark.parametrize("data", [two_clouds, three_clouds])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_any_classifier_will_do(name, data):
+    X, y = data(150)
+    model = clone(CLASSIFIERS[name]).fit(X, y)
+    if hasattr(model, "decision_function"):
+        f = model.decision_function(X)
+        nearest = np.abs(f) if f.ndim == 1 else np.diff(np.sort(f, axis=1)[:, -2:])[:, 0]
+    else:
+        nearest = np.diff(np.sort(model.predict_proba(X), axis=1)[:, -2:])[:, 0]
+    asked = Margin(pool_size=None).query(model, X, n=5)
+    np.testing.assert_allclose(np.sort(nearest[asked]), np.sort(nearest)[:5], atol=1e-12)
+    wrong = Gradient(pool_size=None).query(model, X, n=3, y=y)
+    assert (model.predict(X)[wrong] != y[wrong]).all()
+
+
+def test_probabilities_become_scores():
+    X, y = two_clouds(80)
+    model = GaussianNB().fit(X, y)
+    p = model.predict_proba(X)
+    np.testing.assert_array_equal(class_scores(model, X), (p[:, 1] - p[:, 0])[:, np.newaxis])
+    np.testing.assert_array_equal(class_scores(model, X)[:, 0] > 0, model.predict(X) == 1)
+    X, y = three_clouds(80)
+    model = GaussianNB().fit(X, y)
+    np.testing.assert_array_equal(class_scores(model, X), model.predict_proba(X))
+
+
+def test_scores_come_before_probabilities():
+    X, y = two_clouds(80)
+    model = LogisticRegression().fit(X, y)
+    np.testing.assert_array_equal(class_scores(model, X)[:, 0], model.decision_function(X))
+
+
+# --------------------------------------------------------------------------------------------------- the draw
+
+
+@given(rows=st.integers(1, 60), share=st.floats(0, 1), seed=st.integers(0, 2**32 - 1))
+def test_a_draw_is_without_replacement_and_a_longer_one_goes_on(rows, share, seed):
+    count = int(share * rows)
+    drawn = sample(generator(seed, 0), rows, rows)
+    assert sorted(drawn) == list(range(rows))
+    shorter = sample(generator(seed, 0), rows, count)
+    random = generator(seed, 0)
+    order = list(range(rows))  # the shuffle as the books have it
+    for place, u in enumerate(random.random_sample(count)):
+        other = place + int(u * (rows - place))
+        order[place], order[other] = order[other], order[place]
+    np.testing.assert_array_equal(shorter, order[:count])
+
+
+def test_every_draw_is_equally_likely():
+    rows, count, rounds = 5, 2, 20_000
+    found = np.zeros((rows, rows))
+    for number in range(rounds):
+        first, second = sample(generator(1, number), rows, count)
+        found[first, second] += 1
+    pairs = found[~np.eye(rows, dtype=bool)]
+    assert np.diag(found).sum() == 0
+    assert stats.chisquare(pairs).pvalue > 1e-3  # the seeds are fixed: it does not fail by chance
+
+
+# -------------------------------------------------------------------------------------------- what is refused
+
+
+@every_rule
+@pytest.mark.parametrize("n", [-1, 1.0, "two", True, np.nan, [1]])
+def test_a_bad_limit_is_refused(rule, n):
+    with pytest.raises(ValueError, match=r"n must be None or an integer from 0 to 2147483647, got"):
+        rule.query(Given(), column(0.0, 1.0), n=n)
+
+
+@every_rule
+@pytest.mark.parametrize("draw", [-1, 1.0, "two", True, None])
+def test_a_bad_number_of_a_draw_is_refused(rule, draw):
+    with pytest.raises(ValueError, match=r"draw must be an integer from 0 to 2147483647, got"):
+        rule.query(Given(), column(0.0, 1.0), draw=draw)
+
+
+@every_rule
+@pytest.mark.parametrize("random_state", [-1, 2**32, 1.5, "x", True, np.random.default_rng(0)])
+def test_a_bad_random_state_is_refused(rule, random_state):
+    words = r"'random_state' of \w+ must be None, an integer from 0 to 4294967295 or a RandomState, got"
+    for look in ("query", "utilities"):
+        with pytest.raises(ValueError, match=words):
+            getattr(clone(rule).set_params(random_state=random_state), look)(Given(), column(0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (Margin(pool_size=4), "n=5 rows cannot be taken from pool_size=4 drawn: set pool_size to 5 or above"),
+        (Gradient(pool_size=4), "n=5 rows cannot be taken from pool_size=4 drawn"),
+        (AutoMargin(most=4), "n=5 rows cannot be taken from most=4 drawn: set most to 5 or above"),
+    ],
+    ids=["Margin", "Gradient", "AutoMargin"],
+)
+def test_more_than_are_drawn(rule, words):
+    with pytest.raises(ValueError, match=words):
+        rule.query(Given(), np.zeros((50, 1)), n=5)
+
+
+@every_rule
+def test_no_rows_and_a_single_row(rule):
+    with pytest.raises(ValueError, match="X has no rows: there is nothing to ask about"):
+        rule.query(Given(), np.zeros((0, 1)))
+    with pytest.raises(ValueError, match=r"a single row is X.reshape\(1, -1\)"):
+        rule.query(Given(), np.zeros(3))
+
+
+LOOKING = [Margin(), AutoMargin(), Gradient()]
+
+
+@pytest.mark.parametrize("rule", LOOKING, ids=repr)
+def test_models_that_will_not_do(rule):
+    y = {"y": [0, 0]} if isinstance(rule, Gradient) else {}
+    for look in (rule.query, rule.utilities):
+        with pytest.raises(NotFittedError, match="This LASVM has learnt nothing yet"):
+            look(LASVM(), np.zeros((2, 2)), **y)
+        with pytest.raises(TypeError, match="model is the class LASVM; pass an instance"):
+            look(LASVM, np.zeros((2, 2)), **y)
+        with pytest.raises(TypeError, match=r"object has n.*decision_function"):
+            look(object(), np.zeros((2, 2)), **y)
+
+
+@pytest.mark.parametrize("rule", [Margin(), Gradient()], ids=repr)
+def test_a_model_with_neither_scores_nor_probabilities(rule):
+    y = {"y": [0, 0]} if isinstance(rule, Gradient) else {}
+    words = "object has neither decision_function nor predict_proba, one of which this rule needs"
+    with pytest.raises(TypeError, match=words):
+        rule.query(object(), np.zeros((2, 2)), **y)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_a_stream_takes_no_rule_for_pools(rule):
+    X, y = two_clouds(30)
+    with pytest.raises(TypeError, match=r"rule must be a rule of everlearn\.query, such as RampRegion"):
+        learn_stream(LASVM(), rule, X, y)
+    with pytest.raises(
+        AttributeError, match="chooses from a pool and has no rows_per_question: for a stream"
+    ):
+        rule.rows_per_question  # noqa: B018
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10**6))
+def test_utilities_depend_on_nothing_random(seed):
+    X = column(*np.random.default_rng(0).normal(size=40))
+    for rule in (Random(seed), Margin(pool_size=3, random_state=seed), AutoMargin(random_state=seed)):
+        np.testing.assert_array_equal(
+            rule.utilities(Given(), X), clone(rule).set_params(random_state=None).utilities(Given(), X)
+        )

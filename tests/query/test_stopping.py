@@ -1,0 +1,348 @@
+"""Stopping rules: what they share, how they combine, and what they refuse."""
+
+import inspect
+import json
+import pickle
+import sys
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib import pyplot as plt
+from sklearn.base import BaseEstimator, clone
+
+from everlearn import LASVM
+from everlearn.datasets import make_banana
+from everlearn.query import Margin, stopping
+from everlearn.query.stopping import (
+    AllOf,
+    AnyOf,
+    Asked,
+    CostOfLabel,
+    LabelBudget,
+    MarginExhausted,
+    StatQ,
+    StoppingRule,
+    SupportSaturation,
+    Verdict,
+)
+from test_docs import entries, faults_in_parameters, sections
+
+RULES = [
+    SupportSaturation(window=3, rtol=0.1),
+    MarginExhausted(patience=2),
+    StatQ(),
+    StatQ(threshold=0.5, reading="p/q"),
+    StatQ(robust=True),
+    LabelBudget(labels=7),
+    CostOfLabel(cost=1, gain=10, window=4),
+    CostOfLabel(cost=1, gain=10, window=4, reads="estimate", caution=2),
+    SupportSaturation(window=2) | LabelBudget(5),
+    (MarginExhausted() & LabelBudget(3)) | StatQ(robust=True) | LabelBudget(9),
+]
+every_rule = pytest.mark.parametrize("rule", RULES, ids=str)
+PUBLIC = [getattr(stopping, name) for name in stopping.__all__]
+CONCRETE = [cls for cls in PUBLIC if issubclass(cls, StoppingRule) and cls is not StoppingRule]
+
+
+def events(count, seed=0):
+    """What a loop might tell."""
+    rng = np.random.default_rng(seed)
+    return [
+        Asked(
+            labels,
+            n_support=int(rng.integers(40, 44)),
+            margin=float(rng.uniform(0, 2)),
+            free_margin=None if rng.random() < 0.3 else float(rng.uniform(0.9, 1.1)),
+            score=float(0.9 - 1 / (labels + 1) + 0.02 * rng.standard_normal()),
+            estimate=float(rng.random() < 0.8),
+            outside=float(rng.uniform(0.5, 1)),
+            examined_outside=float(rng.uniform(0.98, 1)),
+            confidence=float(rng.uniform(0.8, 1)),
+        )
+        for labels in range(1, count + 1)
+    ]
+
+
+def told(rule, count=12, seed=0):
+    rule = clone(rule)
+    for event in events(count, seed):
+        rule.update(event)
+    return rule
+
+
+# ------------------------------------------------------------------------------------ what all have in common
+
+
+def test_rules_are_enumerated():
+    assert {"SupportSaturation", "MarginExhausted", "StatQ", "LabelBudget", "CostOfLabel"} <= {
+        cls.__name__ for cls in CONCRETE
+    }
+    assert {type(rule) for rule in RULES} == set(CONCRETE) - {AllOf}
+
+
+@pytest.mark.parametrize("cls", CONCRETE)
+def test_a_rule_is_documented_with_an_example(cls):
+    assert ">>> " in inspect.getdoc(cls)
+    assert faults_in_parameters(cls, entries(sections(cls.__doc__)["Parameters"])) == []
+    for name, method in inspect.getmembers(cls, inspect.isfunction):
+        if not name.startswith("_") and method.__module__.startswith("everlearn"):
+            documented = entries(sections(method.__doc__).get("Parameters", []))
+            assert faults_in_parameters(method, documented) == [], name
+
+
+@pytest.mark.parametrize("cls", [Asked, Verdict])
+def test_fields_are_documented(cls):
+    assert list(entries(sections(cls.__doc__)["Attributes"])) == list(inspect.signature(cls).parameters)
+
+
+@every_rule
+def test_nothing_told_is_no_reason_to_stop(rule):
+    verdict = clone(rule).verdict()
+    assert verdict.stop is False
+    assert verdict.reason.endswith(".")
+
+
+@every_rule
+def test_looking_changes_nothing(rule):
+    rule = told(rule)
+    state, params = rule.get_state(), deepcopy(rule.get_params())
+    first = rule.verdict()
+    axes = rule.plot()
+    assert rule.verdict() == first
+    assert rule.get_state() == state
+    assert str(rule.get_params()) == str(params)
+    assert axes is not None
+    plt.close("all")
+
+
+@every_rule
+def test_a_verdict_has_words_with_numbers_and_plain_evidence(rule):
+    for count in range(1, 13):
+        verdict = told(rule, count).verdict()
+        assert type(verdict.stop) is bool
+        assert any(letter.isdigit() for letter in verdict.reason)
+        assert json.loads(json.dumps(verdict.evidence)) == verdict.evidence
+
+
+@every_rule
+@given(cut=st.integers(0, 12), seed=st.integers(0, 20))
+def test_a_saved_rule_goes_on_as_if_nothing_had_happened(rule, cut, seed):
+    whole = told(rule, 12, seed)
+    state = json.loads(json.dumps(told(rule, cut, seed).get_state()))
+    again = clone(rule)
+    again.set_state(state)
+    for event in events(12, seed)[cut:]:
+        again.update(event)
+    assert again.verdict() == whole.verdict()
+    assert again.get_state() == whole.get_state()
+
+
+@every_rule
+def test_a_state_is_a_copy(rule):
+    rule = told(rule)
+    state, verdict = rule.get_state(), rule.verdict()
+    kept, other = deepcopy(state), clone(rule)
+    other.set_state(state)
+    for changing in (other, rule):
+        changing.update(events(13)[-1])
+        assert state == kept
+    rule.set_state(state)
+    assert rule.verdict() == verdict
+
+
+@every_rule
+def test_clone_and_reset_begin_anew_and_copies_go_on(rule):
+    rule = told(rule)
+    fresh = clone(rule)
+    assert fresh.get_state() == clone(fresh).get_state() != rule.get_state()
+    for copy in (deepcopy(rule), pickle.loads(pickle.dumps(rule))):
+        assert copy.get_state() == rule.get_state()
+        assert copy.verdict() == rule.verdict()
+    rule.reset()
+    assert rule.get_state() == fresh.get_state()
+    assert rule.verdict() == fresh.verdict()
+
+
+@pytest.mark.parametrize("cls", CONCRETE)
+def test_the_constructor_only_stores(cls):
+    marks = {key: object() for key in inspect.signature(cls).parameters}
+    assert vars(cls(**marks)) == marks
+    assert set(marks) == set(cls._constraints)
+
+
+def test_parameters_can_be_searched_through_a_loop():
+    class Loop(BaseEstimator):
+        def __init__(self, stopping=None):
+            self.stopping = stopping
+
+    loop = clone(Loop(stopping=SupportSaturation())).set_params(stopping__window=9)
+    assert loop.get_params()["stopping__window"] == 9
+
+
+# ----------------------------------------------------------------------------------------------- combinations
+
+
+@given(st.integers(0, 12), st.integers(0, 30), st.integers(1, 9), st.integers(1, 3))
+def test_or_and_and(count, seed, budget, patience):
+    one, two, three = LabelBudget(budget), MarginExhausted(patience), SupportSaturation(window=2, rtol=0.04)
+    stops = [told(rule, count, seed).verdict().stop for rule in (one, two, three)]
+    assert told(one | two, count, seed).verdict().stop == (stops[0] or stops[1])
+    assert told(one & two, count, seed).verdict().stop == (stops[0] and stops[1])
+    assert told(one & two | three, count, seed).verdict().stop == ((stops[0] and stops[1]) or stops[2])
+    assert told(one & (two | three), count, seed).verdict().stop == (stops[0] and (stops[1] or stops[2]))
+
+
+def test_combinations_are_flat_and_leave_their_parts_alone():
+    a, b, c = LabelBudget(1), LabelBudget(2), LabelBudget(3)
+    either = a | b
+    assert (either | c).rules == (a, b, c)
+    assert (a | (b | c)).rules == (a, b, c)
+    assert (a & b & c).rules == (a, b, c)
+    assert (either & c).rules == (either, c)
+    assert either.rules == (a, b)
+    assert isinstance(either, AnyOf)
+    assert isinstance(a & b, AllOf)
+
+
+def test_the_reasons_of_those_that_decided():
+    rule = LabelBudget(2) | LabelBudget(3) | MarginExhausted()
+    for labels in (1, 2):
+        rule.update(Asked(labels, margin=0.5))
+    verdict = rule.verdict()
+    assert verdict.reason == "The budget of 2 labels is used up: there are 2."
+    assert verdict.evidence["LabelBudget"] == {"stop": True, "labels": 2, "budget": 2}
+    assert verdict.evidence["LabelBudget 2"] == {"stop": False, "labels": 2, "budget": 3}
+    assert verdict.evidence["MarginExhausted"]["stop"] is False
+
+
+def test_what_one_rule_refuses_no_rule_keeps():
+    rule = LabelBudget(5) | MarginExhausted()
+    with pytest.raises(ValueError, match="MarginExhausted needs margin of every label"):
+        rule.update(Asked(1))
+    assert rule.get_state() == clone(rule).get_state()
+
+
+def test_only_rules_can_be_combined():
+    for combine in (lambda: LabelBudget() | 3, lambda: LabelBudget() & None):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            combine()
+    for cls in (AnyOf, AllOf):
+        for bad in ((), 3, [1], LabelBudget()):
+            words = "must be a tuple or list of stopping rules, at least one, got"
+            with pytest.raises(ValueError, match=words):
+                cls(bad).verdict()
+
+
+# -------------------------------------------------------------------------------------------- what is refused
+
+BAD_FIELDS = {
+    "labels": (-1, 1.5, None, "x", True),
+    "n_support": (-1, 1.5, "x"),
+    "margin": (-0.1, np.nan, np.inf, "x"),
+    "free_margin": (-0.1, np.nan, np.inf),
+    "score": (np.nan, np.inf, "x"),
+    "estimate": (np.nan, -np.inf),
+    "outside": (-0.1, 1.1, np.nan),
+    "examined_outside": (-0.1, 1.1, np.nan),
+    "confidence": (-0.1, 1.1, np.nan),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, values in BAD_FIELDS.items() for v in values])
+def test_bad_events(name, value):
+    with pytest.raises(ValueError, match=f"{name} of Asked must be .*, got {value!r}"):
+        Asked(**{"labels": 1, name: value})
+    assert set(BAD_FIELDS) == set(inspect.signature(Asked).parameters)
+
+
+def test_events_hold_plain_numbers():
+    event = Asked(np.int64(3), n_support=np.int32(2), margin=np.float32(0.5), confidence=1)
+    assert type(event.labels) is int
+    assert type(event.n_support) is int
+    assert type(event.margin) is float
+    assert type(event.confidence) is float
+
+
+@every_rule
+def test_bad_updates(rule):
+    rule = told(rule, 4)
+    before = rule.get_state()
+    with pytest.raises(TypeError, match="event must be an Asked, got 3"):
+        rule.update(3)
+    with pytest.raises(
+        ValueError, match=r"The number of labels fell from 4 to 1: .* Call reset before another"
+    ):
+        rule.update(events(1)[0])
+    assert rule.get_state() == before
+
+
+@every_rule
+@pytest.mark.parametrize("state", [None, {}, {"rule": "Other"}, 3])
+def test_bad_states(rule, state):
+    rule = told(rule)
+    before = rule.get_state()
+    for bad in (state, {"rule": type(rule).__name__}):
+        with pytest.raises(ValueError, match=f"state must come from get_state of {type(rule).__name__}, got"):
+            rule.set_state(bad)
+    assert rule.get_state() == before
+
+
+def test_states_of_other_combinations():
+    one = told(LabelBudget(1) | MarginExhausted())
+    before = one.get_state()
+    with pytest.raises(
+        ValueError, match="state must come from get_state of MarginExhausted, got one of 'StatQ'"
+    ):
+        one.set_state((LabelBudget(1) | StatQ()).get_state())
+    with pytest.raises(ValueError, match="state must be of 2 rules, got one of 3"):
+        one.set_state((LabelBudget(1) | StatQ() | StatQ()).get_state())
+    assert one.get_state() == before
+
+
+# --------------------------------------------------------------------------------------------------- drawings
+
+
+@every_rule
+@pytest.mark.parametrize("count", [0, 1, 12])
+def test_drawings_show_the_evidence(rule, count):
+    rule = told(rule, count)
+    axes = rule.plot()
+    for ax in axes if isinstance(axes, list) else [axes]:
+        assert ax.get_xlabel() == "labels"
+        assert ax.get_ylabel()
+        assert ("stop" in ax.get_title()) != ("go on" in ax.get_title())
+        assert len(ax.lines) > 0 or count == 0
+    plt.close("all")
+
+
+def test_drawings_go_where_one_likes():
+    figure, axes = plt.subplots(2)
+    assert told(LabelBudget()).plot(axes[0]) is axes[0]
+    assert (LabelBudget() | StatQ()).plot(axes) == list(axes)
+    with pytest.raises(ValueError, match="ax must hold one Axes for each of the 2 rules, got 1"):
+        (LabelBudget() | StatQ()).plot(axes[0])
+    plt.close(figure)
+
+
+def test_drawings_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"plot needs matplotlib, which is not installed: pip install"):
+        LabelBudget().plot()
+
+
+def test_a_loop_stops_before_its_budget():
+    X, y = make_banana(1500, random_state=0)
+    model = LASVM(C=10, gamma=1, random_state=0).partial_fit(X[:20], y[:20], classes=[-1, 1])
+    left, rule, labels = np.arange(20, 1500), MarginExhausted(patience=3) | LabelBudget(1000), 0
+    while not rule.verdict().stop:
+        place = Margin(random_state=0).query(model, X[left], draw=labels)
+        margin = float(abs(model.decision_function(X[left[place]]))[0])
+        model.partial_fit(X[left[place]], y[left[place]])
+        left, labels = np.delete(left, place), labels + 1
+        rule.update(Asked(labels, margin=margin))
+    assert 10 < labels < 700
+    assert "outside the margin" in rule.verdict().reason
+    assert model.finish().score(X, y) > 0.93
