@@ -5,6 +5,7 @@ from importlib.metadata import version
 from . import datasets, errors, metrics, query
 from ._persist import load, save
 from .imbalance import VIRTUAL
+from .query.active import ActiveLearner
 from .query.chunks import IncrSVM, QuerySVM
 from .query.statq import StatQSVM
 from .svm import LASVM, LASVMG, LASVMI, LASVMNC, FullSVM, OnlineSVMR, RampSVM
@@ -17,6 +18,7 @@ __all__ = [
     "LASVMI",
     "LASVMNC",
     "VIRTUAL",
+    "ActiveLearner",
     "FullSVM",
     "IncrSVM",
     "OnlineSVMR",

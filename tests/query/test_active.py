@@ -1,0 +1,161 @@
+"""ActiveLearner: few labels, none lost, none read that was not asked for."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier
+
+from everlearn import LASVM, ActiveLearner, datasets, query
+from query.query_helpers import Notes
+from svm.lasvm_helpers import three_clouds, two_clouds
+
+
+def loop(model=None, rule=None, **options):
+    model = LASVM(C=5, gamma=0.5) if model is None else model
+    return ActiveLearner(model, rule or query.Margin(random_state=0), random_state=0, **options)
+
+
+def test_asking_beats_chance():
+    X, y = datasets.make_banana(4000, random_state=0)
+    scores = {}
+    for name, rule in (("margin", query.Margin(random_state=0)), ("random", query.Random(random_state=0))):
+        run = loop(LASVM(C=10, gamma=1), rule).run(X[:3000], y[:3000], labels=60)
+        scores[name] = run.model.finish().score(X[3000:], y[3000:])
+    assert scores["margin"] > scores["random"]
+    assert scores["margin"] > 0.95
+
+
+@pytest.mark.parametrize(
+    "rule", [query.Random(0), query.Margin(), query.Margin(None), query.AutoMargin()], ids=repr
+)
+@pytest.mark.parametrize("data", [two_clouds, three_clouds])
+def test_every_row_is_asked_about_once(rule, data):
+    X, y = data(60)
+    run = loop(rule=rule).run(X, y)
+    assert sorted(record["row"] for record in run.history) == list(range(60))
+    assert [record["labels"] for record in run.history] == list(range(1, 61))
+    assert all(record["label"] == y[record["row"]] for record in run.history)
+    assert run.stopped == "the pool is used up"
+
+
+def test_only_labels_asked_for_are_read():
+    X, y = two_clouds(200)
+    notes = Notes(y)
+    run = loop().run(X, lambda row, features: notes(np.array([row]), features)[0], labels=30, classes=[0, 1])
+    assert notes.calls == 30
+    np.testing.assert_array_equal(notes.numbers, [record["row"] for record in run.history])
+    np.testing.assert_array_equal(np.vstack(notes.rows), X[notes.numbers])
+
+
+def test_a_run_goes_on_where_it_stopped():
+    X, y = two_clouds(200)
+    whole = loop().run(X, y, labels=50)
+    parts = loop()
+    for _ in range(5):
+        parts.run(X, y, labels=10)
+    assert len({record["row"] for record in parts.history}) == 50
+    assert parts.model.n_iter_ == whole.model.n_iter_ == 50
+
+
+def test_an_interruption_loses_no_label():
+    X, y = two_clouds(200)
+    answers = []
+
+    def oracle(row, features):
+        if len(answers) == 7:
+            answers.append(None)
+            raise KeyboardInterrupt
+        answers.append(row)
+        return y[row]
+
+    run = loop()
+    with pytest.raises(KeyboardInterrupt):
+        run.run(X, oracle, classes=[0, 1])
+    assert [record["row"] for record in run.history] == answers[:7]
+    run.run(X, oracle, labels=5, classes=[0, 1])
+    assert len({record["row"] for record in run.history}) == run.model.n_iter_ == 12
+
+
+def test_a_label_that_could_not_be_learnt_is_learnt_later():
+    X, y = two_clouds(100)
+    run = loop().run(X, y, labels=10)
+    learn, run.model.partial_fit = run.model.partial_fit, None
+    with pytest.raises(TypeError):
+        run.run(X, y, labels=1)
+    run.model.partial_fit = learn
+    asked = []
+    run.run(X, lambda row, features: asked.append(row) or y[row], labels=1, classes=[0, 1])
+    assert len(run.history) == 12
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(("unknown", "labels"), [("later", 40), ("never", 30)])
+def test_rows_that_the_oracle_does_not_know(unknown, labels):
+    X, y = two_clouds(40)
+    times = np.zeros(40, int)
+
+    def oracle(row, features):
+        times[row] += 1
+        return None if row % 4 == 0 and times[row] == 1 else y[row]
+
+    run = loop().run(X, oracle, classes=[0, 1], unknown=unknown)
+    assert len(run.history) == labels
+    assert times.max() == (2 if unknown == "later" else 1)
+
+
+def test_an_oracle_that_knows_nothing():
+    X, _ = two_clouds(20)
+    run = loop().run(X, lambda row, features: None, classes=[0, 1])
+    assert run.history == []
+    assert run.stopped == "the oracle knows no more labels"
+
+
+def test_a_stopping_rule_says_why():
+    X, y = two_clouds(400, apart=3.0)
+    run = loop(stopping=query.stopping.SupportSaturation(window=20)).run(X, y)
+    assert len(run.history) < 400
+    assert "support vectors" in run.stopped
+    budget = loop(stopping=query.stopping.LabelBudget(15)).run(X, y)
+    assert len(budget.history) == 15
+
+
+def test_scores_of_every_step():
+    X, y = two_clouds(300)
+    run = loop().run(X[:200], y[:200], labels=20, test=(X[200:], y[200:]))
+    assert run.history[-1]["score"] == run.model.score(X[200:], y[200:])
+    counted = loop().run(X[:200], y[:200], labels=5, test=(X, y), scorer=lambda model, X, y: 0.25)
+    assert [record["score"] for record in counted.history] == [0.25] * 5
+
+
+def test_other_models_and_sparse_rows():
+    X, y = two_clouds(200)
+    other = loop(SGDClassifier(random_state=0)).run(X, y, labels=20)
+    assert other.history[-1]["n_support"] is None
+    dense, thin = loop().run(X, y, labels=40), loop().run(sparse.csr_matrix(X), y, labels=40)
+    assert [record["row"] for record in dense.history] == [record["row"] for record in thin.history]
+
+
+def test_a_pool_of_one_class():
+    X, _ = two_clouds(30)
+    run = loop().run(X, lambda row, features: 1, classes=[0, 1])
+    assert len(run.history) == 30
+    assert set(run.model.predict(X)) == {1}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"labels": 0}, "labels must be"),
+        ({"unknown": "maybe"}, "unknown must be"),
+        ({"oracle": [0, 1]}, "2 labels for 50 rows"),
+        ({"oracle": lambda row, features: 0}, "classes must be given"),
+        ({"oracle": lambda row, features: 7, "classes": [0, 1]}, "none of the classes"),
+        ({"X": np.zeros((0, 4))}, "no rows"),
+    ],
+)
+def test_bad_input(change, words):
+    X, y = two_clouds(50)
+    run = loop()
+    with pytest.raises(ValueError, match=words):
+        run.run(**{"X": X, "oracle": y} | change)
+    assert run.history == []
