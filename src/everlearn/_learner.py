@@ -194,7 +194,10 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _violation(self) -> float:
         """The most by which the learner violates its optimality conditions."""
-        return float(self._machine.native.violation)
+        if not self._has_bias:
+            return float(self._machine.native.violation)
+        delta = self._machine.native.delta
+        return float(np.max(delta, where=np.isfinite(delta), initial=0.0))
 
     def _warn_if_unsolved(self, what: str, stacklevel: int) -> None:
         """Say that optimising has ended above ``tol``."""

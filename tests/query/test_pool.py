@@ -328,7 +328,7 @@ def test_a_model_with_neither_scores_nor_probabilities(rule):
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_a_stream_takes_no_rule_for_pools(rule):
     X, y = two_clouds(30)
-    with pytest.raises(TypeError, match=r"rule must be a rule of everlearn\.query, such as RampRegion"):
+    with pytest.raises(TypeError, match=r"for a stream, such as RampRegion\(\), not one for a pool"):
         learn_stream(LASVM(), rule, X, y)
     with pytest.raises(
         AttributeError, match="chooses from a pool and has no rows_per_question: for a stream"

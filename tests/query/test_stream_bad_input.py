@@ -38,7 +38,9 @@ def refused(words, model=None, rule=None, X=X, oracle=Y, error=ValueError, **opt
 
 @pytest.mark.parametrize("rule", [RampRegion, "ramp", LASVM(), lambda model, X: [0]])
 def test_a_rule_that_is_none(rule):
-    refused("rule must be a rule of everlearn.query, such as RampRegion", rule=rule, error=TypeError)
+    refused(
+        "rule must be a rule of everlearn.query for a stream, such as RampRegion", rule=rule, error=TypeError
+    )
 
 
 @pytest.mark.parametrize("model", [SVC(), LASVM, Given()])

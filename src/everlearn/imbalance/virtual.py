@@ -203,10 +203,6 @@ class VIRTUAL(KernelLearner):
     def _solver_parameters(self) -> dict[str, Any]:
         return {"tau": float(self.tol), "delta_max": -1.0}
 
-    def _violation(self) -> float:
-        delta = self._machine.native.delta
-        return float(np.max(delta, where=np.isfinite(delta), initial=0.0))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False

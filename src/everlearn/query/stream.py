@@ -79,7 +79,10 @@ def learn_stream(model: Any, rule: Rule, X: Any, oracle: Any, *, classes: Any = 
     True
     """
     if isinstance(rule, type) or not hasattr(rule, "query") or not hasattr(rule, "rows_per_question"):
-        raise TypeError(f"rule must be a rule of everlearn.query, such as RampRegion(), got {rule!r}.")
+        raise TypeError(
+            "rule must be a rule of everlearn.query for a stream, such as RampRegion(), not one for a pool, "
+            f"got {rule!r}."
+        )
     if isinstance(model, type) or not hasattr(model, "partial_fit"):
         raise TypeError(
             f"model must be an instance with partial_fit, by which it learns more rows, such as LASVM() or "

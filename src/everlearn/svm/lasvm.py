@@ -119,10 +119,6 @@ class LASVM(FinishingLearner):
             "delta_max": -1.0 if self.delta_max is None else float(self.delta_max),
         }
 
-    def _violation(self) -> float:
-        delta = self._machine.native.delta
-        return float(np.max(delta, where=np.isfinite(delta), initial=0.0))
-
     # ------------------------------------------------------------------------------------------------ passes
 
     def _pass_over(self, rows: LabelledRows, usable: Ints, random: Any) -> None:
