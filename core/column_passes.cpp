@@ -1,4 +1,6 @@
 // The passes of an expansion over the gradients of a column, page by page as kernel rows lie.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "expansion.hpp"
@@ -98,6 +100,24 @@ Gain Expansion::partner(std::size_t c, RowView k, const Pivot& pivot) const {
     merge(best, loops().partner(view(c, at), k.pages[at / kPage], here, std::min(kPage, size() - at)), at);
   }
   return best;
+}
+
+double Expansion::free_margin() const {
+  double most = -1;
+  for (std::size_t s = 0; s < size(); ++s) {
+    const bool free = std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
+      return column.alpha[s] != 0 && column.alpha[s] != column.edge[s];
+    });
+    if (!free) continue;
+    double first = -kInf, second = -kInf;  // the two largest scores
+    for (std::size_t c = 0; c < columns(); ++c) {
+      const double f = sign(c, s) - columns_[c].g[s] + columns_[c].bias;
+      second = std::max(second, std::min(first, f));
+      first = std::max(first, f);
+    }
+    most = std::max(most, columns() == 1 ? std::abs(first) : first - second);
+  }
+  return most;
 }
 
 }  // namespace everlearn

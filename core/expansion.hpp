@@ -136,6 +136,9 @@ class Expansion {
   /// many left.
   std::size_t leave_idle(std::size_t c, std::size_t most, const std::function<double(std::size_t)>& key);
   Extremes scan(std::size_t c) const;
+  /// How far the free support vectors, whose coefficients are at no end of their box, lie from the boundary at most: |f|,
+  /// or with several columns the gap between the two largest scores. Negative if there are none.
+  double free_margin() const;
 
   /// Puts back what was read out of an expansion, slot by slot; kernel values are computed again when needed.
   void restore(const Batch& batch, const Arrivals& arrivals, std::span<const float> diagonal);

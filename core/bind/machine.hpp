@@ -26,6 +26,9 @@ class Machine {
   nb::object delta() const;
   /// The most by which a column without a bias violates its optimality conditions.
   double violation() const;
+  double free_margin() const {
+    return together([&] { return expansion_.free_margin(); });
+  }
   nb::dict rows(const Array<std::int64_t>& slots, bool as_stored) const;
   std::size_t size() const {
     return together([&] { return expansion_.size(); });

@@ -214,6 +214,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("bias", &Machine::bias)
       .def_prop_ro("delta", &Machine::delta)
       .def_prop_ro("violation", &Machine::violation)
+      .def_prop_ro("free_margin", &Machine::free_margin)
       .def_prop_ro("size", &Machine::size)
       .def_prop_ro("kept", &Machine::kept)
       .def_prop_ro("capped", &Machine::capped)

@@ -199,6 +199,11 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         delta = self._machine.native.delta
         return float(np.max(delta, where=np.isfinite(delta), initial=0.0))
 
+    def _free_margin(self) -> float | None:
+        """How far the free support vectors lie from the boundary at most; None if there are none."""
+        found = float(self._machine.native.free_margin)
+        return None if found < 0 else found
+
     def _warn_if_unsolved(self, what: str, stacklevel: int) -> None:
         """Say that optimising has ended above ``tol``."""
         if (worst := self._violation()) > self.tol:

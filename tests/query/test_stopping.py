@@ -219,8 +219,8 @@ def test_the_reasons_of_those_that_decided():
 
 
 def test_what_one_rule_refuses_no_rule_keeps():
-    rule = LabelBudget(5) | MarginExhausted()
-    with pytest.raises(ValueError, match="MarginExhausted needs margin of every label"):
+    rule = LabelBudget(5) | SupportSaturation()
+    with pytest.raises(ValueError, match="SupportSaturation needs n_support of every label"):
         rule.update(Asked(1))
     assert rule.get_state() == clone(rule).get_state()
 

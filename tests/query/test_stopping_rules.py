@@ -104,9 +104,15 @@ def test_exhaustion_in_words():
     assert found[2].evidence == {"margin": 1.25, "bound": 1.0, "in_succession": 2, "patience": 2}
 
 
+def test_exhaustion_passes_over_rows_that_no_rule_chose():
+    rule = MarginExhausted(patience=2)
+    for event in (Asked(1), Asked(2, margin=1.5), Asked(3), Asked(4, margin=1.25)):
+        assert not rule.verdict().stop
+        rule.update(event)
+    assert rule.verdict().stop
+
+
 def test_exhaustion_refuses():
-    with pytest.raises(ValueError, match="MarginExhausted needs margin of every label, but Asked has none"):
-        MarginExhausted().update(Asked(1))
     refused("'patience' of MarginExhausted must be an integer from 1", MarginExhausted(patience=0))
 
 

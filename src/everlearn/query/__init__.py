@@ -23,6 +23,7 @@ For a pool, from which rows are drawn at random; a model with ``predict_proba`` 
 `Gradient`      takes the row that the model gets most wrong; needs the labels
 ==============  ==============================================================================================
 
+`everlearn.ActiveLearner` is the loop over a pool; `Terminal` lets it ask a person, `History` is its record.
 `stopping` has the rules that say when enough has been asked, and why.
 
 Z. Wang, S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines" (ICDM 2009).
@@ -30,24 +31,30 @@ S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009).
 """
 
 from . import stopping
+from ._answers import StopAsking
 from .activeml import as_skactiveml
 from .all_rows import All
 from .auto_margin import AutoMargin
 from .gradient import Gradient
+from .history import History
 from .margin import Margin, pool_size_for
 from .ramp_region import RampRegion
 from .random_rows import Random
 from .recent_margin import RecentMargin
 from .stream import learn_stream
+from .terminal import Terminal
 
 __all__ = [
     "All",
     "AutoMargin",
     "Gradient",
+    "History",
     "Margin",
     "RampRegion",
     "Random",
     "RecentMargin",
+    "StopAsking",
+    "Terminal",
     "as_skactiveml",
     "learn_stream",
     "pool_size_for",

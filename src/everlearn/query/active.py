@@ -1,23 +1,30 @@
 """ActiveLearner: the loop that buys labels for a pool, one by one, and remembers what came of each."""
 
+import os
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-from sklearn.utils import check_random_state
 from tqdm.auto import tqdm
 
 from .. import _params
-from .._online import OnlineLearner
-from ._pool import PoolRule
-from ._rule import Places
-from ._scores import count_rows, decision_scores, has_learnt, margins
-from .stopping import Asked
-from .stream import _FIRST_ROWS, _sliceable, _take
+from ._answers import Answers, StopAsking
+from ._journal import Journal
+from ._loop import Loop, Scoring
+from ._pool import generator
+from ._scores import count_rows, has_learnt
+from .history import History
+from .random_rows import Random
+from .stream import _sliceable
 
-_UNKNOWN = _params.one_of("later", "never")
-_LABELS = _params.NONE | _params.integer_from(1)
+_RUN = {
+    "labels": _params.NONE | _params.integer_from(1),
+    "batch_size": _params.integer_from(1),
+    "score_every": _params.integer_from(1),
+    "cold_start": _params.one_of("spread", "random"),
+    "unknown": _params.one_of("later", "never"),
+    "seeds": _params.NONE | _params.integer_from(1) | _params.MAPPING,
+}
 
 
 class ActiveLearner:
@@ -36,13 +43,14 @@ class ActiveLearner:
     stopping : rule of `query.stopping`, default=None
         When enough has been asked. None asks until the labels are used up.
     random_state : int, RandomState instance or None, default=None
-        Decides which rows are asked about before the model knows two classes.
+        Decides about seeds, and about the rows asked about before the model has seen two classes.
 
     Attributes
     ----------
-    history : list of dict
-        One for each label: "row", "label", "labels" (how many there are), "margin" (before it was learnt),
-        "n_support", and "score" where test rows are given. A data frame is ``pandas.DataFrame(history)``.
+    history : History
+        A list with a dict for each label, which can be printed, drawn, and made a data frame.
+    baseline : ActiveLearner or None
+        The loop that ran beside this one, if `run` was told to.
     stopped : str
         Why the last run ended.
 
@@ -59,11 +67,12 @@ class ActiveLearner:
 
     def __init__(self, model: Any, query: Any, stopping: Any = None, random_state: Any = None) -> None:
         self.model, self.query, self.stopping, self.random_state = model, query, stopping, random_state
-        self.history: list[dict[str, Any]] = []
+        self.history = History()
+        self.baseline: ActiveLearner | None = None
         self.stopped = "nothing has been asked yet"
         self._given: dict[int, Any] = {}
-        self._refused: list[int] = []
-        self._draws = 0
+        self._gone: list[int] = []  # rows asked about, answered or not, in order
+        self._experienced: bool | None = None  # whether the model knew something before the first run
 
     def run(
         self,
@@ -72,9 +81,15 @@ class ActiveLearner:
         labels: int | None = None,
         *,
         classes: Any = None,
+        seeds: int | dict[int, Any] | None = None,
+        cold_start: str = "spread",
+        batch_size: int = 1,
         test: tuple[Any, Any] | None = None,
         scorer: Callable[[Any, Any, Any], float] | None = None,
+        score_every: int = 1,
+        baseline: Any = None,
         unknown: str = "later",
+        journal: Any = None,
         verbose: bool | int = False,
     ) -> "ActiveLearner":
         """Ask, learn, and go on, until there is reason to stop.
@@ -84,19 +99,40 @@ class ActiveLearner:
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The pool.
         oracle : array-like of shape (n_samples,) or callable
-            The labels, of which only those asked for are read; or a function ``oracle(number, row)`` that
-            gets the number and the row asked about and returns its label, or None if it does not know.
+            The labels, of which only those asked for are read, NaN or None where there is none; or a function
+            ``oracle(numbers, rows)`` that gets the numbers and the rows asked about and returns their labels,
+            None for one that it does not know. It may raise `query.StopAsking`. A person at the terminal is
+            `query.Terminal`.
         labels : int, default=None
-            Labels to ask for in this run; None for all that the pool and the stopping rule allow.
+            Labels to ask for in this run, seeds not counted; None for all that the pool and the stopping rule
+            allow.
         classes : array-like of shape (n_classes,), default=None
             All labels that will ever come; needed with a function, before the model has learnt anything.
+        seeds : int or dict of row number to label, default=None
+            Labels to begin with, learnt before anything is asked. A number takes so many rows of each class
+            at random, for which it looks at all labels of the array.
+        cold_start : {"spread", "random"}, default="spread"
+            How to ask as long as the model has seen one class only: about the row furthest from all that were
+            asked about, or at random. Every second question is such a one while any of the named classes has
+            not been seen.
+        batch_size : int, default=1
+            Rows to choose and ask about at once. The model learns them one by one all the same.
         test : tuple of (X, y), default=None
-            Rows on which the model is scored after every label.
+            Rows on which the model is scored.
         scorer : callable, default=None
             ``scorer(model, X, y)``; None is the model's own ``score``.
+        score_every : int, default=1
+            After how many labels to score; the last one of a run is scored in any case.
+        baseline : "random" or a rule, default=None
+            A second loop to run beside this one, label for label, with a copy of the model, for an honest
+            comparison. It asks for labels of its own, but not for those that were given already, and has no
+            stopping rule.
         unknown : {"later", "never"}, default="later"
             What becomes of rows about which the oracle does not know: asked again when no others are left, or
             not.
+        journal : path, default=None
+            A file to which each label is written before it is learnt. What is in it already is learnt first,
+            so that a process that was killed can go on. The baseline's has ".baseline" at its end.
         verbose : bool or int, default=False
             Whether to show progress.
 
@@ -105,145 +141,64 @@ class ActiveLearner:
         ActiveLearner
             The loop itself.
         """
-        for name, value, constraint in (("labels", labels, _LABELS), ("unknown", unknown, _UNKNOWN)):
-            if not constraint.test(value):
-                raise ValueError(f"{name} must be {constraint.accepts}, got {value!r}.")
+        given = locals()
+        for name, constraint in _RUN.items():
+            if not constraint.test(given[name]):
+                raise ValueError(f"{name} must be {constraint.accepts}, got {given[name]!r}.")
         X = _sliceable(X)
-        pool = _Pool(X, count_rows(X), self._given, self._refused)
-        known = self._classes(oracle, classes, pool.total)
-        random = check_random_state(self.random_state)
-        self._learn_what_was_given(X, known)
-        before = len(self.history)
-        wanted = pool.left + len(self._refused) if labels is None else labels
-        with tqdm(total=wanted, desc="asking", unit="label", disable=not verbose) as bar:
-            while len(self.history) - before < wanted:
-                row = self._next(pool, random)
-                if row is None and unknown == "later" and self._refused:
-                    unknown = "never"  # a second time is enough
-                    pool.give_back(self._refused)
-                    continue
-                if row is None:
-                    self.stopped = (
-                        "the oracle knows no more labels" if self._refused else "the pool is used up"
-                    )
-                    return self
-                label = self._ask(oracle, row, _take(X, np.array([row])), known)
-                pool.remove(row)
-                if label is None:
-                    self._refused.append(row)
-                    continue
-                self._given[row] = label  # before anything can fail
-                self._learn(X, row, label, known, test, scorer)
-                bar.update()
-                if self.stopping is not None and self._told():
-                    return self
-        self.stopped = "the pool is used up" if pool.left == 0 else f"{wanted} labels were given"
+        total = count_rows(X)
+        if self._experienced is None:
+            self._experienced = has_learnt(self.model)
+        answers = Answers(oracle, classes, self.model, total)
+        scoring = Scoring(test, scorer, score_every)
+        loops = []
+        for learner, ending in self._learners(baseline):
+            book = None if journal is None else Journal(f"{os.fspath(journal)}{ending}", total, X.shape[1])
+            loops.append(Loop(learner, X, answers, scoring, cold_start, unknown, book))
+            loops[-1].catch_up()
+            loops[-1].learn_seeds(seeds)
+        if self.baseline is not None:
+            loops[0].lookup = self.baseline._given
+            loops[-1].lookup = self._given
+        wanted = loops[0].pool.left + loops[0].refused if labels is None else labels
+        first = len(self.history)
+        try:
+            with tqdm(total=wanted, desc="asking", unit="label", disable=not verbose) as bar:
+                while (missing := wanted - (len(self.history) - first)) > 0:
+                    count = loops[0].step(min(batch_size, missing))
+                    bar.update(count)
+                    for other in loops[1:]:
+                        other.follow(len(self.history), batch_size)
+                    if loops[0].over:
+                        return self
+            self.stopped = "the pool is used up" if loops[0].pool.left == 0 else f"{wanted} labels were given"
+        except StopAsking as reason:
+            self.stopped = str(reason) or "the oracle wanted no more questions"
+        finally:
+            for loop in loops:
+                loop.score_last()
         return self
 
-    # ---------------------------------------------------------------------------------------------- one label
+    def _learners(self, rule: Any) -> list[tuple["ActiveLearner", str]]:
+        """The loops to run, this one first, with the endings of their journals."""
+        if rule is None:
+            return [(self, "")]
+        if self.baseline is None:
+            self._begin_baseline(rule)
+        return [(self, ""), (self.baseline, ".baseline")]  # type: ignore[list-item]
 
-    def _next(self, pool: "_Pool", random: Any) -> int | None:
-        """The row to ask about: by the rule once the model knows two classes, at random before."""
-        if pool.left == 0:
-            return None
-        if len({str(record["label"]) for record in self.history}) < 2 and not self._knows_two():
-            return int(pool.numbers[random.randint(pool.left)])
-        self._draws += 1
-        if isinstance(self.query, PoolRule):
-            rows = pool.all_rows() if self.query._searches_all(pool.left, 1) else pool
-            place = self.query.query(self.model, rows, 1, draw=self._draws)
-        else:
-            place = self.query.query(self.model, pool.all_rows(), 1)
-        return None if len(place) == 0 else int(pool.numbers[place[0]])
-
-    def _knows_two(self) -> bool:
-        return not self.history and has_learnt(self.model)
-
-    def _ask(self, oracle: Any, row: int, features: Any, known: npt.NDArray[Any]) -> Any:
-        label = oracle(row, features) if callable(oracle) else np.asarray(oracle)[row]
-        if label is not None and label not in known:
+    def _begin_baseline(self, rule: Any) -> None:
+        if self.history:
             raise ValueError(
-                f"The oracle answered {label!r} for row {row}, which is none of the classes "
-                f"{known.tolist()!r}: answer one of them, or None for a row about which nothing is known."
+                f"baseline={rule!r} comes after {len(self.history)} labels: it must be there from the first "
+                "run on, or it would begin with what this loop has learnt."
             )
-        return label
-
-    def _learn(self, X: Any, row: int, label: Any, known: Any, test: Any, scorer: Any) -> None:
-        features = _take(X, np.array([row]))
-        first = not has_learnt(self.model)
-        margin = None if first else float(margins(decision_scores(self.model, features))[0])
-        if first and isinstance(self.model, OnlineLearner):
-            self.model._prepare(_take(X, slice(0, _FIRST_ROWS)), known)
-        self.model.partial_fit(features, np.asarray([label]), **({"classes": known} if first else {}))
-        support = getattr(self.model, "support_", None)
-        record = {"row": row, "label": label, "labels": len(self.history) + 1, "margin": margin}
-        record["n_support"] = None if support is None else len(support)
-        if test is not None:
-            record["score"] = float(scorer(self.model, *test) if scorer else self.model.score(*test))
-        self.history.append(record)
-
-    def _learn_what_was_given(self, X: Any, known: Any) -> None:
-        """Labels that were given before an interruption but not learnt."""
-        learnt = {record["row"] for record in self.history}
-        for row, label in self._given.items():
-            if row not in learnt:
-                self._learn(X, row, label, known, None, None)
-
-    def _told(self) -> bool:
-        """Tell the stopping rule about the last label; whether it says stop."""
-        last = self.history[-1]
-        self.stopping.update(
-            Asked(last["labels"], last["n_support"], last["margin"], score=last.get("score"))
-        )
-        verdict = self.stopping.verdict()
-        if verdict.stop:
-            self.stopped = verdict.reason
-        return bool(verdict.stop)
-
-    def _classes(self, oracle: Any, classes: Any, total: int) -> npt.NDArray[Any]:
-        if not callable(oracle) and len(np.shape(oracle)) == 1 and len(oracle) != total:
-            raise ValueError(f"oracle has {len(oracle)} labels for {total} rows; it must have one for each.")
-        if classes is not None:
-            return np.unique(classes)
-        if has_learnt(self.model):
-            return np.asarray(self.model.classes_)
-        if callable(oracle):
-            raise ValueError("classes must be given: the oracle is a function and the model knows none yet.")
-        return np.unique(np.asarray(oracle))
+        rule = Random(random_state=_seed_of(self.random_state)) if rule == "random" else rule
+        if isinstance(rule, str) or not hasattr(rule, "query"):
+            raise ValueError(f'baseline must be "random" or a rule such as Random(), got {rule!r}.')
+        self.baseline = ActiveLearner(deepcopy(self.model), rule, None, self.random_state)
+        self.baseline._experienced = self._experienced
 
 
-class _Pool:
-    """The rows of a pool that have not been asked about, fetched only when they are looked at."""
-
-    def __init__(self, X: Any, total: int, given: dict[int, Any], refused: list[int]) -> None:
-        self.X, self.total = X, total
-        gone = np.array([*given, *refused], dtype=np.intp)
-        self.numbers: Places = np.setdiff1d(np.arange(total), gone)
-
-    @property
-    def left(self) -> int:
-        return len(self.numbers)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.left, self.X.shape[1]
-
-    def __len__(self) -> int:
-        return self.left
-
-    def __getitem__(self, places: Any) -> Any:
-        return _take(self.X, self.numbers[places])
-
-    def all_rows(self) -> Any:
-        return _take(self.X, self.numbers)
-
-    def remove(self, row: int) -> None:
-        """In any order: the last one takes the place."""
-        place = int(np.flatnonzero(self.numbers == row)[0])
-        self.numbers[place] = self.numbers[-1]
-        self.numbers = self.numbers[:-1]
-
-    def give_back(self, rows: list[int]) -> None:
-        """Put rows back that were refused, when no others are left."""
-        self.numbers = np.array(rows, dtype=np.intp)
-        rows.clear()
+def _seed_of(random_state: Any) -> int:
+    return int(generator(random_state, 0).randint(2**31 - 1))

@@ -23,9 +23,10 @@ class MarginExhausted(StoppingRule):
 
     Notes
     -----
-    Needs ``margin`` of every label. A row is outside if |f(x)| is at least the largest |f| over the free
-    support vectors, ``free_margin``, or 1 if there are none. Support vectors at their bound do not count: on
-    noisy data they lie anywhere, and the rule would never stop.
+    Needs ``margin``; labels that come without it, such as those of rows that no rule chose, are passed over.
+    A row is outside if |f(x)| is at least the largest |f| over the free support vectors, ``free_margin``, or
+    1 if there are none. Support vectors at their bound do not count: on noisy data they lie anywhere, and the
+    rule would never stop.
 
     References
     ----------
@@ -49,9 +50,11 @@ class MarginExhausted(StoppingRule):
     def __init__(self, patience: int = 1) -> None:
         self.patience = patience
 
-    def _reading(self, event: Asked) -> Reading:
+    def _reading(self, event: Asked) -> Reading | None:
+        if event.margin is None:
+            return None
         bound = 1.0 if event.free_margin is None else event.free_margin
-        return [event.labels, self._needed(event, "margin"), bound, event.free_margin is not None]
+        return [event.labels, event.margin, bound, event.free_margin is not None]
 
     def _verdict(self, readings: list[Reading]) -> Verdict:
         patience, in_succession = int(self.patience), 0

@@ -1,0 +1,118 @@
+"""History: what a loop asked, what was answered and what the model was like then."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from .stopping._rule import pyplot
+
+_COLUMNS = ("labels", "row", "label", "why", "right", "margin", "free_margin", "n_support", "score")
+_ENDS = 5  # lines shown of the beginning and of the end
+
+
+class History(list[dict[str, Any]]):
+    """A list with one dict for each label, in the order in which they were given.
+
+    ==============  ==========================================================================================
+    "labels"        how many labels there are, this one included
+    "row"           its number in the pool
+    "label"         its class
+    "why"           what chose it: "seed", "cold start (spread)", "cold start (random)", the name of the rule,
+                    or "given" for a label read back from a journal
+    "right"         whether the model would have said so before it learnt the label; None if it knew nothing
+    "margin"        |f(x)| before the label was learnt, with more than two classes the gap between the two
+                    largest scores; None if the model knew nothing
+    "free_margin"   the largest such value over the free support vectors at that time, None if there are none
+    "n_support"     support vectors after the label was learnt, None if the model has none
+    "score"         score on the test rows after it, None where it was not taken
+    ==============  ==========================================================================================
+
+    Parameters
+    ----------
+    records : iterable of dict, default=()
+        What to begin with.
+    """
+
+    def __init__(self, records: Iterable[dict[str, Any]] = ()) -> None:
+        super().__init__(records)
+
+    def to_pandas(self) -> Any:
+        """The history as a data frame, a line for each label; needs pandas.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The table.
+        """
+        try:
+            import pandas  # type: ignore[import-untyped]
+        except ImportError as error:
+            raise ImportError(
+                "to_pandas needs pandas, which is not installed: pip install pandas."
+            ) from error
+        return pandas.DataFrame(list(self), columns=list(_COLUMNS))
+
+    def counts(self) -> dict[Any, int]:
+        """How many labels of each class were given, the most frequent first.
+
+        Returns
+        -------
+        dict
+            Number by class.
+        """
+        return dict(Counter(record["label"] for record in self).most_common())
+
+    def scores(self) -> tuple[list[int], list[float]]:
+        """Numbers of labels at which the model was scored, and the scores.
+
+        Returns
+        -------
+        tuple of (list, list)
+            Labels and scores.
+        """
+        scored = [record for record in self if record["score"] is not None]
+        return [record["labels"] for record in scored], [record["score"] for record in scored]
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the scores over the labels, or the support vectors if there are none; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw. None makes a new figure.
+        options : dict
+            Passed on to ``ax.plot``, for instance ``label``.
+
+        Returns
+        -------
+        matplotlib Axes
+            Where it was drawn.
+        """
+        ax = pyplot().subplots()[1] if ax is None else ax
+        labels, values = self.scores()
+        if not values:
+            labels, values = [r["labels"] for r in self], [r["n_support"] for r in self]
+        ax.plot(labels, values, **options)
+        ax.set_xlabel("labels")
+        ax.set_ylabel("score" if self.scores()[1] else "support vectors")
+        return ax
+
+    def __str__(self) -> str:
+        if not self:
+            return "No label has been given yet."
+        whole = len(self) <= 2 * _ENDS + 1
+        shown = list(self) if whole else [*self[:_ENDS], None, *self[-_ENDS:]]
+        lines = [["…"] * len(_COLUMNS) if r is None else [_cell(r[c]) for c in _COLUMNS] for r in shown]
+        widths = [max(map(len, column)) for column in zip(_COLUMNS, *lines, strict=True)]
+        table = [
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in [list(_COLUMNS), *lines]
+        ]
+        counts = ", ".join(f"{count} of {label!r}" for label, count in self.counts().items())
+        return "\n".join([*table, f"{len(self)} labels: {counts}."])
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

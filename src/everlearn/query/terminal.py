@@ -1,0 +1,93 @@
+"""Terminal: a person at the keyboard as oracle."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ._answers import StopAsking
+from ._rule import Places
+from .stream import _take
+
+_UNKNOWN, _QUIT = "?", "quit"
+_MOST_SHOWN = 12
+
+
+class Terminal:
+    """Ask a person at the terminal for labels.
+
+    Hand it to `ActiveLearner.run` as the oracle. A label is typed in full or by its first letters; ``?`` is
+    for a row of which nothing is known, ``quit`` or the end of the input ends the questions. What was
+    answered until then is kept.
+
+    Parameters
+    ----------
+    classes : list of labels
+        What may be answered.
+    show : callable, default=None
+        ``show(number, row)`` returns the text to show for a row. None lists its first features.
+
+    Examples
+    --------
+    >>> from everlearn.query import Terminal
+    >>> oracle = Terminal(["ham", "spam"], show=lambda number, row: messages[number])
+    >>> loop.run(X, oracle, classes=oracle.classes)  # doctest: +SKIP
+    """
+
+    one_at_a_time = True
+
+    def __init__(self, classes: Iterable[Any], show: Callable[[int, Any], str] | None = None) -> None:
+        self.classes = list(classes)
+        self.show = show
+        names = [str(label) for label in self.classes]
+        if len(names) < 2 or len(set(names)) < len(names) or {_UNKNOWN, _QUIT, ""} & set(names):
+            raise ValueError(
+                f"classes must be two labels or more that differ in print and are neither empty nor "
+                f"{_UNKNOWN!r} nor {_QUIT!r}, got {self.classes!r}."
+            )
+        self._asked = 0
+
+    def __call__(self, numbers: Places, rows: Any) -> list[Any]:
+        """The labels typed for some rows."""
+        return [self._ask(int(number), _take(rows, np.array([i]))) for i, number in enumerate(numbers)]
+
+    def _ask(self, number: int, row: Any) -> Any:
+        self._asked += 1
+        text = _features(row) if self.show is None else self.show(number, row)
+        names = " / ".join(str(label) for label in self.classes)
+        print(f"\nQuestion {self._asked}, row {number}\n{text}")
+        while True:
+            try:
+                typed = input(f"{names} ({_UNKNOWN} = don't know, {_QUIT}): ").strip()
+            except EOFError:
+                raise StopAsking("the input ended") from None
+            if typed == _QUIT:
+                raise StopAsking("the person at the terminal wanted no more questions")
+            if typed == _UNKNOWN:
+                return None
+            found = self._meant(typed)
+            if len(found) == 1:
+                return found[0]
+            print(f"{typed!r} could be {' or '.join(map(str, found))}." if found else f"{typed!r}?")
+
+    def _meant(self, typed: str) -> list[Any]:
+        exact = [label for label in self.classes if str(label) == typed]
+        return exact or [label for label in self.classes if typed and str(label).startswith(typed)]
+
+
+def _features(row: Any) -> str:
+    """The first features of a row, with their names where it has some."""
+    if sparse.issparse(row):
+        entries = sparse.csr_matrix(row)
+        names, values = [str(column) for column in entries.indices], entries.data
+    else:
+        values = np.asarray(row).ravel()
+        columns = getattr(row, "columns", None)
+        names = [str(name) for name in (range(len(values)) if columns is None else columns)]
+    shown = [
+        f"  {name}: {value:.6g}" if isinstance(value, float | np.floating) else f"  {name}: {value}"
+        for name, value in list(zip(names, values, strict=True))[:_MOST_SHOWN]
+    ]
+    more = len(names) - len(shown)
+    return "\n".join([*shown, *([f"  and {more} more"] if more else [])])

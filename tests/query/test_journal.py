@@ -1,0 +1,157 @@
+"""The journal: a label that was given survives the process."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from everlearn.errors import FileFormatError
+from query.query_helpers import Notes
+from query.test_active import loop
+from svm.lasvm_helpers import two_clouds
+
+KILLED = """
+import os, sys
+import numpy as np
+from everlearn import LASVM, ActiveLearner, query
+
+X, y = np.load(sys.argv[1]), np.load(sys.argv[2])
+asked = 0
+
+def oracle(numbers, rows):
+    global asked
+    asked += 1
+    if asked == 14:
+        os.kill(os.getpid(), 9)
+    return y[numbers]
+
+loop = ActiveLearner(LASVM(C=5, gamma=0.5), query.Margin(random_state=0), random_state=0)
+loop.run(X, oracle, classes=[0, 1], journal=sys.argv[3])
+"""
+
+
+def test_a_killed_process_loses_no_label(tmp_path):
+    X, y = two_clouds(200)
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", y)
+    journal = tmp_path / "labels.jsonl"
+    files = [tmp_path / "X.npy", tmp_path / "y.npy", journal]
+    ended = subprocess.run([sys.executable, "-c", KILLED, *map(str, files)], check=False)
+    assert ended.returncode == -9
+    notes = Notes(y)
+    run = loop().run(X, notes, 10, classes=[0, 1], journal=journal)
+    assert len(run.history) == 23
+    assert [r["why"] for r in run.history[:13]] == ["given"] * 13
+    whole = loop().run(X, y, 23)
+    assert [r["row"] for r in run.history] == [r["row"] for r in whole.history]
+    assert notes.numbers == [r["row"] for r in whole.history[13:]]
+    np.testing.assert_array_equal(run.model.decision_function(X), whole.model.decision_function(X))
+
+
+def test_every_answer_is_a_line(tmp_path):
+    X, y = two_clouds(30)
+    run = loop().run(
+        X,
+        lambda n, rows: None if n[0] % 5 == 0 else y[n],
+        classes=[0, 1],
+        journal=tmp_path / "j",
+        unknown="never",
+    )
+    lines = [json.loads(line) for line in (tmp_path / "j").read_text().splitlines()]
+    assert lines[0] == {"everlearn": "labels", "rows": 30, "features": X.shape[1]}
+    assert [line["row"] for line in lines[1:] if line["label"] is not None] == [r["row"] for r in run.history]
+    assert sorted(line["row"] for line in lines[1:] if line["label"] is None) == [0, 5, 10, 15, 20, 25]
+
+
+def test_a_journal_that_comes_later_gets_what_was_given(tmp_path):
+    X, y = two_clouds(60)
+    run = loop().run(X, y, 10).run(X, y, 5, journal=tmp_path / "j")
+    again = loop().run(X, y, 1, journal=tmp_path / "j")
+    assert [r["row"] for r in again.history[:15]] == [r["row"] for r in run.history]
+
+
+def test_the_baseline_has_its_own(tmp_path):
+    X, y = two_clouds(60)
+    run = loop().run(X, y, 10, journal=tmp_path / "j", baseline="random")
+    again = loop().run(X, y, 5, journal=tmp_path / "j", baseline="random")
+    assert [r["row"] for r in again.baseline.history[:10]] == [r["row"] for r in run.baseline.history]
+    assert len(again.baseline.history) == len(again.history) == 15
+
+
+def test_a_torn_line_is_cut_off(tmp_path):
+    X, y = two_clouds(60)
+    journal = tmp_path / "j"
+    loop().run(X, y, 10, journal=journal)
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + b'{"row": 3, "la')
+    assert len(loop().run(X, y, 1, journal=journal).history) == 11
+    assert journal.read_bytes().startswith(whole)
+    assert all(json.loads(line) for line in journal.read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "words"),
+    [
+        ("hello\n", FileFormatError, "Line 1 .* is damaged"),
+        ('{"everlearn": "model"}\n', FileFormatError, "no journal of labels"),
+        ("[1]\n", FileFormatError, "no JSON object"),
+        ('{"everlearn": "labels", "rows": 7, "features": 4}\n', ValueError, "pool of 7 rows"),
+        ('HEADER\n{"row": 60, "label": 0}\n', FileFormatError, "Line 2 .* no row of the pool"),
+        ('HEADER\n{"row": 1, "label": 0, "x": 1}\n', FileFormatError, "Line 2"),
+        ('HEADER\n{"row": 1, "label": 9}\n', ValueError, "answered 9 for row 1"),
+        (
+            'HEADER\n{"row": 1, "label": 0}\n{"row": 1, "label": 1}\n',
+            ValueError,
+            "The journal says 1 of row 1",
+        ),
+    ],
+)
+def test_a_bad_file_is_refused_and_left_alone(tmp_path, content, error, words):
+    X, y = two_clouds(60)
+    header = json.dumps({"everlearn": "labels", "rows": 60, "features": X.shape[1]})
+    journal = tmp_path / "j"
+    journal.write_text(content.replace("HEADER", header))
+    before = journal.read_bytes()
+    run = loop()
+    with pytest.raises(error, match=words):
+        run.run(X, y, 5, journal=journal)
+    assert journal.read_bytes() == before
+    assert run.history == []
+
+
+def test_a_full_disk_loses_no_label(tmp_path):
+    code = """
+import resource, signal, sys
+import numpy as np
+from everlearn import LASVM, ActiveLearner, query
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+X, y = np.load(sys.argv[1]), np.load(sys.argv[2])
+loop = ActiveLearner(LASVM(C=5, gamma=0.5), query.Margin(random_state=0), random_state=0)
+asked = []
+
+def oracle(numbers, rows):
+    asked.extend(numbers.tolist())
+    return y[numbers]
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (200, resource.RLIM_INFINITY))
+try:
+    loop.run(X, oracle, 50, classes=[0, 1], journal=sys.argv[3])
+except OSError as error:
+    print("full", len(loop.history))
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+loop.run(X, oracle, 10, classes=[0, 1], journal=sys.argv[3])
+assert len(set(asked)) == len(asked) == len(loop.history), (len(asked), len(loop.history))
+print(len(open(sys.argv[3]).readlines()) - 1, len(loop.history))
+"""
+    X, y = two_clouds(200)
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", y)
+    files = [str(tmp_path / name) for name in ("X.npy", "y.npy", "j")]
+    done = subprocess.run([sys.executable, "-c", code, *files], check=True, capture_output=True, text=True)
+    full, counts = done.stdout.splitlines()
+    assert full.startswith("full ")
+    written, learnt = map(int, counts.split())
+    assert written == learnt > 10
