@@ -161,10 +161,10 @@ bool Lasvm::settle(std::size_t c) {
   return true;
 }
 
-/// Sets b and delta, and drops the idle rows that no pair can move. The two extremes stay even where delta <= 0
+/// Sets b and delta, and drops the idle rows that no pair can move, unless all are kept. The two extremes stay even where delta <= 0
 /// would let them go: without a free coefficient they are all that says where b is.
 void Lasvm::refresh(std::size_t c) {
-  if (!settle(c)) return;
+  if (!settle(c) || keeps) return;
   Column& column = expansion_.column(c);
   const Extremes ends = column.ends;
   for (const auto slot : expansion_.idle(c)) {

@@ -38,6 +38,7 @@ class Lasvm {
 
   double tau = 1e-3;
   double delta_max = -1;  // negative: one REPROCESS a row
+  bool keeps = false;     // no row is dropped: labels are dear, and a row that is idle now may be needed later
   Generator generator;
 
   /// Keeps rows without a step: their coefficients are zero until a pair moves them.

@@ -18,7 +18,7 @@ def run(name, folder):
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 

@@ -16,9 +16,10 @@ class LasvmMachine final : public Machine {
   template <class... Spec>
   explicit LasvmMachine(const Spec&... spec) : Machine(spec...), solver_(expansion_, classes_) {}
 
-  void set_parameters(double tau, double delta_max) {
+  void set_parameters(double tau, double delta_max, bool keeps) {
     solver_.tau = tau;
     solver_.delta_max = delta_max;
+    solver_.keeps = keeps;
   }
   void seed_generator(const Array<std::uint64_t>& words) {
     if (words.shape(0) != 4) throw std::invalid_argument("a generator is seeded with four words");
@@ -222,7 +223,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("evaluations", &Machine::evaluations);
 
   solver<LasvmMachine>(module, "Lasvm")
-      .def("set_parameters", &LasvmMachine::set_parameters, nb::arg("tau"), nb::arg("delta_max"))
+      .def("set_parameters", &LasvmMachine::set_parameters, nb::arg("tau"), nb::arg("delta_max"), nb::arg("keeps"))
       .def("seed_generator", &LasvmMachine::seed_generator, nb::arg("words"))
       .def("seed", &LasvmMachine::seed)
       .def("learn_selected", &LasvmMachine::learn_selected)

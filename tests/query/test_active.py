@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
+from sklearn.svm import SVC
 
 from everlearn import LASVM, ActiveLearner, query
 from everlearn.metrics import g_means
@@ -20,14 +21,16 @@ def loop(model=None, rule=None, **options):
 def test_asking_beats_chance():
     X, digits = load_digits(return_X_y=True)
     X, y = X / 16, digits == 8
-    for seed in range(3):
+    scores = []
+    for seed in range(5):
         run = loop(LASVM(C=10, gamma=0.1), query.Margin(random_state=seed), random_state=seed)
-        run.run(X[:1200], y[:1200], labels=100, baseline="random")
-        asked, drawn = (
-            g_means(y[1200:], model.finish().predict(X[1200:])) for model in (run.model, run.baseline.model)
+        run.run(X[:1200], y[:1200], labels=60, baseline="random")
+        scores.append(
+            [g_means(y[1200:], model.predict(X[1200:])) for model in (run.model, run.baseline.model)]
         )
-        assert asked > 0.88
-        assert asked > drawn + 0.05
+    asked, drawn = np.mean(scores, axis=0)
+    assert asked > 0.85
+    assert asked > drawn + 0.05
 
 
 @pytest.mark.parametrize(
@@ -116,6 +119,20 @@ def test_an_oracle_that_knows_nothing():
     run = loop().run(X, lambda numbers, rows: None, classes=[0, 1])
     assert run.history == []
     assert run.stopped == "the oracle knows no more labels"
+
+
+@pytest.mark.parametrize("data", [two_clouds, three_clouds])
+def test_the_model_is_the_svm_of_the_labels_given(data):
+    X, y = data(400)
+    run = loop(LASVM(C=5, gamma=0.5, tol=1e-4)).run(X, y, 150)
+    rows = [record["row"] for record in run.history]
+    names = np.unique(y)
+    for number, name in enumerate(names) if len(names) > 2 else [(0, names[1])]:
+        exact = SVC(C=5, gamma=0.5, tol=1e-6).fit(X[rows], y[rows] == name)
+        found = run.model.decision_function(X)
+        np.testing.assert_allclose(
+            found if found.ndim == 1 else found[:, number], exact.decision_function(X), atol=2e-3
+        )
 
 
 def test_a_stopping_rule_says_why():

@@ -20,13 +20,9 @@ so the first rows of a set are a fair sample of it. Everywhere the same words me
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-
 import numpy as np
-from numpy.typing import NDArray
 
-RandomState = int | np.random.Generator | np.random.RandomState | None
-Rows = tuple[NDArray[np.float64], NDArray[np.int64]]
+from ._draws import RandomState, Rows, count, draw_by_part, draw_signs, mislabel, number, start
 
 # The arc of a banana, in angles: 5/8 of a circle.
 _BANANA_START, _BANANA_LENGTH = np.pi / 8, 5 * np.pi / 4
@@ -79,17 +75,17 @@ def make_waveform(
     >>> X.shape, int((y == 1).sum())
     ((330, 21), 10)
     """
-    n, rng, noise = _start(n_samples, random_state, noise)
+    n, rng, noise = start(n_samples, random_state, noise)
     j = np.arange(1, 22)
     v1, v2, v3 = (np.maximum(6 - np.abs(j - centre), 0) for centre in (11, 15, 7))
-    first = _draw_signs(rng, n, imbalance_ratio, positive_share=1 / 3)
+    first = draw_signs(rng, n, imbalance_ratio, positive_share=1 / 3)
     y = np.where(first == 1, 1, rng.integers(2, 4, size=n))
     u = rng.random((n, 1))
     X = u * np.stack([v1, v1, v2])[y - 1] + (1 - u) * np.stack([v2, v3, v3])[y - 1]
     X += noise * rng.standard_normal(X.shape)
     if binary:
-        return X, _mislabel(rng, first, label_noise, [-1, 1])
-    return X, _mislabel(rng, y, label_noise, [1, 2, 3])
+        return X, mislabel(rng, first, label_noise, [-1, 1])
+    return X, mislabel(rng, y, label_noise, [1, 2, 3])
 
 
 def make_banana(
@@ -134,12 +130,12 @@ def make_banana(
     >>> X.shape, sorted(set(y.tolist()))
     ((400, 2), [-1, 1])
     """
-    n, rng, noise = _start(n_samples, random_state, noise)
-    y = _draw_signs(rng, n, imbalance_ratio)
+    n, rng, noise = start(n_samples, random_state, noise)
+    y = draw_signs(rng, n, imbalance_ratio)
     t = _BANANA_START + _BANANA_LENGTH * rng.random(n)
     X = y[:, None] * (np.column_stack([np.sin(t), np.cos(t)]) + _BANANA_SHIFT)
     X += noise * rng.standard_normal(X.shape)
-    return X, _mislabel(rng, y, label_noise, [-1, 1])
+    return X, mislabel(rng, y, label_noise, [-1, 1])
 
 
 def make_twonorm(
@@ -183,11 +179,11 @@ def make_twonorm(
     >>> round(float(((X.sum(axis=1) > 0) != (y == 1)).mean()), 2)
     0.02
     """
-    n, rng, noise = _start(n_samples, random_state, noise)
-    d = _count("n_features", n_features, 1)
-    y = _draw_signs(rng, n, imbalance_ratio)
+    n, rng, noise = start(n_samples, random_state, noise)
+    d = count("n_features", n_features, 1)
+    y = draw_signs(rng, n, imbalance_ratio)
     X = y[:, None] * (2 / np.sqrt(d)) + noise * rng.standard_normal((n, d))
-    return X, _mislabel(rng, y, label_noise, [-1, 1])
+    return X, mislabel(rng, y, label_noise, [-1, 1])
 
 
 def make_checkerboard(
@@ -228,11 +224,11 @@ def make_checkerboard(
     >>> bool((((4 * X).astype(int).sum(axis=1) % 2 == 0) == (y == 1)).all())
     True
     """
-    n, rng, _ = _start(n_samples, random_state)
-    k = _count("n_cells", n_cells, 2)
+    n, rng, _ = start(n_samples, random_state)
+    k = count("n_cells", n_cells, 2)
     cells = np.stack(np.divmod(np.arange(k * k), k), axis=1)
-    part, y = _draw_by_part(rng, n, np.where(cells.sum(axis=1) % 2 == 0, 1, -1), imbalance_ratio)
-    return (cells[part] + rng.random((n, 2))) / k, _mislabel(rng, y, label_noise, [-1, 1])
+    part, y = draw_by_part(rng, n, np.where(cells.sum(axis=1) % 2 == 0, 1, -1), imbalance_ratio)
+    return (cells[part] + rng.random((n, 2))) / k, mislabel(rng, y, label_noise, [-1, 1])
 
 
 def make_gaussians(
@@ -270,11 +266,11 @@ def make_gaussians(
     >>> X[y == -1].std(axis=0).round().tolist()
     [2.0, 2.0]
     """
-    n, rng, _ = _start(n_samples, random_state)
-    y = _draw_signs(rng, n, imbalance_ratio)
+    n, rng, _ = start(n_samples, random_state)
+    y = draw_signs(rng, n, imbalance_ratio)
     wide = (y == -1)[:, None]
     X = np.where(wide, 2.0, 1.0) * rng.standard_normal((n, 2)) + wide * np.array([2.0, 0.0])
-    return X, _mislabel(rng, y, label_noise, [-1, 1])
+    return X, mislabel(rng, y, label_noise, [-1, 1])
 
 
 def make_two_moons(
@@ -311,12 +307,12 @@ def make_two_moons(
     >>> bool((X[y == 1, 1] >= 0).all() and (X[y == -1, 1] <= 0.5).all())
     True
     """
-    n, rng, noise = _start(n_samples, random_state, noise)
-    y = _draw_signs(rng, n, imbalance_ratio)
+    n, rng, noise = start(n_samples, random_state, noise)
+    y = draw_signs(rng, n, imbalance_ratio)
     t = np.pi * rng.random(n)
     X = y[:, None] * np.column_stack([np.cos(t), np.sin(t)]) + (y == -1)[:, None] * np.array([1.0, 0.5])
     X += noise * rng.standard_normal(X.shape)
-    return X, _mislabel(rng, y, label_noise, [-1, 1])
+    return X, mislabel(rng, y, label_noise, [-1, 1])
 
 
 def make_sliced_cube(
@@ -365,77 +361,13 @@ def make_sliced_cube(
     >>> bool((X[y == 1, 0] <= 0.4).all() and (X[y == -1, 0] >= 0.6).all())
     True
     """
-    n, rng, _ = _start(n_samples, random_state)
-    d, k = _count("n_features", n_features, 1), _count("n_slices", n_slices, 2)
+    n, rng, _ = start(n_samples, random_state)
+    d, k = count("n_features", n_features, 1), count("n_slices", n_slices, 2)
     widest = 1 / (k - 1)
     demand = f"from 0 to below 1 / (n_slices - 1) = {widest:.3g}"
-    gap = _number("gap", gap, 0.0, np.nextafter(widest, 0), demand)
-    part, y = _draw_by_part(rng, n, np.where(np.arange(k) % 2 == 0, 1, -1), imbalance_ratio)
+    gap = number("gap", gap, 0.0, np.nextafter(widest, 0), demand)
+    part, y = draw_by_part(rng, n, np.where(np.arange(k) % 2 == 0, 1, -1), imbalance_ratio)
     X = rng.random((n, d))
     thickness = (1 - gap * (k - 1)) / k
     X[:, 0] = part * (thickness + gap) + X[:, 0] * thickness
-    return X, _mislabel(rng, y, label_noise, [-1, 1])
-
-
-def _start(
-    n_samples: int, random_state: RandomState, noise: float = 0.0
-) -> tuple[int, np.random.Generator, float]:
-    """Check what most generators have in common, and open the source of randomness."""
-    n = _count("n_samples", n_samples, 1)
-    noise = _number("noise", noise, 0.0, np.finfo(np.float64).max, "finite and not negative")
-    if isinstance(random_state, np.random.RandomState):
-        return n, np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32)), noise
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return n, np.random.default_rng(random_state), noise
-    return n, np.random.default_rng(_count("random_state", random_state, 0)), noise
-
-
-def _draw_signs(
-    rng: np.random.Generator, n: int, imbalance_ratio: float | None, positive_share: float = 0.5
-) -> NDArray[np.int64]:
-    """Labels +1 and -1: independent draws, or an exact number of positives in random places."""
-    if imbalance_ratio is None:
-        return np.where(rng.random(n) < positive_share, 1, -1)
-    largest = np.finfo(np.float64).max
-    ratio = _number("imbalance_ratio", imbalance_ratio, np.nextafter(0, 1), largest, "positive and finite")
-    if n < 2:
-        raise ValueError(f"imbalance_ratio needs a row of each class, got n_samples={n}; set it to 2 or more")
-    n_positive = min(max(round(n / (1 + ratio)), 1), n - 1)
-    return rng.permutation(np.where(np.arange(n) < n_positive, 1, -1))
-
-
-def _draw_by_part(
-    rng: np.random.Generator, n: int, colours: NDArray[np.int64], imbalance_ratio: float | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw the part of space and the label of each row, given the colour, +1 or -1, of every part."""
-    y = _draw_signs(rng, n, imbalance_ratio, positive_share=float(np.mean(colours == 1)))
-    white, black = np.flatnonzero(colours == 1), np.flatnonzero(colours == -1)
-    return np.where(y == 1, rng.choice(white, size=n), rng.choice(black, size=n)), y
-
-
-def _mislabel(
-    rng: np.random.Generator, y: NDArray[np.int64], label_noise: float, classes: list[int]
-) -> NDArray[np.int64]:
-    """Replace the labels of an exact share of the rows by another class, all others equally likely."""
-    share = _number("label_noise", label_noise, 0.0, 1.0, "a share between 0 and 1")
-    wrong = rng.choice(len(y), size=round(share * len(y)), replace=False)
-    shifted = np.searchsorted(classes, y[wrong]) + rng.integers(1, len(classes), size=len(wrong))
-    labels = y.astype(np.int64)
-    labels[wrong] = np.array(classes)[shifted % len(classes)]
-    return labels
-
-
-def _count(name: str, value: int, minimum: int) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}")
-    if value < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, got {value}")
-    return int(value)
-
-
-def _number(name: str, value: float, low: float, high: float, demand: str) -> float:
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
-    if not low <= value <= high:
-        raise ValueError(f"{name} must be {demand}, got {value}")
-    return float(value)
+    return X, mislabel(rng, y, label_noise, [-1, 1])

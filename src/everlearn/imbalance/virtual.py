@@ -201,7 +201,7 @@ class VIRTUAL(KernelLearner):
         return int(np.sum(self.support_ >= self._rows_seen - self.n_virtual_))
 
     def _solver_parameters(self) -> dict[str, Any]:
-        return {"tau": float(self.tol), "delta_max": -1.0}
+        return {"tau": float(self.tol), "delta_max": -1.0, "keeps": False}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

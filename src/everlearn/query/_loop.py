@@ -12,7 +12,7 @@ from ._journal import Journal
 from ._pool import generator
 from ._questions import Pool, Questions
 from ._rule import Places
-from ._scores import class_scores, count_rows, has_learnt, margins
+from ._scores import class_scores, count_rows, decided, has_learnt, margins
 from .stopping import Asked
 from .stream import _FIRST_ROWS, _take
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .active import ActiveLearner
 
 _SEED, _GIVEN = "seed", "given"
+# A model that can is brought to its optimum when there is one label more for so many.
+_FINISHES = 100
 
 
 class Scoring:
@@ -57,6 +59,9 @@ class Loop:
         self.pool = Pool(X, count_rows(X), learner._gone)
         self.questions = Questions(self.pool, learner.query, cold_start, learner.random_state)
         self.seen = {record["label"] for record in learner.history}
+        self.keeps_rows = hasattr(learner.model, "_keeps_rows")
+        if self.keeps_rows:
+            learner.model._keeps_rows = True
 
     @property
     def refused(self) -> int:
@@ -185,14 +190,17 @@ class Loop:
         record: dict[str, Any] = {"labels": len(self.learner.history) + 1, "row": row, "label": label}
         record |= {"why": why, "right": None, "margin": None, "free_margin": None}
         if not first:
-            record["margin"] = float(margins(class_scores(model, features))[0])
-            record["right"] = bool(model.predict(features)[0] == label)
+            scores = class_scores(model, features)
+            record["margin"] = float(margins(scores)[0])
+            record["right"] = bool(classes[decided(scores)[0]] == label)
             record["free_margin"] = model._free_margin() if isinstance(model, KernelLearner) else None
         elif isinstance(model, OnlineLearner):
             model._prepare(_take(self.X, slice(0, _FIRST_ROWS)), classes)
         model.partial_fit(
             features, np.asarray([label], classes.dtype), **({"classes": classes} if first else {})
         )
+        if self.keeps_rows and record["labels"] % max(1, record["labels"] // _FINISHES) == 0:
+            model.finish()
         support = getattr(model, "support_", None)
         record["n_support"] = None if support is None else len(support)
         due = record["labels"] % self.scoring.every == 0

@@ -149,3 +149,10 @@ def margins(scores: Scores) -> Scores:
         return np.abs(scores[:, 0])
     highest = np.partition(scores, -2, axis=1)
     return np.asarray(highest[:, -1] - highest[:, -2])
+
+
+def decided(scores: Scores) -> npt.NDArray[np.intp]:
+    """The class that scores stand for, by its number; a score of 0 is the first of two."""
+    if scores.shape[1] == 1:
+        return (scores[:, 0] > 0).astype(np.intp)
+    return np.asarray(scores.argmax(axis=1))

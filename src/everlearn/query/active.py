@@ -30,9 +30,11 @@ _RUN = {
 class ActiveLearner:
     """Learn from a pool of rows without labels, asking for those that matter.
 
-    A model is updated after every label, never trained anew. What was asked, what was answered and what the
-    model was like then stands in `history`. A run can be interrupted, by the oracle or by Ctrl-C, and resumed
-    by calling `run` again with the same pool: a label once given is never asked for again, nor lost.
+    A model is updated after every label, never trained anew. `LASVM` keeps all rows that were labelled, for
+    labels are dear, and is brought to its optimum after every label; from the two hundredth on, whenever
+    there is one in a hundred more. What was asked, what was answered and what the model was like then stands
+    in `history`. A run can be interrupted, by the oracle or by Ctrl-C, and resumed by calling `run` again
+    with the same pool: a label once given is never asked for again, nor lost.
 
     Parameters
     ----------

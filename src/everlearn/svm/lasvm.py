@@ -67,6 +67,10 @@ class LASVM(FinishingLearner):
 
     _solver = "lasvm"
     _has_bias = True
+    _known = (*FinishingLearner._known, "_keeps_rows")
+    # Where labels are dear, a loop that buys them sets this: rows that are no support vectors stay, because
+    # they may become some, and `finish` is the SVM of all rows learnt.
+    _keeps_rows = False
     _constraints: ClassVar[dict[str, _params.Constraint]] = FinishingLearner._constraints | {
         "delta_max": _params.NONE | _params.NOT_NEGATIVE,
         "selection": _params.one_of("random", "gradient", "active", "autoactive"),
@@ -117,6 +121,7 @@ class LASVM(FinishingLearner):
         return {
             "tau": float(self.tol),
             "delta_max": -1.0 if self.delta_max is None else float(self.delta_max),
+            "keeps": self._keeps_rows,
         }
 
     # ------------------------------------------------------------------------------------------------ passes

@@ -1,0 +1,199 @@
+"""Ask for the labels that matter, and see which ones they are.
+
+    python examples/asking.py
+
+Two bananas in the plane: a pool of rows without labels, and an oracle that knows them, at a price. One loop
+asks about rows at random, the other about the row nearest to the boundary, of 59 drawn at random. Its
+questions fall where the classes meet, and few are spent on rows that are clear already. Both begin without
+any label, with rows far from each other until they have seen both classes.
+
+In the loop the model learns each label once, as it comes, and may let go of a row that would matter later;
+with few labels that shows now and then. The labels are kept, and a machine fitted on all of them is what the
+curves are about; that of the loop is in the last column of the table.
+
+Prints the error on test rows after so many labels, mean of several draws of the pool, and saves the curves as
+out/asking.png, with the questions of the first draw beside them.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import PercentFormatter
+from tqdm import tqdm
+
+from everlearn import LASVM, ActiveLearner, query
+from everlearn.datasets import make_banana
+
+ROWS, TEST_ROWS = 1000, 5000
+LABELS, DRAWN = 60, 25  # asked for on every draw, and those of the first draw that are drawn
+STEPS = np.arange(4, LABELS + 1, 2)  # labels at which machines are fitted on them
+TABLE = (10, 20, 30, 40, 60)
+SEEDS = 10
+PARAMETERS = {"C": 10, "gamma": 1}
+
+WORDS = {"random": "asked at random", "margin": "asked near the boundary"}
+COLOURS = {"random": "#d9820a", "margin": "#0b6e99"}
+ONE, OTHER, INK, EVERYTHING = "#2a6f97", "#c8553d", "#333333", "#8a8a8a"
+VIEW = (-2.1, 2.1, -2.1, 2.1)
+
+
+def draw_rows(seed):
+    """The pool and its labels, and test rows."""
+    return *make_banana(ROWS, random_state=2 * seed), make_banana(TEST_ROWS, random_state=2 * seed + 1)
+
+
+def ask(X, y, test, seed):
+    """Ask near the boundary, and at random beside it."""
+    rule = query.Margin(pool_size=59, random_state=seed)
+    loop = ActiveLearner(LASVM(**PARAMETERS), rule, random_state=seed)
+    loop.run(X, y, LABELS, test=test, score_every=10, baseline="random")
+    return {"random": loop.baseline, "margin": loop}
+
+
+def fitted(X, history):
+    """A machine fitted on the labels of a history; None as long as they are of one class."""
+    rows, labels = [record["row"] for record in history], [record["label"] for record in history]
+    if len(set(labels)) < 2:
+        return None
+    return LASVM(epochs=3, random_state=0, **PARAMETERS).fit(X[rows], labels)
+
+
+def compare():
+    """Errors of both ways of asking, of the loop's own model, of all labels; questions of the first draw."""
+    errors = {name: np.full((SEEDS, len(STEPS)), np.nan) for name in WORDS}
+    in_loop, level, first = [], [], {}
+    for seed in tqdm(range(SEEDS), desc="asking", unit="draw"):
+        X, y, test = draw_rows(seed)
+        loops = ask(X, y, test, seed)
+        for name, loop in loops.items():
+            for place, labels in enumerate(STEPS):
+                machine = fitted(X, loop.history[:labels])
+                if machine is not None:
+                    errors[name][seed, place] = 1 - machine.score(*test)
+        in_loop.append([1 - loops["margin"].history[labels - 1]["score"] for labels in TABLE])
+        level.append(1 - LASVM(epochs=3, random_state=0, **PARAMETERS).fit(X, y).score(*test))
+        first = first or {name: loop.history[:DRAWN] for name, loop in loops.items()}
+    return errors, np.mean(in_loop, axis=0), np.mean(level), first
+
+
+def show(errors, in_loop, level):
+    """Print some points of the curves."""
+    print(f"Error on {TEST_ROWS:,} test rows, mean of {SEEDS} draws:")
+    heads = [*WORDS.values(), "its model in the loop"]
+    print(f"{'labels':>6}" + "".join(f"{words:>26}" for words in heads))
+    print("-" * (6 + 26 * len(heads)))
+    for labels, own in zip(TABLE, in_loop, strict=True):
+        means = [errors[name][:, labels == STEPS].mean() for name in WORDS]
+        print(f"{labels:>6}" + "".join(f"{error:>26.1%}" for error in (*means, own)))
+    print(f"All {ROWS:,} labels: {level:.1%}")
+
+
+def draw_questions(panel, name, history):
+    """The pool of the first draw, the rows asked about in their order, boundary and margins."""
+    X, y, test = draw_rows(0)
+    machine = fitted(X, history)
+    left, right, bottom, top = VIEW
+    across, up = np.meshgrid(np.linspace(left, right, 240), np.linspace(bottom, top, 240))
+    scores = machine.decision_function(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
+    panel.contourf(across, up, scores, levels=[-np.inf, 0, np.inf], colors=[OTHER, ONE], alpha=0.08)
+    for label, colour in ((1, ONE), (-1, OTHER)):
+        panel.scatter(*X[y == label].T, s=7, color=colour, alpha=0.3, linewidth=0)
+    panel.contour(across, up, scores, levels=[-1, 1], colors=INK, linewidths=1.3, linestyles=[(0, (4, 2.5))])
+    panel.contour(across, up, scores, levels=[0], colors=INK, linewidths=2.4)
+    number = {"color": "white", "fontsize": 8, "fontweight": "bold", "ha": "center", "va": "center_baseline"}
+    for record in history:
+        place, colour, order = X[record["row"]], ONE if record["label"] == 1 else OTHER, 3 + record["labels"]
+        panel.scatter(*place, s=150, color=colour, edgecolor="white", linewidth=0.8, zorder=order)
+        panel.text(*place, record["labels"], zorder=order, **number)
+    panel.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
+    panel.spines[:].set_color("#cccccc")
+    panel.set_title(WORDS[name], loc="left", fontsize=15, fontweight="bold", color=COLOURS[name], pad=24)
+    panel.text(
+        0,
+        1.02,
+        f"{DRAWN} labels, test error {1 - machine.score(*test):.1%}",
+        transform=panel.transAxes,
+        fontsize=11.5,
+        color=INK,
+        va="bottom",
+    )
+
+
+def draw_curves(panel, errors, level):
+    """Error against labels, with the spread over the draws."""
+    panel.axhline(level, color=EVERYTHING, linewidth=1.6, linestyle=(0, (5, 2)))
+    for name, colour in COLOURS.items():
+        known = ~np.isnan(errors[name]).any(axis=0)  # by then both classes were seen on all draws
+        low, high = np.quantile(errors[name][:, known], [0.1, 0.9], axis=0)
+        panel.fill_between(STEPS[known], low, high, color=colour, alpha=0.12, linewidth=0)
+        panel.plot(STEPS[known], errors[name][:, known].mean(axis=0), color=colour, linewidth=2.4)
+    panel.axvline(DRAWN, ymax=0.7, color="#bbbbbb", linewidth=1.2, zorder=0)
+    panel.grid(axis="y", color="#e6e6e6")
+    panel.set_axisbelow(True)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.tick_params(labelsize=12)
+    panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    panel.set(xlim=(0, LABELS), ylim=(0, None))
+    panel.set_xlabel("labels asked for", fontsize=13)
+    panel.set_title(f"test error: mean of {SEEDS} draws, and 80 % of them", loc="left", fontsize=14)
+    panel.legend(
+        handles=[
+            *(Line2D([], [], color=colour, linewidth=2.4) for colour in COLOURS.values()),
+            Line2D([], [], color=EVERYTHING, linewidth=1.6, linestyle=(0, (5, 2))),
+        ],
+        labels=[*WORDS.values(), f"all {ROWS:,} labels"],
+        loc="upper right",
+        fontsize=13,
+        facecolor="white",
+        edgecolor="none",
+        framealpha=1,
+    )
+
+
+def draw(errors, level, first, path):
+    """Save the questions of the first draw, and the curves beside them."""
+    figure = Figure(figsize=(16, 6.8), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.14, h_pad=0.14)
+    figure.suptitle(
+        f"{DRAWN} questions: where they fall, and what they are worth",
+        x=0.012,
+        ha="left",
+        fontsize=18,
+        fontweight="bold",
+    )
+    left, right = figure.subfigures(1, 2, width_ratios=[1.9, 1])
+    panels = left.subplots(1, len(WORDS))
+    for panel, (name, history) in zip(panels, first.items(), strict=True):
+        draw_questions(panel, name, history)
+    dot = {"marker": "o", "linestyle": "none"}
+    left.legend(
+        handles=[
+            Line2D([], [], color=INK, linewidth=2.4),
+            Line2D([], [], color=INK, linewidth=1.3, linestyle=(0, (4, 2.5))),
+            Line2D([], [], color=ONE, markersize=11, **dot),
+            Line2D([], [], color=OTHER, markersize=11, **dot),
+            Line2D([], [], color="#bbbbbb", markersize=3.5, **dot),
+        ],
+        labels=["boundary", "margins", "asked about, in this order", "of the other class", "not asked about"],
+        loc="outside lower center",
+        ncols=5,
+        frameon=False,
+        fontsize=12,
+    )
+    draw_curves(right.subplots(), errors, level)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+
+
+def main(out="out/asking.png"):
+    errors, in_loop, level, first = compare()
+    show(errors, in_loop, level)
+    path = Path(out)
+    draw(errors, level, first, path)
+    print(f"Picture: {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+"""Learn a rare class: labels asked for at random or near the boundary, and rows made by VIRTUAL.
+
+    python examples/rare_class.py
+
+One of the three waveforms against the other two, thinned until there are 2, 4, 8, 16 and 32 rows of the
+others for each of its own. Where a class is rare, rows taken at random are nearly all of the other one, while
+rows near the boundary are of both: `ActiveLearner` with `query.Margin` asks about these. When labels hardly
+change the number of support vectors any more, `SupportSaturation` says stop; here asking goes on, to show
+what the stop would have missed. `VIRTUAL` chooses its rows in the same way, makes new rows of the rare class
+beside those that are support vectors, and stops by the same rule. To find neighbours it must know all labels
+of the rare class: what is counted for it are not labels but the rows that it learns, made ones excepted.
+
+All have the same C and gamma, begin with five rows of each class, and are scored after `finish`, by the
+g-means: the root of the product of the shares of both classes that are recognised. The dashed line is what
+all labels give.
+
+Prints some points of the curves and saves them as out/rare_class.png.
+"""
+
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import PercentFormatter, StrMethodFormatter
+from tqdm import tqdm
+
+from everlearn import LASVM, VIRTUAL, ActiveLearner, query
+from everlearn.datasets import make_waveform
+from everlearn.metrics import g_means
+from everlearn.query.stopping import Asked, SupportSaturation
+
+RATIOS = (2, 4, 8, 16, 32)  # rows of the other classes for each of the rare one
+ROWS, TEST_ROWS = 4000, 2000
+LABELS, EVERY = 900, 50
+TABLE = (100, 300, 900)
+SEEDS, ORDERS = 3, 4  # draws of the rows, and orders of each in which they are taken at random
+FIRST = 5  # rows of each class to begin with
+PARAMETERS = {"C": 1, "gamma": 0.05}
+STILL = {"window": 50, "rtol": 0.02}  # support vectors are saturated when they change by 2 % over 50 rows
+VIRTUAL_ROWS = (50, 150, 400, -1)  # -1 goes on until it stops by itself
+
+COLOURS = {"random": "#d9820a", "margin": "#0b6e99", "VIRTUAL": "#7b3fc4", "all labels": "#8a8a8a"}
+INK = "#333333"
+STAR = {"marker": "*", "markersize": 17, "markeredgecolor": "white", "linestyle": "none", "zorder": 5}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Scores of one way to learn on one draw: (labels, g-means), and where it would stop, if it does."""
+
+    points: np.ndarray
+    stop: tuple[int, float] | None
+
+
+def draw_rows(ratio, seed):
+    """A draw of the waveforms, the first one thinned to the ratio; test rows as they come."""
+    (X, y), (X_test, y_test) = (
+        make_waveform(n, binary=True, random_state=s) for n, s in ((ROWS, seed), (TEST_ROWS, 1000 + seed))
+    )
+    many, rare = np.flatnonzero(y == -1), np.flatnonzero(y == 1)
+    few = np.random.default_rng(seed).permutation(rare)[: len(many) // ratio]
+    keep = np.concatenate([many, few])
+    return X[keep], y[keep], (X_test, y_test)
+
+
+def finished_g_means(model, X, y):
+    """The g-means of a learner were it finished now; the learner itself goes on as it is."""
+    return g_means(y, deepcopy(model).finish().predict(X))
+
+
+def ask(X, y, test, seed):
+    """Ask near the boundary, and note after which label the support vectors are saturated."""
+    rule = query.Margin(pool_size=59, random_state=seed)
+    loop = ActiveLearner(LASVM(**PARAMETERS), rule, random_state=seed)
+    loop.run(X, y, LABELS - 2 * FIRST, seeds=FIRST, test=test, scorer=finished_g_means, score_every=EVERY)
+    points, saturation = np.column_stack(loop.history.scores()), SupportSaturation(**STILL)
+    for record in loop.history:
+        saturation.update(Asked(record["labels"], n_support=record["n_support"]))
+        if saturation.verdict().stop:
+            return loop, Curve(points, (record["labels"], np.interp(record["labels"], *points.T)))
+    return loop, Curve(points, None)
+
+
+def take_at_random(X, y, test, first, seed):
+    """Labels of rows at random, after the same first ones: no need to ask, they can be learnt in blocks."""
+    order = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(len(y)), first))
+    order = np.concatenate([first, order])
+    clf, points = LASVM(**PARAMETERS), []
+    for start in range(0, LABELS, EVERY):
+        rows = order[start : start + EVERY]
+        clf.partial_fit(X[rows], y[rows], classes=[-1, 1])
+        points.append((start + EVERY, finished_g_means(clf, *test)))
+    return Curve(np.array(points), None)
+
+
+def make_rows(X, y, test, seed):
+    """VIRTUAL after more and more rows, until it stops."""
+    points = []
+    for limit in VIRTUAL_ROWS:
+        clf = VIRTUAL(max_iter=limit, positive=1, random_state=seed, **STILL, **PARAMETERS).fit(X, y)
+        points.append((clf.n_labels_, g_means(test[1], clf.predict(test[0]))))
+    return Curve(np.array(points), points[-1])
+
+
+def compare():
+    """All ways to learn, at every ratio, on several draws."""
+    found = {ratio: {name: [] for name in COLOURS} for ratio in RATIOS}
+    with tqdm(total=len(RATIOS) * SEEDS, desc="asking", unit="draw") as bar:
+        for ratio, ways in found.items():
+            for seed in range(SEEDS):
+                X, y, test = draw_rows(ratio, seed)
+                everything = LASVM(epochs=3, random_state=seed, **PARAMETERS).fit(X, y)
+                level = g_means(test[1], everything.predict(test[0]))
+                ways["all labels"].append(Curve(np.array([(len(y), level)]), None))
+                loop, curve = ask(X, y, test, seed)
+                ways["margin"].append(curve)
+                first = [record["row"] for record in loop.history[: 2 * FIRST]]
+                for order in range(ORDERS):
+                    ways["random"].append(take_at_random(X, y, test, first, [seed, order]))
+                ways["VIRTUAL"].append(make_rows(X, y, test, seed))
+                bar.update()
+    return found
+
+
+def mean_curve(curves):
+    """Labels, and mean, least and greatest score over the draws."""
+    points = np.array([curve.points for curve in curves])
+    scores = points[:, :, 1]
+    return points[:, :, 0].mean(axis=0), scores.mean(axis=0), scores.min(axis=0), scores.max(axis=0)
+
+
+def mean_stop(curves):
+    """Labels and score where a way to learn would stop, if it does on all draws."""
+    stops = [curve.stop for curve in curves]
+    return None if None in stops else np.mean(stops, axis=0)
+
+
+def show(found):
+    """Print some points of the curves."""
+    print(f"G-means (%) on {TEST_ROWS:,} test rows, mean of {SEEDS} draws, and where learning would stop:")
+    above = f"{'':>5}{'all':>8}   |{'asked at random':^18}|{'asked near the boundary':^38}|{'VIRTUAL':^20}"
+    heads = "".join(f"{n:>6,}" for n in TABLE)
+    print(above)
+    print(f"{'ratio':>5}{'labels':>8}   |{heads}|{heads}{'stops at':>20}|{'stops at':>20}")
+    print("-" * len(above))
+    for ratio, ways in found.items():
+        cells = [f"{100 * mean_curve(ways['all labels'])[1][0]:>8.1f}   "]
+        for name in ("random", "margin"):
+            labels, scores, _, _ = mean_curve(ways[name])
+            cells.append("".join(f"{100 * score:>6.1f}" for score in np.interp(TABLE, labels, scores)))
+        cells[-1] += f"{stop_in_words(ways['margin']):>20}"
+        print(f"{ratio:>5}" + "|".join([*cells, f"{stop_in_words(ways['VIRTUAL']):>20}"]))
+
+
+def stop_in_words(curves):
+    """Labels and score where it stops, or on how many draws it does not."""
+    stop = mean_stop(curves)
+    if stop is None:
+        return f"{sum(curve.stop is not None for curve in curves)} of {len(curves)} draws"
+    return f"{stop[0]:,.0f}: {100 * stop[1]:.1f}"
+
+
+def draw_panel(panel, ways):
+    """The curves at one ratio."""
+    labels, level, _, _ = mean_curve(ways["all labels"])
+    panel.axhline(level[0], color=COLOURS["all labels"], linewidth=1.6, linestyle=(0, (5, 2)))
+    for name in ("random", "margin", "VIRTUAL"):
+        labels, mean, low, high = mean_curve(ways[name])
+        panel.fill_between(labels, low, high, color=COLOURS[name], alpha=0.12, linewidth=0)
+        panel.plot(labels, mean, color=COLOURS[name], linewidth=2.4, solid_capstyle="round")
+        stop = mean_stop(ways[name])
+        if stop is not None:
+            panel.plot(*stop, color=COLOURS[name], **STAR)
+    panel.grid(axis="y", color="#e6e6e6")
+    panel.set_axisbelow(True)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.tick_params(labelsize=12)
+
+
+def draw(found, path):
+    """Save the curves, one panel for each ratio."""
+    figure = Figure(figsize=(16, 5.6), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.12)
+    figure.suptitle(
+        "The rarer a class, the more it matters which rows are labelled",
+        x=0.012,
+        ha="left",
+        fontsize=18,
+        fontweight="bold",
+    )
+    panels = figure.subplots(1, len(RATIOS), sharex=True, sharey=True)
+    for panel, (ratio, ways) in zip(panels, found.items(), strict=True):
+        draw_panel(panel, ways)
+        panel.set_title(f"{ratio} : 1", loc="left", fontsize=15, fontweight="bold", color=INK)
+        panel.set_title(f"one row in {ratio + 1}", loc="right", fontsize=12, color=INK)
+    panels[0].set_ylabel("g-means on test rows", fontsize=13)
+    panels[0].set(xlim=(0, 1300), ylim=(0, 1), xticks=(0, 500, 1000))
+    panels[0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    panels[0].xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    panels[len(RATIOS) // 2].set_xlabel("labels asked for (VIRTUAL: rows learnt)", fontsize=13)
+    figure.legend(
+        handles=[
+            *(Line2D([], [], color=COLOURS[name], linewidth=2.4) for name in ("random", "margin", "VIRTUAL")),
+            Line2D([], [], color=INK, **STAR),
+            Line2D([], [], color=COLOURS["all labels"], linewidth=1.6, linestyle=(0, (5, 2))),
+        ],
+        labels=[
+            "asked at random",
+            "asked near the boundary",
+            "VIRTUAL",
+            "support vectors saturated: time to stop",
+            "all labels",
+        ],
+        loc="outside lower center",
+        ncols=5,
+        frameon=False,
+        fontsize=13,
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+
+
+def main(out="out/rare_class.png"):
+    found = compare()
+    show(found)
+    path = Path(out)
+    draw(found, path)
+    print(f"Picture: {path}")
+
+
+if __name__ == "__main__":
+    main()
