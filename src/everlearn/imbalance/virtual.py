@@ -326,7 +326,7 @@ class _Loop:
     def make(self, row: int) -> None:
         """Put virtual rows between a row and some of its neighbours into the pool."""
         others = self.positives[self.positives != row]
-        if len(others) == 0:
+        if len(others) == 0 or self.learner.n_virtual == 0:
             return
         near = others[np.argsort(self.distances(row, others), kind="stable")[: self.learner.n_neighbors]]
         for _ in range(self.learner.n_virtual):
