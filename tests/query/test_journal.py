@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from everlearn.errors import FileFormatError
+from everlearn.query._journal import Journal
+from everlearn.query._run_checks import digest
 from query.query_helpers import Notes
 from query.test_active import loop
 from svm.lasvm_helpers import two_clouds
@@ -30,6 +32,10 @@ def oracle(numbers, rows):
 loop = ActiveLearner(LASVM(C=5, gamma=0.5), query.Margin(random_state=0), random_state=0)
 loop.run(X, oracle, classes=[0, 1], journal=sys.argv[3])
 """
+
+
+def header_of(X):
+    return {"everlearn": "labels", "rows": len(X), "features": X.shape[1], "digest": digest(X, len(X))}
 
 
 def test_a_killed_process_loses_no_label(tmp_path):
@@ -60,7 +66,7 @@ def test_every_answer_is_a_line(tmp_path):
         unknown="never",
     )
     lines = [json.loads(line) for line in (tmp_path / "j").read_text().splitlines()]
-    assert lines[0] == {"everlearn": "labels", "rows": 30, "features": X.shape[1]}
+    assert lines[0] == header_of(X)
     assert [line["row"] for line in lines[1:] if line["label"] is not None] == [r["row"] for r in run.history]
     assert sorted(line["row"] for line in lines[1:] if line["label"] is None) == [0, 5, 10, 15, 20, 25]
 
@@ -97,6 +103,10 @@ def test_a_torn_line_is_cut_off(tmp_path):
         ("hello\n", FileFormatError, "Line 1 .* is damaged"),
         ('{"everlearn": "model"}\n', FileFormatError, "no journal of labels"),
         ("[1]\n", FileFormatError, "no JSON object"),
+        ("my precious notes", FileFormatError, "no journal of labels"),
+        ("line one\nline two without end", FileFormatError, "Line 1 .* is damaged"),
+        ('HEADER\n{"row": -1, "label": 0}\n', FileFormatError, "Line 2 .* no row of the pool"),
+        ('{"everlearn": "labels", "rows": 60, "features": 9}\n', ValueError, "with 9 features"),
         ('{"everlearn": "labels", "rows": 7, "features": 4}\n', ValueError, "pool of 7 rows"),
         ('HEADER\n{"row": 60, "label": 0}\n', FileFormatError, "Line 2 .* no row of the pool"),
         ('HEADER\n{"row": 1, "label": 0, "x": 1}\n', FileFormatError, "Line 2"),
@@ -110,7 +120,7 @@ def test_a_torn_line_is_cut_off(tmp_path):
 )
 def test_a_bad_file_is_refused_and_left_alone(tmp_path, content, error, words):
     X, y = two_clouds(60)
-    header = json.dumps({"everlearn": "labels", "rows": 60, "features": X.shape[1]})
+    header = json.dumps(header_of(X))
     journal = tmp_path / "j"
     journal.write_text(content.replace("HEADER", header))
     before = journal.read_bytes()
@@ -119,6 +129,49 @@ def test_a_bad_file_is_refused_and_left_alone(tmp_path, content, error, words):
         run.run(X, y, 5, journal=journal)
     assert journal.read_bytes() == before
     assert run.history == []
+
+
+def test_labels_of_other_rows_are_refused(tmp_path):
+    X, y = two_clouds(60)
+    loop().run(X, y, 5, journal=tmp_path / "j")
+    with pytest.raises(ValueError, match="60 other rows"):
+        loop().run(X[::-1], y[::-1], 5, journal=tmp_path / "j")
+
+
+class FailsOnce(Journal):
+    """A journal that cannot be written once."""
+
+    left = 2
+
+    def _append(self, line):
+        self.left -= 1
+        if self.left == 0:
+            raise OSError(28, "No space left on device")
+        super()._append(line)
+
+
+def test_no_label_of_a_batch_is_lost_when_the_journal_fails(tmp_path, monkeypatch):
+    X, y = two_clouds(60)
+    notes = Notes(y)
+    run = loop().run(X, y, 4, seeds=2)
+    monkeypatch.setattr("everlearn.query.active.Journal", FailsOnce)
+    with pytest.raises(OSError, match="No space left"):
+        run.run(X, notes, 10, batch_size=10, journal=tmp_path / "j")
+    monkeypatch.undo()
+    run.run(X, notes, 5, batch_size=5, journal=tmp_path / "j")
+    assert len(set(notes.numbers)) == len(notes.numbers)
+    assert {*notes.numbers} <= {r["row"] for r in run.history}
+    written = [json.loads(line)["row"] for line in (tmp_path / "j").read_text().splitlines()[1:]]
+    assert sorted(written) == sorted(r["row"] for r in run.history)
+
+
+def test_parts_with_a_journal_ask_what_the_whole_asks(tmp_path):
+    X, y = two_clouds(100)
+    whole = loop().run(X, y, 40)
+    parts = loop()
+    for _ in range(4):
+        parts.run(X, y, 10, journal=tmp_path / "j")
+    assert [r["row"] for r in parts.history] == [r["row"] for r in whole.history]
 
 
 def test_a_full_disk_loses_no_label(tmp_path):

@@ -125,7 +125,7 @@ def test_something_without_rows():
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_scores_that_are_no_numbers(bad):
     words = (
-        r"decision scores of Returns contain NaN or infinity \(first in row 1\): its learning has diverged"
+        r"decision scores of Returns contain NaN or infinity \(first in row 1\): it has learnt too few rows"
     )
     refused(Returns([0.0, bad, bad]), np.zeros((3, 2)), words)
     refused(Returns([[0.0, 1.0, 2.0], [0.0, 1.0, bad], [bad, 0.0, 1.0]]), np.zeros((3, 2)), words)

@@ -248,6 +248,7 @@ BAD_FIELDS = {
     "outside": (-0.1, 1.1, np.nan),
     "examined_outside": (-0.1, 1.1, np.nan),
     "confidence": (-0.1, 1.1, np.nan),
+    "classes": (-1, 1.5, "x"),
 }
 
 

@@ -246,7 +246,7 @@ class _Loop:
         with tqdm(total=len(self.pool), desc="learning", unit="row", disable=not learner.verbose) as bar:
             while self.pool:
                 if 0 <= learner.max_iter <= self.learnt:
-                    return f"max_iter={learner.max_iter} rows were learnt"
+                    return f"max_iter={learner.max_iter}: {self.learnt} rows were learnt"
                 self.learn(self.choose())
                 self.spawn_seeds()
                 bar.update()

@@ -30,15 +30,15 @@ class Answers:
         else:
             self.labels = labels = _column(oracle, total)
             self._oracle = lambda numbers, rows: labels[numbers]
+        if classes is None and self.labels is None:
+            classes = getattr(oracle, "classes", None)
         self.classes = _classes(self.labels, classes, model)
         self._known = {label: label for label in self.classes.tolist()}
 
     def __call__(self, numbers: Places, rows: Any) -> list[Any]:
         """The oracle's answers, one for each row, not looked at yet."""
         answer = self._oracle(numbers, rows)
-        if _is_single(answer):
-            answer = [answer]
-        found = list(answer)
+        found = [answer] if _is_single(answer) else list(answer)
         if len(found) != len(numbers):
             raise ValueError(
                 f"The oracle gave {len(found)} labels for {len(numbers)} rows: one is needed for each, None "
@@ -50,7 +50,7 @@ class Answers:
         """One answer as a plain value; None if the oracle does not know."""
         if _is_missing(label):
             return None
-        plain = label.item() if isinstance(label, np.generic) else label
+        plain = label.item() if isinstance(label, np.generic | np.ndarray) and label.ndim == 0 else label
         try:
             return self._known[plain]
         except (KeyError, TypeError):
@@ -76,6 +76,8 @@ class Answers:
 
 def _column(oracle: Any, total: int) -> npt.NDArray[Any]:
     labels = np.asarray(oracle)
+    if labels.dtype.kind not in "biuf":  # a NaN among strings stays one
+        labels = np.asarray(oracle, dtype=object)
     if labels.ndim != 1 or len(labels) != total:
         raise ValueError(
             f"oracle must be a function or hold one label for each of the {total} rows of X, got shape "
@@ -85,16 +87,28 @@ def _column(oracle: Any, total: int) -> npt.NDArray[Any]:
 
 
 def _is_single(answer: Any) -> bool:
-    return isinstance(answer, str | bytes) or np.ndim(answer) == 0 or not isinstance(answer, Iterable)
+    if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
+        return True
+    return isinstance(answer, np.ndarray | np.generic) and answer.ndim == 0
 
 
 def _is_missing(label: Any) -> bool:
-    return label is None or (isinstance(label, float | np.floating) and bool(np.isnan(label)))
+    """None, NaN, and what else differs from itself or will not say."""
+    if label is None or isinstance(label, str | bytes | np.ndarray):
+        return label is None
+    try:
+        return bool(label != label)
+    except (TypeError, ValueError):
+        return True
 
 
 def _classes(labels: npt.NDArray[Any] | None, classes: Any, model: Any) -> npt.NDArray[Any]:
     """All labels that may come, sorted."""
     if has_learnt(model):
+        if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), model.classes_):
+            raise ValueError(
+                f"classes={classes!r} differs from those that the model knows, {model.classes_.tolist()!r}."
+            )
         return np.asarray(model.classes_)
     if classes is None and labels is None:
         raise ValueError("classes must be given: the oracle is a function and the model knows none yet.")

@@ -3,7 +3,7 @@
 The first line says what pool the labels belong to; each other line is a row and its label, null if the oracle
 did not know it::
 
-    {"everlearn": "labels", "rows": 1500, "features": 2}
+    {"everlearn": "labels", "rows": 1500, "features": 2, "digest": "9f86d081884c7d65"}
     {"row": 17, "label": "spam"}
 """
 
@@ -21,23 +21,27 @@ class Journal:
     last line without an end, which a crash may leave, never counted and is cut off.
     """
 
-    def __init__(self, path: "str | os.PathLike[str]", rows: int, features: int) -> None:
-        self.path = os.fspath(path)
+    def __init__(self, path: str, rows: int, features: int, digest: str) -> None:
+        self.path = path
         self.answers: list[tuple[int, Any]] = []
-        header = {"everlearn": "labels", "rows": rows, "features": features}
+        header = {"everlearn": "labels", "rows": rows, "features": features, "digest": digest}
         if not os.path.exists(self.path) or os.path.getsize(self.path) == 0:
             self._append(json.dumps(header))
             return
-        lines = self._whole_lines()
+        lines, torn = self._lines()
         if not lines:
+            if not json.dumps(header).encode().startswith(torn):
+                raise FileFormatError(f"{self.path} is no journal of labels; choose another file.")
+            os.truncate(self.path, 0)
             self._append(json.dumps(header))
             return
         found = self._parsed(lines[0], 1)
         if found.get("everlearn") != "labels":
             raise FileFormatError(f"{self.path} is no journal of labels; choose another file.")
         if found != header:
+            others = "" if (found.get("rows"), found.get("features")) != (rows, features) else " other"
             raise ValueError(
-                f"{self.path} holds labels of a pool of {found.get('rows')} rows with "
+                f"{self.path} holds labels of a pool of {found.get('rows')}{others} rows with "
                 f"{found.get('features')} features, and X has {rows} with {features}: choose another file."
             )
         for number, line in enumerate(lines[1:], start=2):
@@ -46,6 +50,8 @@ class Journal:
             if set(entry) != {"row", "label"} or type(row) is not int or not 0 <= row < rows:
                 raise FileFormatError(f"Line {number} of {self.path} is no row of the pool and its label.")
             self.answers.append((row, entry["label"]))
+        if torn:
+            os.truncate(self.path, os.path.getsize(self.path) - len(torn))
 
     def write(self, row: int, label: Any) -> None:
         """Add a label; it is on disk when this returns."""
@@ -59,23 +65,21 @@ class Journal:
         self.answers.append((int(row), label))
 
     def _append(self, line: str) -> None:
-        with open(self.path, "ab") as file:
-            size = file.seek(0, os.SEEK_END)
+        with open(self.path, "ab", buffering=0) as file:  # a buffer would be written again on closing
+            size, rest = file.seek(0, os.SEEK_END), line.encode() + b"\n"
             try:
-                file.write(line.encode() + b"\n")
-                file.flush()
+                while rest:  # a disk that is nearly full takes a part
+                    rest = rest[file.write(rest) :]
                 os.fsync(file.fileno())
-            except OSError:
-                file.truncate(size)
+            except BaseException:
+                os.ftruncate(file.fileno(), size)
                 raise
 
-    def _whole_lines(self) -> list[bytes]:
-        with open(self.path, "rb+") as file:
-            content = file.read()
-            whole = content.rfind(b"\n") + 1
-            if whole < len(content):
-                file.truncate(whole)
-        return content[:whole].splitlines()
+    def _lines(self) -> tuple[list[bytes], bytes]:
+        """The lines of the file, and what follows the last one that has an end; nothing is changed."""
+        with open(self.path, "rb") as file:
+            *lines, torn = file.read().split(b"\n")
+        return lines, torn
 
     def _parsed(self, line: bytes, number: int) -> dict[str, Any]:
         try:

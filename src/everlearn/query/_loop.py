@@ -1,5 +1,7 @@
 """One run of a loop over a pool: ask, keep what was answered, learn it, write it down."""
 
+import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +14,8 @@ from ._journal import Journal
 from ._pool import generator
 from ._questions import Pool, Questions
 from ._rule import Places
-from ._scores import class_scores, count_rows, decided, has_learnt, margins
+from ._scores import ScoresNotFinite, class_scores, count_rows, decided, has_learnt, margins
+from .random_rows import Random
 from .stopping import Asked
 from .stream import _FIRST_ROWS, _take
 
@@ -57,7 +60,7 @@ class Loop:
         self.lookup: dict[int, Any] = {}
         self.over = False
         self.pool = Pool(X, count_rows(X), learner._gone)
-        self.questions = Questions(self.pool, learner.query, cold_start, learner.random_state)
+        self.questions = Questions(self.pool, learner.query, cold_start, learner._seed)
         self.seen = {record["label"] for record in learner.history}
         self.keeps_rows = hasattr(learner.model, "_keeps_rows")
         if self.keeps_rows:
@@ -76,13 +79,25 @@ class Loop:
     def catch_up(self) -> None:
         """Learn the labels of the journal and those given but not learnt; write what the journal lacks."""
         learner = self.learner
-        for row, answer in [] if self.journal is None else self.journal.answers:
-            label = self.answers.checked(answer, row)
-            if label is not None and learner._given.setdefault(row, label) != label:
+        read = [] if self.journal is None else self.journal.answers
+        pairs = [(row, self.answers.checked(answer, row)) for row, answer in read]
+        known = dict(learner._given)
+        for row, label in pairs:  # nothing is kept of a journal that is refused
+            if label is not None and known.setdefault(row, label) != label:
                 raise ValueError(
-                    f"The journal says {label!r} of row {row}, this loop was told {learner._given[row]!r}."
+                    f"The journal says {label!r} of row {row}, this loop was told {known[row]!r}: choose "
+                    "another file, or mend that line."
                 )
-            self._take_out(row)
+        learner._given.update(known)
+        counted = Counter(learner._gone)  # a journal repeats what this loop itself wrote
+        for row, _ in pairs:
+            if counted[row]:
+                counted[row] -= 1
+            else:
+                self._take_out(row)
+        for row in learner._given:
+            if self.pool.has(row):  # interrupted before it was taken out
+                self._take_out(row)
         if self.journal is not None:
             written = {row for row, label in self.journal.answers if label is not None}
             for row, label in learner._given.items():
@@ -92,6 +107,7 @@ class Loop:
         for row, label in list(learner._given.items()):
             if row not in learnt:
                 self._learn(row, label, _GIVEN)
+                self.over = self._told_to_stop() or self.over
 
     def learn_seeds(self, seeds: Any) -> None:
         """Learn the labels to begin with, those that are not known yet."""
@@ -103,18 +119,22 @@ class Loop:
             if bad:
                 raise ValueError(f"seeds has rows that the pool has not: {bad!r}.")
             pairs = [(int(row), self.answers.checked(label, row)) for row, label in seeds.items()]
-        elif any(record["why"] == _SEED for record in learner.history):
-            return  # drawn in an earlier run
         else:
-            rows = self.answers.rows_of_each_class(seeds, generator(learner.random_state, 0))
+            rows = self.answers.rows_of_each_class(seeds, generator(learner._seed, 0))
             labels = self.answers(rows, _take(self.X, rows))
             pairs = [
                 (int(row), self.answers.checked(label, row)) for row, label in zip(rows, labels, strict=True)
             ]
         for row, label in pairs:
+            if label is not None and learner._given.get(row, label) != label:
+                raise ValueError(
+                    f"seeds says {label!r} of row {row}, this loop was told {learner._given[row]!r}."
+                )
+        for row, label in pairs:
             if label is not None and row not in learner._given:
-                self._note(row, label)
+                self._note([(row, label)])
                 self._learn(row, label, _SEED)
+                self.over = self._told_to_stop() or self.over
 
     # --------------------------------------------------------------------------------------------- questions
 
@@ -142,44 +162,64 @@ class Loop:
         if len(fresh):
             found |= dict(zip(fresh.tolist(), self.answers(fresh, _take(self.X, fresh)), strict=True))
         refusal: ValueError | None = None
-        labels: list[tuple[int, Any]] = []
+        answers: list[tuple[int, Any]] = []
         for row in rows.tolist():
             try:
-                label = self.answers.checked(found[row], row)
-            except ValueError as error:  # the other answers count all the same
+                answers.append((row, self.answers.checked(found[row], row)))
+            except ValueError as error:  # noqa: PERF203  (the other answers count all the same)
                 refusal = refusal or error
-                continue
-            self._note(row, label)
-            if label is not None:
-                labels.append((row, label))
+        self._note(answers)
+        labels = [(row, label) for row, label in answers if label is not None]
+        nearest, margin = self._nearest([row for row, _ in labels]) if self._by_margin(why) else (None, {})
         for row, label in labels:
             self._learn(row, label, why)
-            self.over = self.over or self._told_to_stop()
+            self.over = self._told_to_stop(margin if row == nearest else {}) or self.over
         if refusal is not None:
             raise refusal
         return len(labels)
 
+    def _by_margin(self, why: str) -> bool:
+        """Whether rows were chosen by a rule that looks at the model."""
+        query = self.learner.query
+        return why == type(query).__name__ and not isinstance(query, Random)
+
+    def _nearest(self, rows: list[int]) -> tuple[int | None, dict[str, Any]]:
+        """Of rows chosen at once, the one nearest to the boundary as it is now, and how near."""
+        model = self.learner.model
+        try:
+            found = margins(class_scores(model, _take(self.X, np.array(rows)))) if rows else np.zeros(0)
+        except ScoresNotFinite:
+            found = np.zeros(0)
+        if len(found) == 0:
+            return None, {}
+        free = model._free_margin() if isinstance(model, KernelLearner) else None
+        return rows[int(found.argmin())], {"margin": float(found.min()), "free_margin": free}
+
     def _nothing_left(self) -> None:
         refused = self._refused()
-        if self.again and refused:
+        if self.again and refused and self.pool.left == 0:
             self.again = False  # a second time is enough
             for row in refused:
                 self.pool.give_back(row)
             return
         self.over = True
-        self.learner.stopped = "the oracle knows no more labels" if refused else "the pool is used up"
+        if self.pool.left > 0:
+            self.learner.stopped = f"the rule wants none of the {self.pool.left} rows that are left"
+        else:
+            self.learner.stopped = "the oracle knows no more labels" if refused else "the pool is used up"
 
     def _take_out(self, row: int) -> None:
         self.learner._gone.append(row)
         self.pool.remove(row)
 
-    def _note(self, row: int, label: Any) -> None:
-        """Keep an answer, None for one that was not known, before anything can fail."""
-        if label is not None:
-            self.learner._given[row] = label
-        self._take_out(row)
+    def _note(self, answers: list[tuple[int, Any]]) -> None:
+        """Keep answers, None for one that was not known: all of them before anything can fail."""
+        self.learner._given.update({row: label for row, label in answers if label is not None})
+        for row, _ in answers:
+            self._take_out(row)
         if self.journal is not None:
-            self.journal.write(row, label)
+            for row, label in answers:
+                self.journal.write(row, label)
 
     # ----------------------------------------------------------------------------------------- what is learnt
 
@@ -189,24 +229,35 @@ class Loop:
         first = not has_learnt(model)
         record: dict[str, Any] = {"labels": len(self.learner.history) + 1, "row": row, "label": label}
         record |= {"why": why, "right": None, "margin": None, "free_margin": None}
+        record |= {"n_support": None, "score": None}
         if not first:
-            scores = class_scores(model, features)
-            record["margin"] = float(margins(scores)[0])
-            record["right"] = bool(classes[decided(scores)[0]] == label)
-            record["free_margin"] = model._free_margin() if isinstance(model, KernelLearner) else None
+            record |= self._before(features, label)
         elif isinstance(model, OnlineLearner):
             model._prepare(_take(self.X, slice(0, _FIRST_ROWS)), classes)
         model.partial_fit(
             features, np.asarray([label], classes.dtype), **({"classes": classes} if first else {})
         )
+        self.learner.history.append(record)  # at once: what is learnt must not be learnt again
+        self.seen.add(label)
         if self.keeps_rows and record["labels"] % max(1, record["labels"] // _FINISHES) == 0:
             model.finish()
         support = getattr(model, "support_", None)
         record["n_support"] = None if support is None else len(support)
-        due = record["labels"] % self.scoring.every == 0
-        record["score"] = self.scoring(model) if due else None
-        self.learner.history.append(record)
-        self.seen.add(label)
+        if record["labels"] % self.scoring.every == 0:
+            record["score"] = self.scoring(model)
+
+    def _before(self, features: Any, label: Any) -> dict[str, Any]:
+        """What the model says of a row whose label it is about to learn; nothing if it cannot say yet."""
+        model = self.learner.model
+        try:
+            scores = class_scores(model, features)
+        except ScoresNotFinite:
+            return {}
+        return {
+            "margin": float(margins(scores)[0]),
+            "right": bool(self.answers.classes[decided(scores)[0]] == label),
+            "free_margin": model._free_margin() if isinstance(model, KernelLearner) else None,
+        }
 
     def score_last(self) -> None:
         """The last label of a run has a score, whatever the interval is."""
@@ -214,28 +265,29 @@ class Loop:
         if history and history[-1]["score"] is None:
             history[-1]["score"] = self.scoring(self.learner.model)
 
-    def _told_to_stop(self) -> bool:
+    def _told_to_stop(self, margin: dict[str, Any] | None = None) -> bool:
         """Tell the stopping rule about the last label; whether it says stop.
 
-        The margin of a row that was not chosen by the rule says nothing about what the rule could find; that
-        the model was right about a row drawn at random is an unbiased estimate of how often it is.
+        `margin` is told of the row nearest to the boundary of those that a rule chose at once: that of
+        another row says nothing about what the rule could find. That the model was right about a row drawn at
+        random is an unbiased estimate of how often it is.
         """
         rule, last = self.learner.stopping, self.learner.history[-1]
         if rule is None:
             return False
-        by_rule = last["why"] == type(self.learner.query).__name__
         at_random = last["why"] in ("Random", "cold start (random)") and last["right"] is not None
+        score = last["score"]
         rule.update(
             Asked(
                 last["labels"],
                 last["n_support"],
-                last["margin"] if by_rule else None,
-                last["free_margin"] if by_rule else None,
-                score=last["score"],
+                **(margin or {}),
+                score=None if score is None or math.isnan(score) else score,
                 estimate=float(last["right"]) if at_random else None,
+                classes=len(self.answers.classes),
             )
         )
         verdict = rule.verdict()
-        if verdict.stop:
+        if verdict.stop and not self.over:
             self.learner.stopped = verdict.reason
         return bool(verdict.stop)

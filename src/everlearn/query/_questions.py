@@ -1,5 +1,6 @@
 """The side of a loop that asks: the rows that are left, and which of them comes next."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from ._pool import PoolRule, generator, sample
 from ._rule import Places
+from ._scores import ScoresNotFinite
+from .random_rows import Random
 from .stream import _take
 
 # Among how many rows the one furthest from all that were asked about is looked for.
@@ -93,9 +96,22 @@ class Questions:
         n = min(n, self.pool.left)
         if n == 0:
             return np.zeros(0, dtype=np.intp), ""
-        if seen < 2 or (seen < classes and draw // n % 2 == 1):
-            return self._explore(n, draw), f"cold start ({self.cold_start})"
-        return self.pool.numbers[self._by_rule(model, n, draw)], type(self.query).__name__
+        name = type(self.query).__name__
+        if isinstance(self.query, Random):  # it needs no model, and stays a fair sample
+            return self._at(self._by_rule(model, n, draw)), name
+        if seen >= 2 and (seen >= classes or draw // n % 2 == 0):
+            with suppress(ScoresNotFinite):  # a model that cannot score yet
+                return self._at(self._by_rule(model, n, draw)[:n]), name
+        return self._explore(n, draw), f"cold start ({self.cold_start})"
+
+    def _at(self, places: Places) -> Places:
+        """The row numbers at some places of the pool."""
+        places = np.asarray(places, dtype=np.intp)
+        if len(places) and not 0 <= places.min() <= places.max() < self.pool.left:
+            raise ValueError(
+                f"{self.query!r} chose places {places.tolist()}, and the pool has {self.pool.left} rows left."
+            )
+        return self.pool.numbers[: self.pool.left][places]
 
     def _explore(self, n: int, draw: int) -> Places:
         random = generator(self.random_state, draw)
@@ -122,12 +138,15 @@ class _Spread:
         self.features = _numeric(pool.rows(self.candidates))
         # Squared distance to the nearest row asked about.
         self.nearest = np.full(count, np.inf)
-        for row in np.flatnonzero(pool._place >= pool.left):
-            self._note(pool.rows(np.array([row])))
+        self.noted = np.zeros(pool.total, dtype=bool)
 
     def next(self, n: int, random: np.random.RandomState) -> Places:
         chosen: list[int] = []
-        open_rows = np.array([self.pool.has(row) for row in self.candidates])
+        gone = self.pool._place >= self.pool.left
+        for row in np.flatnonzero(gone & ~self.noted):
+            self._note(self.pool.rows(np.array([row])))
+        self.noted |= gone
+        open_rows = ~gone[self.candidates]
         while len(chosen) < n:
             worth = np.where(open_rows, self.nearest, -1.0)
             best = int(worth.argmax())

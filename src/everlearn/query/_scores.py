@@ -10,6 +10,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 Scores = npt.NDArray[np.float64]
 
 
+class ScoresNotFinite(ValueError):
+    """A model has scores that are no numbers: it has diverged, or has not learnt enough to have any."""
+
+
 def count_rows(X: Any) -> int:
     """Number of rows of X, of which there must be one at least."""
     shape = getattr(X, "shape", None)
@@ -114,9 +118,9 @@ def _scores_by(model: Any, method: str, X: Any) -> Scores:
     _refuse_pairs(model, scores.shape[1])
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
-        raise ValueError(
-            f"The decision scores of {name} contain NaN or infinity (first in row {row}): its learning has "
-            "diverged. Scale the features or take smaller steps."
+        raise ScoresNotFinite(
+            f"The decision scores of {name} contain NaN or infinity (first in row {row}): it has learnt too "
+            "few rows, or its learning has diverged. Scale the features or take smaller steps."
         )
     return scores
 
@@ -127,8 +131,13 @@ def _refuse_pairs(model: Any, columns: int) -> None:
     Three classes have three pairs, so that the shape does not tell; then the parameter does.
     """
     classes = len(getattr(model, "classes_", ()))
-    if columns == 1 or classes == 0:
+    if classes == 0 or (columns == 1 and classes <= 2):
         return
+    if columns == 1:
+        raise ValueError(
+            f"{type(model).__name__} has {classes} classes and one column of scores: it has learnt two of "
+            "them only, and which ones it does not say. Let it learn a row of each class first."
+        )
     pairs = columns != classes
     if columns == classes == 3 and hasattr(model, "get_params"):
         pairs = any(

@@ -12,6 +12,7 @@ from ._answers import Answers, StopAsking
 from ._journal import Journal
 from ._loop import Loop, Scoring
 from ._pool import generator
+from ._run_checks import check_loop, check_numbers, check_scorer, digest
 from ._scores import count_rows, has_learnt
 from .history import History
 from .random_rows import Random
@@ -39,11 +40,14 @@ class ActiveLearner:
     Parameters
     ----------
     model : classifier
-        It has ``partial_fit`` and scores, such as `LASVM`; it goes on from what it knows.
+        It has ``partial_fit`` and scores, such as `LASVM`; it goes on from what it knows. What a learner of
+        everlearn takes from features alone, such as ``gamma="scale"``, it takes from the first 1,000 rows of
+        the pool.
     query : Random, Margin, AutoMargin or another rule
         Which rows of the pool to ask about.
     stopping : rule of `query.stopping`, default=None
-        When enough has been asked. None asks until the labels are used up.
+        When enough has been asked. None asks until the labels are used up. To go on after it has said stop,
+        change its parameters or put another one, or None, in its place.
     random_state : int, RandomState instance or None, default=None
         Decides about seeds, and about the rows asked about before the model has seen two classes.
 
@@ -74,7 +78,13 @@ class ActiveLearner:
         self.stopped = "nothing has been asked yet"
         self._given: dict[int, Any] = {}
         self._gone: list[int] = []  # rows asked about, answered or not, in order
-        self._experienced: bool | None = None  # whether the model knew something before the first run
+        # Of the first run: the pool, whether the model knew something before, what all draws come from.
+        self._pool: tuple[int, int, str] | None = None
+        self._experienced = False
+        self._seed: int | None = None
+
+    def __repr__(self) -> str:
+        return f"ActiveLearner({self.model!r}, {self.query!r}, stopping={self.stopping!r})"
 
     def run(
         self,
@@ -87,7 +97,7 @@ class ActiveLearner:
         cold_start: str = "spread",
         batch_size: int = 1,
         test: tuple[Any, Any] | None = None,
-        scorer: Callable[[Any, Any, Any], float] | None = None,
+        scorer: Callable[[Any, Any, Any], float] | str | None = None,
         score_every: int = 1,
         baseline: Any = None,
         unknown: str = "later",
@@ -106,23 +116,24 @@ class ActiveLearner:
             None for one that it does not know. It may raise `query.StopAsking`. A person at the terminal is
             `query.Terminal`.
         labels : int, default=None
-            Labels to ask for in this run, seeds not counted; None for all that the pool and the stopping rule
-            allow.
+            Labels to ask for in this run, those of seeds and of a journal not counted; None for all that the
+            pool and the stopping rule allow.
         classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed with a function, before the model has learnt anything.
+            All labels that will ever come; needed with a function that has no ``classes`` of its own, as
+            `query.Terminal` has, before the model has learnt anything.
         seeds : int or dict of row number to label, default=None
             Labels to begin with, learnt before anything is asked. A number takes so many rows of each class
             at random, for which it looks at all labels of the array.
         cold_start : {"spread", "random"}, default="spread"
             How to ask as long as the model has seen one class only: about the row furthest from all that were
             asked about, or at random. Every second question is such a one while any of the named classes has
-            not been seen.
+            not been seen. `Random` asks at random all the time.
         batch_size : int, default=1
             Rows to choose and ask about at once. The model learns them one by one all the same.
         test : tuple of (X, y), default=None
             Rows on which the model is scored.
-        scorer : callable, default=None
-            ``scorer(model, X, y)``; None is the model's own ``score``.
+        scorer : callable or str, default=None
+            ``scorer(model, X, y)``, or a name known to scikit-learn; None is the model's own ``score``.
         score_every : int, default=1
             After how many labels to score; the last one of a run is scored in any case.
         baseline : "random" or a rule, default=None
@@ -147,39 +158,64 @@ class ActiveLearner:
         for name, constraint in _RUN.items():
             if not constraint.test(given[name]):
                 raise ValueError(f"{name} must be {constraint.accepts}, got {given[name]!r}.")
+        check_loop(self, batch_size)
         X = _sliceable(X)
         total = count_rows(X)
-        if self._experienced is None:
-            self._experienced = has_learnt(self.model)
+        check_numbers(X)
+        scoring = Scoring(test, check_scorer(test, scorer), score_every)
         answers = Answers(oracle, classes, self.model, total)
-        scoring = Scoring(test, scorer, score_every)
+        pool = self._same_pool(X, total)
         loops = []
         for learner, ending in self._learners(baseline):
-            book = None if journal is None else Journal(f"{os.fspath(journal)}{ending}", total, X.shape[1])
+            path = None if journal is None else f"{os.fsdecode(journal)}{ending}"
+            book = None if path is None else Journal(path, *pool)
             loops.append(Loop(learner, X, answers, scoring, cold_start, unknown, book))
-            loops[-1].catch_up()
-            loops[-1].learn_seeds(seeds)
-        if self.baseline is not None:
-            loops[0].lookup = self.baseline._given
-            loops[-1].lookup = self._given
-        wanted = loops[0].pool.left + loops[0].refused if labels is None else labels
-        first = len(self.history)
+        self.stopped = "the run was interrupted"
         try:
-            with tqdm(total=wanted, desc="asking", unit="label", disable=not verbose) as bar:
-                while (missing := wanted - (len(self.history) - first)) > 0:
-                    count = loops[0].step(min(batch_size, missing))
-                    bar.update(count)
-                    for other in loops[1:]:
-                        other.follow(len(self.history), batch_size)
-                    if loops[0].over:
-                        return self
-            self.stopped = "the pool is used up" if loops[0].pool.left == 0 else f"{wanted} labels were given"
+            self._run(loops, labels, seeds, batch_size, verbose)
         except StopAsking as reason:
             self.stopped = str(reason) or "the oracle wanted no more questions"
-        finally:
-            for loop in loops:
-                loop.score_last()
+        for loop in loops:
+            loop.score_last()
         return self
+
+    def _run(self, loops: list[Loop], labels: int | None, seeds: Any, batch_size: int, verbose: Any) -> None:
+        """Learn what is known, then ask."""
+        main, *others = loops
+        for loop in loops:
+            loop.catch_up()
+            loop.learn_seeds(seeds)
+        if self.baseline is not None:
+            main.lookup = self.baseline._given
+        for other in others:
+            other.lookup = self._given
+        verdict = None if self.stopping is None else self.stopping.verdict()
+        if verdict is not None and verdict.stop:
+            self.stopped = verdict.reason
+            return
+        wanted = main.pool.left + main.refused if labels is None else labels
+        first = len(self.history)
+        with tqdm(total=wanted, desc="asking", unit="label", disable=not verbose) as bar:
+            while not main.over and (missing := wanted - (len(self.history) - first)) > 0:
+                bar.update(main.step(min(batch_size, missing)))
+                for other in others:
+                    other.follow(len(self.history), batch_size)
+        if not main.over:
+            self.stopped = "the pool is used up" if main.pool.left == 0 else f"{wanted} labels were given"
+
+    def _same_pool(self, X: Any, total: int) -> tuple[int, int, str]:
+        """Rows, features and digest of the pool, which must be that of the first run."""
+        pool = (total, int(X.shape[1]), digest(X, total))
+        if self._pool is None:
+            self._pool, self._experienced = pool, has_learnt(self.model)
+            self._seed = _seed_of(self.random_state)
+        if self._pool != pool:
+            others = " other" if self._pool[:2] == pool[:2] else ""
+            raise ValueError(
+                f"X has {pool[0]}{others} rows with {pool[1]} features, and the pool of the first run had "
+                f"{self._pool[0]} with {self._pool[1]}: a loop stays with its pool. Begin another one."
+            )
+        return pool
 
     def _learners(self, rule: Any) -> list[tuple["ActiveLearner", str]]:
         """The loops to run, this one first, with the endings of their journals."""
@@ -195,11 +231,12 @@ class ActiveLearner:
                 f"baseline={rule!r} comes after {len(self.history)} labels: it must be there from the first "
                 "run on, or it would begin with what this loop has learnt."
             )
-        rule = Random(random_state=_seed_of(self.random_state)) if rule == "random" else rule
-        if isinstance(rule, str) or not hasattr(rule, "query"):
+        rule = Random(random_state=self._seed) if isinstance(rule, str) and rule == "random" else rule
+        if isinstance(rule, str | type) or not hasattr(rule, "query"):
             raise ValueError(f'baseline must be "random" or a rule such as Random(), got {rule!r}.')
         self.baseline = ActiveLearner(deepcopy(self.model), rule, None, self.random_state)
-        self.baseline._experienced = self._experienced
+        self.baseline._pool, self.baseline._experienced = self._pool, self._experienced
+        self.baseline._seed = self._seed
 
 
 def _seed_of(random_state: Any) -> int:

@@ -32,7 +32,7 @@ class Terminal:
     --------
     >>> from everlearn.query import Terminal
     >>> oracle = Terminal(["ham", "spam"], show=lambda number, row: messages[number])
-    >>> loop.run(X, oracle, classes=oracle.classes)  # doctest: +SKIP
+    >>> loop.run(X, oracle)  # doctest: +SKIP
     """
 
     one_at_a_time = True
@@ -41,7 +41,11 @@ class Terminal:
         self.classes = list(classes)
         self.show = show
         names = [str(label) for label in self.classes]
-        if len(names) < 2 or len(set(names)) < len(names) or {_UNKNOWN, _QUIT, ""} & set(names):
+        if (
+            len(names) < 2
+            or len(set(names)) < len(names)
+            or {_UNKNOWN, _QUIT, ""} & {n.strip() for n in names}
+        ):
             raise ValueError(
                 f"classes must be two labels or more that differ in print and are neither empty nor "
                 f"{_UNKNOWN!r} nor {_QUIT!r}, got {self.classes!r}."
@@ -72,8 +76,8 @@ class Terminal:
             print(f"{typed!r} could be {' or '.join(map(str, found))}." if found else f"{typed!r}?")
 
     def _meant(self, typed: str) -> list[Any]:
-        exact = [label for label in self.classes if str(label) == typed]
-        return exact or [label for label in self.classes if typed and str(label).startswith(typed)]
+        exact = [label for label in self.classes if str(label).strip() == typed]
+        return exact or [label for label in self.classes if typed and str(label).strip().startswith(typed)]
 
 
 def _features(row: Any) -> str:

@@ -28,6 +28,7 @@ _FIELDS = {
     "outside": _SHARE,
     "examined_outside": _SHARE,
     "confidence": _SHARE,
+    "classes": _params.NONE | _COUNT,
 }
 
 
@@ -58,6 +59,8 @@ class Asked:
         The same of all rows examined in this round, whether queried or passed over.
     confidence : float or None
         Confidence c of a statistical query: how evenly the labels around the support vectors are divided.
+    classes : int or None
+        Number of classes; None is two.
     """
 
     labels: int
@@ -69,6 +72,7 @@ class Asked:
     outside: float | None = None
     examined_outside: float | None = None
     confidence: float | None = None
+    classes: int | None = None
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -76,7 +80,7 @@ class Asked:
             if not constraint.test(value):
                 raise ValueError(f"{item.name} of Asked must be {constraint.accepts}, got {value!r}.")
             if value is not None:  # plain numbers, whatever kind they came in
-                plain = int(value) if item.name in ("labels", "n_support") else float(value)
+                plain = int(value) if item.name in ("labels", "n_support", "classes") else float(value)
                 object.__setattr__(self, item.name, plain)
 
 

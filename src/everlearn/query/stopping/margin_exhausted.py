@@ -25,8 +25,8 @@ class MarginExhausted(StoppingRule):
     -----
     Needs ``margin``; labels that come without it, such as those of rows that no rule chose, are passed over.
     A row is outside if |f(x)| is at least the largest |f| over the free support vectors, ``free_margin``, or
-    1 if there are none. Support vectors at their bound do not count: on noisy data they lie anywhere, and the
-    rule would never stop.
+    1 if there are none (2 with more than two classes, where it is the gap between two scores). Support
+    vectors at their bound do not count: on noisy data they lie anywhere, and the rule would never stop.
 
     References
     ----------
@@ -53,7 +53,8 @@ class MarginExhausted(StoppingRule):
     def _reading(self, event: Asked) -> Reading | None:
         if event.margin is None:
             return None
-        bound = 1.0 if event.free_margin is None else event.free_margin
+        whole = 1.0 if (event.classes or 2) == 2 else 2.0  # of the gap between two scores, 1 and -1
+        bound = whole if event.free_margin is None else event.free_margin
         return [event.labels, event.margin, bound, event.free_margin is not None]
 
     def _verdict(self, readings: list[Reading]) -> Verdict:
