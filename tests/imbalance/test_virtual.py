@@ -82,7 +82,7 @@ def test_without_virtual_rows_it_is_active_learning():
     X, y = rare()
     model = VIRTUAL(5.0, gamma=0.5, n_virtual=0, max_iter=100, random_state=0).fit(X, y)
     assert (model.n_virtual_, model.n_virtual_support_, model.n_labels_, model.n_iter_) == (0, 0, 100, 100)
-    assert model.stopped_ == "max_iter=100 rows were learnt"
+    assert model.stopped_ == "max_iter=100: 100 rows were learnt"
 
 
 def test_it_stops_when_support_vectors_settle():
