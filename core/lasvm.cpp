@@ -1,7 +1,6 @@
 #include "lasvm.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -13,24 +12,6 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 }  // namespace
-
-std::uint64_t Generator::next() {
-  const std::uint64_t result = std::rotl(state[1] * 5, 7) * 9, shifted = state[1] << 17;
-  state[2] ^= state[0];
-  state[3] ^= state[1];
-  state[1] ^= state[2];
-  state[0] ^= state[3];
-  state[2] ^= shifted;
-  state[3] = std::rotl(state[3], 45);
-  return result;
-}
-
-std::uint64_t Generator::below(std::uint64_t n) {
-  const std::uint64_t limit = std::numeric_limits<std::uint64_t>::max() / n * n;
-  std::uint64_t draw = next();
-  while (draw >= limit) draw = next();
-  return draw % n;
-}
 
 bool Lasvm::any_live() const {
   for (std::size_t c = 0; c < expansion_.columns(); ++c)

@@ -12,25 +12,17 @@
 // reaches a bound stores the bound; g = y - K alpha; the dual never decreases; column.ends are the extremes of g.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "generator.hpp"
 #include "turns.hpp"
 
 namespace everlearn {
 
 enum class Rule { gradient, active, autoactive };
-
-/// xoshiro256**: a small generator whose whole state is four words (Blackman and Vigna, 2018).
-struct Generator {
-  std::array<std::uint64_t, 4> state{1, 2, 3, 4};
-  std::uint64_t next();
-  /// Uniform on [0, n), without bias.
-  std::uint64_t below(std::uint64_t n);
-};
 
 class Lasvm {
  public:

@@ -45,7 +45,7 @@ void Machine::configure(std::size_t cache_bytes, int threads) {
 
 nb::object Machine::decide(const HeldBlock& rows, int threads) const {
   std::vector<double> out(rows.block.rows * expansion_.columns());
-  together([&] { expansion_.decide(rows.block, threads, out.data()); });
+  together([&] { score(rows.block, threads, out.data()); });
   return give(std::move(out), {rows.block.rows, expansion_.columns()});
 }
 

@@ -53,6 +53,8 @@ class Machine {
   /// What the solver adds to a state, and takes from it.
   virtual void put(nb::dict& state) const = 0;
   virtual void take(const nb::dict& state) = 0;
+  /// out[r * columns + c]: the score of row r.
+  virtual void score(const Block& block, int threads, double* out) const { expansion_.decide(block, threads, out); }
 
   /// value(c) for every column.
   template <class T, class F>

@@ -1,15 +1,11 @@
 // The only place where C++ and Python meet: arrays in, arrays out, no arithmetic. One class for each solver.
-#include "bind/machine.hpp"
+#include "bind/solver.hpp"
 #include "gap.hpp"
 #include "lasvm.hpp"
 #include "ramp.hpp"
 
 namespace everlearn::bind {
 namespace {
-
-using Labels = Array<std::int32_t>;
-using Costs = Array<double>;
-using Ints = Array<std::int64_t>;
 
 class LasvmMachine final : public Machine {
  public:
@@ -21,10 +17,7 @@ class LasvmMachine final : public Machine {
     solver_.delta_max = delta_max;
     solver_.keeps = keeps;
   }
-  void seed_generator(const Array<std::uint64_t>& words) {
-    if (words.shape(0) != 4) throw std::invalid_argument("a generator is seeded with four words");
-    for (std::size_t w = 0; w < 4; ++w) solver_.generator.state[w] = words(w);
-  }
+  void seed_generator(const Array<std::uint64_t>& words) { solver_.generator = generator(words); }
   void seed(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
     alone([&] { solver_.seed(labelled(rows, labels, costs, ids), view(which)); });
   }
@@ -163,21 +156,6 @@ class RampMachine final : public Machine {
   RampLoss solver_;
 };
 
-/// A class for a solver, with what they all have.
-template <class Solver>
-nb::class_<Solver, Machine> solver(nb::module_& module, const char* name) {
-  nb::class_<Solver, Machine> bound(module, name);
-  bound
-      .def(nb::init<const std::string&, double, double, int, const std::string&, const std::string&, std::size_t,
-                    std::size_t, const Array<double>&>(),
-           nb::arg("kernel"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"), nb::arg("layout"),
-           nb::arg("precision"), nb::arg("width"), nb::arg("classes"), nb::arg("centre"))
-      .def("learn", &Solver::learn)
-      .def_prop_ro("iterations", &Solver::iterations)
-      .def_prop_ro("steps", &Solver::steps);
-  return bound;
-}
-
 }  // namespace
 }  // namespace everlearn::bind
 
@@ -246,4 +224,7 @@ NB_MODULE(_core, module) {
       .def("redraw", &RampMachine::redraw, nb::arg("for_good"))
       .def("drop_idle", &RampMachine::drop_idle)
       .def_prop_ro("objective", &RampMachine::objective);
+
+  bind_one_pass(module);
+  bind_auc(module);
 }

@@ -4,6 +4,18 @@ from importlib.metadata import version
 
 from . import datasets, errors, metrics, query
 from ._persist import load, save
+from .auc import KOIL, OAM, OPAUC
+from .budget import (
+    NORMA,
+    RBP,
+    AveragedKernelPerceptron,
+    BudgetKernelPerceptron,
+    Forgetron,
+    KernelPA,
+    KernelPerceptron,
+    Projectron,
+    ProjectronPP,
+)
 from .imbalance import VIRTUAL
 from .query.active import ActiveLearner
 from .query.chunks import IncrSVM, QuerySVM
@@ -13,15 +25,27 @@ from .svm import LASVM, LASVMG, LASVMI, LASVMNC, FullSVM, OnlineSVMR, RampSVM
 __version__ = version("everlearn")
 
 __all__ = [
+    "KOIL",
     "LASVM",
     "LASVMG",
     "LASVMI",
     "LASVMNC",
+    "NORMA",
+    "OAM",
+    "OPAUC",
+    "RBP",
     "VIRTUAL",
     "ActiveLearner",
+    "AveragedKernelPerceptron",
+    "BudgetKernelPerceptron",
+    "Forgetron",
     "FullSVM",
     "IncrSVM",
+    "KernelPA",
+    "KernelPerceptron",
     "OnlineSVMR",
+    "Projectron",
+    "ProjectronPP",
     "QuerySVM",
     "RampSVM",
     "StatQSVM",

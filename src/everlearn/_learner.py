@@ -53,6 +53,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _solver: ClassVar[str]  # the native solver, by its name in `_machine`
     _has_bias: ClassVar[bool] = False
+    _svm: ClassVar[bool] = True  # its coefficients have bounds, and those strictly within are at the margin
     # What a fitted learner knows beside its parameters and its machine.
     _known: ClassVar[tuple[str, ...]] = (
         "classes_",
@@ -155,7 +156,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             weights = dict(enumerate(np.asarray(values, dtype=np.float64).tolist()))
             if not all(0 <= weight < np.inf for weight in weights.values()):
                 raise ValueError(f"class_weight must be finite and not negative, got {self.class_weight!r}.")
-        costs = float(self.C) * row_weights(sample_weight, weights, labels, X)
+        costs = float(getattr(self, "C", 1.0)) * row_weights(sample_weight, weights, labels, X)
         ids = np.arange(self._rows_seen, self._rows_seen + len(labels), dtype=np.int64)
         if self.kernel == "precomputed" and len(ids) and ids[-1] >= X.shape[1]:
             raise ValueError(
@@ -201,7 +202,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _free_margin(self) -> float | None:
         """How far the free support vectors lie from the boundary at most; None if there are none."""
-        found = float(self._machine.native.free_margin)
+        found = float(self._machine.native.free_margin) if self._svm else -1.0
         return None if found < 0 else found
 
     def _warn_if_unsolved(self, what: str, stacklevel: int) -> None:
@@ -337,7 +338,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
-        if isinstance(params["class_weight"], Mapping):  # labels of any kind, where a file has names only
+        if isinstance(params.get("class_weight"), Mapping):  # labels of any kind, where a file has names only
             params["class_weight"] = list(params["class_weight"].items())
         state: dict[str, Any] = {"params": params}
         if hasattr(self, "_machine"):
@@ -349,7 +350,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> "KernelLearner":
         params = dict(state["params"])
-        if isinstance(params["class_weight"], list):
+        if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
         learner = cls(**params)
         if "machine" in state:

@@ -9,7 +9,16 @@ from scipy import sparse
 from . import _core
 from ._validate import Rows, as_block
 
-_SOLVERS: dict[str, Any] = {"lasvm": _core.Lasvm, "gap": _core.Gap, "ramp": _core.RampLoss}
+_SOLVERS: dict[str, Any] = {
+    "lasvm": _core.Lasvm,
+    "gap": _core.Gap,
+    "ramp": _core.RampLoss,
+    "perceptron": _core.Perceptron,
+    "passive_aggressive": _core.PassiveAggressive,
+    "norma": _core.Norma,
+    "projectron": _core.Projectron,
+    "koil": _core.Koil,
+}
 
 
 class Machine:

@@ -6,13 +6,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from . import _params
 from ._learner import ROWS_PER_CALL, Ints, KernelLearner, LabelledRows
-from ._validate import Array, check_rows, check_rows_and_labels, encode_labels
+from ._validate import check_classes, check_rows, check_rows_and_labels, encode_labels
 
 Self = TypeVar("Self", bound="OnlineLearner")
 Finishing = TypeVar("Finishing", bound="FinishingLearner")
@@ -35,7 +34,7 @@ class OnlineLearner(KernelLearner):
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C for each row; a row of weight 0 is left out.
+            Multiplies C, or the step of a learner without C, for each row; a row of weight 0 is left out.
 
         Returns
         -------
@@ -44,6 +43,7 @@ class OnlineLearner(KernelLearner):
         """
         _params.check(self)
         with self._unchanged_on_error():
+            self._solver_parameters()  # refuses what does not go together
             rows, usable = self._take_all(X, y, sample_weight)
             random = check_random_state(self.random_state)
         self._configure()
@@ -64,7 +64,7 @@ class OnlineLearner(KernelLearner):
         classes : array-like of shape (n_classes,), default=None
             All labels that will ever come; needed in the first call.
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C for each row; a row of weight 0 is left out.
+            Multiplies C, or the step of a learner without C, for each row; a row of weight 0 is left out.
 
         Returns
         -------
@@ -78,7 +78,8 @@ class OnlineLearner(KernelLearner):
             )
         first = not hasattr(self, "_machine")
         with self._unchanged_on_error():
-            known = self._check_classes(classes, first)
+            self._solver_parameters()
+            known = check_classes(classes, None if first else self.classes_)
             X, y = check_rows_and_labels(self, X, y, reset=first)
             labels = encode_labels(y, known)
             if first:
@@ -104,7 +105,7 @@ class OnlineLearner(KernelLearner):
         """Fix what depends on the first rows, without learning any of them."""
         _params.check(self)
         with self._unchanged_on_error():
-            known = self._check_classes(classes, True)
+            known = check_classes(classes, None)
             self._start(check_rows(self, X, reset=True), known)
 
     def _warn_if_capped(self, before: int) -> None:
@@ -117,22 +118,6 @@ class OnlineLearner(KernelLearner):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    def _check_classes(self, classes: Any, first: bool) -> Array:
-        if first and classes is None:
-            raise ValueError(
-                "classes must be given in the first call of partial_fit: all labels that will come."
-            )
-        if classes is None:
-            return np.asarray(self.classes_)
-        named = unique_labels(classes)
-        if first and len(named) < 2:
-            raise ValueError(f"classes must name at least two classes, got {named!r}.")
-        if not first and not np.array_equal(named, self.classes_):
-            raise ValueError(
-                f"classes={classes!r} differs from the classes of the first call, {self.classes_!r}."
-            )
-        return np.asarray(named)
 
     def _pass_over(self, rows: LabelledRows, usable: Ints, random: Any) -> None:
         """The epochs, each in an order of its own."""

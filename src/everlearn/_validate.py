@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from . import _core
@@ -81,6 +82,20 @@ def check_range(X: Rows, spec: dict[str, Any]) -> None:
             f"gamma={spec['gamma']:.3g}: scale the features (for example with StandardScaler)"
             + (", or choose a smaller degree, gamma or coef0." if spec["kernel"] == "poly" else ".")
         )
+
+
+def check_classes(classes: Any, known: Array | None) -> Array:
+    """All labels that may come: those named in the first call of ``partial_fit``, where ``known`` is None."""
+    if known is None and classes is None:
+        raise ValueError("classes must be given in the first call of partial_fit: all labels that will come.")
+    if classes is None:
+        return np.asarray(known)
+    named = unique_labels(classes)
+    if known is None and len(named) < 2:
+        raise ValueError(f"classes must name at least two classes, got {named!r}.")
+    if known is not None and not np.array_equal(named, known):
+        raise ValueError(f"classes={classes!r} differs from the classes of the first call, {known!r}.")
+    return np.asarray(named)
 
 
 def encode_labels(y: Array, classes: Array) -> npt.NDArray[np.int32]:

@@ -1,0 +1,38 @@
+// How a solver becomes a class that Python knows.
+#pragma once
+
+#include "bind/machine.hpp"
+#include "generator.hpp"
+
+namespace everlearn::bind {
+
+using Labels = Array<std::int32_t>;
+using Costs = Array<double>;
+using Ints = Array<std::int64_t>;
+
+inline Generator generator(const Array<std::uint64_t>& words) {
+  if (words.shape(0) != 4) throw std::invalid_argument("a generator is seeded with four words");
+  return {{words(0), words(1), words(2), words(3)}};
+}
+
+/// A class for a solver, with what they all have.
+template <class Solver>
+nb::class_<Solver, Machine> solver(nb::module_& module, const char* name) {
+  nb::class_<Solver, Machine> bound(module, name);
+  bound
+      .def(nb::init<const std::string&, double, double, int, const std::string&, const std::string&, std::size_t,
+                    std::size_t, const Array<double>&>(),
+           nb::arg("kernel"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"), nb::arg("layout"),
+           nb::arg("precision"), nb::arg("width"), nb::arg("classes"), nb::arg("centre"))
+      .def("learn", &Solver::learn)
+      .def_prop_ro("iterations", &Solver::iterations)
+      .def_prop_ro("steps", &Solver::steps);
+  return bound;
+}
+
+/// The learners on a budget.
+void bind_one_pass(nb::module_& module);
+/// The linear learners of AUC.
+void bind_auc(nb::module_& module);
+
+}  // namespace everlearn::bind

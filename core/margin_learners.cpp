@@ -1,0 +1,40 @@
+#include "margin_learners.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace everlearn {
+
+void PassiveAggressive::take_in(std::size_t c, std::size_t slot, std::int64_t) {
+  const double y = expansion_.sign(c, slot), f = score(c, slot), own = expansion_.diagonal(slot);
+  state.mistakes[c] += y * f <= 0;
+  if (y * f >= 1 || own <= 0) return;
+  enter(c, slot);
+  shift(c, slot, y * std::min(expansion_.cost(slot), (1 - y * f) / own));
+  apply(c);
+}
+
+void Norma::take_in(std::size_t c, std::size_t slot, std::int64_t time) {
+  Column& column = expansion_.column(c);
+  const double y = expansion_.sign(c, slot), f = score(c, slot) + column.bias;
+  const double rate = decays ? eta / std::sqrt(static_cast<double>(time)) : eta;
+  const bool adapts = nu >= 0, error = adapts ? y * f <= margin[c] : y * f < margin[c];
+  state.mistakes[c] += y * f <= 0;
+  shrink(c, 1 - rate * lambda);
+  if (error) {
+    const double step = rate * y * expansion_.cost(slot);
+    enter(c, slot);
+    shift(c, slot, step);
+    if (has_bias) column.bias += step;
+    if (buffer(c).size() > budget) expel(c, 0);
+    apply(c);
+  }
+  if (adapts) margin[c] += error ? -rate * (1 - nu) : rate * nu;
+}
+
+void Norma::trim(std::size_t c) {
+  while (buffer(c).size() > budget) expel(c, 0);
+  apply(c);
+}
+
+}  // namespace everlearn

@@ -1,0 +1,40 @@
+// Learners that also answer to a row on the right side, if it is too near to the boundary.
+//
+// Passive-aggressive (Crammer et al. 2006), PA-I:   l = max(0, 1 - y f);   alpha_x += y min(C, l / K(x, x))
+//
+// NORMA, stochastic gradient descent in the space of the kernel (Kivinen, Smola, Williamson 2004), soft margin:
+//   every row:              alpha *= 1 - eta_t lambda
+//   if y (f + b) < rho:     alpha_x += eta_t y,  b += eta_t y if there is a bias;  over budget: drop the oldest
+//   with nu the margin adapts, so that a share nu of the rows are errors: the test is <=,
+//                           rho -= eta_t (1 - nu) on an error, rho += eta_t nu otherwise
+#pragma once
+
+#include "one_pass.hpp"
+
+namespace everlearn {
+
+class PassiveAggressive final : public OnePass {
+ public:
+  explicit PassiveAggressive(Expansion& expansion) : OnePass(expansion) {}
+
+ private:
+  void take_in(std::size_t c, std::size_t slot, std::int64_t time) override;
+};
+
+class Norma final : public OnePass {
+ public:
+  explicit Norma(Expansion& expansion) : OnePass(expansion), margin(expansion.columns(), 1.0) {}
+
+  double eta = 0.1, lambda = 0.1;
+  bool decays = false;  // eta_t = eta / sqrt(t)
+  double nu = -1;       // negative: the margin stays
+  bool has_bias = false;
+  std::size_t budget = 200;
+  std::vector<double> margin;  // rho of each column
+
+ private:
+  void take_in(std::size_t c, std::size_t slot, std::int64_t time) override;
+  void trim(std::size_t c) override;
+};
+
+}  // namespace everlearn

@@ -1,0 +1,66 @@
+#include "projectron.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace everlearn {
+namespace {
+
+constexpr double kGuard = 1e-4;
+
+/// v <- L^-1 v, then d = L^-T v.
+void solve(const std::vector<double>& factor, std::vector<double>& v, std::vector<double>& d) {
+  const double* line = factor.data();
+  for (std::size_t i = 0; i < v.size(); line += ++i)
+    v[i] = (v[i] - std::inner_product(line, line + i, v.begin(), 0.0)) / line[i];
+  d = v;
+  for (std::size_t i = v.size(); i-- > 0;) {
+    line -= i + 1;
+    d[i] /= line[i];
+    for (std::size_t j = 0; j < i; ++j) d[j] -= line[j] * d[i];
+  }
+}
+
+}  // namespace
+
+void Projectron::take_in(std::size_t c, std::size_t slot, std::int64_t) {
+  const double y = expansion_.sign(c, slot), f = score(c, slot), own = expansion_.diagonal(slot);
+  const bool mistake = y * f <= 0;
+  state.mistakes[c] += mistake;
+  if (!mistake && (!steps_on_margin || y * f >= 1)) return;
+  const std::vector<std::int64_t>& kept = buffer(c);
+  const std::size_t n = kept.size();
+  auto& [v, d] = scratch_[c];
+  v.resize(n), d.resize(n);
+  const RowView row = expansion_.hold(static_cast<std::int64_t>(slot));
+  for (std::size_t i = 0; i < n; ++i) v[i] = row[static_cast<std::size_t>(kept[i])];
+  expansion_.release(static_cast<std::int64_t>(slot));
+  solve(factor[c], v, d);
+  const double within = std::inner_product(v.begin(), v.end(), v.begin(), 0.0);
+  const double squared = std::max(0.0, own - within), delta = std::sqrt(squared), cost = expansion_.cost(slot);
+  if (!mistake) {
+    const double loss = 1 - y * f, worth = loss - delta / eta;
+    if (worth <= 0 || within <= 0) return;
+    ++margin_steps[c];
+    project(c, y * cost * std::min({1.0, loss / within, 2 * worth / within}));
+  } else if (delta <= eta || n >= budget || squared <= kGuard * own) {
+    ++projections[c];
+    project(c, y * cost);
+  } else {
+    factor[c].insert(factor[c].end(), v.begin(), v.end());
+    factor[c].push_back(delta);
+    enter(c, slot);
+    shift(c, slot, y * cost);
+    apply(c);
+  }
+}
+
+/// alpha += length d
+void Projectron::project(std::size_t c, double length) {
+  for (std::size_t i = 0; i < buffer(c).size(); ++i)
+    shift(c, static_cast<std::size_t>(buffer(c)[i]), length * scratch_[c].d[i]);
+  apply(c);
+}
+
+}  // namespace everlearn

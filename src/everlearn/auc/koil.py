@@ -1,0 +1,138 @@
+"""KOIL: kernelized online imbalanced learning with fixed budgets.
+
+J. Hu, H. Yang, I. King, M. Lyu, A. So, "Kernelized Online Imbalanced Learning with Fixed Budgets", AAAI 2015.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from .. import _params
+from .._docs import complete
+from .._one_pass import BUDGET, OPEN_UNIT, OnePassLearner, limit
+from .._persist import register
+
+
+@register
+@complete
+class KOIL(OnePassLearner):
+    """Rank the rows of one class above those of the other, with a fixed number of kept rows for each.
+
+    Each class has a buffer. A row is compared with those of the other class: the nearest ones that it does
+    not outrank by a margin, at most `n_neighbors`, are pushed away, and it joins its own buffer. So a rare
+    class has as much room as a frequent one, and what is learnt is the order of the scores (AUC), which does
+    not mind how rare a class is.
+
+    Parameters
+    ----------
+    budget : int or None, default=100
+        Rows kept of each class at most, for each binary problem; None is no limit.
+    replacement : {"rs++", "fifo++", "rs", "fifo"}, default="rs++"
+        What a full buffer does. "rs" keeps a random sample of all rows of the class (reservoir sampling),
+        "fifo" the most recent ones, which follows drift. With "++" the coefficient of the row that is dropped
+        goes to its nearest neighbour in the buffer, so that less is lost.
+    n_neighbors : int, default=10
+        How many rows of the other class a row moves at most. Few guard against noise.
+    C : float, default=1.0
+        Cost of a pair in the wrong order.
+    eta : float, default=0.01
+        Learning rate, between 0 and 1: every row shrinks all coefficients by the factor 1 - eta.
+    neighbors_of : {"violators", "all"}, default="violators"
+        Among which rows of the other class the nearest are looked for: those that are not outranked, as the
+        authors' program does, or all, as their slides say; of these, those that are not outranked count.
+    literal : bool, default=False
+        Whether to follow the letter of the slides: the first row of all has coefficient 0, and rows with
+        coefficient 0 are kept.
+    weighted_C : bool, default=False
+        Whether C grows with the number of rows of the other class over their budget.
+    random_state : int, RandomState instance or None, default=None
+        Decides which rows a reservoir keeps, and the order of the rows in `fit`.
+
+    Attributes
+    ----------
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Minus the score halfway between the mean scores of the kept rows of both classes. The order of the
+        scores does not depend on it; `predict` does.
+    mistakes_ : ndarray of shape (1,) or (n_classes,)
+        Rows that were on the wrong side of 0, intercept apart, when they came.
+
+    Notes
+    -----
+    With small buffers compensation may hurt instead of help; "rs" without it loses much once the buffers are
+    full.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import roc_auc_score
+    >>> from everlearn import KOIL
+    >>> from everlearn.datasets import make_waveform
+    >>> X, y = make_waveform(3000, random_state=0)
+    >>> one = y == y.min()
+    >>> clf = KOIL(budget=50, gamma=0.05, random_state=0)
+    >>> clf = clf.partial_fit(X[:2000], one[:2000], classes=[False, True])
+    >>> clf.n_kept_, bool(roc_auc_score(one[2000:], clf.decision_function(X[2000:])) > 0.95)
+    (100, True)
+    """
+
+    _solver = "koil"
+    class_weight = None  # a pair has a row of each class
+    _constraints: ClassVar[dict[str, _params.Constraint]] = {
+        name: constraint for name, constraint in OnePassLearner._constraints.items() if name != "class_weight"
+    } | {
+        "budget": _params.NONE | BUDGET,
+        "replacement": _params.one_of("rs++", "fifo++", "rs", "fifo"),
+        "n_neighbors": _params.integer_from(1),
+        "C": _params.POSITIVE,
+        "eta": OPEN_UNIT,
+        "neighbors_of": _params.one_of("violators", "all"),
+        "literal": _params.BOOLEAN,
+        "weighted_C": _params.BOOLEAN,
+    }
+
+    def __init__(
+        self,
+        budget: int | None = 100,
+        replacement: str = "rs++",
+        n_neighbors: int = 10,
+        C: float = 1.0,
+        eta: float = 0.01,
+        *,
+        neighbors_of: str = "violators",
+        literal: bool = False,
+        weighted_C: bool = False,
+        kernel: str | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        epochs: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.budget = budget
+        self.replacement = replacement
+        self.n_neighbors = n_neighbors
+        self.C = C
+        self.eta = eta
+        self.neighbors_of = neighbors_of
+        self.literal = literal
+        self.weighted_C = weighted_C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.epochs = epochs
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solver_parameters(self) -> dict[str, Any]:
+        return {
+            "eta": float(self.eta),
+            "budget": limit(self.budget),
+            "neighbours": int(self.n_neighbors),
+            "leaver": "random" if self.replacement.startswith("rs") else "oldest",
+            "compensates": self.replacement.endswith("++"),
+            "nearest_first": self.neighbors_of == "all",
+            "literal": bool(self.literal),
+            "weighted": bool(self.weighted_C),
+        }

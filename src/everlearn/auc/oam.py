@@ -1,0 +1,84 @@
+"""OAM: online AUC maximisation with a sample of each class.
+
+P. Zhao, S. Hoi, R. Jin, T. Yang, "Online AUC Maximization", ICML 2011.
+"""
+
+from typing import Any, ClassVar
+
+from .. import _params
+from .._persist import register
+from ._linear import LinearAUC
+
+
+@register
+class OAM(LinearAUC):
+    """Linear learner that ranks the rows of one class above those of the other, with a sample of each kept.
+
+    A row is paired with each kept row of the other class, and each pair in the wrong order, or too near to
+    it, makes a passive-aggressive step. The samples are uniform over all rows of a class (reservoir
+    sampling). Memory is fixed: 2 `budget` rows for each binary problem.
+
+    Parameters
+    ----------
+    budget : int, default=100
+        Rows kept of each class, for each binary problem.
+    C : float, default=1.0
+        Largest step of a pair; it grows with the rows of the other class over their budget.
+    epochs : int, default=1
+        Passes over the rows in `fit`.
+    random_state : int, RandomState instance or None, default=None
+        Decides which rows are kept, and the order of the rows in `fit`.
+    verbose : bool or int, default=False
+        Whether to show progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X had names that are strings.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Minus the score halfway between the mean scores of the kept rows of both classes. The order of the
+        scores does not depend on it; `predict` does.
+    n_iter_ : int
+        Rows taken in.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import roc_auc_score
+    >>> from everlearn import OAM
+    >>> from everlearn.datasets import make_waveform
+    >>> X, y = make_waveform(3000, random_state=0)
+    >>> one = y == y.min()
+    >>> clf = OAM(C=0.01, random_state=0).partial_fit(X[:2000], one[:2000], classes=[False, True])
+    >>> bool(roc_auc_score(one[2000:], clf.decision_function(X[2000:])) > 0.9)
+    True
+    """
+
+    _machine_name = "oam"
+    _constraints: ClassVar[dict[str, _params.Constraint]] = LinearAUC._constraints | {
+        "budget": _params.integer_from(1),
+        "C": _params.POSITIVE,
+    }
+
+    def __init__(
+        self,
+        budget: int = 100,
+        C: float = 1.0,
+        *,
+        epochs: int = 1,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.budget = budget
+        self.C = C
+        self.epochs = epochs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"C": float(self.C), "budget": int(self.budget)}

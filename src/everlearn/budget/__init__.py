@@ -1,0 +1,20 @@
+"""Learners that meet each row once and, but for the first three, never keep more rows than their budget."""
+
+from .forgetron import Forgetron
+from .norma import NORMA
+from .passive_aggressive import KernelPA
+from .perceptrons import AveragedKernelPerceptron, BudgetKernelPerceptron, KernelPerceptron
+from .projectron import Projectron, ProjectronPP
+from .rbp import RBP
+
+__all__ = [
+    "NORMA",
+    "RBP",
+    "AveragedKernelPerceptron",
+    "BudgetKernelPerceptron",
+    "Forgetron",
+    "KernelPA",
+    "KernelPerceptron",
+    "Projectron",
+    "ProjectronPP",
+]

@@ -1,0 +1,82 @@
+"""Forgetron: a perceptron that forgets its oldest row gently enough to have a mistake bound.
+
+O. Dekel, S. Shalev-Shwartz, Y. Singer, "The Forgetron: A Kernel-Based Perceptron on a Budget", SIAM Journal
+on Computing 37 (2008).
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.extmath import row_norms
+
+from .._docs import complete
+from .._learner import LabelledRows
+from .._persist import register
+from .._validate import Array, Rows
+from .rbp import RBP
+
+
+@register
+@complete
+class Forgetron(RBP):
+    """Self-tuned Forgetron: a full buffer drops its oldest row, once all coefficients have shrunk enough.
+
+    Parameters
+    ----------
+    budget : int, default=200
+        How many rows are kept at most, for each binary problem.
+
+    Attributes
+    ----------
+    mistakes_ : ndarray of shape (1,) or (n_classes,)
+        Rows that were on the wrong side when they came.
+    deviation_ : ndarray of shape (1,) or (n_classes,)
+        What forgetting has cost so far, Q in the paper: at most 15/32 of the mistakes.
+
+    Notes
+    -----
+    The kernel of a row with itself must not be above 1. With "rbf" it is 1; scale rows to unit length for
+    "linear".
+
+    Examples
+    --------
+    >>> from everlearn import Forgetron
+    >>> from everlearn.datasets import make_banana
+    >>> X, y = make_banana(2000, random_state=0)
+    >>> clf = Forgetron(budget=50, gamma=1).partial_fit(X, y, classes=[-1, 1])
+    >>> clf.n_kept_, bool(clf.deviation_[0] <= 15 / 32 * clf.mistakes_[0])
+    (50, True)
+    """
+
+    def _solver_parameters(self) -> dict[str, Any]:
+        return super()._solver_parameters() | {"overflow": "forget"}
+
+    def _accept(self, X: Rows, y: Array, labels: npt.NDArray[np.int32], sample_weight: Any) -> LabelledRows:
+        own = self._own_values(X)
+        if own.max() > 1 + 1e-6:
+            raise ValueError(
+                f"The kernel of row {int(own.argmax())} with itself is {own.max():.4g}; Forgetron needs at "
+                'most 1: scale the rows to unit length, or take kernel="rbf".'
+            )
+        return super()._accept(X, y, labels, sample_weight)
+
+    def _own_values(self, X: Rows) -> npt.NDArray[np.float64]:
+        """K(x, x), where it is not 1 or below by its nature."""
+        spec, rows = self._machine.spec, X.shape[0]
+        if self.kernel == "precomputed":
+            columns = np.minimum(self._rows_seen + np.arange(rows), X.shape[1] - 1)
+            return np.asarray(X[np.arange(rows), columns], dtype=np.float64)
+        if callable(self.kernel):
+            return np.array([np.asarray(self.kernel(X[[r]], X[[r]])).item() for r in range(rows)])
+        if spec["kernel"] in ("rbf", "sigmoid"):
+            return np.zeros(rows)
+        squares = np.asarray(row_norms(X, squared=True), dtype=np.float64)
+        if spec["kernel"] == "linear":
+            return squares
+        return np.asarray((spec["gamma"] * squares + spec["coef0"]) ** spec["degree"])
+
+    @property
+    def deviation_(self) -> npt.NDArray[np.float64]:
+        """What forgetting has cost so far, one number for each binary problem."""
+        return np.asarray(self._fitted().native.spent)

@@ -1,0 +1,133 @@
+"""NORMA: stochastic gradient descent in the space of the kernel.
+
+J. Kivinen, A. Smola, R. Williamson, "Online Learning with Kernels", IEEE Transactions on Signal Processing 52
+(2004).
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _params
+from .._docs import complete
+from .._one_pass import BUDGET, OnePassLearner, limit
+from .._persist import register
+from .._validate import Array, Rows
+from .perceptrons import ClassWeight, Kernel
+
+_SHARE = _params.Constraint(
+    "a number between 0 and 1, both excluded", lambda value: _params._is_real(value) and 0 < value < 1
+)
+
+
+@register
+@complete
+class NORMA(OnePassLearner):
+    """Gradient descent on the regularized hinge loss, a row at a time; old rows fade and are dropped.
+
+    Parameters
+    ----------
+    budget : int, default=200
+        How many rows are kept at most, for each binary problem; the oldest is dropped.
+    eta : float, default=0.1
+        Learning rate; ``eta * alpha`` must be below 1.
+    alpha : float, default=0.01
+        Strength of the regularization: every row shrinks all coefficients by the factor 1 - eta alpha.
+    rho : float, default=1.0
+        The margin: a row with y f(x) below it joins. Where `nu` is given, the margin to begin with.
+    nu : float, default=None
+        Let the margin adapt, so that in the long run this share of the rows join.
+    decay : bool, default=False
+        Whether the learning rate falls as eta / sqrt(t).
+    fit_intercept : bool, default=False
+        Whether there is a bias.
+
+    Attributes
+    ----------
+    mistakes_ : ndarray of shape (1,) or (n_classes,)
+        Rows that were on the wrong side when they came.
+    rho_ : ndarray of shape (1,) or (n_classes,)
+        The margins.
+
+    Examples
+    --------
+    >>> from everlearn import NORMA
+    >>> from everlearn.datasets import make_banana
+    >>> X, y = make_banana(2000, random_state=0)
+    >>> clf = NORMA(gamma=1).partial_fit(X[:1000], y[:1000], classes=[-1, 1])
+    >>> clf.score(X[1000:], y[1000:]) > 0.9
+    True
+    """
+
+    _solver = "norma"
+    _constraints: ClassVar[dict[str, _params.Constraint]] = OnePassLearner._constraints | {
+        "budget": BUDGET,
+        "eta": _params.POSITIVE,
+        "alpha": _params.NOT_NEGATIVE,
+        "rho": _params.NOT_NEGATIVE,
+        "nu": _params.NONE | _SHARE,
+        "decay": _params.BOOLEAN,
+        "fit_intercept": _params.BOOLEAN,
+    }
+
+    def __init__(
+        self,
+        budget: int = 200,
+        *,
+        eta: float = 0.1,
+        alpha: float = 0.01,
+        rho: float = 1.0,
+        nu: float | None = None,
+        decay: bool = False,
+        fit_intercept: bool = False,
+        kernel: Kernel = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        class_weight: ClassWeight = None,
+        epochs: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.budget = budget
+        self.eta = eta
+        self.alpha = alpha
+        self.rho = rho
+        self.nu = nu
+        self.decay = decay
+        self.fit_intercept = fit_intercept
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.class_weight = class_weight
+        self.epochs = epochs
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _start(self, X: Rows, classes: Array) -> None:
+        super()._start(X, classes)
+        self._machine.native.set_margin(float(self.rho))
+
+    def _solver_parameters(self) -> dict[str, Any]:
+        if self.eta * self.alpha >= 1:
+            raise ValueError(
+                f"eta={self.eta} and alpha={self.alpha} make 1 - eta alpha "
+                f"{1 - self.eta * self.alpha:.3g}, which must be above 0: choose a smaller eta."
+            )
+        return {
+            "eta": float(self.eta),
+            "penalty": float(self.alpha),
+            "decays": bool(self.decay),
+            "nu": -1.0 if self.nu is None else float(self.nu),
+            "has_bias": bool(self.fit_intercept),
+            "budget": limit(self.budget),
+        }
+
+    @property
+    def rho_(self) -> npt.NDArray[np.float64]:
+        """The margins, one for each binary problem."""
+        return np.asarray(self._fitted().native.margin)

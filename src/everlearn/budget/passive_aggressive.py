@@ -1,0 +1,74 @@
+"""KernelPA: the passive-aggressive learner with a kernel.
+
+K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, "Online Passive-Aggressive Algorithms", JMLR 7
+(2006).
+"""
+
+from typing import Any, ClassVar
+
+from .. import _params
+from .._docs import complete
+from .._one_pass import OnePassLearner
+from .._persist import register
+from .perceptrons import ClassWeight, Kernel
+
+
+@register
+@complete
+class KernelPA(OnePassLearner):
+    """Passive-aggressive learner (PA-I): each row within the margin joins, with what it takes to clear it.
+
+    There is no budget: it grows with the rows within the margin.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Largest coefficient of a row.
+
+    Attributes
+    ----------
+    mistakes_ : ndarray of shape (1,) or (n_classes,)
+        Rows that were on the wrong side when they came.
+
+    Examples
+    --------
+    >>> from everlearn import KernelPA
+    >>> from everlearn.datasets import make_banana
+    >>> X, y = make_banana(2000, random_state=0)
+    >>> clf = KernelPA(C=0.5, gamma=1).partial_fit(X[:1000], y[:1000], classes=[-1, 1])
+    >>> clf.score(X[1000:], y[1000:]) > 0.95
+    True
+    """
+
+    _solver = "passive_aggressive"
+    _constraints: ClassVar[dict[str, _params.Constraint]] = OnePassLearner._constraints | {
+        "C": _params.POSITIVE
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: Kernel = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        class_weight: ClassWeight = None,
+        epochs: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.class_weight = class_weight
+        self.epochs = epochs
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solver_parameters(self) -> dict[str, Any]:
+        return {}

@@ -1,0 +1,205 @@
+"""Kernel perceptrons without a budget, and with one that drops the row which is needed least.
+
+F. Rosenblatt (1958); Y. Freund, R. Schapire, "Large Margin Classification Using the Perceptron Algorithm"
+(1999); K. Crammer, J. Kandola, Y. Singer, "Online Classification on a Budget", NIPS 2003; J. Weston,
+A. Bordes, L. Bottou, "Online (and Offline) on an Even Tighter Budget", AISTATS 2005.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from .. import _params
+from .._docs import complete
+from .._one_pass import BUDGET, OnePassLearner, limit
+from .._persist import register
+
+Kernel = str | Callable[..., Any]
+ClassWeight = dict[Any, float] | str | None
+
+
+@register
+@complete
+class KernelPerceptron(OnePassLearner):
+    """Kernel perceptron: every row on the wrong side joins the expansion with its label for a coefficient.
+
+    There is no budget: it grows with its mistakes, and is what the learners with a budget are measured
+    against.
+
+    Attributes
+    ----------
+    mistakes_ : ndarray of shape (1,) or (n_classes,)
+        Rows that were on the wrong side when they came.
+
+    Examples
+    --------
+    >>> from everlearn import KernelPerceptron
+    >>> from everlearn.datasets import make_banana
+    >>> X, y = make_banana(2000, random_state=0)
+    >>> clf = KernelPerceptron(gamma=1).partial_fit(X[:1000], y[:1000], classes=[-1, 1])
+    >>> clf.score(X[1000:], y[1000:]) > 0.9
+    True
+    """
+
+    _solver = "perceptron"
+
+    def __init__(
+        self,
+        *,
+        kernel: Kernel = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        class_weight: ClassWeight = None,
+        epochs: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.class_weight = class_weight
+        self.epochs = epochs
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solver_parameters(self) -> dict[str, Any]:
+        return {"margin": 0.0, "budget": limit(None), "overflow": "nothing", "averaging": "none"}
+
+
+@register
+@complete
+class AveragedKernelPerceptron(KernelPerceptron):
+    """Kernel perceptron that decides by all the rules it has had, not by the last one.
+
+    A rule that survived many rows has more say than one that the next row changed. This takes most of the
+    jumpiness out of a perceptron. It has no budget.
+
+    Parameters
+    ----------
+    average : {"vote", "mean"}, default="vote"
+        Whether each rule, one after every row, has a vote (the mean of their signs, from -1 to 1), or the
+        mean of their scores decides.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (1, n_SV) or (n_classes, n_SV)
+        The coefficients of the last rule.
+    mistakes_ : ndarray of shape (1,) or (n_classes,)
+        Rows that were on the wrong side of the rule of the moment when they came.
+
+    Examples
+    --------
+    >>> from everlearn import AveragedKernelPerceptron
+    >>> from everlearn.datasets import make_banana
+    >>> X, y = make_banana(2000, random_state=0)
+    >>> clf = AveragedKernelPerceptron(gamma=1).partial_fit(X[:1000], y[:1000], classes=[-1, 1])
+    >>> clf.score(X[1000:], y[1000:]) > 0.95
+    True
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = KernelPerceptron._constraints | {
+        "average": _params.one_of("vote", "mean")
+    }
+
+    def __init__(
+        self,
+        *,
+        average: str = "vote",
+        kernel: Kernel = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        class_weight: ClassWeight = None,
+        epochs: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        super().__init__(
+            kernel=kernel,
+            degree=degree,
+            gamma=gamma,
+            coef0=coef0,
+            class_weight=class_weight,
+            epochs=epochs,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.average = average
+
+    def _solver_parameters(self) -> dict[str, Any]:
+        return super()._solver_parameters() | {"averaging": self.average}
+
+
+@register
+@complete
+class BudgetKernelPerceptron(KernelPerceptron):
+    """Kernel perceptron on a budget that drops the row which is classified best without itself.
+
+    Parameters
+    ----------
+    budget : int, default=200
+        How many rows are kept at most, for each binary problem.
+    margin : float, default=0.0
+        A row with y f(x) at most so large joins.
+
+    Attributes
+    ----------
+    mistakes_ : ndarray of shape (1,) or (n_classes,)
+        Rows that were on the wrong side when they came.
+
+    Examples
+    --------
+    >>> from everlearn import BudgetKernelPerceptron
+    >>> from everlearn.datasets import make_banana
+    >>> X, y = make_banana(2000, random_state=0)
+    >>> clf = BudgetKernelPerceptron(budget=50, gamma=1).partial_fit(X, y, classes=[-1, 1])
+    >>> clf.n_kept_
+    50
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = KernelPerceptron._constraints | {
+        "budget": BUDGET,
+        "margin": _params.NOT_NEGATIVE,
+    }
+
+    def __init__(
+        self,
+        budget: int = 200,
+        *,
+        margin: float = 0.0,
+        kernel: Kernel = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        class_weight: ClassWeight = None,
+        epochs: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        super().__init__(
+            kernel=kernel,
+            degree=degree,
+            gamma=gamma,
+            coef0=coef0,
+            class_weight=class_weight,
+            epochs=epochs,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.budget = budget
+        self.margin = margin
+
+    def _solver_parameters(self) -> dict[str, Any]:
+        return {
+            "margin": float(self.margin),
+            "budget": limit(self.budget),
+            "overflow": "worst",
+            "averaging": "none",
+        }

@@ -1,0 +1,265 @@
+"""What one-pass learners refuse, with which words, and that a refusal leaves them as they were."""
+
+from contextlib import contextmanager
+from copy import deepcopy
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from budget.native_helpers import KERNEL_LEARNERS, LEARNERS, LINEAR, make
+from everlearn import KOIL, NORMA, OAM, OPAUC, RBP, Forgetron
+from svm.lasvm_helpers import assert_same, two_clouds
+
+all_learners = pytest.mark.parametrize("cls", LEARNERS)
+X, Y = two_clouds(140, 3)
+X = X / np.linalg.norm(X, axis=1).max()
+GOOD = X[:60], Y[:60]
+
+
+def everything(model):
+    """All that a learner knows, its kernel by name, as a copy of its own."""
+    state = deepcopy({**model._get_state(), "names": sorted(vars(model))})
+    state["params"]["kernel"] = str(getattr(model, "kernel", None))
+    foreign = getattr(model, "_foreign", None)
+    return state | {"rows": None if foreign is None else deepcopy(foreign.rows)}
+
+
+@contextmanager
+def refused(model, words, error=ValueError):
+    """The call is refused with these words, and the learner is afterwards what it was before."""
+    before = everything(model)
+    with pytest.raises(error, match=words):
+        yield
+    assert_same(everything(model), before)
+
+
+def learnt(cls, **options):
+    return make(cls, **options).partial_fit(*GOOD, classes=[0, 1])
+
+
+def goes_on(model, untouched=None):
+    """After a refusal a learner learns on, as one that was never asked."""
+    untouched = untouched or learnt(type(model))
+    for learner in (model, untouched):
+        learner.partial_fit(X[60:], Y[60:])
+    assert_same(model.decision_function(X), untouched.decision_function(X))
+    if type(model) not in LINEAR:
+        assert_same(model.support_, untouched.support_)
+
+
+# --- rows, labels, weights ---------------------------------------------------------------------------------
+
+
+def spoilt(value):
+    bad = X[60:80].copy()
+    bad[3, 1] = value
+    return bad
+
+
+BAD_ROWS = {
+    "nan": (spoilt(np.nan), "NaN"),
+    "infinity": (spoilt(np.inf), "infinity"),
+    "nan in CSR": (sparse.csr_matrix(spoilt(np.nan)), "NaN"),
+    "too few features": (X[60:80, :2], "features"),
+    "too many features": (np.hstack([X, X])[60:80], "features"),
+    "no rows": (X[:0], "0 sample"),
+    "no features": (X[60:80, :0], "0 feature"),
+    "one dimension": (X[60:80, 0], "2D array"),
+    "words": (np.full((20, 3), "a"), "convert|numeric"),
+    "squares overflow": (np.full((20, 3), 1e200), "overflow"),
+    "one square overflows": (spoilt(1e160), "overflow"),
+    "CSR overflows": (sparse.csr_matrix(np.full((20, 3), 1e200)), "overflow"),
+}
+
+
+@all_learners
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_bad_rows_are_refused(cls, name):
+    model, (rows, words) = learnt(cls), BAD_ROWS[name]
+    labels = Y[60 : 60 + rows.shape[0]]
+    with refused(model, words):
+        model.partial_fit(rows, labels)
+    if cls not in LINEAR or "overflow" not in words:  # a linear score of a huge row is a huge number
+        with refused(model, words):
+            model.decision_function(rows)
+    if "features" not in words:
+        with refused(model, words):
+            model.fit(rows, labels)
+        fresh = make(cls)
+        with refused(fresh, words):
+            fresh.partial_fit(rows, labels, classes=[0, 1])
+        goes_on(fresh.partial_fit(*GOOD, classes=[0, 1]))
+    goes_on(model)
+
+
+BAD_LABELS = {
+    "not in classes": ([0, 1, 2], r"not in classes: 2; classes are 0, 1"),
+    "words instead of numbers": (["0", "1", "0"], "not in classes"),
+    "numbers between": ([0.5, 1.0, 0.0], "not in classes"),
+    "nan": ([0, 1, np.nan], "NaN"),
+    "too few": ([0, 1], "inconsistent"),
+    "two columns": ([[0, 1], [1, 0], [0, 1]], "1d array|multi"),
+}
+
+
+@all_learners
+def test_bad_labels_and_classes_are_refused(cls):
+    model, fresh = learnt(cls), make(cls)
+    for labels, words in BAD_LABELS.values():
+        with refused(model, words, (ValueError, TypeError)):
+            model.partial_fit(X[:3], labels)
+    for classes, words in ((None, "classes must be given"), ([1], "at least two"), ([], "at least")):
+        with refused(fresh, words):
+            fresh.partial_fit(*GOOD, classes=classes)
+    for classes in ([0, 2], [0, 1, 2], ["0", "1"]):
+        with refused(model, "differs from the classes of the first call"):
+            model.partial_fit(*GOOD, classes=classes)
+    with refused(model, r"number of classes has to be greater than one.*partial_fit"):
+        model.fit(X[:3], [1, 1, 1])
+    goes_on(model)
+
+
+BAD_WEIGHTS = [
+    ([np.nan] * 60, "NaN"),
+    ([1.0] * 59 + [np.inf], "infinity"),
+    ([1.0] * 59 + [-1e-9], "[Nn]egative"),
+    ([1.0] * 59, "sample_weight"),
+    (["heavy"] * 60, "convert"),
+]
+
+
+@all_learners
+def test_bad_weights_are_refused(cls):
+    model = learnt(cls)
+    for (weight, words), method in product(BAD_WEIGHTS, ("fit", "partial_fit")):
+        with refused(model, words):
+            getattr(model, method)(*GOOD, sample_weight=weight)
+    with refused(model, "weight above 0"):
+        model.fit(*GOOD, sample_weight=GOOD[1])
+    goes_on(model)
+
+
+@pytest.mark.parametrize("cls", [cls for cls in KERNEL_LEARNERS if cls is not KOIL])
+def test_bad_weights_of_classes_are_refused(cls):
+    model = learnt(cls)
+    for weight, words in (
+        ("balanced", "needs all labels at once"),
+        ({1: -1.0}, "class_weight"),
+        ({7: 2.0}, "class_weight"),
+    ):
+        model.set_params(class_weight=weight)
+        with refused(model, words):
+            model.partial_fit(*GOOD)
+    goes_on(model.set_params(class_weight=None))
+
+
+# --- parameters --------------------------------------------------------------------------------------------
+
+HALVES, BELOW, SHARES = (
+    [1.5, "1", 0, -1, True],
+    [-1, np.nan, np.inf, "1", None],
+    [0, 1, -0.1, 1.5, np.nan, "1"],
+)
+BAD_PARAMETERS = {
+    "budget": HALVES,
+    "C": [*BELOW, 0],
+    "eta": [*BELOW[:2], np.inf, "1"],
+    "alpha": BELOW,
+    "rho": BELOW,
+    "nu": SHARES,
+    "decay": [1, None],
+    "fit_intercept": [1, None],
+    "margin": BELOW,
+    "average": ["median", None],
+    "n_neighbors": [*HALVES, None],
+    "replacement": ["lifo", None],
+    "neighbors_of": ["some", None],
+    "literal": [1, None],
+    "weighted_C": [1, None],
+    "rank": [*HALVES, "half", None],
+    "kernel": ["RBF", None],
+    "degree": [-1, 1.5],
+    "gamma": [0, -1, "skale", None],
+    "coef0": [np.inf, None],
+    "class_weight": ["balance", 2.0],
+    "epochs": HALVES,
+    "n_jobs": [0, 1.5],
+    "verbose": [-1, None],
+}
+NOT_ALL = [(KOIL, "eta", 1), (KOIL, "eta", 0), (KOIL, "eta", 1.5), (NORMA, "eta", 0), (OPAUC, "eta", 0)]
+NOT_ALL += [(cls, "budget", None) for cls in (RBP, NORMA, OAM)]
+
+
+@all_learners
+def test_bad_parameters_are_refused_by_name_when_learning_begins(cls):
+    model, good = learnt(cls), make(cls).get_params()
+    assert set(cls._constraints) <= set(BAD_PARAMETERS)
+    assert set(good) == {*cls._constraints, "random_state"}
+    cases = [(name, value) for name in cls._constraints for value in BAD_PARAMETERS[name]]
+    cases += [(name, value) for other, name, value in NOT_ALL if other is cls]
+    for name, value in cases:
+        model.set_params(**{name: value})
+        for method in ("fit", "partial_fit"):
+            with refused(model, f"parameter '{name}' of {cls.__name__} must be .*, got "):
+                getattr(model, method)(*GOOD)
+        model.set_params(**{name: good[name]})
+    goes_on(model)
+
+
+@all_learners
+def test_a_bad_random_state_is_refused(cls):
+    model, fresh = learnt(cls).set_params(random_state="now"), make(cls, random_state=-1)
+    with refused(model, "seed|Seed"):
+        model.fit(*GOOD)
+    with refused(fresh, "seed|Seed"):
+        fresh.partial_fit(*GOOD, classes=[0, 1])
+
+
+def test_a_rate_of_norma_that_would_turn_the_signs():
+    words = r"eta=2 and alpha=0.5 make 1 - eta alpha 0, which must be above 0: choose a smaller eta"
+    fresh = make(NORMA, eta=2, alpha=0.5)
+    for method, options in (("fit", {}), ("partial_fit", {"classes": [0, 1]})):
+        with refused(fresh, words):
+            getattr(fresh, method)(*GOOD, **options)
+    model = learnt(NORMA).set_params(eta=2, alpha=0.5)
+    for method in ("fit", "partial_fit"):
+        with refused(model, words):
+            getattr(model, method)(X[60:], Y[60:])
+    goes_on(model.set_params(**make(NORMA).get_params()))
+
+
+# --- the Forgetron's rows ----------------------------------------------------------------------------------
+
+LONG = np.vstack([X[60:90], 3 * X[[90]] / np.linalg.norm(X[90]), X[91:]])  # the row in the middle is 3 long
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, lambda X: X.astype(np.float32)])
+def test_rows_that_are_too_long_for_the_forgetron_are_refused_before_any_is_learnt(kernel, form):
+    model = learnt(Forgetron, kernel=kernel, gamma=1.0)
+    words = r"kernel of row 30 with itself is (9|729); Forgetron needs at most 1.*unit length.*rbf"
+    with refused(model, words):
+        model.partial_fit(form(LONG), Y[60:])
+    with refused(model, words):
+        model.fit(form(LONG), Y[60:])
+    fresh = make(Forgetron, kernel=kernel, gamma=1.0)
+    with refused(fresh, words):
+        fresh.partial_fit(form(LONG), Y[60:], classes=[0, 1])
+    goes_on(model, learnt(Forgetron, kernel=kernel, gamma=1.0))
+    assert learnt(Forgetron, gamma=1.0).partial_fit(LONG, Y[60:]).n_iter_ == 140  # "rbf" does not mind
+
+
+@pytest.mark.parametrize("kernel", [lambda a, b: a @ b.T, "precomputed"], ids=["callable", "precomputed"])
+def test_foreign_kernels_above_1_are_refused_before_any_row_is_learnt(kernel):
+    rows = np.vstack([GOOD[0], LONG])
+    matrix = rows if callable(kernel) else rows @ rows.T
+    model = make(Forgetron, kernel=kernel).partial_fit(matrix[:60], Y[:60], classes=[0, 1])
+    for labels in (Y[60:], 1 - Y[60:]):  # whether or not the long row is on the right side
+        with refused(model, "above 1|at most 1"):
+            model.partial_fit(matrix[60:], labels)
+    fresh = make(Forgetron, kernel=kernel)
+    with pytest.raises(ValueError, match=r"above 1|at most 1"):
+        fresh.partial_fit(matrix[:91], Y[:91], classes=[0, 1])
+    assert getattr(fresh, "n_iter_", 0) == 0
