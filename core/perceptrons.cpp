@@ -21,14 +21,17 @@ void Perceptron::take_in(std::size_t c, std::size_t slot, std::int64_t time) {
   shift(c, slot, step);
   apply(c);
   if (averaging != Averaging::none) entries[c].push_back({expansion_.id(slot), time, step});
-  trim(c);
+  if (buffer(c).size() <= budget) return;
+  if (overflow == Overflow::worst) drop_worst(c);
+  if (overflow == Overflow::forget) forget_oldest(c);
 }
 
+/// The Forgetron forgets at once here: its bound pays for one row a mistake, and these rows are the user's wish.
 void Perceptron::trim(std::size_t c) {
   while (overflow != Overflow::nothing && buffer(c).size() > budget) {
     if (overflow == Overflow::worst) drop_worst(c);
-    if (overflow == Overflow::forget) forget_oldest(c);
-    if (overflow == Overflow::random) expel(c, state.generators[c].below(buffer(c).size())), apply(c);
+    else expel(c, overflow == Overflow::random ? state.generators[c].below(buffer(c).size()) : 0);
+    apply(c);
   }
 }
 

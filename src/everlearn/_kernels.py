@@ -88,6 +88,10 @@ class ForeignKernel:
         """Kernel of rows against the rows that the core keeps."""
         return self._values(X, self.rows_of(kept), kept) if len(kept) else np.zeros((X.shape[0], 0))
 
+    def own(self, X: Rows, ids: Ids) -> npt.NDArray[np.float64]:
+        """The values of rows with themselves."""
+        return np.array([self._values(X[[r]], X[[r]], ids[[r]])[0, 0] for r in range(X.shape[0])])
+
     def rows_of(self, kept: Ids) -> Rows:
         """The rows with these ids; none for a precomputed kernel."""
         if self.rows is None or np.array_equal(kept, self.ids):

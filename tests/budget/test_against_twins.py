@@ -115,3 +115,47 @@ def test_many_blocks_of_look_ahead(name, sizes):
 @pytest.mark.parametrize("name", [name for name in REPEATABLE if "literal" not in name])
 def test_many_rows_that_come_again(name):
     learn_both(name, "rbf", *repeats(400, seed=4, features=3), 5, [150, 250], seed=2)
+
+
+# --- what may change, and what must not matter -------------------------------------------------------------
+
+CHANGES = [  # learner; parameters that change in mid-stream; what the twin calls them
+    ("pa", {"C": 0.05}, {"C": 0.05}),
+    ("worst", {"margin": 0.5}, {"beta": 0.5}),
+    ("worst", {"budget": 9}, {"budget": 9}),
+    ("rbp", {"budget": 9}, {"budget": 9}),
+    ("forgetron", {"budget": 9}, {"budget": 9}),
+    ("norma", {"budget": 9}, {"budget": 9}),
+    ("norma", {"eta": 0.1, "alpha": 0.5}, {"eta": 0.1, "lambda_": 0.5}),
+    ("norma", {"rho": 0.2}, {"rho": 0.2}),
+    ("norma, nu", {"nu": 0.8}, {"nu": 0.8}),
+    ("projectron", {"eta": 0.6}, {"eta": 0.6}),
+    ("projectron, full", {"budget": 9}, {"budget": 9}),
+    ("koil rs++", {"eta": 0.3}, {"eta": 0.3}),
+    ("koil rs++", {"C": 0.3}, {"C": 0.3}),
+    ("koil rs++", {"n_neighbors": 1}, {"n_neighbors": 1}),
+    ("koil rs++", {"budget": 9}, {"budget": {1: 9, -1: 9}}),
+    ("koil rs++", {"replacement": "fifo"}, {"replacement": "fifo"}),
+    ("koil fifo", {"literal": True}, {"bootstrap": False, "keep_zeros": True}),
+    ("koil fifo", {"neighbors_of": "all"}, {"nearest": "all"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "ours", "theirs"), CHANGES, ids=[f"{name} {ours}" for name, ours, _ in CHANGES]
+)
+def test_parameters_that_change_hold_from_the_next_row_on(name, ours, theirs):
+    X, y = clouds(300, seed=1, features=3)
+    native, twin = pair(name, "rbf", 4, seed=3)
+    feed(native, X[:150], y[:150])
+    twin.run(X[:150], y[:150])
+    native.set_params(**ours)
+    vars(twin).update(theirs)
+    feed(native, X[150:], y[150:])
+    assert_agrees(native, twin.run(X[150:], y[150:]), X[:40])
+
+
+@pytest.mark.parametrize("name", ["perceptron", "forgetron", "norma", "projectron, full", "koil rs++"])
+def test_rows_far_from_the_origin(name):
+    X, y = clouds(200, seed=1, features=3)
+    learn_both(name, "rbf", X + 1000, y, 4, [70, 130], seed=3)

@@ -263,3 +263,27 @@ def test_foreign_kernels_above_1_are_refused_before_any_row_is_learnt(kernel):
     with pytest.raises(ValueError, match=r"above 1|at most 1"):
         fresh.partial_fit(matrix[:91], Y[:91], classes=[0, 1])
     assert getattr(fresh, "n_iter_", 0) == 0
+
+
+@pytest.mark.parametrize("cls", KERNEL_LEARNERS)
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda K: K[:, :-1], "returned shape"),
+        (lambda K: K[0], "returned shape"),
+        (lambda K: K * np.nan, "not finite"),
+        (lambda K: K * 1e300, "overflow|at most 1"),
+    ],
+)
+def test_bad_values_of_a_callable_kernel_are_refused(cls, spoil, words):
+    bad = False
+
+    def kernel(a, b):
+        return spoil(a @ b.T) if bad else a @ b.T
+
+    model, untouched = (learnt(cls, kernel=kernel) for _ in range(2))
+    bad = True
+    with refused(model, words):
+        model.partial_fit(X[60:], Y[60:])
+    bad = False
+    goes_on(model, untouched)

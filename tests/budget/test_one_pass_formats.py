@@ -167,6 +167,18 @@ def test_callable_and_precomputed_kernels_equal_the_native_one(cls, data):
     np.testing.assert_array_equal(called.support_vectors_, X[called.support_])
 
 
+@kernel_learners
+def test_a_callable_kernel_takes_sparse_rows_and_may_return_a_sparse_matrix(cls):
+    X, y = wide(0.3)
+    called, native = make(cls, kernel=lambda a, b: a @ b.T), make(cls, kernel="linear")
+    for part in (slice(0, 150), slice(150, 300)):
+        for model in (called, native):
+            model.partial_fit(sparse.csr_array(X[part]), y[part], classes=["ash", "oak", "yew"])
+    assert_same(called.support_, native.support_)
+    scores = [model.decision_function(sparse.csr_array(X)) for model in (called, native)]
+    np.testing.assert_allclose(*scores, rtol=0, atol=1e-5 * max(1, np.abs(scores[1]).max()))
+
+
 # --- weights -----------------------------------------------------------------------------------------------
 
 

@@ -78,7 +78,11 @@ def test_a_smaller_budget_holds_from_the_next_block_on(cls, replacement):
     X, y = three_clouds(400, 3)
     model = make(cls, budget=20, replacement=replacement).partial_fit(X[:200], y[:200], classes=np.unique(y))
     assert max(counts(model)) == 20
-    model.set_params(budget=5).partial_fit(X[200:], y[200:])
+    model.set_params(budget=5).partial_fit(X[[200]], y[[200]])
+    assert max(counts(model)) <= 5
+    if cls is not OAM:  # and what is kept has not lost its say
+        assert len(model.support_) == model.n_kept_
+    model.partial_fit(X[201:], y[201:])
     assert max(counts(model)) <= 5
 
 

@@ -137,6 +137,7 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The decision values.
         """
         check_is_fitted(self)
+        self._refuse_divergence()
         X = check_rows(self, X, reset=False)
         scores = np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True)) + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
@@ -213,10 +214,13 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             turn = which[start : start + _ROWS_PER_CALL]
             self._native.learn(block, labels, weights, turn)
             bar.update(len(turn))
+        self._refuse_divergence()
+
+    def _refuse_divergence(self) -> None:
         if not np.isfinite(self._native.coef).all():
             raise FloatingPointError(
                 f"The weights of {type(self).__name__} have diverged: scale the features, to the range from "
-                "0 to 1 for instance, or take smaller steps."
+                "0 to 1 for instance, or take smaller steps, and begin again."
             )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -64,11 +64,11 @@ class Forgetron(RBP):
     def _own_values(self, X: Rows) -> npt.NDArray[np.float64]:
         """K(x, x), where it is not 1 or below by its nature."""
         spec, rows = self._machine.spec, X.shape[0]
-        if self.kernel == "precomputed":
-            columns = np.minimum(self._rows_seen + np.arange(rows), X.shape[1] - 1)
-            return np.asarray(X[np.arange(rows), columns], dtype=np.float64)
-        if callable(self.kernel):
-            return np.array([np.asarray(self.kernel(X[[r]], X[[r]])).item() for r in range(rows)])
+        if self._foreign is not None:
+            ids = self._rows_seen + np.arange(rows)
+            return self._foreign.own(
+                X, np.minimum(ids, X.shape[1] - 1) if self.kernel == "precomputed" else ids
+            )
         if spec["kernel"] in ("rbf", "sigmoid"):
             return np.zeros(rows)
         squares = np.asarray(row_norms(X, squared=True), dtype=np.float64)

@@ -112,6 +112,11 @@ class NORMA(OnePassLearner):
         super()._start(X, classes)
         self._machine.native.set_margin(float(self.rho))
 
+    def _configure(self) -> None:
+        super()._configure()
+        if self.nu is None:  # otherwise the margin has gone its own way
+            self._machine.native.set_margin(float(self.rho))
+
     def _solver_parameters(self) -> dict[str, Any]:
         if self.eta * self.alpha >= 1:
             raise ValueError(
