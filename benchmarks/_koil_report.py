@@ -93,22 +93,35 @@ def counted(results: list[dict[str, Any]], poker: str) -> list[dict[str, Any]]:
 
 
 def _near(results: list[dict[str, Any]]) -> str:
-    lines = []
+    rows = []
     for poker in ("poker", RAW):
         chosen = counted(results, poker)
         if poker not in [result["set"] for result in chosen]:
             continue
-        words = []
+        row = [f"with `{poker}`"]
         for koil in KOILS:
-            known = [near for near in (within(result, koil) for result in chosen) if near is not None]
-            words.append(f"{koil} {sum(known)} of {len(known)}")
-        lines.append(f"- with the line `{poker}`: {', '.join(words)}")
-    if not lines:
-        return ""
-    return (
-        "Sets on which KOIL is within one of the paper's standard deviations, of those with a figure:\n\n"
-        + ("\n".join(lines) + "\n")
-    )
+            known = [result for result in chosen if difference(result, koil) is not None]
+            near = [result for result in known if within(result, koil)]
+            above = [result for result in known if (difference(result, koil) or 0) > 0]
+            row += [f"{len(near)} of {len(known)}"]
+            row += [f"{len({result['set'] for result in near + above})} of {len(known)}"]
+        rows.append(row)
+    header = ["sets with a figure of the paper"]
+    header += [f"{koil} {text}" for koil in KOILS for text in ("within 1 SD", "within or above")]
+    return markdown(header, rows) if rows else ""
+
+
+def _same(results: list[dict[str, Any]]) -> str:
+    """Where mean and standard deviation are the paper's to the last digit printed."""
+    lines = []
+    for result in results:
+        names = []
+        for name, found in result["learners"].items():
+            paper = PAPER[base(result["set"])][paper_column(name)]
+            if paper is not None and tuple(map(round, mean_and_sd(found))) == paper[:2]:
+                names.append(name)
+        lines.append(f"- {result['set']}: {'; '.join(names) or 'none'}")
+    return "\n".join(lines) + "\n"
 
 
 def _count(values: list[int]) -> str:
@@ -175,6 +188,8 @@ def table_report(results: list[dict[str, Any]]) -> str:
                 for result, cells in zip(results, zip(*columns, strict=True), strict=True)
             ],
         ),
+        "Mean and SD are the paper's to the digit, which tells that rows, folds and order are its own:\n",
+        _same(results),
         "The plain implementation's, where there are any:\n",
         markdown(["set", *baselines], list(zip(*plain, strict=True))),
         "## Won, tied, lost\n",

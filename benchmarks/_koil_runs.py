@@ -30,6 +30,11 @@ GRIDS: dict[str, dict[str, list[float]]] = {
         "alpha": [0, *[2.0**power for power in range(-10, 3, 2)]],
     },
     "NORMA": {"sigma": SIGMA, "C": [2.0**power for power in range(-4, 13)]},
+    "NORMA, tuned": {
+        "sigma": SIGMA,
+        "shrink": [1e-4, 1e-3, 1e-2],  # of all coefficients with every row; KOIL and NORMA above have 0.01
+        "rate": [2.0**power for power in range(-6, 7, 2)],
+    },
     "RBP": {"sigma": SIGMA},
     "Forgetron": {"sigma": SIGMA},
     "Projectron": {"sigma": SIGMA},
@@ -61,6 +66,9 @@ def makers() -> dict[str, Callable[[Parameters, int], Any]]:
         "OPAUC, tuned": lambda p, seed: el.OPAUC(eta=p["eta"], alpha=p["alpha"]),
         "NORMA": lambda p, seed: el.NORMA(
             2 * BUDGET, eta=ETA * p["C"], alpha=1 / p["C"], gamma=gamma(p), random_state=seed
+        ),
+        "NORMA, tuned": lambda p, seed: el.NORMA(
+            2 * BUDGET, eta=p["rate"], alpha=p["shrink"] / p["rate"], gamma=gamma(p), random_state=seed
         ),
         "RBP": buffered(el.RBP),
         "Forgetron": buffered(el.Forgetron),
