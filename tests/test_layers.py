@@ -18,7 +18,7 @@ FLOORS = [
     ["_kernels", "_machine", "_persist", "_support_sets"],
     ["_learner", "metrics", "datasets"],
     ["_online"],
-    ["_one_pass"],
+    ["_one_pass", "_forget"],
     ["svm", "budget", "auc"],
     ["imbalance"],
     ["query"],

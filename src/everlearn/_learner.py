@@ -147,8 +147,15 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("Only rows of one class have a weight above 0: nothing can be told apart.")
         return rows, usable
 
-    def _accept(self, X: Rows, y: Array, labels: npt.NDArray[np.int32], sample_weight: Any) -> LabelledRows:
-        """Make rows ready for the core: their costs and the next ids."""
+    def _accept(
+        self,
+        X: Rows,
+        y: Array,
+        labels: npt.NDArray[np.int32],
+        sample_weight: Any,
+        ids: Ints | None = None,
+    ) -> LabelledRows:
+        """Make rows ready for the core: their costs and their ids, by default the running row numbers."""
         check_range(X, self._machine.spec)
         weights: dict[int, float] | None = None
         if self.class_weight is not None:
@@ -157,10 +164,11 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not all(0 <= weight < np.inf for weight in weights.values()):
                 raise ValueError(f"class_weight must be finite and not negative, got {self.class_weight!r}.")
         costs = float(getattr(self, "C", 1.0)) * row_weights(sample_weight, weights, labels, X)
-        ids = np.arange(self._rows_seen, self._rows_seen + len(labels), dtype=np.int64)
-        if self.kernel == "precomputed" and len(ids) and ids[-1] >= X.shape[1]:
+        if ids is None:
+            ids = np.arange(self._rows_seen, self._rows_seen + len(labels), dtype=np.int64)
+        if self.kernel == "precomputed" and len(ids) and ids.max() >= X.shape[1]:
             raise ValueError(
-                f"A precomputed kernel needs a column for every row learnt: row {ids[-1]} has come, X has "
+                f"A precomputed kernel needs a column for every row learnt: row {ids.max()} has come, X has "
                 f"{X.shape[1]} columns."
             )
         self._rows_seen += len(labels)

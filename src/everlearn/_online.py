@@ -13,44 +13,13 @@ from . import _params
 from ._learner import ROWS_PER_CALL, Ints, KernelLearner, LabelledRows
 from ._validate import check_classes, check_rows, check_rows_and_labels, encode_labels
 
-Self = TypeVar("Self", bound="OnlineLearner")
+Self = TypeVar("Self", bound="StreamLearner")
+Online = TypeVar("Online", bound="OnlineLearner")
 Finishing = TypeVar("Finishing", bound="FinishingLearner")
 
 
-class OnlineLearner(KernelLearner):
+class StreamLearner(KernelLearner):
     """Base of learners that see each row when it comes; a subclass names its solver and its parameters."""
-
-    _constraints: ClassVar[dict[str, _params.Constraint]] = KernelLearner._constraints | {
-        "epochs": _params.integer_from(1)
-    }
-
-    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch: passes over the rows in random order.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C, or the step of a learner without C, for each row; a row of weight 0 is left out.
-
-        Returns
-        -------
-        object
-            The learner itself.
-        """
-        _params.check(self)
-        with self._unchanged_on_error():
-            self._solver_parameters()  # refuses what does not go together
-            rows, usable = self._take_all(X, y, sample_weight)
-            random = check_random_state(self.random_state)
-        self._configure()
-        self._pass_over(rows, usable, random)
-        self._warn_if_capped(0)
-        self._conclude()
-        return self
 
     def partial_fit(self: Self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows, in the order given, each once.
@@ -71,6 +40,10 @@ class OnlineLearner(KernelLearner):
         object
             The learner itself.
         """
+        return self._learn_more(X, y, classes, sample_weight, None)
+
+    def _learn_more(self: Self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Ints | None) -> Self:
+        """Learn more rows; their ids are the running row numbers unless others are given."""
         _params.check(self)
         if self.class_weight == "balanced":
             raise ValueError(
@@ -86,7 +59,7 @@ class OnlineLearner(KernelLearner):
                 self._start(X, known)
             left_out = sample_weight is not None and np.shape(sample_weight) == y.shape
             left_out = left_out and not np.any(sample_weight)  # scikit-learn refuses weights that are all 0
-            rows = self._accept(X, y, labels, None if left_out else sample_weight)
+            rows = self._accept(X, y, labels, None if left_out else sample_weight, ids)
         if left_out:
             return self
         self._configure()
@@ -118,6 +91,42 @@ class OnlineLearner(KernelLearner):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+class OnlineLearner(StreamLearner):
+    """Base of learners that `fit` in passes over the rows, each in an order of its own."""
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = StreamLearner._constraints | {
+        "epochs": _params.integer_from(1)
+    }
+
+    def fit(self: Online, X: Any, y: Any, sample_weight: Any = None) -> Online:
+        """Learn from scratch: passes over the rows in random order.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C, or the step of a learner without C, for each row; a row of weight 0 is left out.
+
+        Returns
+        -------
+        object
+            The learner itself.
+        """
+        _params.check(self)
+        with self._unchanged_on_error():
+            self._solver_parameters()  # refuses what does not go together
+            rows, usable = self._take_all(X, y, sample_weight)
+            random = check_random_state(self.random_state)
+        self._configure()
+        self._pass_over(rows, usable, random)
+        self._warn_if_capped(0)
+        self._conclude()
+        return self
 
     def _pass_over(self, rows: LabelledRows, usable: Ints, random: Any) -> None:
         """The epochs, each in an order of its own."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.extmath import row_norms
 
 from .._docs import complete
-from .._learner import LabelledRows
+from .._learner import Ints, LabelledRows
 from .._persist import register
 from .._validate import Array, Rows
 from .rbp import RBP
@@ -52,14 +52,21 @@ class Forgetron(RBP):
     def _solver_parameters(self) -> dict[str, Any]:
         return super()._solver_parameters() | {"overflow": "forget"}
 
-    def _accept(self, X: Rows, y: Array, labels: npt.NDArray[np.int32], sample_weight: Any) -> LabelledRows:
+    def _accept(
+        self,
+        X: Rows,
+        y: Array,
+        labels: npt.NDArray[np.int32],
+        sample_weight: Any,
+        ids: Ints | None = None,
+    ) -> LabelledRows:
         own = self._own_values(X)
         if own.max() > 1 + 1e-6:
             raise ValueError(
                 f"The kernel of row {int(own.argmax())} with itself is {own.max():.4g}; Forgetron needs at "
                 'most 1: scale the rows to unit length, or take kernel="rbf".'
             )
-        return super()._accept(X, y, labels, sample_weight)
+        return super()._accept(X, y, labels, sample_weight, ids)
 
     def _own_values(self, X: Rows) -> npt.NDArray[np.float64]:
         """K(x, x), where it is not 1 or below by its nature."""
