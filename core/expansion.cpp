@@ -24,6 +24,15 @@ std::int64_t Expansion::find(std::int64_t id) const {
   return at == slot_of_.end() ? -1 : at->second;
 }
 
+std::vector<std::uint8_t> Expansion::flag(std::span<const std::int64_t> ids) const {
+  std::vector<std::uint8_t> flags(size(), 0);
+  for (const auto id : ids) {
+    if (find(id) < 0) throw std::invalid_argument("row " + std::to_string(id) + " is not kept");
+    flags[static_cast<std::size_t>(find(id))] = 1;
+  }
+  return flags;
+}
+
 void Expansion::resize(std::size_t n) {
   ids_.resize(n);
   labels_.resize(n);
@@ -204,10 +213,31 @@ void Expansion::append(const Batch& batch, const Arrivals& arrivals) {
   refuse_endless(begin);
 }
 
-void Expansion::compact() {
-  const std::vector<std::uint8_t> stays = used();
+std::vector<std::int64_t> Expansion::compact() {
+  std::vector<std::uint8_t> gone = used();
+  for (auto& flag : gone) flag = !flag;
+  return drop(gone);
+}
+
+std::vector<std::int64_t> Expansion::drop(const std::vector<std::uint8_t>& gone) {
+  std::vector<std::uint8_t> stays(gone.size());
+  std::transform(gone.begin(), gone.end(), stays.begin(), [](std::uint8_t flag) { return !flag; });
   const auto first = static_cast<std::size_t>(std::find(stays.begin(), stays.end(), 0) - stays.begin());
   keep_slots(first, places_of(stays, first));
+  return places_of(stays, 0);
+}
+
+void Expansion::wipe(std::size_t s) {
+  for (std::size_t c = 0; c < columns(); ++c) leave(c, s);
+  rows_->wipe(s);
+  slot_of_.erase(ids_[s]);
+  ids_[s] = kNobody;
+}
+
+void Expansion::relabel(std::size_t s, std::int32_t label) {
+  for (std::size_t c = 0; c < columns(); ++c) columns_[c].g[s] -= sign(c, s);
+  labels_[s] = label;
+  for (std::size_t c = 0; c < columns(); ++c) columns_[c].g[s] += sign(c, s);
 }
 
 void Expansion::keep_slots(std::size_t from, const std::vector<std::int64_t>& kept) {

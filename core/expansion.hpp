@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -49,6 +50,9 @@ struct Arrivals {
   std::span<const double> costs;
   const float* const* kernel = nullptr;
 };
+
+/// The id of a slot whose row is forgotten.
+inline constexpr std::int64_t kNobody = std::numeric_limits<std::int64_t>::min();
 
 /// By how much a coefficient moves, and its kernel row.
 struct Move {
@@ -90,6 +94,8 @@ class Expansion {
 
   /// The slot of a row by its id, or -1.
   std::int64_t find(std::int64_t id) const;
+  /// A flag for every slot: whether its row is among these. Refuses an id that is not kept.
+  std::vector<std::uint8_t> flag(std::span<const std::int64_t> ids) const;
 
   /// Appends a batch. Every column's gradient of the new rows is right when this returns.
   void open_block(const Batch& batch, const Arrivals& arrivals);
@@ -98,8 +104,15 @@ class Expansion {
   void close_block(bool keep_all);
   /// Ends a block that an error has cut short, as well as memory allows.
   void give_up_block() noexcept;
-  /// Drops every unused slot.
-  void compact();
+  /// Drops every unused slot; returns those that stay, by their names until then.
+  std::vector<std::int64_t> compact();
+  /// Drops the slots that are flagged, which no column uses; returns the others.
+  std::vector<std::int64_t> drop(const std::vector<std::uint8_t>& gone);
+  /// Forgets the row of a slot, whose coefficients are 0: its features and its id at once, the slot with the next
+  /// compact().
+  void wipe(std::size_t s);
+  /// Gives a row another label; its gradients follow, its boxes do not.
+  void relabel(std::size_t s, std::int32_t label);
   /// Appends a batch without look-ahead: kernel rows are computed when somebody holds them.
   void append(const Batch& batch, const Arrivals& arrivals);
 

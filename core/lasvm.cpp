@@ -128,6 +128,114 @@ bool Lasvm::step(std::size_t c, std::int64_t up, std::int64_t down) {
   return moved;
 }
 
+void Lasvm::forget(std::span<const std::int64_t> ids) {
+  const std::vector<std::uint8_t> gone = expansion_.flag(ids);
+  if (ids.empty()) return;
+  if (any_live()) {
+    try {
+      expansion_.each_column([&](std::size_t c) {
+        for (std::size_t s = 0; s < gone.size(); ++s)
+          if (gone[s] && expansion_.column(c).alpha[s] != 0) unload(c, s, gone);
+      });
+    } catch (...) {  // no row has left: coefficients have moved, and finishing moves them back
+      expansion_.give_up_block();
+      for (std::size_t c = 0; c < expansion_.columns(); ++c)
+        if (expansion_.column(c).live) settle(c);
+      throw;
+    }
+    for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+      for (std::size_t s = 0; s < gone.size(); ++s)
+        if (gone[s]) expansion_.leave(c, s);
+      expansion_.column(c).ends = expansion_.scan(c);
+    }
+    expansion_.compact();
+  } else {
+    expansion_.drop(gone);  // rows that wait for a second class are members of nothing
+  }
+  meet_again();
+}
+
+/// Brings a coefficient to zero in pair steps. Each ends with it at zero or its heir at a bound, so that they end.
+void Lasvm::unload(std::size_t c, std::size_t slot, const std::vector<std::uint8_t>& gone) {
+  const Column& column = expansion_.column(c);
+  const auto own = static_cast<std::int64_t>(slot);
+  const RowView k = expansion_.hold(own);
+  while (column.alpha[slot] != 0) {
+    const bool falls = column.alpha[slot] > 0;
+    const std::int64_t to = heir(c, slot, k, gone);
+    if (to < 0) {  // rounding is all that is left: coefficients of the other sign, which sum to as much, have room
+      const double move = -column.alpha[slot];
+      expansion_.set_alpha(c, slot, 0);
+      expansion_.descend(c, {&k, 1}, {&move, 1});
+      expansion_.column(c).ends = expansion_.scan(c);
+      break;
+    }
+    const std::int64_t up = falls ? to : own, down = falls ? own : to;
+    const auto i = static_cast<std::size_t>(up), j = static_cast<std::size_t>(down);
+    const RowView other = expansion_.hold(to);
+    // As far as the boxes allow, uphill or not.
+    const PairStep pair =
+        pair_step(0, 0, {column.alpha[i], expansion_.upper(c, i)}, {column.alpha[j], expansion_.lower(c, j)});
+    expansion_.set_alpha(c, i, pair.up);
+    expansion_.set_alpha(c, j, pair.down);
+    expansion_.column(c).ends = expansion_.descend_pair(c, falls ? other : k, falls ? k : other, pair.length);
+    expansion_.release(to);
+  }
+  expansion_.release(own);
+}
+
+/// Who takes over at the least cost. With a = |alpha_s| on its way from s to j the dual changes by
+/// a (+-(g_j - g_s) - a / 2 (K_ss + K_jj - 2 K_sj)), + where alpha_s is positive: compared as if all of it had room in
+/// the box of j. A row that is to go as well may only come nearer to zero. -1 if there is no room at all.
+std::int64_t Lasvm::heir(std::size_t c, std::size_t slot, RowView k, const std::vector<std::uint8_t>& gone) const {
+  const Column& column = expansion_.column(c);
+  const double left = column.alpha[slot], sign = left > 0 ? 1.0 : -1.0, half = std::abs(left) / 2;
+  const std::uint8_t may = left > 0 ? kMayRise : kMayFall;
+  double best = -kInf;
+  std::int64_t chosen = -1;
+  for (std::size_t j = 0; j < expansion_.size(); ++j) {
+    if (gone[j] ? column.alpha[j] * sign >= 0 : !(column.gate[j] & may)) continue;
+    const double change = sign * column.g[j] - half * (expansion_.diagonal(j) - 2.0 * k[j]);
+    if (chosen < 0 || change > best) best = change, chosen = static_cast<std::int64_t>(j);
+  }
+  return chosen;
+}
+
+/// After rows have gone, the classes seen are those of the rows left. A column whose members are of one class begins
+/// anew: with the rows that others keep for it, or, if there are none of the other class, by waiting for some.
+void Lasvm::meet_again() {
+  std::fill(seen_.begin(), seen_.end(), std::uint8_t{0});
+  for (std::size_t s = 0; s < expansion_.size(); ++s) seen_[static_cast<std::size_t>(expansion_.label(s))] = 1;
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+    Column& column = expansion_.column(c);
+    bool above = false, below = false;
+    for (std::size_t s = 0; s < expansion_.size(); ++s)
+      if (column.member[s]) (expansion_.sign(c, s) > 0 ? above : below) = true;
+    if (column.live && above && below) {
+      settle(c);
+      continue;
+    }
+    if (column.live) reset(c);
+    const auto [positive, negative] = met(c);
+    if (positive && negative) wake(c, expansion_.size());
+    else if (positive || negative) doze(c, positive);
+    else column.bias = column.delta = 0;
+  }
+}
+
+/// Takes a column back to where it was before it woke. Its coefficients are of one sign: they are zero but for rounding.
+void Lasvm::reset(std::size_t c) {
+  Column& column = expansion_.column(c);
+  for (std::size_t s = 0; s < expansion_.size(); ++s) {
+    column.g[s] = expansion_.sign(c, s);
+    if (!column.member[s]) continue;
+    expansion_.set_alpha(c, s, 0);
+    expansion_.leave(c, s);
+  }
+  column.ends = expansion_.scan(c);
+  column.live = false;
+}
+
 /// b and delta from the extremes; false when there is no pair.
 bool Lasvm::settle(std::size_t c) {
   Column& column = expansion_.column(c);

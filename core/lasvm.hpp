@@ -8,8 +8,14 @@
 // most violating pair of all, then drops the idle rows that no pair can move. FINISH repeats steps until
 // no pair violates by more than tau. A step on a pair costs one pass over the slots.
 //
-// Invariants, after every PROCESS and REPROCESS: sum alpha = 0; A <= alpha <= B exactly, because a step that
-// reaches a bound stores the bound; g = y - K alpha; the dual never decreases; column.ends are the extremes of g.
+// FORGET brings the coefficients of some rows to zero by steps whose other half goes to a row that can take it over at
+// the least cost of the dual; then these rows leave. Such a step may lower the dual: what is left is a feasible start
+// for FINISH on the rows that stay, near its optimum if there were few to go. A column that has lost one of its classes
+// is again as it was before that class came.
+//
+// Invariants, after every PROCESS, REPROCESS and FORGET: sum alpha = 0; A <= alpha <= B exactly, because a step that
+// reaches a bound stores the bound; g = y - K alpha; column.ends are the extremes of g; every class that has been seen is
+// among the rows kept. PROCESS and REPROCESS never decrease the dual.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +50,9 @@ class Lasvm {
   /// changes a coefficient any more.
   bool finish(std::size_t rounds);
 
+  /// Unlearns rows that are kept, also those that wait for a second class; `finish` has to follow.
+  void forget(std::span<const std::int64_t> ids);
+
   /// Pair steps that finishing has made so far.
   std::int64_t finishing_steps() const { return finishing_steps_; }
   std::int64_t iterations() const { return iterations_; }
@@ -62,6 +71,10 @@ class Lasvm {
   void process(std::size_t c, std::size_t slot);
   bool reprocess(std::size_t c);
   bool step(std::size_t c, std::int64_t up, std::int64_t down);
+  void unload(std::size_t c, std::size_t slot, const std::vector<std::uint8_t>& gone);
+  std::int64_t heir(std::size_t c, std::size_t slot, RowView k, const std::vector<std::uint8_t>& gone) const;
+  void meet_again();
+  void reset(std::size_t c);
   bool settle(std::size_t c);
   void refresh(std::size_t c);
   std::size_t choose(const Labelled& rows, std::span<const std::int64_t> drawn, const float* const* kernel, Rule rule);

@@ -44,14 +44,54 @@ bool RampLoss::trust(std::size_t c) {
 
 void RampLoss::learn(const Labelled& rows, std::span<const std::int64_t> which) {
   in_turns(expansion_, rows, which, [&](const Turn& turn) {
-    const float* diagonal = expansion_.diagonals();
-    scale_ = std::max(1.0f, *std::max_element(diagonal, diagonal + expansion_.size()));
+    measure();
     expansion_.each_column([&](std::size_t c) {
       for (const auto slot : turn.slots) take_in(c, static_cast<std::size_t>(slot));
     });
     state.iterations += static_cast<std::int64_t>(turn.slots.size());
     return false;
   });
+}
+
+void RampLoss::measure() {
+  scale_ = 1;
+  for (std::size_t slot = 0; slot < expansion_.size(); ++slot) scale_ = std::max(scale_, expansion_.diagonal(slot));
+}
+
+void RampLoss::forget(std::span<const std::int64_t> ids) {
+  const std::vector<std::uint8_t> gone = expansion_.flag(ids);
+  if (ids.empty()) return;
+  try {
+    expansion_.each_column([&](std::size_t c) {
+      for (std::size_t slot = 0; slot < gone.size(); ++slot)
+        if (gone[slot] && expansion_.column(c).alpha[slot] != 0) unlearn(c, static_cast<std::int64_t>(slot));
+    });
+    for (std::size_t c = 0; c < expansion_.columns(); ++c) doubt(c, gone);
+    expansion_.compact();
+    measure();
+    expansion_.each_column([&](std::size_t c) {
+      settle(c, expansion_.best_gain(c, tau));
+      remove(c);
+    });
+    expansion_.compact();
+  } catch (...) {
+    expansion_.give_up_block();
+    throw;
+  }
+}
+
+/// Rows leave. A side that loses some and has fewer left than the support vectors which the ramp waits for is again as at
+/// the beginning of a stream.
+void RampLoss::doubt(std::size_t c, const std::vector<std::uint8_t>& gone) {
+  const Column& column = expansion_.column(c);
+  std::size_t left[2] = {0, 0}, lost[2] = {0, 0};  // of y = +1, of y = -1
+  for (std::size_t slot = 0; slot < gone.size(); ++slot) {
+    if (!column.member[slot]) continue;
+    ++(gone[slot] ? lost : left)[expansion_.sign(c, slot) > 0 ? 0 : 1];
+    if (gone[slot]) expansion_.leave(c, slot);
+  }
+  for (const int side : {0, 1})
+    if (lost[side] > 0 && left[side] < min_support) state.trusted[c] &= static_cast<std::uint8_t>(side == 0 ? ~1 : ~2);
 }
 
 void RampLoss::take_in(std::size_t c, std::size_t slot) {
@@ -105,15 +145,18 @@ bool RampLoss::redraw(std::size_t c, bool for_good) {
     }
   }
   for (std::size_t k = 0; k < gone.size(); ++k) {
-    const RowView row = expansion_.hold(gone[k]);
-    const auto slot = static_cast<std::size_t>(gone[k]);
-    const double move = -column.alpha[slot];
-    expansion_.set_alpha(c, slot, 0);
-    expansion_.set_edge(c, slot, edges[k]);
-    expansion_.descend(c, {&row, 1}, {&move, 1});
-    expansion_.release(gone[k]);
+    unlearn(c, gone[k]);
+    expansion_.set_edge(c, static_cast<std::size_t>(gone[k]), edges[k]);
   }
   return changed;
+}
+
+void RampLoss::unlearn(std::size_t c, std::int64_t slot) {
+  const RowView row = expansion_.hold(slot);
+  const double move = -expansion_.column(c).alpha[static_cast<std::size_t>(slot)];
+  expansion_.set_alpha(c, static_cast<std::size_t>(slot), 0);
+  expansion_.descend(c, {&row, 1}, {&move, 1});
+  expansion_.release(slot);
 }
 
 /// Drops rows with alpha = 0 that lie furthest from the boundary, on either side, until max_idle are left.

@@ -8,9 +8,11 @@
 // on never raises the objective and ends, because there are finitely many V.
 //
 // Online: a row inside the ramp moves its coefficient, then the coefficient with the largest gain moves, as long as one
-// violates by more than tau and gains min_gain; then V is drawn again and rows that fell out are unlearnt.
+// violates by more than tau and gains min_gain; then V is drawn again and rows that fell out are unlearnt. Forgetting
+// unlearns rows in the same way and settles what is left: steps first, so that rows which leant on those that are gone can
+// take their place before it is decided who is outside.
 //
-// Invariants, after every row: g = y - K alpha on all rows kept; V = {y g <= 1 - s} once the ramp works; alpha = 0 outside of V; no
+// Invariants, after every row and after forgetting: g = y - K alpha on all rows kept; V = {y g <= 1 - s} once the ramp works; alpha = 0 outside of V; no
 // coefficient in V violates by more than tau with a gain of min_gain or more (where K(x, x) = 1; less where kernel values
 // are larger), or the row had its 200 rounds, or its 100,000 steps, which is counted. A row outside of V has edge 0.
 #pragma once
@@ -42,6 +44,9 @@ class RampLoss {
   /// Learns rows online, in this order.
   void learn(const Labelled& rows, std::span<const std::int64_t> which);
 
+  /// Unlearns rows that are kept.
+  void forget(std::span<const std::int64_t> ids);
+
   /// Keeps rows for `solve`, all of them inside V.
   void gather(const Labelled& rows, std::span<const std::int64_t> which);
   /// Some rounds of the hinge problem on V; true when it is solved in every column.
@@ -68,6 +73,9 @@ class RampLoss {
   void settle(std::size_t c, Gain best);
   Gain move(std::size_t c, std::size_t slot, bool alone);
   bool redraw(std::size_t c, bool for_good);
+  void unlearn(std::size_t c, std::int64_t slot);
+  void doubt(std::size_t c, const std::vector<std::uint8_t>& gone);
+  void measure();
   void remove(std::size_t c);
   bool inside(std::size_t c, std::size_t slot) const;
   bool trust(std::size_t c);

@@ -19,6 +19,13 @@ void run(const SparseJob<T>& job) {
   if constexpr (std::is_same_v<T, float>) loops().sparse_f32(job);
   else loops().sparse_f64(job);
 }
+void run(const DenseJob<double, double>& job) { loops().dense_exact(job); }
+void run(const SparseJob<double, double>& job) { loops().sparse_exact(job); }
+
+[[noreturn]] void refuse_single_precision() {
+  throw std::logic_error("exact kernel values need rows in double precision");
+}
+
 /// Squared norms of packed values, each added up in the order of the columns.
 template <class T>
 void norms(const T* values, std::size_t m, std::size_t width, T* out) {
@@ -56,6 +63,7 @@ class DenseRows final : public Rows {
 
   std::size_t size() const override { return size_; }
   std::size_t width() const override { return width_; }
+  std::unique_ptr<Rows> sibling() const override { return std::make_unique<DenseRows>(width_, kernel_, centre_); }
   bool costly() const override { return width_ > 256; }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,
@@ -122,6 +130,23 @@ class DenseRows final : public Rows {
     const auto& batch = static_cast<const DenseBatch<T>&>(any);
     run(DenseJob<T>{kernel_, batch.values.data() + r0 * width_, batch.norms.data() + r0, r1 - r0, width_,
                     panels_.data(), norms_.data(), begin, end, out});
+  }
+
+  void evaluate_exactly(const Batch& any, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
+                        double* const* out) const override {
+    if constexpr (std::is_same_v<T, double>) {
+      const auto& batch = static_cast<const DenseBatch<T>&>(any);
+      run(DenseJob<T, double>{kernel_, batch.values.data() + r0 * width_, batch.norms.data() + r0, r1 - r0, width_,
+                              panels_.data(), norms_.data(), begin, end, out});
+    } else {
+      refuse_single_precision();
+    }
+  }
+
+  void wipe(std::size_t slot) override {
+    T* lane = const_cast<T*>(lane_of(slot));
+    for (std::size_t k = 0; k < width_; ++k) lane[k * kPanel] = T(0);
+    norms_[slot] = T(0);
   }
 
   RowsImage image(std::span<const std::int64_t> slots, bool as_stored) const override {
@@ -195,6 +220,7 @@ class SparseRows final : public Rows {
 
   std::size_t size() const override { return rows_.size(); }
   std::size_t width() const override { return width_; }
+  std::unique_ptr<Rows> sibling() const override { return std::make_unique<SparseRows>(width_, kernel_); }
   bool costly() const override { return rows_.values.size() > 32 * rows_.size(); }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,
@@ -244,6 +270,21 @@ class SparseRows final : public Rows {
     run(SparseJob<T>{kernel_, batch.rows.view(), r0, r1 - r0, width_, rows_.view(), begin, end, out});
   }
 
+  void evaluate_exactly(const Batch& any, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
+                        double* const* out) const override {
+    if constexpr (std::is_same_v<T, double>) {
+      const auto& batch = static_cast<const SparseBatch<T>&>(any);
+      run(SparseJob<T, double>{kernel_, batch.rows.view(), r0, r1 - r0, width_, rows_.view(), begin, end, out});
+    } else {
+      refuse_single_precision();
+    }
+  }
+
+  void wipe(std::size_t slot) override {
+    std::fill(rows_.values.begin() + rows_.starts[slot], rows_.values.begin() + rows_.starts[slot + 1], T(0));
+    rows_.norms[slot] = T(0);
+  }
+
   RowsImage image(std::span<const std::int64_t> slots, bool) const override {
     RowsImage image;
     image.starts.push_back(0);
@@ -269,7 +310,7 @@ class SparseRows final : public Rows {
 /// Rows whose kernel values the caller computed: row r of the block against the kept rows, in their order,
 /// then against the rows of the batch themselves.
 struct ExternalBatch : Batch {
-  std::vector<float> values;
+  std::vector<double> values;
   std::size_t count = 0, stride = 0;
 };
 
@@ -277,6 +318,7 @@ class ExternalRows final : public Rows {
  public:
   std::size_t size() const override { return size_; }
   std::size_t width() const override { return 0; }
+  std::unique_ptr<Rows> sibling() const override { return std::make_unique<ExternalRows>(); }
   bool external() const override { return true; }
   bool costly() const override { return true; }
 
@@ -287,7 +329,7 @@ class ExternalRows final : public Rows {
     batch->stride = block.width;
     for (const auto r : which)
       visit_row(block, static_cast<std::size_t>(r),
-                [&](std::int32_t, auto v) { batch->values.push_back(static_cast<float>(v)); });
+                [&](std::int32_t, auto v) { batch->values.push_back(static_cast<double>(v)); });
     return batch;
   }
   std::unique_ptr<Batch> take_kept(std::span<const std::int64_t>) const override {
@@ -297,14 +339,26 @@ class ExternalRows final : public Rows {
   void keep(std::size_t from, std::span<const std::int64_t> keep) override { size_ = from + keep.size(); }
   void evaluate(const Batch& any, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
                 float* const* out) const override {
-    const auto& batch = static_cast<const ExternalBatch&>(any);
-    if (end > batch.stride) throw std::logic_error("the caller's kernel block has too few columns");
-    for (std::size_t r = r0; r < r1; ++r)
-      std::copy_n(batch.values.data() + r * batch.stride + begin, end - begin, out[r - r0] + begin);
+    copy(any, r0, r1, begin, end, out);
   }
+  void evaluate_exactly(const Batch& any, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
+                        double* const* out) const override {
+    copy(any, r0, r1, begin, end, out);
+  }
+  void wipe(std::size_t) override {}
   RowsImage image(std::span<const std::int64_t>, bool) const override { return {}; }
 
  private:
+  template <class Out>
+  static void copy(const Batch& any, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
+                   Out* const* out) {
+    const auto& batch = static_cast<const ExternalBatch&>(any);
+    if (end > batch.stride) throw std::logic_error("the caller's kernel block has too few columns");
+    for (std::size_t r = r0; r < r1; ++r)
+      std::transform(batch.values.data() + r * batch.stride + begin, batch.values.data() + r * batch.stride + end,
+                     out[r - r0] + begin, [](double value) { return static_cast<Out>(value); });
+  }
+
   std::size_t size_ = 0;
 };
 

@@ -47,6 +47,8 @@ class Rows {
 
   virtual std::size_t size() const = 0;
   virtual std::size_t width() const = 0;
+  /// An empty store for rows of the same kind.
+  virtual std::unique_ptr<Rows> sibling() const = 0;
 
   /// Takes the named rows of a block; `as_stored` says that they come from image(..., true).
   virtual std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,
@@ -54,12 +56,18 @@ class Rows {
   /// Takes kept rows.
   virtual std::unique_ptr<Batch> take_kept(std::span<const std::int64_t> slots) const = 0;
   virtual void append(const Batch& batch) = 0;
+  /// Overwrites the features of a kept row, which is to be dropped later.
+  virtual void wipe(std::size_t slot) = 0;
   /// Drops the rows from `from` on, but for `keep` (ascending slots), which move up in order.
   virtual void keep(std::size_t from, std::span<const std::int64_t> keep) = 0;
 
   /// out[r][s] = K(row r of the batch, kept row s) for r in [r0, r1) and s in [begin, end).
   virtual void evaluate(const Batch& batch, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
                         float* const* out) const = 0;
+
+  /// The same in double precision; rows must be kept so, too.
+  virtual void evaluate_exactly(const Batch& batch, std::size_t r0, std::size_t r1, std::size_t begin,
+                                std::size_t end, double* const* out) const = 0;
 
   /// Whether kernel values come from the caller and cannot be computed again.
   virtual bool external() const { return false; }

@@ -51,11 +51,11 @@ void pack(const T* a, std::size_t width, T* packed) {
 }
 
 /// `rows` rows of `a` from `first` on, against panels [p0, p1), `panels` of them at a time.
-template <KernelKind kind, int rows, int panels, class T>
-void strip(const DenseJob<T>& job, const T* packed, std::size_t first, std::size_t p0, std::size_t p1) {
+template <KernelKind kind, int rows, int panels, class T, class Out>
+void strip(const DenseJob<T, Out>& job, const T* packed, std::size_t first, std::size_t p0, std::size_t p1) {
   const std::size_t stride = kPanel * job.width;
   T dots[rows * panels * kPanel];
-  float values[kPanel];
+  Out values[kPanel];
   for (std::size_t p = p0; p < p1; p += panels) {
     const bool whole = p + panels <= p1;
     const int count = whole ? panels : static_cast<int>(p1 - p);
@@ -79,8 +79,8 @@ void strip(const DenseJob<T>& job, const T* packed, std::size_t first, std::size
   }
 }
 
-template <KernelKind kind, int rows, class T>
-void strips(const DenseJob<T>& job, std::size_t& done, std::vector<T>& packed) {
+template <KernelKind kind, int rows, class T, class Out>
+void strips(const DenseJob<T, Out>& job, std::size_t& done, std::vector<T>& packed) {
   constexpr int panels = panels_beside<T>(rows);
   const std::size_t count = (job.m - done) / rows;
   if (count == 0) return;
@@ -99,8 +99,8 @@ void strips(const DenseJob<T>& job, std::size_t& done, std::vector<T>& packed) {
   done += count * rows;
 }
 
-template <class T>
-void dense(const DenseJob<T>& job) {
+template <class T, class Out>
+void dense(const DenseJob<T, Out>& job) {
   if (job.end <= job.begin || job.m == 0) return;
   thread_local std::vector<T> packed;
   std::size_t done = 0;
@@ -127,6 +127,7 @@ void norms(const T* rows, std::size_t m, std::size_t width, T* out) {
 
 void dense_f32(const DenseJob<float>& job) { dense(job); }
 void dense_f64(const DenseJob<double>& job) { dense(job); }
+void dense_exact(const DenseJob<double, double>& job) { dense(job); }
 void norms_f32(const float* rows, std::size_t m, std::size_t width, float* out) { norms(rows, m, width, out); }
 void norms_f64(const double* rows, std::size_t m, std::size_t width, double* out) { norms(rows, m, width, out); }
 

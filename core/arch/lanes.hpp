@@ -13,7 +13,6 @@
 
 namespace everlearn::EVERLEARN_ARCH {
 
-typedef std::int64_t VecL __attribute__((vector_size(kVectorBytes)));
 using VecD = Vec<double>;
 constexpr int kW = kWidth<double>;
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -27,6 +26,8 @@ inline VecD widen(const float* p) {
   return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 #endif
 }
+
+inline VecD widen(const double* p) { return load<VecD>(p); }
 
 /// A yes or no for each lane, and what is done with it: mask registers where there are any.
 #if defined(__AVX512F__)

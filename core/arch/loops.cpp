@@ -11,23 +11,28 @@ namespace everlearn {
   void dense_f64(const DenseJob<double>&);                                                             \
   void sparse_f32(const SparseJob<float>&);                                                            \
   void sparse_f64(const SparseJob<double>&);                                                           \
+  void dense_exact(const DenseJob<double, double>&);                                                   \
+  void sparse_exact(const SparseJob<double, double>&);                                                 \
   void norms_f32(const float*, std::size_t, std::size_t, float*);                                      \
   void norms_f64(const double*, std::size_t, std::size_t, double*);                                    \
   Extremes step(double*, const std::uint8_t*, const float*, const float*, double, std::size_t);              \
   Extremes scan(const double*, const std::uint8_t*, std::size_t);                                            \
   double dot(const float*, const double*, std::size_t);                                                \
   void rank_update(double*, const float* const*, const double*, std::size_t, std::size_t, std::size_t); \
+  void rank_update_exact(double*, const double* const*, const double*, std::size_t, std::size_t, std::size_t); \
+  double dot_exact(const double*, const double*, std::size_t);                                          \
+  void rotate(double*, double*, double, double, std::size_t);                                          \
   std::int64_t second_order(const double*, const std::uint8_t*, const float*, const float*, double, double,  \
                             std::size_t);                                                              \
   Survey survey(const CoefficientView&, Descent, Descent, std::size_t);                                \
   Gain best_gain(const CoefficientView&, Descent, Descent, double, std::size_t);                       \
   Gain partner(const CoefficientView&, const float*, const Pivot&, std::size_t);                       \
   }                                                                                                    \
-  static const Loops arch##_loops{#arch,           arch::dense_f32, arch::dense_f64, arch::sparse_f32, \
-                                  arch::sparse_f64, arch::norms_f32, arch::norms_f64, arch::step,      \
-                                  arch::scan,      arch::dot,       arch::rank_update,                 \
-                                  arch::second_order, arch::survey, arch::best_gain,    \
-                                  arch::partner};
+  static const Loops arch##_loops{#arch,           arch::dense_f32,   arch::dense_f64,    arch::sparse_f32,   \
+                                  arch::sparse_f64, arch::dense_exact, arch::sparse_exact, arch::norms_f32,    \
+                                  arch::norms_f64,  arch::step,        arch::scan,         arch::dot,          \
+                                  arch::rank_update, arch::rank_update_exact, arch::dot_exact, arch::rotate, \
+                                  arch::second_order, arch::survey, arch::best_gain, arch::partner};
 
 EVERLEARN_DECLARE(baseline)
 #ifdef EVERLEARN_X86

@@ -23,8 +23,9 @@ inline constexpr std::size_t kPad = 64;
 
 inline constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
-/// Rows `a` (row-major, m x width) against kept rows [begin, end): out[r][s] = K(a_r, kept_s).
-template <class T>
+/// Rows `a` (row-major, m x width) against kept rows [begin, end): out[r][s] = K(a_r, kept_s). Values are floats, which
+/// is enough for steps that need not be exact, or doubles.
+template <class T, class Out = float>
 struct DenseJob {
   Kernel kernel;
   const T* a;
@@ -33,7 +34,7 @@ struct DenseJob {
   const T* panels;
   const T* norms;
   std::size_t begin, end;
-  float* const* out;
+  Out* const* out;
 };
 
 /// A read-only view of sparse rows, columns ascending within a row.
@@ -46,14 +47,14 @@ struct CsrView {
 };
 
 /// Sparse rows a[a_begin .. a_begin + m) against kept rows [begin, end); out as in DenseJob.
-template <class T>
+template <class T, class Out = float>
 struct SparseJob {
   Kernel kernel;
   CsrView<T> a;
   std::size_t a_begin, m, width;
   CsrView<T> kept;
   std::size_t begin, end;
-  float* const* out;
+  Out* const* out;
 };
 
 /// The two ends of a gradient: the highest that may still go up, the lowest that may still go down.
@@ -109,6 +110,8 @@ struct Loops {
   void (*dense_f64)(const DenseJob<double>&);
   void (*sparse_f32)(const SparseJob<float>&);
   void (*sparse_f64)(const SparseJob<double>&);
+  void (*dense_exact)(const DenseJob<double, double>&);
+  void (*sparse_exact)(const SparseJob<double, double>&);
   /// Squared norms with the same order of additions as a kernel value.
   void (*norms_f32)(const float* rows, std::size_t m, std::size_t width, float* out);
   void (*norms_f64)(const double* rows, std::size_t m, std::size_t width, double* out);
@@ -120,6 +123,13 @@ struct Loops {
   /// g[s] -= sum_r steps[r] rows[r][s] for begin <= s < end
   void (*rank_update)(double* g, const float* const* rows, const double* steps, std::size_t count,
                       std::size_t begin, std::size_t end);
+  /// The same with exact kernel values; what becomes of a value does not depend on its place.
+  void (*rank_update_exact)(double* g, const double* const* rows, const double* steps, std::size_t count,
+                            std::size_t begin, std::size_t end);
+  /// sum_k a[k] b[k]
+  double (*dot_exact)(const double* a, const double* b, std::size_t n);
+  /// (a, b) <- (cosine a + sine b, cosine b - sine a)
+  void (*rotate)(double* a, double* b, double cosine, double sine, std::size_t n);
   /// The slot s that may go down and maximises (high - g_s)^2 / (kii + diagonal_s - 2 ki[s]); -1 if none is
   /// below `high`.
   std::int64_t (*second_order)(const double* g, const std::uint8_t* gate, const float* ki, const float* diagonal,

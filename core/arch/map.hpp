@@ -1,6 +1,9 @@
 // From dot products to kernel values, sixteen at a time.
 #pragma once
 
+#include <initializer_list>
+#include <type_traits>
+
 #include "arch/loops.hpp"
 #include "arch/vec.hpp"
 
@@ -25,6 +28,22 @@ inline Vec<float> exp_lanes(Vec<float> x) {
   return x < least ? Vec<float>{} : scaled;
 }
 
+/// exp(x) in double precision, to about one unit in the last place; 0 below -708.
+inline Vec<double> exp_lanes(Vec<double> x) {
+  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
+  const Vec<double> least = splat(-708.0), most = splat(709.0);
+  const Vec<double> clamped = smaller(most, larger(least, x));
+  const Vec<double> shifted = clamped * 1.44269504088896340736 + kRound;
+  const Vec<double> n = shifted - kRound;
+  const Vec<double> r = (clamped - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+  Vec<double> p = splat(1.0 / 6227020800.0);  // of the series, whose next term is below 1e-17 for |r| <= log(2) / 2
+  for (const double factorial : {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0,
+                                 6.0, 2.0, 1.0, 1.0})
+    p = p * r + 1.0 / factorial;
+  const Vec<double> scaled = (Vec<double>)((VecL)p + ((VecL)shifted << 52));
+  return x < least ? Vec<double>{} : scaled;
+}
+
 /// A full register of floats, where f(l) gives a register of T from lane l on.
 template <class T, class F>
 inline Vec<float> narrowed(std::size_t l, F&& f) {
@@ -35,38 +54,42 @@ inline Vec<float> narrowed(std::size_t l, F&& f) {
   }
 }
 
+/// What the kernel does to a product or distance last.
+template <KernelKind kind, class V>
+inline V finished(V x) {
+  using T = std::remove_cvref_t<decltype(x[0])>;
+  if constexpr (kind == KernelKind::rbf) return exp_lanes(x);
+  else if constexpr (kind == KernelKind::sigmoid) return T(1) - T(2) / (exp_lanes(T(2) * x) + T(1));
+  else return x;
+}
+
 /// out[l] = K(a, b_l), given the dot products and the squared norms. Vector by vector: left to itself the
 /// compiler unrolls loops as short as a panel before it looks for vectors in them.
-template <KernelKind kind, class T>
+template <KernelKind kind, class T, class Out>
 inline void map_panel(const Kernel& kernel, const T* __restrict dots, T a_norm, const T* __restrict norms,
-                      float* __restrict out) {
+                      Out* __restrict out) {
   const T gamma = static_cast<T>(kernel.gamma);
   const T coef0 = static_cast<T>(kernel.coef0);
   const int degree = kernel.degree;
-  for (std::size_t l = 0; l < kPanel; l += kWidth<float>) {
-    const Vec<float> x = narrowed<T>(l, [&](std::size_t at) {
-      const Vec<T> dot = load<Vec<T>>(dots + at);
-      if constexpr (kind == KernelKind::linear) {
-        return dot;
-      } else if constexpr (kind == KernelKind::rbf) {
-        const Vec<T> squared = (a_norm + load<Vec<T>>(norms + at)) - T(2) * dot;
-        return -gamma * larger(squared, Vec<T>{});
-      } else {
-        const Vec<T> base = gamma * dot + coef0;
-        if constexpr (kind == KernelKind::sigmoid) return base;
-        Vec<T> power = splat(T(1)), square = base;
-        for (int e = degree; e > 0; e /= 2, square *= square)
-          if (e % 2 != 0) power *= square;
-        return power;
-      }
-    });
-    if constexpr (kind == KernelKind::rbf) {
-      store(out + l, exp_lanes(x));
-    } else if constexpr (kind == KernelKind::sigmoid) {
-      store(out + l, 1.0f - 2.0f / (exp_lanes(2.0f * x) + 1.0f));
+  const auto argument = [&](std::size_t at) {
+    const Vec<T> dot = load<Vec<T>>(dots + at);
+    if constexpr (kind == KernelKind::linear) {
+      return dot;
+    } else if constexpr (kind == KernelKind::rbf) {
+      const Vec<T> squared = (a_norm + load<Vec<T>>(norms + at)) - T(2) * dot;
+      return -gamma * larger(squared, Vec<T>{});
     } else {
-      store(out + l, x);
+      const Vec<T> base = gamma * dot + coef0;
+      if constexpr (kind == KernelKind::sigmoid) return base;
+      Vec<T> power = splat(T(1)), square = base;
+      for (int e = degree; e > 0; e /= 2, square *= square)
+        if (e % 2 != 0) power *= square;
+      return power;
     }
+  };
+  for (std::size_t l = 0; l < kPanel; l += kWidth<Out>) {
+    if constexpr (sizeof(Out) == sizeof(float)) store(out + l, finished<kind>(narrowed<T>(l, argument)));
+    else store(out + l, finished<kind>(argument(l)));
   }
 }
 
@@ -82,9 +105,10 @@ inline void with_kind(KernelKind kind, F&& f) {
 }
 
 /// Copies the lanes of a panel that starts at slot `at` and lie in [begin, end).
-inline void put_lanes(const float* values, std::size_t at, std::size_t begin, std::size_t end, float* out) {
+template <class Out>
+inline void put_lanes(const Out* values, std::size_t at, std::size_t begin, std::size_t end, Out* out) {
   if (at >= begin && at + kPanel <= end) {
-    std::memcpy(out + at, values, kPanel * sizeof(float));
+    std::memcpy(out + at, values, kPanel * sizeof(Out));
     return;
   }
   for (std::size_t l = 0; l < kPanel; ++l)

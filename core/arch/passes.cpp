@@ -16,7 +16,10 @@ Extremes scan(const double* g, const std::uint8_t* gate, std::size_t n) {
   return extremes(gate, n, [=](std::size_t s, int) { return load<VecD>(g + s); });
 }
 
-double dot(const float* k, const double* coefficients, std::size_t n) {
+namespace {
+
+template <class K>
+double sum_of_products(const K* k, const double* coefficients, std::size_t n) {
   VecD sum[4] = {};
   std::size_t s = 0;
   for (; s + 4 * kW <= n; s += 4 * kW)
@@ -29,14 +32,15 @@ double dot(const float* k, const double* coefficients, std::size_t n) {
   return total;
 }
 
-void rank_update(double* g, const float* const* rows, const double* steps, std::size_t count,
-                 std::size_t begin, std::size_t end) {
+template <class K>
+void update(double* g, const K* const* rows, const double* steps, std::size_t count, std::size_t begin,
+            std::size_t end) {
   constexpr std::size_t kChunk = 512;  // of gradients, so that they stay in the first-level cache
   for (std::size_t at = begin; at < end; at += kChunk) {
     const std::size_t stop = at + kChunk < end ? at + kChunk : end;
     std::size_t r = 0;
     for (; r + 4 <= count; r += 4) {
-      const float *k0 = rows[r], *k1 = rows[r + 1], *k2 = rows[r + 2], *k3 = rows[r + 3];
+      const K *k0 = rows[r], *k1 = rows[r + 1], *k2 = rows[r + 2], *k3 = rows[r + 3];
       std::size_t s = at;
       for (; s + kW <= stop; s += kW) {
         VecD value = load<VecD>(g + s);
@@ -58,6 +62,29 @@ void rank_update(double* g, const float* const* rows, const double* steps, std::
     for (; r < count; ++r)
       for (std::size_t s = at; s < stop; ++s) g[s] -= steps[r] * rows[r][s];
   }
+}
+
+}  // namespace
+
+double dot(const float* k, const double* coefficients, std::size_t n) { return sum_of_products(k, coefficients, n); }
+double dot_exact(const double* a, const double* b, std::size_t n) { return sum_of_products(a, b, n); }
+
+void rotate(double* a, double* b, double cosine, double sine, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) {
+    const double left = a[k], right = b[k];
+    a[k] = cosine * left + sine * right;
+    b[k] = cosine * right - sine * left;
+  }
+}
+
+void rank_update(double* g, const float* const* rows, const double* steps, std::size_t count, std::size_t begin,
+                 std::size_t end) {
+  update(g, rows, steps, count, begin, end);
+}
+
+void rank_update_exact(double* g, const double* const* rows, const double* steps, std::size_t count,
+                       std::size_t begin, std::size_t end) {
+  update(g, rows, steps, count, begin, end);
 }
 
 std::int64_t second_order(const double* g, const std::uint8_t* gate, const float* ki, const float* diagonal,

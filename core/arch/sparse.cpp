@@ -1,6 +1,7 @@
 // Sparse kernel blocks: a few rows are spread out column by column, then every kept row walks its own
 // non-zero entries and meets all of them at once, one fused multiply-add a register.
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "aligned.hpp"
@@ -125,10 +126,10 @@ void sweep(const SparseJob<T>& job, const Spread<T, lanes>& spread, std::size_t 
 }
 
 /// One row against all kept rows.
-template <KernelKind kind, bool indirect, class T>
-void sweep(const SparseJob<T>& job, const Spread<T, 1>& spread, std::size_t first, std::size_t) {
+template <KernelKind kind, bool indirect, class T, class Out>
+void sweep_one(const SparseJob<T, Out>& job, const Spread<T, 1>& spread, std::size_t first) {
   T dots[kPanel] = {}, norms[kPanel] = {};
-  float values[kPanel];
+  Out values[kPanel];
   for (std::size_t at = job.begin; at < job.end; at += kPanel) {
     const std::size_t rows = std::min(kPanel, job.end - at);
     std::size_t l = 0;
@@ -141,32 +142,33 @@ void sweep(const SparseJob<T>& job, const Spread<T, 1>& spread, std::size_t firs
     }
     std::copy_n(job.kept.norms + at, rows, norms);
     map_panel<kind>(job.kernel, dots, job.a.norms[job.a_begin + first], norms, values);
-    std::memcpy(job.out[first] + at, values, rows * sizeof(float));
+    std::memcpy(job.out[first] + at, values, rows * sizeof(Out));
   }
 }
 
-template <KernelKind kind, int lanes, class T>
-void tiles(const SparseJob<T>& job, std::size_t& done, std::size_t least) {
+template <KernelKind kind, int lanes, class T, class Out>
+void tiles(const SparseJob<T, Out>& job, std::size_t& done, std::size_t least) {
   thread_local Spread<T, lanes> spread;
   while (job.m - done >= least) {
     const std::size_t count = std::min<std::size_t>(lanes, job.m - done);
     spread.fill(job.a, job.a_begin + done, count, job.width);
-    if (spread.indirect) {
-      sweep<kind, true>(job, spread, done, count);
-    } else {
-      sweep<kind, false>(job, spread, done, count);
-    }
+    const auto meet_all = [&]<bool indirect>() {
+      if constexpr (lanes == 1) sweep_one<kind, indirect>(job, spread, done);
+      else sweep<kind, indirect>(job, spread, done, count);
+    };
+    if (spread.indirect) meet_all.template operator()<true>();
+    else meet_all.template operator()<false>();
     spread.clear(job.a, job.a_begin + done, count);
     done += count;
   }
 }
 
-template <class T>
-void sparse(const SparseJob<T>& job) {
+template <class T, class Out>
+void sparse(const SparseJob<T, Out>& job) {
   if (job.end <= job.begin) return;
   std::size_t done = 0;
   with_kind(job.kernel.kind, [&]<KernelKind kind>() {
-    tiles<kind, kLanes<T>>(job, done, kLanes<T> / 4);
+    if constexpr (std::is_same_v<Out, float>) tiles<kind, kLanes<T>>(job, done, kLanes<T> / 4);
     tiles<kind, 1>(job, done, 1);
   });
 }
@@ -175,5 +177,6 @@ void sparse(const SparseJob<T>& job) {
 
 void sparse_f32(const SparseJob<float>& job) { sparse(job); }
 void sparse_f64(const SparseJob<double>& job) { sparse(job); }
+void sparse_exact(const SparseJob<double, double>& job) { sparse(job); }
 
 }  // namespace everlearn::EVERLEARN_ARCH

@@ -51,6 +51,7 @@ inline constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
 /// As many floats as a register holds doubles.
 typedef float HalfVecF __attribute__((vector_size(kVectorBytes / 2)));
 typedef int32_t VecI __attribute__((vector_size(kVectorBytes)));
+typedef std::int64_t VecL __attribute__((vector_size(kVectorBytes)));
 
 // Through memcpy, because a template argument loses the attribute that would allow unaligned access.
 template <class V, class T>

@@ -52,6 +52,14 @@ nb::object Machine::decide(const HeldBlock& rows, int threads) const {
 nb::object Machine::ids() const {
   return give(together([&] { return slots<std::int64_t>([&](std::size_t s) { return expansion_.id(s); }); }));
 }
+nb::object Machine::missing(const Array<std::int64_t>& ids) const {
+  return give(together([&] {
+    std::vector<std::int64_t> unknown;
+    for (const auto id : view(ids))
+      if (expansion_.find(id) < 0) unknown.push_back(id);
+    return unknown;
+  }));
+}
 nb::object Machine::labels() const {
   return give(together([&] { return slots<std::int32_t>([&](std::size_t s) { return expansion_.label(s); }); }));
 }
@@ -90,7 +98,8 @@ nb::dict Machine::rows(const Array<std::int64_t>& slots, bool as_stored) const {
 /// The whole expansion at one moment.
 struct Machine::Image {
   RowsImage rows;
-  std::vector<float> kernel, diagonal;
+  std::vector<double> kernel;
+  std::vector<float> diagonal;
   std::vector<std::int64_t> ids;
   std::vector<std::int32_t> labels;
   std::vector<double> costs, alpha, g, edge, bias, delta;
@@ -98,14 +107,11 @@ struct Machine::Image {
 };
 
 Machine::Image Machine::image() {
+  ready();
   const std::vector<std::int64_t> all = first(expansion_.size());
   Image image;
   image.rows = expansion_.rows().image(all, true);
-  for (const auto s : external_ ? all : std::vector<std::int64_t>{}) {
-    const RowView row = expansion_.hold(s);
-    for (std::size_t t = 0; t < all.size(); ++t) image.kernel.push_back(row[t]);
-    expansion_.release(s);
-  }
+  if (external_) image.kernel = kernel_values();
   image.diagonal = slots<float>([&](std::size_t s) { return expansion_.diagonals()[s]; });
   image.ids = slots<std::int64_t>([&](std::size_t s) { return expansion_.id(s); });
   image.labels = slots<std::int32_t>([&](std::size_t s) { return expansion_.label(s); });
@@ -121,6 +127,24 @@ Machine::Image Machine::image() {
   return image;
 }
 
+std::vector<double> Machine::kernel_values() {
+  const std::size_t n = expansion_.size();
+  std::vector<double> values;
+  for (std::size_t s = 0; s < n; ++s) {
+    const RowView row = expansion_.hold(static_cast<std::int64_t>(s));
+    for (std::size_t t = 0; t < n; ++t) values.push_back(row[t]);
+    expansion_.release(static_cast<std::int64_t>(s));
+  }
+  return values;
+}
+
+void Machine::take_kernel(const nb::dict& state) {
+  const std::size_t n = expansion_.size();
+  const auto kernel = nb::cast<Matrix<float>>(state["kernel"]);
+  fit(kernel.shape(0), n), fit(kernel.shape(1), n);
+  for (std::size_t s = 0; s < n; ++s) expansion_.restore_row(s, {kernel.data() + s * n, n});
+}
+
 nb::dict Machine::get_state() {
   Image now = alone([&] { return image(); });
   const std::size_t n = now.ids.size(), k = expansion_.columns();
@@ -128,7 +152,8 @@ nb::dict Machine::get_state() {
   state["values"] = give(std::move(now.rows.values));
   state["columns"] = give(std::move(now.rows.columns));
   state["starts"] = give(std::move(now.rows.starts));
-  if (external_) state["kernel"] = give(std::move(now.kernel), {n, n});
+  if (external_ && exact()) state["kernel"] = give(std::move(now.kernel), {n, n});
+  else if (external_) state["kernel"] = give(std::vector<float>(now.kernel.begin(), now.kernel.end()), {n, n});
   state["ids"] = give(std::move(now.ids));
   state["labels"] = give(std::move(now.labels));
   state["costs"] = give(std::move(now.costs));
@@ -175,11 +200,7 @@ void Machine::set_state(const HeldBlock& block, const nb::dict& state) {
   for (std::size_t c = 0; c < k; ++c)
     expansion_.restore_column(c, line(alpha, c), line(g, c), line(edge, c), line(member, c), bias(c), delta(c),
                               live(c) != 0);
-  if (external_) {
-    const auto kernel = nb::cast<Matrix<float>>(state["kernel"]);
-    fit(kernel.shape(0), n), fit(kernel.shape(1), n);
-    for (std::size_t s = 0; s < n; ++s) expansion_.restore_row(s, {kernel.data() + s * n, n});
-  }
+  if (external_) take_kernel(state);
   expansion_.set_evaluations(nb::cast<std::uint64_t>(state["evaluations"]));
   take(state);
 }

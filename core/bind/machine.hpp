@@ -20,6 +20,8 @@ class Machine {
   nb::object decide(const HeldBlock& rows, int threads) const;
 
   nb::object ids() const;
+  /// Those of some ids under which no row is kept.
+  nb::object missing(const Array<std::int64_t>& ids) const;
   nb::object labels() const;
   nb::object alpha() const;
   nb::object bias() const;
@@ -53,6 +55,12 @@ class Machine {
   /// What the solver adds to a state, and takes from it.
   virtual void put(nb::dict& state) const = 0;
   virtual void take(const nb::dict& state) = 0;
+  /// Called before the expansion is read out.
+  virtual void ready() {}
+  /// The kernel values of external rows, out and in; saved as floats unless they are exact.
+  virtual bool exact() const { return false; }
+  virtual std::vector<double> kernel_values();
+  virtual void take_kernel(const nb::dict& state);
   /// out[r * columns + c]: the score of row r.
   virtual void score(const Block& block, int threads, double* out) const { expansion_.decide(block, threads, out); }
 

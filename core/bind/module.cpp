@@ -35,6 +35,9 @@ class LasvmMachine final : public Machine {
   bool finish(std::size_t rounds) {
     return alone([&] { return solver_.finish(rounds); });
   }
+  void forget(const Ints& ids) {
+    alone([&] { solver_.forget(view(ids)); });
+  }
   std::int64_t iterations() const { return solver_.iterations(); }
   std::int64_t steps() const { return solver_.finishing_steps(); }
 
@@ -121,6 +124,9 @@ class RampMachine final : public Machine {
   void learn(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
     alone([&] { solver_.learn(labelled(rows, labels, costs, ids), view(which)); });
   }
+  void forget(const Ints& ids) {
+    alone([&] { solver_.forget(view(ids)); });
+  }
   void gather(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
     alone([&] { solver_.gather(labelled(rows, labels, costs, ids), view(which)); });
   }
@@ -188,6 +194,7 @@ NB_MODULE(_core, module) {
       .def("get_state", &Machine::get_state)
       .def("set_state", &Machine::set_state)
       .def_prop_ro("ids", &Machine::ids)
+      .def("missing", &Machine::missing, nb::arg("ids"))
       .def_prop_ro("labels", &Machine::labels)
       .def_prop_ro("alpha", &Machine::alpha)
       .def_prop_ro("bias", &Machine::bias)
@@ -205,7 +212,8 @@ NB_MODULE(_core, module) {
       .def("seed_generator", &LasvmMachine::seed_generator, nb::arg("words"))
       .def("seed", &LasvmMachine::seed)
       .def("learn_selected", &LasvmMachine::learn_selected)
-      .def("finish", &LasvmMachine::finish, nb::arg("rounds"));
+      .def("finish", &LasvmMachine::finish, nb::arg("rounds"))
+      .def("forget", &LasvmMachine::forget, nb::arg("ids"));
 
   solver<GapMachine>(module, "Gap")
       .def("set_parameters", &GapMachine::set_parameters, nb::arg("tau"), nb::arg("ramp"), nb::arg("s"),
@@ -219,12 +227,14 @@ NB_MODULE(_core, module) {
   solver<RampMachine>(module, "RampLoss")
       .def("set_parameters", &RampMachine::set_parameters, nb::arg("tau"), nb::arg("min_gain"), nb::arg("s"),
            nb::arg("min_support"), nb::arg("max_idle"), nb::arg("outside"))
+      .def("forget", &RampMachine::forget, nb::arg("ids"))
       .def("gather", &RampMachine::gather)
       .def("solve", &RampMachine::solve, nb::arg("rounds"))
       .def("redraw", &RampMachine::redraw, nb::arg("for_good"))
       .def("drop_idle", &RampMachine::drop_idle)
       .def_prop_ro("objective", &RampMachine::objective);
 
+  bind_incremental(module);
   bind_one_pass(module);
   bind_auc(module);
 }

@@ -32,6 +32,8 @@ nb::class_<Solver, Machine> solver(nb::module_& module, const char* name) {
 
 /// The learners on a budget.
 void bind_one_pass(nb::module_& module);
+/// The exact machine.
+void bind_incremental(nb::module_& module);
 /// The linear learners of AUC.
 void bind_auc(nb::module_& module);
 

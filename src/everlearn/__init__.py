@@ -20,11 +20,12 @@ from .imbalance import VIRTUAL
 from .query.active import ActiveLearner
 from .query.chunks import IncrSVM, QuerySVM
 from .query.statq import StatQSVM
-from .svm import LASVM, LASVMG, LASVMI, LASVMNC, FullSVM, OnlineSVMR, RampSVM
+from .svm import IDSVM, LASVM, LASVMG, LASVMI, LASVMNC, FullSVM, OnlineSVMR, RampSVM
 
 __version__ = version("everlearn")
 
 __all__ = [
+    "IDSVM",
     "KOIL",
     "LASVM",
     "LASVMG",

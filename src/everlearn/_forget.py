@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _params
 from ._learner import Ints, KernelLearner
+from ._machine import Machine
 
 Self = TypeVar("Self", bound="ForgettingLearner")
 
@@ -21,8 +22,11 @@ def check_ids(ids: Any, count: int | None = None) -> Ints:
             f"ids must be integers in one dimension, got shape {given.shape} and dtype {given.dtype}: keep a "
             "table from names of your own to numbers."
         )
-    if given.size and int(given.max()) > np.iinfo(np.int64).max:
-        raise ValueError(f"ids must fit in 64 bits with a sign, got {given.max()}.")
+    if (
+        given.size
+        and not np.iinfo(np.int64).min < int(given.min()) <= int(given.max()) <= np.iinfo(np.int64).max
+    ):
+        raise ValueError(f"ids must fit in 64 bits with a sign, got {given.min()} and {given.max()}.")
     given = np.atleast_1d(given).astype(np.int64)
     if count is not None and len(given) != count:
         raise ValueError(f"ids must name every row: got {len(given)} ids for {count} rows.")
@@ -35,6 +39,15 @@ def check_ids(ids: Any, count: int | None = None) -> Ints:
 def _some(ids: Ints) -> str:
     """The first few of many ids."""
     return ", ".join(str(row_id) for row_id in ids[:5].tolist()) + (", ..." if len(ids) > 5 else "")
+
+
+def refuse_kept(ids: Ints, machine: Machine) -> None:
+    """Refuse ids that are in use."""
+    if len(missing := machine.native.missing(ids)) < len(ids):
+        known = np.setdiff1d(ids, missing)
+        raise ValueError(
+            f"A row with the id {_some(known)} is kept already: forget it first, or give new rows other ids."
+        )
 
 
 class ForgettingLearner(KernelLearner):
@@ -66,7 +79,7 @@ class ForgettingLearner(KernelLearner):
     def _kept_ids(self, ids: Any) -> Ints:
         """Validate ids of rows that are to be kept by the learner now."""
         named = check_ids(ids)
-        missing = named[~np.isin(named, self._machine.native.ids)]
+        missing = self._machine.native.missing(named)
         if len(missing):
             raise ValueError(
                 f"This {type(self).__name__} keeps no row with the id {_some(missing)}: it has been "

@@ -53,6 +53,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _solver: ClassVar[str]  # the native solver, by its name in `_machine`
     _has_bias: ClassVar[bool] = False
+    _exact: ClassVar[bool] = False  # rows and kernel values in double precision
     _svm: ClassVar[bool] = True  # its coefficients have bounds, and those strictly within are at the margin
     # What a fitted learner knows beside its parameters and its machine.
     _known: ClassVar[tuple[str, ...]] = (
@@ -107,7 +108,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "coef0": float(self.coef0),
                 "degree": int(self.degree),
                 "layout": layout,
-                "precision": "float64" if foreign else X.dtype.name,
+                "precision": "float64" if foreign or self._exact else X.dtype.name,
                 "width": 0 if foreign else X.shape[1],
                 "classes": len(classes),
                 "centre": choose_centre(self.kernel, X) if centred else np.zeros(0),
@@ -124,7 +125,9 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The parameters of the native solver, in its own words."""
         raise NotImplementedError
 
-    def _take_all(self, X: Any, y: Any, sample_weight: Any) -> tuple[LabelledRows, Ints]:
+    def _take_all(
+        self, X: Any, y: Any, sample_weight: Any, ids: Ints | None = None
+    ) -> tuple[LabelledRows, Ints]:
         """Begin a `fit`: all rows at once, validated, and the numbers of those that have a weight."""
         X, y = check_rows_and_labels(self, X, y, reset=True)
         check_classification_targets(y)
@@ -141,7 +144,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(f"A precomputed kernel must be a square matrix, got shape {X.shape}.")
         self._start(X, classes)
-        rows = self._accept(X, y, labels.astype(np.int32), sample_weight)
+        rows = self._accept(X, y, labels.astype(np.int32), sample_weight, ids)
         usable = np.flatnonzero(rows.costs > 0)
         if len(np.unique(rows.labels[usable])) < 2:
             raise ValueError("Only rows of one class have a weight above 0: nothing can be told apart.")

@@ -13,6 +13,7 @@ _SOLVERS: dict[str, Any] = {
     "lasvm": _core.Lasvm,
     "gap": _core.Gap,
     "ramp": _core.RampLoss,
+    "incremental": _core.Incremental,
     "perceptron": _core.Perceptron,
     "passive_aggressive": _core.PassiveAggressive,
     "norma": _core.Norma,

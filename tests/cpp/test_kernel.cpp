@@ -146,6 +146,62 @@ void test_empty_rows(const Loops& loops) {
     }).join();
 }
 
+/// Exact values: right to almost the last digit, symmetric, and the same from dense and from sparse rows.
+void test_exact(const Loops& loops, std::size_t width, double filled) {
+  constexpr std::size_t n = 37;
+  Random random(width);
+  const Table<double> table = random_table<double>(random, n, width, filled);
+  const Paths<double> paths(loops, table, width);
+  const CsrView<double> view{table.entries.data(), table.columns.data(), table.starts.data(),
+                             paths.norms_sparse.data()};
+  for (const Kernel& kernel : kernels(width)) {
+    check::context = std::string(loops.name) + " exact width " + std::to_string(width) + " kernel " +
+                     std::to_string(static_cast<int>(kernel.kind));
+    std::vector<double> dense(n * n), sparse(n * n), part(n * n, -7);
+    std::vector<double*> to_dense(n), to_sparse(n), to_part(n);
+    for (std::size_t r = 0; r < n; ++r)
+      to_dense[r] = dense.data() + r * n, to_sparse[r] = sparse.data() + r * n, to_part[r] = part.data() + r * n;
+    const auto meet = [&](std::size_t begin, std::size_t end, double* const* out) {
+      loops.dense_exact({kernel, table.row(0), paths.norms_dense.data(), n, width, paths.panels.data(),
+                         paths.norms_dense.data(), begin, end, out});
+    };
+    meet(0, n, to_dense.data());
+    meet(5, 21, to_part.data());
+    loops.sparse_exact({kernel, view, 0, n, width, view, 0, n, to_sparse.data()});
+    CHECK(same_bits(dense.data(), sparse.data(), n * n));
+    bool symmetric = true, close = true, within = true;
+    for (std::size_t r = 0; r < n; ++r)
+      for (std::size_t s = 0; s < n; ++s) {
+        const double plain = plain_kernel(kernel, table.row(r), table.row(s), width);
+        close &= std::abs(dense[r * n + s] - plain) <= 2e-14 * std::max(1.0, std::abs(plain));
+        symmetric &= same_bits(&dense[r * n + s], &dense[s * n + r], 1);
+        within &= part[r * n + s] == (s >= 5 && s < 21 ? dense[r * n + s] : -7);
+      }
+    CHECK(close);
+    CHECK(symmetric);
+    CHECK(within);
+  }
+}
+
+void test_exact_exp(const Loops& loops) {
+  check::context = std::string(loops.name) + " exact exp";
+  std::vector<double> x{0.0, 1e-300, 1e-17, 708.0, 708.1, 1e300, kInf};
+  for (int t = 0; t < 200000; ++t) x.push_back(708.0 * t / 200000);
+  const std::size_t n = x.size();
+  x.resize(round_up(n, kPanel));
+  const std::vector<double> zeros(x.size());
+  std::vector<double> values(n);
+  double* const out = values.data();
+  loops.dense_exact({{KernelKind::rbf, 1, 0, 1}, zeros.data(), zeros.data(), 1, 1, zeros.data(), x.data(), 0, n, &out});
+  double worst = 0;
+  for (std::size_t s = 0; s < n; ++s) {
+    if (x[s] > 708.0) CHECK(values[s] == 0.0);
+    else worst = std::max(worst, std::abs(values[s] / std::exp(-x[s]) - 1));
+  }
+  CHECK(values[0] == 1.0);
+  CHECK(worst <= 5e-16);
+}
+
 void test_exp(const Loops& loops) {
   check::context = std::string(loops.name) + " exp";
   // Rows of zeros with made-up norms: the kernel value is exp(-norm).
@@ -292,8 +348,10 @@ int main() {
       for (const std::size_t width : {1, 9, 40}) {
         test_values<float>(*loops, width, filled);
         test_values<double>(*loops, width, filled);
+        test_exact(*loops, width, filled);
       }
     test_exp(*loops);
+    test_exact_exp(*loops);
     Random random(3);
     for (std::size_t n = 0; n <= 200; n = n < 70 ? n + 1 : n + 13)
       for (int gates = 0; gates < 7; ++gates) test_passes(*loops, n, gates, random);

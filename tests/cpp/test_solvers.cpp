@@ -139,6 +139,44 @@ void check_streams() {
     }
 }
 
+/// The ramp settles again when rows are forgotten, whatever the threads and the cache.
+void check_forgetting() {
+  for (const std::size_t classes : {2u, 3u})
+    for (int kind = 0; kind < 3; ++kind) {
+      const Problem problem(23 + classes, 500, classes, 0.25);
+      std::vector<std::vector<std::vector<double>>> ends;
+      for (const auto& [cache, threads] : {std::pair<std::size_t, int>{1 << 24, 1}, {1 << 15, 1}, {1 << 24, 2}}) {
+        Driven<RampLoss> driven(problem, cache, threads);
+        set_up(driven.solver, kind);
+        Random random(9);
+        for (std::size_t begin = 0; begin < problem.size(); begin += 100) {
+          driven.learn(begin, begin + 100);
+          Slots ids;
+          for (std::size_t s = 0; s < driven.expansion.size(); ++s)
+            if (uniform(random, 0, 1) < 0.3) ids.push_back(driven.expansion.id(s));
+          driven.solver.forget(ids);
+          for (const auto id : ids) CHECK(driven.expansion.find(id) < 0);
+          for (std::size_t c = 0; c < driven.expansion.columns(); ++c) driven.check_column(c);
+          check_end(driven, kind);
+        }
+        ends.push_back(driven.coefficients());
+        CHECK_THROWS(std::invalid_argument, driven.solver.forget(Slots{driven.expansion.id(0), 5}));
+        CHECK(driven.coefficients() == ends.back());
+        Slots all;
+        for (std::size_t s = 0; s < driven.expansion.size(); ++s) all.push_back(driven.expansion.id(s));
+        driven.solver.forget(all);
+        CHECK(driven.expansion.size() == 0 && driven.solver.state.trusted == std::vector<std::uint8_t>(driven.expansion.columns(), 0));
+        driven.learn(0, 100);
+        Driven<RampLoss> fresh(problem, cache, threads);
+        set_up(fresh.solver, kind);
+        fresh.learn(0, 100);
+        CHECK(driven.coefficients() == fresh.coefficients());
+      }
+      CHECK(ends[0] == ends[1]);
+      CHECK(ends[0] == ends[2]);
+    }
+}
+
 /// Offline: the objective never rises, and V is a fixed point at the end.
 void check_offline() {
   for (const Outside outside : {Outside::shut, Outside::fold}) {
@@ -188,6 +226,7 @@ void check_failing_turn() {
 int main() {
   check::guard(check_streams<Gap>);
   check::guard(check_streams<RampLoss>);
+  check::guard(check_forgetting);
   check::guard(check_offline);
   check::guard(check_failing_turn);
   return check::summary();

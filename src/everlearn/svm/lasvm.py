@@ -12,6 +12,7 @@ from tqdm.auto import tqdm
 
 from .. import _params
 from .._docs import complete
+from .._forget import ForgettingLearner
 from .._learner import ROWS_PER_CALL, Ints, LabelledRows
 from .._online import FinishingLearner
 from .._persist import register
@@ -23,13 +24,18 @@ _SEEDS_PER_CLASS = 5
 
 @register
 @complete
-class LASVM(FinishingLearner):
+class LASVM(FinishingLearner, ForgettingLearner):
     """Support vector machine learnt online, one row at a time.
 
     Each row is compared with the most violating row kept so far, then one step is made on the most violating
     pair of all, and rows that cannot matter any more are dropped. One pass with a finishing step comes close
     to the exact SVM; several passes reach it. Several classes are learnt one against the rest on shared
     rows. Rows that come before a second class has appeared are kept and learnt when it does.
+
+    Forgetting: `forget` leaves the SVM, to ``tol``, of the rows still kept, whether the model was finished
+    before or not. Rows that were dropped earlier because they were idle do not come back, so that it is not
+    exactly the model that never saw the forgotten ones; `IDSVM` gives that. A class of which no row is left
+    is again one that has not come yet.
 
     Parameters
     ----------
@@ -123,6 +129,12 @@ class LASVM(FinishingLearner):
             "delta_max": -1.0 if self.delta_max is None else float(self.delta_max),
             "keeps": self._keeps_rows,
         }
+
+    def _unlearn(self, ids: Ints) -> None:
+        super()._unlearn(ids)
+        if len(ids):
+            self._optimise(self._machine.native.finish, "forgetting")
+            self._warn_if_unsolved("Forgetting", stacklevel=3)
 
     # ------------------------------------------------------------------------------------------------ passes
 

@@ -12,19 +12,24 @@ import numpy.typing as npt
 
 from .. import _params
 from .._docs import complete
+from .._forget import ForgettingLearner
+from .._learner import Ints
 from .._online import OnlineLearner
 from .._persist import register
 
 
 @register
 @complete
-class OnlineSVMR(OnlineLearner):
+class OnlineSVMR(OnlineLearner, ForgettingLearner):
     """Online support vector machine that satisfies the conditions of the ramp-loss optimum after every row.
 
     The ramp loss is that of the hinge, cut off at ``1 - s``: a row far on the wrong side has no say. Which
     rows these are is decided anew after every change of the model: rows that fall off the ramp are unlearnt,
     rows that come back are learnt. There is no bias. Ask for labels with `everlearn.query.RampRegion` to
     learn only rows that lie within the ramp.
+
+    Forgetting: after `forget` the conditions of the ramp-loss optimum hold again on the rows still kept. That
+    is a local optimum, so that it may differ from the one of a model that never saw the forgotten rows.
 
     Parameters
     ----------
@@ -110,6 +115,11 @@ class OnlineSVMR(OnlineLearner):
             "max_idle": sys.maxsize if self.max_idle is None else int(self.max_idle),
             "outside": "shut",
         }
+
+    def _unlearn(self, ids: Ints) -> None:
+        capped = self._machine.native.capped
+        super()._unlearn(ids)
+        self._warn_if_capped(capped)
 
     @property
     def objective_(self) -> npt.NDArray[np.float64]:

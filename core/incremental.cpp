@@ -1,0 +1,414 @@
+#include "incremental.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "incremental_errors.hpp"
+#include "threads.hpp"
+#include "working_set.hpp"
+
+namespace everlearn {
+namespace {
+
+/// What is added to every K(s, s), relative to their mean.
+constexpr double kRidge = 1e-11;
+/// Rows whose kernel values are computed at once.
+constexpr std::size_t kBlock = 64;
+/// How well a fit is solved before its exact part begins; kernel values are floats until then.
+constexpr double kNear = 1e-4;
+
+}  // namespace
+
+/// A column as it was.
+struct Incremental::Snapshot {
+  Column column;
+  Front front;
+};
+
+Incremental::Snapshot Incremental::take(std::size_t c) const { return {expansion_.column(c), fronts_[c]}; }
+
+void Incremental::put_back(std::size_t c, const Snapshot& snapshot) {
+  for (const auto slot : fronts_[c].members) kernel_.release(slot);
+  expansion_.column(c) = snapshot.column;
+  const Counts counts_now = fronts_[c].counts;
+  fronts_[c] = snapshot.front;
+  fronts_[c].counts = counts_now;
+  for (std::size_t k = 0; k < fronts_[c].members.size(); ++k)
+    fronts_[c].rows[k] = &kernel_.hold(fronts_[c].members[k]);
+}
+
+/// Runs work(c) for every column. If a kernel turns out to be none, all columns are as they were before.
+void Incremental::each_column(const std::function<void(std::size_t)>& work) {
+  std::vector<Snapshot> before;
+  for (std::size_t c = 0; cautious && c < expansion_.columns(); ++c) before.push_back(take(c));
+  try {
+    expansion_.each_column(work);
+  } catch (const IndefiniteKernel& error) {
+    for (std::size_t c = 0; c < before.size(); ++c) put_back(c, before[c]);
+    refuse(error.slot);
+  }
+  counts.steps = counts.fallbacks = counts.refreshes = 0;
+  for (const Front& front : fronts_) {
+    counts.steps += front.counts.steps;
+    counts.fallbacks += front.counts.fallbacks;
+    counts.refreshes += front.counts.refreshes;
+  }
+}
+
+void Incremental::refuse(std::size_t slot) const {
+  throw std::invalid_argument("the kernel is not positive semi-definite, as row " + std::to_string(expansion_.id(slot)) +
+                              " shows: an exact solution needs a kernel that is, such as rbf, linear, or poly with "
+                              "coef0 of 0 or above");
+}
+
+// ------------------------------------------------------------------------------------------- rows in, rows out
+
+/// Appends rows that belong to no column yet. Their kernel rows are held.
+void Incremental::open(const Labelled& rows, std::span<const std::int64_t> which) {
+  const Arrived arrived(rows, which);
+  const auto batch = expansion_.rows().take(rows.block, which);
+  expansion_.append(*batch, arrived);
+  kernel_.extend(*batch, which.size(), expansion_.threads());
+  const std::size_t n = expansion_.size(), first = n - which.size();
+  for (std::size_t s = first; s < n; ++s) {
+    diagonal_.push_back(kernel_.hold(static_cast<std::int64_t>(s))[s]);
+    kernel_.release(static_cast<std::int64_t>(s));
+  }
+  for (Front& front : fronts_) {
+    front.settled.resize(n, 0);
+    front.place.resize(n, -1);
+  }
+  // The ridge follows the size of kernel values, in leaps.
+  double sum = 0;
+  for (const double value : diagonal_) sum += value;
+  const double scale = sum > 0 ? sum / static_cast<double>(n) : 1;
+  if (ridge_ > 0 && scale * kRidge < 16 * ridge_ && scale * kRidge > ridge_ / 16) return;
+  ridge_ = kRidge * scale;
+  each_column([&](std::size_t c) { change(c, [&] { begin(c), drive_all(c); }); });
+}
+
+void Incremental::close(std::size_t first) {
+  for (std::size_t s = first; s < expansion_.size(); ++s) kernel_.release(static_cast<std::int64_t>(s));
+}
+
+void Incremental::learn_slot(std::size_t c, std::size_t s) {
+  Column& column = expansion_.column(c);
+  const Row& row = kernel_.hold(static_cast<std::int64_t>(s));
+  double g = expansion_.sign(c, s);
+  for (std::size_t t = 0; t < expansion_.size(); ++t)
+    if (column.alpha[t] != 0) g -= column.alpha[t] * row[t];
+  column.g[s] = g;
+  kernel_.release(static_cast<std::int64_t>(s));
+  expansion_.join(c, s);
+  change(c, [&] { drive(c, s); });
+}
+
+void Incremental::forget_slot(std::size_t c, std::size_t s) {
+  change(c, [&] {
+    try {
+      unlearn(c, s);
+    } catch (const Stuck&) {
+      expansion_.set_alpha(c, s, 0);
+      expansion_.leave(c, s);
+      throw;
+    }
+    expansion_.leave(c, s);
+  });
+}
+
+void Incremental::learn(const Labelled& rows, std::span<const std::int64_t> which) {
+  const std::size_t block = cautious ? 1 : kBlock;
+  for (std::size_t at = 0; at < which.size(); at += block) {
+    const auto turn = which.subspan(at, std::min(block, which.size() - at));
+    const std::size_t first = expansion_.size();
+    open(rows, turn);
+    // With a window every new row drives the oldest one out.
+    std::vector<std::int64_t> leaving;
+    const std::size_t kept = first - dropped_;
+    for (std::size_t s = 0, r = 0; window > 0 && r < turn.size(); ++r)
+      if (kept + r + 1 > window) {
+        while (expansion_.id(s) == kNobody) ++s;
+        leaving.push_back(static_cast<std::int64_t>(s++));
+      }
+    const std::size_t early = turn.size() - leaving.size();  // rows that drive nobody out
+    try {
+      each_column([&](std::size_t c) {
+        for (std::size_t r = 0; r < turn.size(); ++r) {
+          if (r >= early) forget_slot(c, static_cast<std::size_t>(leaving[r - early]));
+          learn_slot(c, first + r);
+        }
+      });
+    } catch (...) {
+      close(first);
+      std::vector<std::int64_t> refused;
+      for (std::size_t s = first; s < expansion_.size(); ++s) refused.push_back(static_cast<std::int64_t>(s));
+      drop(refused);
+      throw;
+    }
+    close(first);
+    drop(leaving);
+    counts.iterations += static_cast<std::int64_t>(turn.size());
+  }
+}
+
+std::vector<std::int64_t> Incremental::slots_of(std::span<const std::int64_t> ids) const {
+  std::vector<std::int64_t> slots;
+  for (const auto id : ids) {
+    slots.push_back(expansion_.find(id));
+    if (slots.back() < 0) throw std::invalid_argument("no row is kept with the id " + std::to_string(id));
+  }
+  return slots;
+}
+
+void Incremental::forget(std::span<const std::int64_t> ids) {
+  const std::vector<std::int64_t> slots = slots_of(ids);
+  each_column([&](std::size_t c) {
+    for (const auto slot : slots) forget_slot(c, static_cast<std::size_t>(slot));
+  });
+  drop(slots);
+}
+
+void Incremental::drop(std::span<const std::int64_t> slots) {
+  for (const auto slot : slots) expansion_.wipe(static_cast<std::size_t>(slot));
+  dropped_ += slots.size();
+  if (dropped_ > (expansion_.rows().external() ? 0 : 64 + expansion_.size() / 8)) sweep();
+}
+
+void Incremental::sweep() {
+  if (dropped_ == 0) return;
+  const std::vector<std::int64_t> kept = expansion_.compact();
+  kernel_.keep(kept);
+  std::vector<std::int64_t> renamed(diagonal_.size(), -1);
+  for (std::size_t t = 0; t < kept.size(); ++t) renamed[static_cast<std::size_t>(kept[t])] = static_cast<std::int64_t>(t);
+  const auto squeeze = [&](auto& values) {
+    for (std::size_t t = 0; t < kept.size(); ++t) values[t] = values[static_cast<std::size_t>(kept[t])];
+    values.resize(kept.size());
+  };
+  squeeze(diagonal_);
+  for (Front& front : fronts_) {
+    squeeze(front.settled);
+    squeeze(front.place);
+    for (auto& slot : front.members) slot = renamed[static_cast<std::size_t>(slot)];
+  }
+  dropped_ = 0;
+}
+
+void Incremental::relabel(std::span<const std::int64_t> ids, std::span<const std::int32_t> labels) {
+  const std::vector<std::int64_t> slots = slots_of(ids);
+  for (std::size_t r = 0; r < slots.size(); ++r) {
+    const auto s = static_cast<std::size_t>(slots[r]);
+    const std::int32_t old = expansion_.label(s);
+    std::vector<double> before;
+    for (std::size_t c = 0; c < expansion_.columns(); ++c) before.push_back(expansion_.sign(c, s));
+    const auto each_turned = [&](auto&& work) {
+      each_column([&](std::size_t c) {
+        if (before[c] != (expansion_.columns() == 1 ? (labels[r] == 1 ? 1.0 : -1.0)
+                                                    : (labels[r] == static_cast<std::int32_t>(c) ? 1.0 : -1.0)))
+          work(c);
+      });
+    };
+    if (old == labels[r]) continue;
+    each_turned([&](std::size_t c) { forget_slot(c, s); });
+    expansion_.relabel(s, labels[r]);
+    try {
+      each_turned([&](std::size_t c) { learn_slot(c, s); });
+    } catch (...) {
+      expansion_.relabel(s, old);
+      each_turned([&](std::size_t c) { learn_slot(c, s); });
+      throw;
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- all at once
+
+void Incremental::gather(const Labelled& rows, std::span<const std::int64_t> which) {
+  for (std::size_t at = 0; at < which.size(); at += kBlock) {
+    const std::size_t first = expansion_.size();
+    open(rows, which.subspan(at, std::min(kBlock, which.size() - at)));
+    close(first);
+    for (std::size_t c = 0; c < expansion_.columns(); ++c)
+      for (std::size_t s = first; s < expansion_.size(); ++s) expansion_.join(c, s);
+  }
+  counts.iterations += static_cast<std::int64_t>(which.size());
+  begun_ = false;
+}
+
+void Incremental::guess(std::span<const double> theta) {
+  const std::size_t n = expansion_.size();
+  if (theta.size() != n * expansion_.columns()) throw std::invalid_argument("a guess must have a coefficient for each row");
+  for (std::size_t c = 0; c < expansion_.columns(); ++c)
+    for (std::size_t s = 0; s < n; ++s)
+      expansion_.set_alpha(c, s, std::clamp(theta[c * n + s], expansion_.lower(c, s), expansion_.upper(c, s)));
+}
+
+bool Incremental::solve(std::size_t rounds) {
+  if (expansion_.rows().external()) return true;  // row by row instead
+  bool done = true;
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+    expansion_.column(c).ends = expansion_.scan(c);
+    done &= optimise(expansion_, c, Bias::free, kNear, rounds, counts.steps);
+  }
+  if (done) expansion_.cache().clear();
+  return done;
+}
+
+std::size_t Incremental::settle(std::size_t count) {
+  std::vector<std::size_t> left(expansion_.columns(), 0);
+  each_column([&](std::size_t c) {
+    change(c, [&] {
+      if (!begun_) begin(c);
+      left[c] = drive_all(c, count);
+    });
+  });
+  begun_ = true;
+  std::size_t all = 0;
+  for (const auto n : left) all += n;
+  return all;
+}
+
+// ------------------------------------------------------------------------------------------------- looking
+
+double Incremental::objective(std::size_t c) const {
+  const Column& column = expansion_.column(c);
+  double sum = 0;
+  for (std::size_t s = 0; s < expansion_.size(); ++s)
+    sum += std::abs(column.alpha[s]) - 0.5 * column.alpha[s] * (expansion_.sign(c, s) - column.g[s] - ridge_ * column.alpha[s]);
+  return sum;
+}
+
+std::vector<double> Incremental::leave_one_out(std::size_t first, std::size_t count) {
+  const std::size_t k = expansion_.columns();
+  std::vector<std::size_t> slots;
+  for (std::size_t s = 0, r = 0; s < expansion_.size(); ++s)
+    if (expansion_.id(s) != kNobody && r++ >= first && slots.size() < count) slots.push_back(s);
+  std::vector<double> out(slots.size() * k);
+  const Counts before = counts;
+  expansion_.each_column([&](std::size_t c) {
+    const Snapshot now = take(c);
+    const Counts own = fronts_[c].counts;
+    for (std::size_t r = 0; r < slots.size(); ++r) {
+      const std::size_t s = slots[r];
+      const Column& column = expansion_.column(c);
+      double& score = out[r * k + c];
+      if (column.alpha[s] == 0 && !fronts_[c].members.empty() && fronts_[c].place[s] < 0) {
+        score = expansion_.sign(c, s) - column.g[s] + column.bias;
+        continue;
+      }
+      fronts_[c].changes = 0;  // no refresh for a machine that is thrown away
+      forget_slot(c, s);
+      score = expansion_.sign(c, s) - column.g[s] + column.bias;
+      put_back(c, now);
+    }
+    fronts_[c].counts = own;
+  });
+  counts = before;
+  return out;
+}
+
+void Incremental::decide(const Block& block, int threads, double* out) const {
+  constexpr std::size_t kRows = 256, kSupport = 64;
+  const std::size_t k = expansion_.columns(), n = expansion_.size();
+  const Rows& rows = expansion_.rows();
+  std::vector<std::int64_t> support;
+  for (std::size_t s = 0; s < n; ++s)
+    for (std::size_t c = 0; c < k; ++c)
+      if (expansion_.column(c).alpha[s] != 0) {
+        support.push_back(static_cast<std::int64_t>(s));
+        break;
+      }
+  parallel_ranges(block.rows * support.size() < 50000 ? 1 : threads, block.rows, kRows, [&](std::size_t begin,
+                                                                                            std::size_t end) {
+    std::vector<double> values(kSupport * kRows), scores(k * kRows), weights(kSupport);
+    std::vector<double*> lines(kSupport);
+    for (std::size_t r = 0; r < kSupport; ++r) lines[r] = values.data() + r * kRows;
+    for (std::size_t r0 = begin; r0 < end; r0 += kRows) {
+      const std::size_t count = std::min(kRows, end - r0);
+      std::vector<std::int64_t> which(count);
+      for (std::size_t r = 0; r < count; ++r) which[r] = static_cast<std::int64_t>(r0 + r);
+      // K(a, b) = K(b, a): support vectors meet a store of the rows to be scored.
+      const auto batch = rows.take(block, which);
+      const auto store = rows.sibling();
+      if (!rows.external()) store->append(*batch);
+      for (std::size_t c = 0; c < k; ++c) std::fill_n(scores.data() + c * kRows, count, -expansion_.column(c).bias);
+      for (std::size_t v0 = 0; v0 < support.size(); v0 += kSupport) {
+        const auto group = std::span(support).subspan(v0, std::min(kSupport, support.size() - v0));
+        if (rows.external()) {
+          std::vector<double> row(n);
+          double* const to = row.data();
+          for (std::size_t r = 0; r < count; ++r) {
+            rows.evaluate_exactly(*batch, r, r + 1, 0, n, &to);
+            for (std::size_t v = 0; v < group.size(); ++v) lines[v][r] = row[static_cast<std::size_t>(group[v])];
+          }
+        } else {
+          store->evaluate_exactly(*rows.take_kept(group), 0, group.size(), 0, count, lines.data());
+        }
+        for (std::size_t c = 0; c < k; ++c) {
+          for (std::size_t v = 0; v < group.size(); ++v)
+            weights[v] = expansion_.column(c).alpha[static_cast<std::size_t>(group[v])];
+          loops().rank_update_exact(scores.data() + c * kRows, lines.data(), weights.data(), group.size(), 0, count);
+        }
+      }
+      for (std::size_t r = 0; r < count; ++r)
+        for (std::size_t c = 0; c < k; ++c) out[(r0 + r) * k + c] = -scores[c * kRows + r];
+    }
+  });
+}
+
+// --------------------------------------------------------------------------------------------------- state
+
+std::vector<std::int64_t> Incremental::changes() const {
+  std::vector<std::int64_t> all;
+  for (const Front& front : fronts_) all.push_back(front.changes);
+  return all;
+}
+
+void Incremental::set_changes(std::span<const std::int64_t> changes) {
+  for (std::size_t c = 0; c < fronts_.size(); ++c) fronts_[c].changes = changes[c];
+}
+
+std::vector<double> Incremental::kernel_matrix() {
+  std::vector<double> all;
+  for (std::size_t s = 0; s < expansion_.size(); ++s) {
+    const Row& row = kernel_.hold(static_cast<std::int64_t>(s));
+    all.insert(all.end(), row.values.begin(), row.values.end());
+    kernel_.release(static_cast<std::int64_t>(s));
+  }
+  return all;
+}
+
+void Incremental::restore(std::span<const double> kernel, double ridge) {
+  const std::size_t n = expansion_.size();
+  ridge_ = ridge;
+  for (std::size_t s = 0; s < n && !kernel.empty(); ++s) kernel_.put_back(s, kernel.subspan(s * n, n));
+  diagonal_.resize(n);
+  for (std::size_t s = 0; s < n; ++s) {
+    const auto slot = static_cast<std::int64_t>(s);
+    if (!kernel.empty()) {
+      diagonal_[s] = kernel[s * n + s];
+      continue;
+    }
+    double* const own = &diagonal_[s] - s;
+    expansion_.rows().evaluate_exactly(*expansion_.rows().take_kept({&slot, 1}), 0, 1, s, s + 1, &own);
+  }
+}
+
+void Incremental::restore_margin(std::size_t c, std::span<const std::int64_t> members, std::span<const double> factor) {
+  Front& front = fronts_[c];
+  const std::size_t n = expansion_.size();
+  front.place.assign(n, -1);
+  front.settled.assign(n, 1);
+  for (const auto slot : members) {
+    if (slot < 0 || static_cast<std::size_t>(slot) >= n || front.place[static_cast<std::size_t>(slot)] >= 0)
+      throw std::invalid_argument("a margin set does not fit the rows");
+    front.place[static_cast<std::size_t>(slot)] = static_cast<std::int32_t>(front.members.size());
+    front.settled[static_cast<std::size_t>(slot)] = 0;
+    front.members.push_back(slot);
+    front.rows.push_back(&kernel_.hold(slot));
+  }
+  front.border.restore(factor, members.size());
+}
+
+}  // namespace everlearn

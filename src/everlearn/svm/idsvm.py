@@ -1,0 +1,395 @@
+"""IDSVM: the exact SVM, which learns and unlearns one row at a time.
+
+G. Cauwenberghs, T. Poggio, "Incremental and Decremental Support Vector Machine Learning", NIPS 13 (2000);
+W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012), chapter VI.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
+from tqdm.auto import tqdm
+
+from .. import _params
+from .._docs import complete
+from .._forget import ForgettingLearner, check_ids, refuse_kept
+from .._learner import Ints, LabelledRows
+from .._online import StreamLearner
+from .._persist import register
+from .._validate import Array, Rows, encode_labels
+
+_ROWS_PER_CALL = 64  # between two calls of the core Python can stop on Ctrl-C and show progress
+_NOBODY = np.iinfo(np.int64).min  # the id of a row that was forgotten
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """What the rows of a machine would get from machines that have not seen them.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n_kept,)
+        The ids of the rows, in order of arrival.
+    labels : ndarray of shape (n_kept,)
+        The labels that they came with.
+    scores : ndarray of shape (n_kept,) or (n_kept, n_classes)
+        The decision values, each by the machine learnt from all other rows.
+    predictions : ndarray of shape (n_kept,)
+        The labels predicted from these.
+    """
+
+    ids: Ints
+    labels: Array
+    scores: npt.NDArray[np.float64]
+    predictions: Array
+
+    @property
+    def error(self) -> float:
+        """The share of rows predicted wrongly: an almost unbiased estimate of the error on new rows."""
+        return float(np.mean(self.predictions != self.labels)) if len(self.labels) else float("nan")
+
+
+@register
+@complete
+class IDSVM(ForgettingLearner, StreamLearner):
+    """Exact support vector machine that learns, forgets and relabels rows one at a time.
+
+    After every call it is the solution that an SVM trained from scratch on the rows kept would have, to
+    rounding: a row that is forgotten leaves no trace. All rows stay, because each may matter again once
+    others have gone; ``window`` keeps the last ones only. A change costs about as much as the rows times
+    the support vectors at the margin, and needs the kernel values between these in memory. Suited to some
+    10,000 rows; for more, see `LASVM`, and `LocalSVM` for approximate changes.
+
+    Kernels must be positive semi-definite. "sigmoid" and kernels of your own may not be: if a row shows that
+    they are not, it is refused, and nothing has changed.
+
+    Parameters
+    ----------
+    window : int, default=None
+        Rows to keep, the last ones: every row beyond them drives the oldest one out, exactly. None keeps all.
+    cache_size : float, default=200
+        Memory for kernel values, in megabytes. Those of the support vectors at the margin with all rows are
+        needed in any case, the others make changes faster.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+        The ids of the support vectors.
+    ids_ : ndarray of shape (n_kept_,)
+        The ids of the rows kept, in order of arrival.
+    n_kept_ : int
+        Rows kept: all that have come and have not been forgotten.
+    n_margin_ : ndarray of shape (1,) or (n_classes,)
+        Support vectors at the margin, whose coefficients are at no end of their box.
+    objective_ : ndarray of shape (1,) or (n_classes,)
+        The dual objective, one for each binary problem.
+    residual_ : float
+        The most by which an optimality condition is violated.
+    n_refreshes_ : int
+        How often everything was computed anew from the coefficients, against the drift of rounding errors.
+    n_fallbacks_ : int
+        How often rounding errors led into a circle, and all rows were learnt again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from everlearn import IDSVM
+    >>> from everlearn.datasets import make_banana
+    >>> X, y = make_banana(300, random_state=0)
+    >>> clf = IDSVM(C=10).fit(X, y)
+    >>> before = clf.decision_function(X)
+
+    A row comes, and goes again without a trace:
+
+    >>> clf = clf.partial_fit([[0.0, 0.0]], [1], ids=[1000])
+    >>> clf = clf.forget(1000)
+    >>> bool(np.allclose(clf.decision_function(X), before, rtol=0, atol=1e-8))
+    True
+
+    A wrong label is set right, and the error on new rows is estimated without any:
+
+    >>> clf = clf.relabel([7], [-y[7]]).relabel([7], [y[7]])
+    >>> clf.leave_one_out().error < 0.1
+    True
+    """
+
+    _solver = "incremental"
+    _has_bias = True
+    _exact = True
+    _constraints: ClassVar[dict[str, _params.Constraint]] = {
+        name: constraint for name, constraint in StreamLearner._constraints.items() if name != "tol"
+    } | {"window": _params.NONE | _params.integer_from(1)}
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        class_weight: dict[Any, float] | str | None = None,
+        window: int | None = None,
+        cache_size: float = 200,
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.class_weight = class_weight
+        self.window = window
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _solver_parameters(self) -> dict[str, Any]:
+        positive = self.kernel in ("linear", "rbf") or (self.kernel == "poly" and self.coef0 >= 0)
+        return {"window": 0 if self.window is None else int(self.window), "cautious": not positive}
+
+    def _configure(self) -> None:
+        super()._configure()
+        self._machine.native.set_limit(int(self.cache_size * 2**20))
+
+    # --------------------------------------------------------------------------------------- learning
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> "IDSVM":
+        """Learn from scratch: solve for all rows at once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C for each row; a row of weight 0 is left out.
+        ids : array-like of int of shape (n_samples,), default=None
+            Names by which rows can be forgotten; None numbers them from 0.
+
+        Returns
+        -------
+        IDSVM
+            The learner itself.
+        """
+        return self._fit(X, y, sample_weight, ids, None)
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None
+    ) -> "IDSVM":
+        """Learn more rows, in the order given.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C for each row; a row of weight 0 is left out.
+        ids : array-like of int of shape (n_samples,), default=None
+            Names by which rows can be forgotten; None continues the running row number.
+
+        Returns
+        -------
+        IDSVM
+            The learner itself.
+        """
+        return self._learn_more(X, y, classes, sample_weight, None if ids is None else check_ids(ids, len(y)))
+
+    @classmethod
+    def from_svm(cls, svm: Any, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> "IDSVM":
+        """Go on where another machine has arrived: its coefficients are the start for the exact solution.
+
+        Parameters
+        ----------
+        svm : LASVM or sklearn.svm.SVC
+            The fitted machine, whose parameters are taken over. An `SVC` must have two classes: with more it
+            separates each pair of classes, and this machine each class from the rest.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows on which it was fitted, in the order in which it saw them. All are needed, not only its
+            support vectors: once a row has been forgotten another one may matter.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+        ids : array-like of int of shape (n_samples,), default=None
+            Names by which rows can be forgotten; None numbers them from 0.
+
+        Returns
+        -------
+        IDSVM
+            The exact machine.
+        """
+        check_is_fitted(svm)
+        taken = {name: value for name, value in svm.get_params().items() if name in _params_of(cls)}
+        learner = cls(**taken)
+        if isinstance(getattr(svm, "_gamma", None), float) and svm.kernel != "precomputed":
+            learner.gamma = svm._gamma  # of the rows that an SVC was fitted on
+        return learner._fit(X, y, sample_weight, ids, svm)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, start: Any) -> "IDSVM":
+        _params.check(self)
+        with self._unchanged_on_error():
+            rows, usable = self._take_all(
+                X, y, sample_weight, None if ids is None else check_ids(ids, len(y))
+            )
+            usable = usable if self.window is None else usable[-self.window :]
+            self._configure()
+            native = self._machine.native
+            self._feed(native.gather, rows, usable.astype(np.int64))
+            if start is not None:
+                native.guess(self._coefficients_of(start, rows, usable))
+            else:
+                self._optimise(native.solve, "approaching")
+            left = native.settle(0)
+            with tqdm(total=left, desc="settling", unit="row", disable=not self.verbose) as bar:
+                while left > 0:
+                    now = native.settle(_ROWS_PER_CALL)
+                    bar.update(left - now)
+                    left = now
+        return self
+
+    def _coefficients_of(self, svm: Any, rows: LabelledRows, usable: Ints) -> npt.NDArray[np.float64]:
+        """The signed coefficients of another machine for the rows gathered, line by line."""
+        theirs = np.atleast_2d(
+            svm.dual_coef_.toarray() if hasattr(svm.dual_coef_, "toarray") else svm.dual_coef_
+        )
+        columns = 1 if len(self.classes_) == 2 else len(self.classes_)
+        if not np.array_equal(svm.classes_, self.classes_) or len(theirs) != columns:
+            raise ValueError(
+                f"A {type(svm).__name__} with the classes {svm.classes_!r} is no start for rows with the "
+                f"classes {self.classes_!r}: the classes must be the same, and of an SVC only two."
+            )
+        if len(svm.support_) and int(np.max(svm.support_)) >= len(rows.labels):
+            raise ValueError(
+                f"The machine has seen a row with the number {int(np.max(svm.support_))}; X has "
+                f"{len(rows.labels)} rows and must hold all of them, in their order."
+            )
+        theta = np.zeros((columns, len(rows.labels)))
+        theta[:, svm.support_] = theirs
+        return np.ascontiguousarray(theta[:, usable]).ravel()
+
+    def _accept(
+        self,
+        X: Rows,
+        y: Array,
+        labels: npt.NDArray[np.int32],
+        sample_weight: Any,
+        ids: Ints | None = None,
+    ) -> LabelledRows:
+        rows = super()._accept(X, y, labels, sample_weight, ids)
+        refuse_kept(rows.ids, self._machine)
+        return rows
+
+    # ------------------------------------------------------------------------------------- unlearning
+
+    def _unlearn(self, ids: Ints) -> None:
+        for start in range(0, len(ids), _ROWS_PER_CALL):
+            self._machine.native.forget(ids[start : start + _ROWS_PER_CALL])
+
+    def relabel(self, ids: Any, y: Any) -> "IDSVM":
+        """Give rows other labels, as if they had come with them.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            The ids of the rows. If one of them is not kept, nothing changes.
+        y : scalar or array-like
+            Their new labels, of the classes known.
+
+        Returns
+        -------
+        IDSVM
+            The learner itself.
+        """
+        check_is_fitted(self)
+        _params.check(self)
+        named = self._kept_ids(ids)
+        labels = column_or_1d(np.atleast_1d(np.asarray(y)))
+        if len(labels) != len(named):
+            raise ValueError(f"y must have a label for each id: got {len(labels)} for {len(named)}.")
+        numbers = encode_labels(labels, self.classes_)
+        self._configure()
+        for start in range(0, len(named), _ROWS_PER_CALL):
+            part = slice(start, start + _ROWS_PER_CALL)
+            self._machine.native.relabel(named[part], numbers[part])
+        return self
+
+    def leave_one_out(self) -> LeaveOneOut:
+        """Score every row by the machine that has not seen it; nothing changes.
+
+        Returns
+        -------
+        LeaveOneOut
+            The decision values, the predictions and the error.
+        """
+        check_is_fitted(self)
+        native = self._machine.native
+        ids = self.ids_
+        parts = [np.zeros((0, 1 if len(self.classes_) == 2 else len(self.classes_)))]
+        with tqdm(total=len(ids), desc="leaving out", unit="row", disable=not self.verbose) as bar:
+            for start in range(0, len(ids), _ROWS_PER_CALL):
+                parts.append(native.leave_one_out(start, _ROWS_PER_CALL))
+                bar.update(len(parts[-1]))
+        scores = np.concatenate(parts)
+        numbers = scores.argmax(axis=1) if len(self.classes_) > 2 else (scores[:, 0] > 0).astype(np.intp)
+        given = native.labels[native.ids != _NOBODY]
+        return LeaveOneOut(
+            ids,
+            self.classes_[given],
+            scores if len(self.classes_) > 2 else scores[:, 0],
+            self.classes_[numbers],
+        )
+
+    # ---------------------------------------------------------------------------------- what is known
+
+    @property
+    def ids_(self) -> Ints:
+        """The ids of the rows kept, in order of arrival."""
+        ids = self._fitted().native.ids
+        return np.asarray(ids[ids != _NOBODY])
+
+    @property
+    def n_margin_(self) -> Ints:
+        """Support vectors at the margin, one number for each binary problem."""
+        return np.asarray(self._fitted().native.margin_sizes)
+
+    @property
+    def objective_(self) -> npt.NDArray[np.float64]:
+        """The dual objective, one for each binary problem."""
+        return np.asarray(self._fitted().native.objective)
+
+    @property
+    def residual_(self) -> float:
+        """The most by which an optimality condition is violated."""
+        self._fitted()
+        return self._violation()
+
+    @property
+    def n_refreshes_(self) -> int:
+        """How often everything was computed anew from the coefficients."""
+        return int(self._fitted().native.refreshes)
+
+    @property
+    def n_fallbacks_(self) -> int:
+        """How often all rows were learnt again, because rounding errors led into a circle."""
+        return int(self._fitted().native.fallbacks)
+
+    @property
+    def n_kernel_evaluations_(self) -> int:
+        """Kernel values computed so far."""
+        native = self._fitted().native
+        return int(native.evaluations + native.exact_evaluations)
+
+
+def _params_of(cls: type) -> list[str]:
+    return list(cls._get_param_names())  # type: ignore[attr-defined]
