@@ -47,6 +47,7 @@ void Expansion::resize(std::size_t n) {
     column.gate.resize(padded, 0);
     column.member.resize(padded, 0);
     column.is_idle.resize(padded, 0);
+    column.changed.resize(padded, 0);
   }
 }
 
@@ -272,6 +273,7 @@ void Expansion::keep_slots(std::size_t from, const std::vector<std::int64_t>& ke
     squeeze(column.edge);
     squeeze(column.gate);
     squeeze(column.member);
+    squeeze(column.changed);
     std::erase_if(column.idle, [&](std::int64_t s) { return static_cast<std::size_t>(s) >= from; });
     squeeze(column.is_idle);
     for (std::size_t s = from; s < from + kept.size(); ++s)

@@ -35,6 +35,7 @@ struct Column {
   std::vector<std::uint8_t> member;
   std::vector<std::int64_t> idle;     // members with alpha = 0, each once; may also list some that are not any more
   std::vector<std::uint8_t> is_idle;  // listed in idle
+  std::vector<std::int64_t> changed;  // when a coefficient changed last, for solvers that ask; they set it themselves
   Extremes ends{};                    // of the gradients of the members
   std::size_t above = 0, below = 0;   // coefficients above and below 0
   double bias = 0, delta = 0;
@@ -173,6 +174,8 @@ class Expansion {
   std::vector<std::uint8_t> used() const;
   void greet(std::size_t s, const float* kernel);
   void fill(RowCache::Entry& entry);
+  bool in_open_block(std::int64_t slot) const;
+  RowView block_row(std::int64_t slot) const;
   void set_diagonal(std::size_t s, float value);
   void refuse_endless(std::size_t begin);
   CoefficientView view(std::size_t c, std::size_t at) const;

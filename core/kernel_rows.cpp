@@ -48,10 +48,16 @@ void Expansion::fill(RowCache::Entry& entry) {
   entry.valid = size();
 }
 
+bool Expansion::in_open_block(std::int64_t slot) const {
+  return open_ && static_cast<std::size_t>(slot) >= block_begin_;
+}
+
+RowView Expansion::block_row(std::int64_t slot) const {
+  return {block_pages_.data() + (static_cast<std::size_t>(slot) - block_begin_) * (round_up(size(), kPage) / kPage)};
+}
+
 RowView Expansion::hold(std::int64_t slot) {
-  const auto s = static_cast<std::size_t>(slot);
-  if (open_ && s >= block_begin_)
-    return {block_pages_.data() + (s - block_begin_) * (round_up(size(), kPage) / kPage)};
+  if (in_open_block(slot)) return block_row(slot);
   const std::lock_guard lock(cache_mutex_);
   RowCache::Entry& entry = cache_.touch(slot, size(), 0);
   if (entry.valid < size()) fill(entry);
@@ -60,7 +66,7 @@ RowView Expansion::hold(std::int64_t slot) {
 }
 
 void Expansion::release(std::int64_t slot) {
-  if (open_ && static_cast<std::size_t>(slot) >= block_begin_) return;
+  if (in_open_block(slot)) return;
   const std::lock_guard lock(cache_mutex_);
   cache_.unpin(slot);
 }
@@ -70,6 +76,10 @@ std::vector<RowView> Expansion::rows_of(std::span<const std::int64_t> slots) {
   std::vector<std::int64_t> missing;
   std::vector<RowCache::Entry*> entries;
   for (std::size_t r = 0; r < slots.size(); ++r) {
+    if (in_open_block(slots[r])) {
+      found[r] = block_row(slots[r]);
+      continue;
+    }
     RowCache::Entry& entry = cache_.touch(slots[r], size(), r);
     found[r] = entry.view();
     if (entry.valid == 0) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "small_problem.hpp"
+
 namespace everlearn {
 namespace {
 
@@ -60,46 +62,13 @@ Pivot pivot(std::size_t slot, const Single& i) {
   return {static_cast<std::int64_t>(slot), i.g, i.alpha, i.lower, i.upper, i.curvature, move, move * (i.g - 0.5 * i.curvature * move)};
 }
 
-/// The working set's own problem, small enough to stay in cache.
-struct Local {
-  std::size_t size, stride;
-  AlignedVector<float> kernel, diagonal, inverse;
-  AlignedVector<double> alpha, g, edge;
-  AlignedVector<std::uint8_t> gate;
+/// The working set's own problem, with its kernel matrix.
+struct Local : SmallProblem {
+  AlignedVector<float> kernel, inverse;
 
-  explicit Local(std::size_t n)
-      : size(n), stride(round_up(n, kPad)), kernel(n * stride), diagonal(stride), inverse(stride), alpha(stride),
-        g(stride), edge(stride), gate(stride, 0) {}
+  explicit Local(std::size_t n) : SmallProblem(n), kernel(n * stride), inverse(stride) {}
 
-  double lower(std::size_t s) const { return std::min(0.0, edge[s]); }
-  double upper(std::size_t s) const { return std::max(0.0, edge[s]); }
   const float* row(std::size_t s) const { return kernel.data() + s * stride; }
-
-  void set_alpha(std::size_t s, double value) {
-    alpha[s] = value;
-    gate[s] = static_cast<std::uint8_t>((value < upper(s) ? kMayRise : 0) | (value > lower(s) ? kMayFall : 0));
-  }
-
-  /// Pair steps, the second index chosen to second order, until the violation is at most `tolerance`. Returns
-  /// how many were made.
-  std::size_t solve_pairs(double tolerance, std::size_t most_steps) {
-    Extremes ends = loops().scan(g.data(), gate.data(), size);
-    std::size_t steps = 0;
-    for (; steps < most_steps && ends.up >= 0 && ends.down >= 0; ++steps) {
-      if (ends.high - ends.low <= tolerance) break;
-      const auto i = static_cast<std::size_t>(ends.up);
-      const std::int64_t pick =
-          loops().second_order(g.data(), gate.data(), row(i), diagonal.data(), diagonal[i], ends.high, size);
-      if (pick < 0) break;
-      const auto j = static_cast<std::size_t>(pick);
-      const PairStep pair = pair_step(g[i] - g[j], double(diagonal[i]) + diagonal[j] - 2.0 * row(i)[j],
-                                      {alpha[i], upper(i)}, {alpha[j], lower(j)});
-      set_alpha(i, pair.up);
-      set_alpha(j, pair.down);
-      ends = loops().step(g.data(), gate.data(), row(i), row(j), pair.length, size);
-    }
-    return steps;
-  }
 
   /// Steps on the coefficient with the largest gain, together with a partner; there is no bias.
   std::size_t solve_freely(double tolerance, std::size_t most_steps) {
@@ -244,16 +213,14 @@ bool optimise(Expansion& expansion, std::size_t c, Bias bias, double tau, std::s
     });
     for (std::size_t a = 0; a < set.size(); ++a) {
       const auto s = static_cast<std::size_t>(set[a]);
-      local.diagonal[a] = expansion.diagonals()[s];
+      local.take(expansion, c, s, a);
       local.inverse[a] = expansion.inverses()[s];
-      local.g[a] = column.g[s];
-      local.edge[a] = column.edge[s];
-      local.set_alpha(a, column.alpha[s]);
     }
     const double tolerance = std::max(tau * 0.5, kInnerShare * worst);
     const std::size_t most = 100 * set.size();
-    steps += static_cast<std::int64_t>(bias == Bias::free ? local.solve_pairs(tolerance, most)
-                                                          : local.solve_freely(tolerance, most));
+    steps += static_cast<std::int64_t>(
+        bias == Bias::free ? local.solve_pairs([&](std::size_t a) { return local.row(a); }, tolerance, most)
+                           : local.solve_freely(tolerance, most));
 
     movers.clear(), targets.clear();
     for (std::size_t a = 0; a < set.size(); ++a) {

@@ -236,5 +236,6 @@ NB_MODULE(_core, module) {
 
   bind_incremental(module);
   bind_one_pass(module);
+  bind_local(module);
   bind_auc(module);
 }

@@ -34,6 +34,8 @@ nb::class_<Solver, Machine> solver(nb::module_& module, const char* name) {
 void bind_one_pass(nb::module_& module);
 /// The exact machine.
 void bind_incremental(nb::module_& module);
+/// The SVM with local updates.
+void bind_local(nb::module_& module);
 /// The linear learners of AUC.
 void bind_auc(nb::module_& module);
 

@@ -20,7 +20,7 @@ from .imbalance import VIRTUAL
 from .query.active import ActiveLearner
 from .query.chunks import IncrSVM, QuerySVM
 from .query.statq import StatQSVM
-from .svm import IDSVM, LASVM, LASVMG, LASVMI, LASVMNC, FullSVM, OnlineSVMR, RampSVM
+from .svm import IDSVM, LASVM, LASVMG, LASVMI, LASVMNC, FullSVM, LocalSVM, OnlineSVMR, RampSVM
 
 __version__ = version("everlearn")
 
@@ -44,6 +44,7 @@ __all__ = [
     "IncrSVM",
     "KernelPA",
     "KernelPerceptron",
+    "LocalSVM",
     "OnlineSVMR",
     "Projectron",
     "ProjectronPP",

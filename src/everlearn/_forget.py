@@ -3,13 +3,16 @@
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from . import _params
-from ._learner import Ints, KernelLearner
-from ._machine import Machine
+from ._learner import Ints, KernelLearner, LabelledRows
+from ._online import StreamLearner
+from ._validate import Array, Rows
 
 Self = TypeVar("Self", bound="ForgettingLearner")
+Naming = TypeVar("Naming", bound="NamingLearner")
 
 
 def check_ids(ids: Any, count: int | None = None) -> Ints:
@@ -41,15 +44,6 @@ def _some(ids: Ints) -> str:
     return ", ".join(str(row_id) for row_id in ids[:5].tolist()) + (", ..." if len(ids) > 5 else "")
 
 
-def refuse_kept(ids: Ints, machine: Machine) -> None:
-    """Refuse ids that are in use."""
-    if len(missing := machine.native.missing(ids)) < len(ids):
-        known = np.setdiff1d(ids, missing)
-        raise ValueError(
-            f"A row with the id {_some(known)} is kept already: forget it first, or give new rows other ids."
-        )
-
-
 class ForgettingLearner(KernelLearner):
     """Base of learners whose native solver has ``forget(ids)``."""
 
@@ -79,7 +73,7 @@ class ForgettingLearner(KernelLearner):
     def _kept_ids(self, ids: Any) -> Ints:
         """Validate ids of rows that are to be kept by the learner now."""
         named = check_ids(ids)
-        missing = self._machine.native.missing(named)
+        missing = self._missing(named)
         if len(missing):
             raise ValueError(
                 f"This {type(self).__name__} keeps no row with the id {_some(missing)}: it has been "
@@ -87,6 +81,59 @@ class ForgettingLearner(KernelLearner):
             )
         return named
 
+    def _missing(self, ids: Ints) -> Ints:
+        """Those of some ids under which the learner keeps no row."""
+        return np.asarray(self._machine.native.missing(ids))
+
     def _unlearn(self, ids: Ints) -> None:
         """Let the core forget rows that it keeps."""
         self._machine.native.forget(ids)
+
+
+class NamingLearner(ForgettingLearner, StreamLearner):
+    """Base of learners whose rows may come with ids of the caller's."""
+
+    def partial_fit(
+        self: Naming, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None
+    ) -> Naming:
+        """Learn more rows, in the order given, each once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C for each row; a row of weight 0 is left out.
+        ids : array-like of int of shape (n_samples,), default=None
+            Names by which rows can be forgotten, and what `support_` holds; None continues the running row
+            number. The id of a row that is kept is refused.
+
+        Returns
+        -------
+        object
+            The learner itself.
+        """
+        return self._learn_more(X, y, classes, sample_weight, ids)
+
+    def _accept(
+        self,
+        X: Rows,
+        y: Array,
+        labels: npt.NDArray[np.int32],
+        sample_weight: Any,
+        ids: Ints | None = None,
+    ) -> LabelledRows:
+        named = None if ids is None else check_ids(ids, len(labels))
+        rows = super()._accept(X, y, labels, sample_weight, named)
+        missing = self._missing(rows.ids)
+        if len(missing) < len(rows.ids):
+            known = np.setdiff1d(rows.ids, missing)
+            raise ValueError(
+                f"This {type(self).__name__} keeps a row with the id {_some(known)} already: forget it "
+                "first, or give the new row another id."
+            )
+        return rows

@@ -19,6 +19,7 @@ _SOLVERS: dict[str, Any] = {
     "norma": _core.Norma,
     "projectron": _core.Projectron,
     "koil": _core.Koil,
+    "local": _core.LocalUpdates,
 }
 
 

@@ -16,11 +16,10 @@ from tqdm.auto import tqdm
 
 from .. import _params
 from .._docs import complete
-from .._forget import ForgettingLearner, check_ids, refuse_kept
+from .._forget import NamingLearner
 from .._learner import Ints, LabelledRows
-from .._online import StreamLearner
 from .._persist import register
-from .._validate import Array, Rows, encode_labels
+from .._validate import Array, encode_labels
 
 _ROWS_PER_CALL = 64  # between two calls of the core Python can stop on Ctrl-C and show progress
 _NOBODY = np.iinfo(np.int64).min  # the id of a row that was forgotten
@@ -55,7 +54,7 @@ class LeaveOneOut:
 
 @register
 @complete
-class IDSVM(ForgettingLearner, StreamLearner):
+class IDSVM(NamingLearner):
     """Exact support vector machine that learns, forgets and relabels rows one at a time.
 
     After every call it is the solution that an SVM trained from scratch on the rows kept would have, to
@@ -121,7 +120,7 @@ class IDSVM(ForgettingLearner, StreamLearner):
     _has_bias = True
     _exact = True
     _constraints: ClassVar[dict[str, _params.Constraint]] = {
-        name: constraint for name, constraint in StreamLearner._constraints.items() if name != "tol"
+        name: constraint for name, constraint in NamingLearner._constraints.items() if name != "tol"
     } | {"window": _params.NONE | _params.integer_from(1)}
 
     def __init__(
@@ -180,31 +179,6 @@ class IDSVM(ForgettingLearner, StreamLearner):
         """
         return self._fit(X, y, sample_weight, ids, None)
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None
-    ) -> "IDSVM":
-        """Learn more rows, in the order given.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C for each row; a row of weight 0 is left out.
-        ids : array-like of int of shape (n_samples,), default=None
-            Names by which rows can be forgotten; None continues the running row number.
-
-        Returns
-        -------
-        IDSVM
-            The learner itself.
-        """
-        return self._learn_more(X, y, classes, sample_weight, None if ids is None else check_ids(ids, len(y)))
-
     @classmethod
     def from_svm(cls, svm: Any, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> "IDSVM":
         """Go on where another machine has arrived: its coefficients are the start for the exact solution.
@@ -239,9 +213,7 @@ class IDSVM(ForgettingLearner, StreamLearner):
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, start: Any) -> "IDSVM":
         _params.check(self)
         with self._unchanged_on_error():
-            rows, usable = self._take_all(
-                X, y, sample_weight, None if ids is None else check_ids(ids, len(y))
-            )
+            rows, usable = self._take_all(X, y, sample_weight, ids)
             usable = usable if self.window is None else usable[-self.window :]
             self._configure()
             native = self._machine.native
@@ -277,18 +249,6 @@ class IDSVM(ForgettingLearner, StreamLearner):
         theta = np.zeros((columns, len(rows.labels)))
         theta[:, svm.support_] = theirs
         return np.ascontiguousarray(theta[:, usable]).ravel()
-
-    def _accept(
-        self,
-        X: Rows,
-        y: Array,
-        labels: npt.NDArray[np.int32],
-        sample_weight: Any,
-        ids: Ints | None = None,
-    ) -> LabelledRows:
-        rows = super()._accept(X, y, labels, sample_weight, ids)
-        refuse_kept(rows.ids, self._machine)
-        return rows
 
     # ------------------------------------------------------------------------------------- unlearning
 
