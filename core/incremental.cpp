@@ -80,10 +80,13 @@ void Incremental::open(const Labelled& rows, std::span<const std::int64_t> which
     front.settled.resize(n, 0);
     front.place.resize(n, -1);
   }
-  // The ridge follows the size of kernel values, in leaps.
+}
+
+/// The ridge follows the size of kernel values, in leaps.
+void Incremental::follow_scale() {
   double sum = 0;
   for (const double value : diagonal_) sum += value;
-  const double scale = sum > 0 ? sum / static_cast<double>(n) : 1;
+  const double scale = sum > 0 ? sum / static_cast<double>(diagonal_.size()) : 1;
   if (ridge_ > 0 && scale * kRidge < 16 * ridge_ && scale * kRidge > ridge_ / 16) return;
   ridge_ = kRidge * scale;
   each_column([&](std::size_t c) { change(c, [&] { begin(c), drive_all(c); }); });
@@ -134,6 +137,7 @@ void Incremental::learn(const Labelled& rows, std::span<const std::int64_t> whic
       }
     const std::size_t early = turn.size() - leaving.size();  // rows that drive nobody out
     try {
+      follow_scale();
       each_column([&](std::size_t c) {
         for (std::size_t r = 0; r < turn.size(); ++r) {
           if (r >= early) forget_slot(c, static_cast<std::size_t>(leaving[r - early]));
@@ -141,16 +145,33 @@ void Incremental::learn(const Labelled& rows, std::span<const std::int64_t> whic
         }
       });
     } catch (...) {
-      close(first);
-      std::vector<std::int64_t> refused;
-      for (std::size_t s = first; s < expansion_.size(); ++s) refused.push_back(static_cast<std::int64_t>(s));
-      drop(refused);
+      give_up(first);
       throw;
     }
     close(first);
     drop(leaving);
     counts.iterations += static_cast<std::int64_t>(turn.size());
   }
+}
+
+/// Takes rows back that could not be learnt, wherever learning ended.
+void Incremental::give_up(std::size_t first) {
+  close(first);
+  std::vector<std::int64_t> refused;
+  for (std::size_t s = first; s < expansion_.size(); ++s) refused.push_back(static_cast<std::int64_t>(s));
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+    const bool half_learnt = std::any_of(refused.begin(), refused.end(), [&](std::int64_t slot) {
+      return expansion_.column(c).member[static_cast<std::size_t>(slot)] != 0;
+    });
+    if (!half_learnt) continue;
+    for (const auto slot : refused) {
+      expansion_.set_alpha(c, static_cast<std::size_t>(slot), 0);
+      expansion_.leave(c, static_cast<std::size_t>(slot));
+    }
+    begin_again(c);
+    conclude(c);
+  }
+  drop(refused);
 }
 
 std::vector<std::int64_t> Incremental::slots_of(std::span<const std::int64_t> ids) const {
@@ -229,6 +250,7 @@ void Incremental::gather(const Labelled& rows, std::span<const std::int64_t> whi
     const std::size_t first = expansion_.size();
     open(rows, which.subspan(at, std::min(kBlock, which.size() - at)));
     close(first);
+    if (first == 0) follow_scale();
     for (std::size_t c = 0; c < expansion_.columns(); ++c)
       for (std::size_t s = first; s < expansion_.size(); ++s) expansion_.join(c, s);
   }

@@ -132,7 +132,9 @@ class Incremental {
 
   // Rows in and out (incremental.cpp).
   void open(const Labelled& rows, std::span<const std::int64_t> which);
+  void follow_scale();
   void close(std::size_t first);
+  void give_up(std::size_t first);
   void each_column(const std::function<void(std::size_t)>& work);
   void learn_slot(std::size_t c, std::size_t s);
   void forget_slot(std::size_t c, std::size_t s);
