@@ -124,6 +124,8 @@ class Incremental {
     double direction;
     bool to_margin;              // or else to the end of its box
     AlignedVector<double> near;  // its kernel values with the rows watched
+    std::int64_t entered;              // the row that has entered S in a step of no length, or -1
+    std::vector<std::size_t> resting;  // rows that are not watched for a while
   };
   struct Event;
   struct Snapshot;
@@ -160,6 +162,7 @@ class Incremental {
   void unlearn(std::size_t c, std::size_t s);
   void move(std::size_t c, std::size_t s, double direction, bool to_margin);
   bool step(std::size_t c, Mover& mover);
+  void rest_over(std::size_t c, Mover& mover);
   Event next_event(std::size_t c, const Mover& mover, const Border::Response& by) const;
   void respond(std::size_t c, const Border::Response& by, const Mover& mover);
   void shift(std::size_t c, const Border::Response& by, double length);

@@ -279,10 +279,16 @@ bool Incremental::step(std::size_t c, Mover& mover) {
   if (!only_bias)
     expansion_.set_alpha(c, own, std::clamp(expansion_.column(c).alpha[own] + mover.direction * next.length,
                                             expansion_.lower(c, own), expansion_.upper(c, own)));
+  // A row that enters S and leaves it again while nothing moves has a rate that is rounding: it is watched again when
+  // something has moved.
+  const bool in_vain = next.length == 0 && next.slot == mover.entered;
+  mover.entered = next.length == 0 && next.kind == Event::margin ? next.slot : -1;
+  if (next.length > 0) rest_over(c, mover);
   if (next.kind == Event::end) {
     expansion_.set_alpha(c, s, towards > 0 ? expansion_.upper(c, s) : expansion_.lower(c, s));
     if (s == own) front.settled[s] = 1;
     else leave(c, s);
+    if (in_vain) front.settled[s] = 0, mover.resting.push_back(s);
   } else if (s != own || inside(c, s)) {
     enter(c, s);
   } else {
@@ -302,9 +308,16 @@ void Incremental::move(std::size_t c, std::size_t s, double direction, bool to_m
   add_near(c, s);
   fronts_[c].settled[s] = 0;
   fronts_[c].steps_left = 1000 + 20 * static_cast<std::int64_t>(expansion_.size());
-  Mover mover{held.row, s, direction, to_margin, near_row(c, held.row)};
+  Mover mover{held.row, s, direction, to_margin, near_row(c, held.row), -1, {}};
   while (!step(c, mover)) {
   }
+  rest_over(c, mover);
+}
+
+void Incremental::rest_over(std::size_t c, Mover& mover) {
+  for (const auto s : mover.resting)
+    if (fronts_[c].place[s] < 0) fronts_[c].settled[s] = 1;
+  mover.resting.clear();
 }
 
 /// Brings a row that is not settled to where its condition holds.
