@@ -11,8 +11,13 @@ void ExactRows::set_limit(std::size_t bytes) {
   evict();
 }
 
+/// Rows are as long as one another, and there is room for an eighth more: few sizes, so that memory given back fits again.
+std::size_t ExactRows::room_for(std::size_t length) { return round_up(length + length / 8, 512); }
+
 ExactRows::Place ExactRows::add(std::int64_t slot, std::size_t length) {
-  order_.push_front(Row{slot, AlignedVector<double>(length), 0});
+  order_.push_front(Row{slot, {}, 0});
+  order_.front().values.reserve(room_for(length));
+  order_.front().values.resize(length);
   bytes_ += order_.front().values.capacity() * sizeof(double);
   return where_[static_cast<std::size_t>(slot)] = order_.begin();
 }
@@ -44,6 +49,7 @@ void ExactRows::extend(const Batch& batch, std::size_t count, int threads) {
   for (Row& row : order_) {
     if (row.values.size() == n) continue;
     bytes_ -= row.values.capacity() * sizeof(double);
+    if (row.values.capacity() < n) row.values.reserve(room_for(n));
     for (std::size_t r = 0; r < count; ++r) row.values.push_back(out[r][row.slot]);
     bytes_ += row.values.capacity() * sizeof(double);
   }
@@ -72,6 +78,8 @@ void ExactRows::release(std::int64_t slot) {
 }
 
 void ExactRows::keep(std::span<const std::int64_t> kept) {
+  if (!kept.empty() && where_.size() <= static_cast<std::size_t>(kept.back()))
+    where_.resize(static_cast<std::size_t>(kept.back()) + 1, order_.end());  // rows that nobody has held yet
   std::vector<Place> where(kept.size(), order_.end());
   for (std::size_t t = 0; t < kept.size(); ++t) {
     where[t] = find(kept[t]);

@@ -49,6 +49,7 @@ class ExactRows {
   using Place = std::list<Row>::iterator;
   Place find(std::int64_t slot) { return where_[static_cast<std::size_t>(slot)]; }
   Place add(std::int64_t slot, std::size_t length);
+  static std::size_t room_for(std::size_t length);
   void evict();
 
   const Rows& rows_;

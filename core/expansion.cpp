@@ -235,10 +235,9 @@ void Expansion::wipe(std::size_t s) {
   ids_[s] = kNobody;
 }
 
-void Expansion::relabel(std::size_t s, std::int32_t label) {
-  for (std::size_t c = 0; c < columns(); ++c) columns_[c].g[s] -= sign(c, s);
+void Expansion::relabel(std::size_t s, std::int32_t label, double factor) {
   labels_[s] = label;
-  for (std::size_t c = 0; c < columns(); ++c) columns_[c].g[s] += sign(c, s);
+  costs_[s] *= factor;
 }
 
 void Expansion::keep_slots(std::size_t from, const std::vector<std::int64_t>& kept) {

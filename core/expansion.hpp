@@ -112,8 +112,8 @@ class Expansion {
   /// Forgets the row of a slot, whose coefficients are 0: its features and its id at once, the slot with the next
   /// compact().
   void wipe(std::size_t s);
-  /// Gives a row another label; its gradients follow, its boxes do not.
-  void relabel(std::size_t s, std::int32_t label);
+  /// Gives a row that belongs to no column another label, and multiplies its cost.
+  void relabel(std::size_t s, std::int32_t label, double factor);
   /// Appends a batch without look-ahead: kernel rows are computed when somebody holds them.
   void append(const Batch& batch, const Arrivals& arrivals);
 

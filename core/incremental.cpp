@@ -12,7 +12,7 @@
 namespace everlearn {
 namespace {
 
-/// What is added to every K(s, s), relative to their mean.
+/// What is added to every K(s, s), relative to it.
 constexpr double kRidge = 1e-11;
 /// Rows whose kernel values are computed at once.
 constexpr std::size_t kBlock = 64;
@@ -39,16 +39,17 @@ void Incremental::put_back(std::size_t c, const Snapshot& snapshot) {
     fronts_[c].rows[k] = &kernel_.hold(fronts_[c].members[k]);
 }
 
-/// Runs work(c) for every column. If a kernel turns out to be none, all columns are as they were before.
+/// Runs work(c) for every column.
 void Incremental::each_column(const std::function<void(std::size_t)>& work) {
-  std::vector<Snapshot> before;
-  for (std::size_t c = 0; cautious && c < expansion_.columns(); ++c) before.push_back(take(c));
   try {
     expansion_.each_column(work);
   } catch (const IndefiniteKernel& error) {
-    for (std::size_t c = 0; c < before.size(); ++c) put_back(c, before[c]);
     refuse(error.slot);
   }
+  sum_counts();
+}
+
+void Incremental::sum_counts() {
   counts.steps = counts.fallbacks = counts.refreshes = 0;
   for (const Front& front : fronts_) {
     counts.steps += front.counts.steps;
@@ -71,25 +72,38 @@ void Incremental::open(const Labelled& rows, std::span<const std::int64_t> which
   const auto batch = expansion_.rows().take(rows.block, which);
   expansion_.append(*batch, arrived);
   kernel_.extend(*batch, which.size(), expansion_.threads());
-  const std::size_t n = expansion_.size(), first = n - which.size();
+  name_rows(*batch, which.size());
+}
+
+void Incremental::name_rows(const Batch& batch, std::size_t count) {
+  const std::size_t n = expansion_.size(), first = n - count;
+  diagonal_.resize(n);
   for (std::size_t s = first; s < n; ++s) {
-    diagonal_.push_back(kernel_.hold(static_cast<std::int64_t>(s))[s]);
-    kernel_.release(static_cast<std::int64_t>(s));
+    double* const own = diagonal_.data();
+    expansion_.rows().evaluate_exactly(batch, s - first, s - first + 1, s, s + 1, &own);
   }
   for (Front& front : fronts_) {
     front.settled.resize(n, 0);
     front.place.resize(n, -1);
   }
+  put_ridges(first);
 }
 
-/// The ridge follows the size of kernel values, in leaps.
-void Incremental::follow_scale() {
-  double sum = 0;
-  for (const double value : diagonal_) sum += value;
-  const double scale = sum > 0 ? sum / static_cast<double>(diagonal_.size()) : 1;
-  if (ridge_ > 0 && scale * kRidge < 16 * ridge_ && scale * kRidge > ridge_ / 16) return;
-  ridge_ = kRidge * scale;
-  each_column([&](std::size_t c) { change(c, [&] { begin(c), drive_all(c); }); });
+/// The size of a typical K(s, s): long rows and rows of zeros do not count.
+double Incremental::scale() const {
+  std::vector<double> sizes;
+  for (std::size_t s = 0; s < expansion_.size(); ++s)
+    if (diagonal_[s] > 0 && expansion_.id(s) != kNobody) sizes.push_back(diagonal_[s]);
+  if (sizes.empty()) return 1;
+  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+  std::nth_element(sizes.begin(), middle, sizes.end());
+  return *middle;
+}
+
+void Incremental::put_ridges(std::size_t first) {
+  const double least = 0.01 * scale();
+  ridge_.resize(diagonal_.size());
+  for (std::size_t s = first; s < ridge_.size(); ++s) ridge_[s] = kRidge * std::max(diagonal_[s], least);
 }
 
 void Incremental::close(std::size_t first) {
@@ -106,6 +120,7 @@ void Incremental::learn_slot(std::size_t c, std::size_t s) {
   kernel_.release(static_cast<std::int64_t>(s));
   expansion_.join(c, s);
   change(c, [&] { drive(c, s); });
+  vouch(c);
 }
 
 void Incremental::forget_slot(std::size_t c, std::size_t s) {
@@ -119,6 +134,7 @@ void Incremental::forget_slot(std::size_t c, std::size_t s) {
     }
     expansion_.leave(c, s);
   });
+  vouch(c);
 }
 
 void Incremental::learn(const Labelled& rows, std::span<const std::int64_t> which) {
@@ -127,20 +143,17 @@ void Incremental::learn(const Labelled& rows, std::span<const std::int64_t> whic
     const auto turn = which.subspan(at, std::min(block, which.size() - at));
     const std::size_t first = expansion_.size();
     open(rows, turn);
-    // With a window every new row drives the oldest one out.
-    std::vector<std::int64_t> leaving;
+    // With a window every new row drives the oldest one out, or more if the window has become smaller.
     const std::size_t kept = first - dropped_;
-    for (std::size_t s = 0, r = 0; window > 0 && r < turn.size(); ++r)
-      if (kept + r + 1 > window) {
-        while (expansion_.id(s) == kNobody) ++s;
-        leaving.push_back(static_cast<std::int64_t>(s++));
-      }
-    const std::size_t early = turn.size() - leaving.size();  // rows that drive nobody out
+    const auto beyond = [&](std::size_t r) { return window > 0 && kept + r > window ? kept + r - window : 0; };
+    std::vector<std::int64_t> leaving;
+    for (std::size_t s = 0; leaving.size() < beyond(turn.size()); ++s)
+      if (expansion_.id(s) != kNobody) leaving.push_back(static_cast<std::int64_t>(s));
     try {
-      follow_scale();
       each_column([&](std::size_t c) {
         for (std::size_t r = 0; r < turn.size(); ++r) {
-          if (r >= early) forget_slot(c, static_cast<std::size_t>(leaving[r - early]));
+          for (std::size_t k = r == 0 ? 0 : beyond(r); k < beyond(r + 1); ++k)
+            forget_slot(c, static_cast<std::size_t>(leaving[k]));
           learn_slot(c, first + r);
         }
       });
@@ -168,8 +181,12 @@ void Incremental::give_up(std::size_t first) {
       expansion_.set_alpha(c, static_cast<std::size_t>(slot), 0);
       expansion_.leave(c, static_cast<std::size_t>(slot));
     }
-    begin_again(c);
-    conclude(c);
+    if (cautious) continue;  // the caller puts back the state before
+    try {
+      begin_again(c);
+      conclude(c);
+    } catch (const Stuck&) {  // the error that led here is on its way already
+    }
   }
   drop(refused);
 }
@@ -208,6 +225,7 @@ void Incremental::sweep() {
     values.resize(kept.size());
   };
   squeeze(diagonal_);
+  squeeze(ridge_);
   for (Front& front : fronts_) {
     squeeze(front.settled);
     squeeze(front.place);
@@ -216,30 +234,20 @@ void Incremental::sweep() {
   dropped_ = 0;
 }
 
-void Incremental::relabel(std::span<const std::int64_t> ids, std::span<const std::int32_t> labels) {
+void Incremental::relabel(std::span<const std::int64_t> ids, std::span<const std::int32_t> labels,
+                          std::span<const double> factors) {
   const std::vector<std::int64_t> slots = slots_of(ids);
   for (std::size_t r = 0; r < slots.size(); ++r) {
     const auto s = static_cast<std::size_t>(slots[r]);
     const std::int32_t old = expansion_.label(s);
-    std::vector<double> before;
-    for (std::size_t c = 0; c < expansion_.columns(); ++c) before.push_back(expansion_.sign(c, s));
-    const auto each_turned = [&](auto&& work) {
-      each_column([&](std::size_t c) {
-        if (before[c] != (expansion_.columns() == 1 ? (labels[r] == 1 ? 1.0 : -1.0)
-                                                    : (labels[r] == static_cast<std::int32_t>(c) ? 1.0 : -1.0)))
-          work(c);
-      });
+    if (old == labels[r] && factors[r] == 1) continue;
+    const auto concerned = [&](std::size_t c) {  // whose own class it was or will be, or for whom it costs more or less
+      const auto own = static_cast<std::int32_t>(c);
+      return expansion_.columns() == 1 || factors[r] != 1 || old == own || labels[r] == own;
     };
-    if (old == labels[r]) continue;
-    each_turned([&](std::size_t c) { forget_slot(c, s); });
-    expansion_.relabel(s, labels[r]);
-    try {
-      each_turned([&](std::size_t c) { learn_slot(c, s); });
-    } catch (...) {
-      expansion_.relabel(s, old);
-      each_turned([&](std::size_t c) { learn_slot(c, s); });
-      throw;
-    }
+    each_column([&](std::size_t c) { if (concerned(c)) forget_slot(c, s); });
+    expansion_.relabel(s, labels[r], factors[r]);
+    each_column([&](std::size_t c) { if (concerned(c)) learn_slot(c, s); });
   }
 }
 
@@ -248,9 +256,16 @@ void Incremental::relabel(std::span<const std::int64_t> ids, std::span<const std
 void Incremental::gather(const Labelled& rows, std::span<const std::int64_t> which) {
   for (std::size_t at = 0; at < which.size(); at += kBlock) {
     const std::size_t first = expansion_.size();
-    open(rows, which.subspan(at, std::min(kBlock, which.size() - at)));
-    close(first);
-    if (first == 0) follow_scale();
+    const auto turn = which.subspan(at, std::min(kBlock, which.size() - at));
+    if (expansion_.rows().external()) {
+      open(rows, turn);
+      close(first);
+    } else {  // kernel rows when somebody holds them
+      const Arrived arrived(rows, turn);
+      const auto batch = expansion_.rows().take(rows.block, turn);
+      expansion_.append(*batch, arrived);
+      name_rows(*batch, turn.size());
+    }
     for (std::size_t c = 0; c < expansion_.columns(); ++c)
       for (std::size_t s = first; s < expansion_.size(); ++s) expansion_.join(c, s);
   }
@@ -284,6 +299,7 @@ std::size_t Incremental::settle(std::size_t count) {
       if (!begun_) begin(c);
       left[c] = drive_all(c, count);
     });
+    if (left[c] == 0) vouch(c);
   });
   begun_ = true;
   std::size_t all = 0;
@@ -297,7 +313,7 @@ double Incremental::objective(std::size_t c) const {
   const Column& column = expansion_.column(c);
   double sum = 0;
   for (std::size_t s = 0; s < expansion_.size(); ++s)
-    sum += std::abs(column.alpha[s]) - 0.5 * column.alpha[s] * (expansion_.sign(c, s) - column.g[s] - ridge_ * column.alpha[s]);
+    sum += std::abs(column.alpha[s]) - 0.5 * column.alpha[s] * (expansion_.sign(c, s) - column.g[s] - ridge_[s] * column.alpha[s]);
   return sum;
 }
 
@@ -308,7 +324,7 @@ std::vector<double> Incremental::leave_one_out(std::size_t first, std::size_t co
     if (expansion_.id(s) != kNobody && r++ >= first && slots.size() < count) slots.push_back(s);
   std::vector<double> out(slots.size() * k);
   const Counts before = counts;
-  expansion_.each_column([&](std::size_t c) {
+  each_column([&](std::size_t c) {
     const Snapshot now = take(c);
     const Counts own = fronts_[c].counts;
     for (std::size_t r = 0; r < slots.size(); ++r) {
@@ -320,7 +336,13 @@ std::vector<double> Incremental::leave_one_out(std::size_t first, std::size_t co
         continue;
       }
       fronts_[c].changes = 0;  // no refresh for a machine that is thrown away
-      forget_slot(c, s);
+      try {
+        forget_slot(c, s);
+      } catch (...) {
+        put_back(c, now);
+        fronts_[c].counts = own;
+        throw;
+      }
       score = expansion_.sign(c, s) - column.g[s] + column.bias;
       put_back(c, now);
     }
@@ -391,6 +413,22 @@ void Incremental::set_changes(std::span<const std::int64_t> changes) {
   for (std::size_t c = 0; c < fronts_.size(); ++c) fronts_[c].changes = changes[c];
 }
 
+std::vector<std::int64_t> Incremental::tallies() const {
+  std::vector<std::int64_t> all;
+  for (const Front& front : fronts_)
+    all.insert(all.end(), {front.counts.steps, front.counts.fallbacks, front.counts.refreshes});
+  return all;
+}
+
+void Incremental::set_tallies(std::span<const std::int64_t> tallies) {
+  for (std::size_t c = 0; c < fronts_.size(); ++c) {
+    fronts_[c].counts.steps = tallies[3 * c];
+    fronts_[c].counts.fallbacks = tallies[3 * c + 1];
+    fronts_[c].counts.refreshes = tallies[3 * c + 2];
+  }
+  sum_counts();
+}
+
 std::vector<double> Incremental::kernel_matrix() {
   std::vector<double> all;
   for (std::size_t s = 0; s < expansion_.size(); ++s) {
@@ -401,9 +439,10 @@ std::vector<double> Incremental::kernel_matrix() {
   return all;
 }
 
-void Incremental::restore(std::span<const double> kernel, double ridge) {
+void Incremental::restore(std::span<const double> kernel, std::span<const double> ridges) {
   const std::size_t n = expansion_.size();
-  ridge_ = ridge;
+  if (ridges.size() != n) throw std::invalid_argument("the ridges do not fit the rows");
+  ridge_.assign(ridges.begin(), ridges.end());
   for (std::size_t s = 0; s < n && !kernel.empty(); ++s) kernel_.put_back(s, kernel.subspan(s * n, n));
   diagonal_.resize(n);
   for (std::size_t s = 0; s < n; ++s) {

@@ -12,9 +12,9 @@
 // is moving it from 0, unlearning it is moving it to 0, and any guess at the solution becomes the solution once the
 // rows that violate their conditions have been moved, one after the other.
 //
-// Duplicates, near-duplicates and more rows than dimensions would make the system of S singular. So 1e-11 of the mean
-// K_ii is added to every K_ii: solutions are then unique, and scores differ from those without it by 1e-11 of a
-// coefficient at most, a hundredth of what the rounding of a kernel value to a float does. Leaving dependent rows out
+// Duplicates, near-duplicates and more rows than dimensions would make the system of S singular. So a ridge is added to
+// every K_ii, 1e-11 of it (and of a hundredth of the median at least): solutions are then unique, and scores differ from
+// those without it by 1e-11 K_ii theta_i at most, far less than what the rounding of kernel values to floats does. Leaving dependent rows out
 // of S instead, where their u would not change if they were dependent exactly, lets near-duplicates violate their
 // conditions by up to 1e-7 times the coefficients, or sends them round in circles.
 //
@@ -43,7 +43,8 @@ class Incremental {
       : expansion_(expansion), kernel_(expansion.rows()), fronts_(expansion.columns()) {}
 
   std::size_t window = 0;  // rows to keep, the last ones; 0 keeps all
-  /// Whether the kernel may turn out not to be positive semi-definite: then every change can be taken back.
+  /// Whether the kernel may turn out not to be positive semi-definite: then a change that shows it is refused, and it is
+  /// for the caller to put back the state before.
   bool cautious = false;
   void set_limit(std::size_t cache_bytes) { kernel_.set_limit(cache_bytes); }
 
@@ -51,8 +52,8 @@ class Incremental {
   void learn(const Labelled& rows, std::span<const std::int64_t> which);
   /// Unlearns rows that are kept.
   void forget(std::span<const std::int64_t> ids);
-  /// Gives rows that are kept other labels.
-  void relabel(std::span<const std::int64_t> ids, std::span<const std::int32_t> labels);
+  /// Gives rows that are kept other labels, and multiplies their costs.
+  void relabel(std::span<const std::int64_t> ids, std::span<const std::int32_t> labels, std::span<const double> factors);
 
   /// Keeps rows without learning them, for `solve` and `settle`.
   void gather(const Labelled& rows, std::span<const std::int64_t> which);
@@ -79,11 +80,14 @@ class Incremental {
   std::vector<double> factor(std::size_t c) const { return fronts_[c].border.image(); }
   std::vector<std::int64_t> changes() const;
   void set_changes(std::span<const std::int64_t> changes);
+  /// Steps, fallbacks and refreshes of each column.
+  std::vector<std::int64_t> tallies() const;
+  void set_tallies(std::span<const std::int64_t> tallies);
   /// Kernel values that come from the caller, slot by slot.
   std::vector<double> kernel_matrix();
   /// After the expansion was put back: the kernel values of the caller, if any, and then the margin sets.
-  void restore(std::span<const double> kernel, double ridge);
-  double ridge() const { return ridge_; }
+  void restore(std::span<const double> kernel, std::span<const double> ridges);
+  const std::vector<double>& ridges() const { return ridge_; }
   void restore_margin(std::size_t c, std::span<const std::int64_t> members, std::span<const double> factor);
 
   std::size_t bytes() const { return kernel_.bytes(); }
@@ -134,7 +138,9 @@ class Incremental {
 
   // Rows in and out (incremental.cpp).
   void open(const Labelled& rows, std::span<const std::int64_t> which);
-  void follow_scale();
+  void name_rows(const Batch& batch, std::size_t count);
+  void put_ridges(std::size_t first);
+  double scale() const;
   void close(std::size_t first);
   void give_up(std::size_t first);
   void each_column(const std::function<void(std::size_t)>& work);
@@ -145,12 +151,15 @@ class Incremental {
   Snapshot take(std::size_t c) const;
   void put_back(std::size_t c, const Snapshot& snapshot);
   [[noreturn]] void refuse(std::size_t slot) const;
+  void sum_counts();
 
   // A column as a whole (incremental_column.cpp).
   void change(std::size_t c, const std::function<void()>& work);
   void settle_rest(std::size_t c);
+  void vouch(std::size_t c) const;
   void conclude(std::size_t c);
   void put_bias(std::size_t c);
+  void snap(std::size_t c);
   void adjust(std::size_t c);
   void refresh(std::size_t c);
   void begin(std::size_t c);
@@ -188,8 +197,7 @@ class Incremental {
 
   Expansion& expansion_;
   ExactRows kernel_;
-  std::vector<double> diagonal_;  // K(s, s)
-  double ridge_ = 0;
+  std::vector<double> diagonal_, ridge_;  // K(s, s), and what is added to it
   std::vector<Front> fronts_;
   std::size_t dropped_ = 0;  // slots that wait for a sweep
   bool begun_ = false;       // `settle` has made its first call

@@ -16,6 +16,8 @@ constexpr double kDrift = 1e-9;
 constexpr std::int64_t kChanges = 4096;
 /// How often what happened to rows that were not watched is made good before all rows are watched.
 constexpr int kRounds = 4;
+/// A kernel of the caller's under which conditions end up violated by more, relative to the bias, is none.
+constexpr double kHonest = 1e-6;
 
 }  // namespace
 
@@ -38,6 +40,15 @@ void Incremental::change(std::size_t c, const std::function<void()>& work) {
       throw std::logic_error("an exact solution was not found, although every row was learnt again");
     }
   }
+}
+
+/// Sees that a kernel which may be none has led to a solution.
+void Incremental::vouch(std::size_t c) const {
+  if (!cautious || expansion_.column(c).delta <= kHonest * (1 + std::abs(expansion_.column(c).bias))) return;
+  std::size_t worst = 0;
+  for (std::size_t s = 0; s < expansion_.size(); ++s)
+    if (violation(c, s) > violation(c, worst)) worst = s;
+  throw IndefiniteKernel(worst);
 }
 
 void Incremental::settle_rest(std::size_t c) {
@@ -69,6 +80,7 @@ void Incremental::conclude(std::size_t c) {
     for (const auto slot : front.members) most = std::max(most, std::abs(offset(c, static_cast<std::size_t>(slot))));
     return most;
   };
+  snap(c);
   const double drift = kDrift * (1 + std::abs(column.bias));
   if (worst() > drift) adjust(c);
   if (front.changes > kChanges || worst() > drift) refresh(c);
@@ -83,6 +95,24 @@ void Incremental::conclude(std::size_t c) {
     sum += column.alpha[s];
   }
   column.delta = std::max(most, std::abs(sum));
+}
+
+/// Coefficients of S that only rounding keeps from an end of their box go there. One that is not at its end by an ulp
+/// would say that S determines b where it does not.
+void Incremental::snap(std::size_t c) {
+  const Front& front = fronts_[c];
+  std::vector<std::int64_t> slots;
+  std::vector<double> lengths;
+  for (const auto slot : front.members) {
+    const auto s = static_cast<std::size_t>(slot);
+    const double before = expansion_.column(c).alpha[s];
+    if (room(c, s, 1) <= front.dust) expansion_.set_alpha(c, s, expansion_.upper(c, s));
+    else if (room(c, s, -1) <= front.dust) expansion_.set_alpha(c, s, expansion_.lower(c, s));
+    if (expansion_.column(c).alpha[s] == before) continue;
+    slots.push_back(slot);
+    lengths.push_back(expansion_.column(c).alpha[s] - before);
+  }
+  descend(c, slots, lengths);
 }
 
 /// Brings theta_S and b to what S determines, sum theta = 0 and u_S = 0, as far as the boxes allow: who meets an end

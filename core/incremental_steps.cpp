@@ -35,7 +35,7 @@ Border::Candidate Incremental::see(std::size_t c, std::size_t s) const {
   std::vector<double> values;
   values.reserve(front.members.size());
   for (const Row* row : front.rows) values.push_back((*row)[s]);
-  Border::Candidate seen = front.border.see(std::move(values), diagonal_[s] + ridge_);
+  Border::Candidate seen = front.border.see(std::move(values), diagonal_[s] + ridge_[s]);
   if (seen.squared <= 0) {  // the ridge alone is more, if the kernel is one
     if (cautious) throw IndefiniteKernel(s);
     throw Stuck();
@@ -46,10 +46,7 @@ Border::Candidate Incremental::see(std::size_t c, std::size_t s) const {
 void Incremental::enter(std::size_t c, std::size_t s) {
   Front& front = fronts_[c];
   if (front.members.empty()) {
-    double sum = 0, rows = 0;  // the first member may be small by chance
-    for (std::size_t t = 0; t < expansion_.size(); ++t)
-      if (expansion_.column(c).member[t]) sum += diagonal_[t], rows += 1;
-    front.border.clear(sum / rows);
+    front.border.clear(scale());
   }
   front.border.grow(see(c, s));
   front.place[s] = static_cast<std::int32_t>(front.members.size());
@@ -120,9 +117,10 @@ void Incremental::watch(std::size_t c) {
   front.spot.assign(n, -1);
   front.near.clear(), front.near_g.clear(), front.near_rows.clear();
   double most = kInf;
-  if (const std::size_t count = kNear + n / kNearOf; !front.watches_all && count < n) {
-    std::vector<double> distances;
-    for (std::size_t s = 0; s < n; ++s) distances.push_back(front.settled[s] ? std::abs(offset(c, s)) : kInf);
+  std::vector<double> distances;
+  for (std::size_t s = 0; s < n; ++s)
+    if (column.member[s]) distances.push_back(front.settled[s] ? std::abs(offset(c, s)) : kInf);
+  if (const std::size_t count = kNear + distances.size() / kNearOf; !front.watches_all && count < distances.size()) {
     std::nth_element(distances.begin(), distances.begin() + static_cast<std::ptrdiff_t>(count), distances.end());
     most = distances[count];
   }
@@ -167,7 +165,7 @@ void Incremental::descend(std::size_t c, std::span<const std::int64_t> slots, st
     loops().rank_update_exact(column.g.data(), rows.data(), lengths.data() + at, rows.size(), 0, expansion_.size());
     for (const auto slot : group) kernel_.release(slot);
   }
-  for (std::size_t r = 0; r < slots.size(); ++r) column.g[static_cast<std::size_t>(slots[r])] -= ridge_ * lengths[r];
+  for (std::size_t r = 0; r < slots.size(); ++r) column.g[static_cast<std::size_t>(slots[r])] -= ridge_[static_cast<std::size_t>(slots[r])] * lengths[r];
 }
 
 // ----------------------------------------------------------------------------------------------- one step
@@ -196,7 +194,7 @@ void Incremental::respond(std::size_t c, const Border::Response& by, const Mover
   }
   rows.push_back(mover.near.data()), weights.push_back(-mover.direction);
   loops().rank_update_exact(front.change.data(), rows.data(), weights.data(), rows.size(), 0, front.near.size());
-  front.change[static_cast<std::size_t>(front.spot[mover.slot])] += ridge_ * mover.direction;
+  front.change[static_cast<std::size_t>(front.spot[mover.slot])] += ridge_[mover.slot] * mover.direction;
 }
 
 /// Makes b, theta_S and g of the rows watched follow.

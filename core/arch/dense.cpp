@@ -1,5 +1,6 @@
 // Dense kernel blocks: a register-tiled matrix product over panels, mapped while it is in cache.
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "arch/map.hpp"
@@ -20,8 +21,8 @@ constexpr int panels_beside(int rows) {
   return std::clamp(kRegisters / 2 / (rows * kPanelVectors<T>), 1, 4);
 }
 
-/// dots[r][p * kPanel + l] = <a_r, b_{p, l}> for `rows` packed rows and `panels` adjacent panels.
-template <int rows, int panels, class T>
+/// dots[r][p * kPanel + l] = <a_r, b_{p, l}>, or |a_r - b_{p, l}|^2, for `rows` packed rows and `panels` adjacent panels.
+template <int rows, int panels, bool distances, class T>
 #if EVERLEARN_REGISTERS == 16
 [[gnu::noinline]]  // else the constants of the map push accumulators out of the registers
 #endif
@@ -37,7 +38,11 @@ inline void tile(const T* packed, const T* b, std::size_t panel_stride, std::siz
 #pragma GCC unroll 32
     for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 16
-      for (int v = 0; v < vectors; ++v) sum[r][v] += packed[k * rows + r] * bv[v];
+      for (int v = 0; v < vectors; ++v) {
+        const Vec<T> apart = packed[k * rows + r] - bv[v];
+        if constexpr (distances) sum[r][v] += apart * apart;
+        else sum[r][v] += packed[k * rows + r] * bv[v];
+      }
     }
   }
   for (int r = 0; r < rows; ++r)
@@ -53,6 +58,8 @@ void pack(const T* a, std::size_t width, T* packed) {
 /// `rows` rows of `a` from `first` on, against panels [p0, p1), `panels` of them at a time.
 template <KernelKind kind, int rows, int panels, class T, class Out>
 void strip(const DenseJob<T, Out>& job, const T* packed, std::size_t first, std::size_t p0, std::size_t p1) {
+  // From norms and products distances lose digits far from the origin, and exact values must not.
+  constexpr bool distances = kind == KernelKind::rbf && std::is_same_v<Out, double>;
   const std::size_t stride = kPanel * job.width;
   T dots[rows * panels * kPanel];
   Out values[kPanel];
@@ -60,11 +67,11 @@ void strip(const DenseJob<T, Out>& job, const T* packed, std::size_t first, std:
     const bool whole = p + panels <= p1;
     const int count = whole ? panels : static_cast<int>(p1 - p);
     if (whole) {
-      tile<rows, panels>(packed, job.panels + p * stride, stride, job.width, dots);
+      tile<rows, panels, distances>(packed, job.panels + p * stride, stride, job.width, dots);
     } else {
       for (int q = 0; q < count; ++q) {
         T one[rows * kPanel];
-        tile<rows, 1>(packed, job.panels + (p + q) * stride, stride, job.width, one);
+        tile<rows, 1, distances>(packed, job.panels + (p + q) * stride, stride, job.width, one);
         for (int r = 0; r < rows; ++r)
           std::copy_n(one + r * kPanel, kPanel, dots + (r * panels + q) * kPanel);
       }
@@ -72,7 +79,7 @@ void strip(const DenseJob<T, Out>& job, const T* packed, std::size_t first, std:
     for (int r = 0; r < rows; ++r)
       for (int q = 0; q < count; ++q) {
         const std::size_t at = (p + q) * kPanel;
-        map_panel<kind>(job.kernel, dots + (r * panels + q) * kPanel, job.a_norms[first + r],
+        map_panel<kind, distances>(job.kernel, dots + (r * panels + q) * kPanel, job.a_norms[first + r],
                         job.norms + at, values);
         put_lanes(values, at, job.begin, job.end, job.out[first + r]);
       }

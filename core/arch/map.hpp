@@ -63,9 +63,9 @@ inline V finished(V x) {
   else return x;
 }
 
-/// out[l] = K(a, b_l), given the dot products and the squared norms. Vector by vector: left to itself the
+/// out[l] = K(a, b_l), given the dot products and the squared norms, or the squared distances themselves. Vector by vector: left to itself the
 /// compiler unrolls loops as short as a panel before it looks for vectors in them.
-template <KernelKind kind, class T, class Out>
+template <KernelKind kind, bool distances = false, class T, class Out>
 inline void map_panel(const Kernel& kernel, const T* __restrict dots, T a_norm, const T* __restrict norms,
                       Out* __restrict out) {
   const T gamma = static_cast<T>(kernel.gamma);
@@ -75,6 +75,8 @@ inline void map_panel(const Kernel& kernel, const T* __restrict dots, T a_norm, 
     const Vec<T> dot = load<Vec<T>>(dots + at);
     if constexpr (kind == KernelKind::linear) {
       return dot;
+    } else if constexpr (distances) {
+      return -gamma * dot;
     } else if constexpr (kind == KernelKind::rbf) {
       const Vec<T> squared = (a_norm + load<Vec<T>>(norms + at)) - T(2) * dot;
       return -gamma * larger(squared, Vec<T>{});

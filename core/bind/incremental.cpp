@@ -36,9 +36,9 @@ class IncrementalMachine final : public Machine {
   void forget(const Ints& ids) {
     alone([&] { solver_.forget(view(ids)); });
   }
-  void relabel(const Ints& ids, const Labels& labels) {
-    fit(labels.shape(0), ids.shape(0));
-    alone([&] { solver_.relabel(view(ids), view(labels)); });
+  void relabel(const Ints& ids, const Labels& labels, const Array<double>& factors) {
+    fit(labels.shape(0), ids.shape(0)), fit(factors.shape(0), ids.shape(0));
+    alone([&] { solver_.relabel(view(ids), view(labels), view(factors)); });
   }
   nb::object leave_one_out(std::size_t first, std::size_t count) {
     std::vector<double> scores = alone([&] { return solver_.leave_one_out(first, count); });
@@ -66,7 +66,7 @@ class IncrementalMachine final : public Machine {
   void take_kernel(const nb::dict& state) override {
     const auto kernel = nb::cast<Matrix<double>>(state["kernel"]);
     fit(kernel.shape(0), expansion_.size()), fit(kernel.shape(1), expansion_.size());
-    solver_.restore({kernel.data(), kernel.size()}, nb::cast<double>(state["ridge"]));
+    solver_.restore({kernel.data(), kernel.size()}, view(entry<double>(state, "ridges")));
   }
   void put(nb::dict& state) const override {
     std::vector<std::int64_t> members, sizes;
@@ -82,11 +82,12 @@ class IncrementalMachine final : public Machine {
     state["margin_sizes"] = give(std::move(sizes));
     state["factors"] = give(std::move(factors));
     state["changes"] = give(solver_.changes());
-    state["ridge"] = solver_.ridge();
+    state["ridges"] = give(std::vector<double>(solver_.ridges()));
     state["iterations"] = solver_.counts.iterations;
+    state["tallies"] = give(solver_.tallies());
   }
   void take(const nb::dict& state) override {
-    if (!state.contains("kernel")) solver_.restore({}, nb::cast<double>(state["ridge"]));
+    if (!state.contains("kernel")) solver_.restore({}, view(entry<double>(state, "ridges")));
     const auto sizes = vector<std::int64_t>(state, "margin_sizes", expansion_.columns());
     const auto members = entry<std::int64_t>(state, "margins");
     const auto factors = entry<double>(state, "factors");
@@ -101,6 +102,7 @@ class IncrementalMachine final : public Machine {
     }
     fit(at, members.shape(0)), fit(factor_at, factors.shape(0));
     solver_.set_changes(vector<std::int64_t>(state, "changes", expansion_.columns()));
+    solver_.set_tallies(vector<std::int64_t>(state, "tallies", 3 * expansion_.columns()));
     solver_.counts.iterations = nb::cast<std::int64_t>(state["iterations"]);
   }
 
@@ -118,7 +120,7 @@ void bind_incremental(nb::module_& module) {
       .def("solve", &IncrementalMachine::solve, nb::arg("rounds"))
       .def("settle", &IncrementalMachine::settle, nb::arg("count"))
       .def("forget", &IncrementalMachine::forget, nb::arg("ids"))
-      .def("relabel", &IncrementalMachine::relabel, nb::arg("ids"), nb::arg("labels"))
+      .def("relabel", &IncrementalMachine::relabel, nb::arg("ids"), nb::arg("labels"), nb::arg("factors"))
       .def("leave_one_out", &IncrementalMachine::leave_one_out, nb::arg("first"), nb::arg("count"))
       .def_prop_ro("objective", &IncrementalMachine::objective)
       .def_prop_ro("margin_sizes", &IncrementalMachine::margin_sizes)

@@ -54,6 +54,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _solver: ClassVar[str]  # the native solver, by its name in `_machine`
     _has_bias: ClassVar[bool] = False
     _exact: ClassVar[bool] = False  # rows and kernel values in double precision
+    _rows_per_call: ClassVar[int] = ROWS_PER_CALL
     _svm: ClassVar[bool] = True  # its coefficients have bounds, and those strictly within are at the margin
     # What a fitted learner knows beside its parameters and its machine.
     _known: ClassVar[tuple[str, ...]] = (
@@ -160,29 +161,35 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> LabelledRows:
         """Make rows ready for the core: their costs and their ids, by default the running row numbers."""
         check_range(X, self._machine.spec)
-        weights: dict[int, float] | None = None
-        if self.class_weight is not None:
-            values = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-            weights = dict(enumerate(np.asarray(values, dtype=np.float64).tolist()))
-            if not all(0 <= weight < np.inf for weight in weights.values()):
-                raise ValueError(f"class_weight must be finite and not negative, got {self.class_weight!r}.")
+        weights = self._class_weights(y)
         costs = float(getattr(self, "C", 1.0)) * row_weights(sample_weight, weights, labels, X)
         if ids is None:
             ids = np.arange(self._rows_seen, self._rows_seen + len(labels), dtype=np.int64)
-        if self.kernel == "precomputed" and len(ids) and ids.max() >= X.shape[1]:
+        if self.kernel == "precomputed" and len(ids) and not 0 <= ids.min() <= ids.max() < X.shape[1]:
+            strange = ids.min() if ids.min() < 0 else ids.max()
             raise ValueError(
-                f"A precomputed kernel needs a column for every row learnt: row {ids.max()} has come, X has "
+                f"A precomputed kernel needs a column for every row learnt: row {strange} has come, X has "
                 f"{X.shape[1]} columns."
             )
         self._rows_seen += len(labels)
         return LabelledRows(X, labels, costs, ids)
 
+    def _class_weights(self, y: Array) -> dict[int, float] | None:
+        """By what C is multiplied for the rows of each class, by their numbers."""
+        if self.class_weight is None:
+            return None
+        values = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        weights = dict(enumerate(np.asarray(values, dtype=np.float64).tolist()))
+        if not all(0 <= weight < np.inf for weight in weights.values()):
+            raise ValueError(f"class_weight must be finite and not negative, got {self.class_weight!r}.")
+        return weights
+
     def _feed(self, method: Callable[..., None], rows: LabelledRows, which: Ints) -> None:
         """Call a learning method of the core for the rows ``which``, in this order."""
         foreign = self._foreign
         if foreign is None:
-            for start in range(0, len(which), ROWS_PER_CALL):
-                method(*rows.for_core(), which[start : start + ROWS_PER_CALL])
+            for start in range(0, len(which), self._rows_per_call):
+                method(*rows.for_core(), which[start : start + self._rows_per_call])
             return
         for start in range(0, len(which), 128):
             turn = which[start : start + 128]
@@ -192,8 +199,10 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             foreign.keep(kept)
             foreign.add(X[fresh], ids[fresh])
             places = np.arange(len(turn), dtype=np.int64)
-            method(*LabelledRows(values, rows.labels[turn], rows.costs[turn], ids).for_core(), places)
-            foreign.keep(self._machine.native.ids)
+            try:
+                method(*LabelledRows(values, rows.labels[turn], rows.costs[turn], ids).for_core(), places)
+            finally:
+                foreign.keep(self._machine.native.ids)
 
     def _optimise(self, rounds: Callable[[int], bool], title: str) -> None:
         """Run rounds of the core until it is done."""

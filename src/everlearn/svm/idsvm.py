@@ -4,7 +4,9 @@ G. Cauwenberghs, T. Poggio, "Incremental and Decremental Support Vector Machine 
 W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012), chapter VI.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,7 +19,9 @@ from tqdm.auto import tqdm
 from .. import _params
 from .._docs import complete
 from .._forget import NamingLearner
+from .._kernels import NATIVE
 from .._learner import Ints, LabelledRows
+from .._machine import Machine
 from .._persist import register
 from .._validate import Array, encode_labels
 
@@ -119,6 +123,8 @@ class IDSVM(NamingLearner):
     _solver = "incremental"
     _has_bias = True
     _exact = True
+    _rows_per_call = _ROWS_PER_CALL
+    _known = (*NamingLearner._known, "_weights")
     _constraints: ClassVar[dict[str, _params.Constraint]] = {
         name: constraint for name, constraint in NamingLearner._constraints.items() if name != "tol"
     } | {"window": _params.NONE | _params.integer_from(1)}
@@ -149,8 +155,11 @@ class IDSVM(NamingLearner):
         self.verbose = verbose
 
     def _solver_parameters(self) -> dict[str, Any]:
-        positive = self.kernel in ("linear", "rbf") or (self.kernel == "poly" and self.coef0 >= 0)
-        return {"window": 0 if self.window is None else int(self.window), "cautious": not positive}
+        return {"window": 0 if self.window is None else int(self.window), "cautious": self._cautious()}
+
+    def _cautious(self) -> bool:
+        """Whether the kernel may turn out not to be positive semi-definite."""
+        return not (self.kernel in ("linear", "rbf") or (self.kernel == "poly" and self.coef0 >= 0))
 
     def _configure(self) -> None:
         super()._configure()
@@ -206,8 +215,8 @@ class IDSVM(NamingLearner):
         check_is_fitted(svm)
         taken = {name: value for name, value in svm.get_params().items() if name in _params_of(cls)}
         learner = cls(**taken)
-        if isinstance(getattr(svm, "_gamma", None), float) and svm.kernel != "precomputed":
-            learner.gamma = svm._gamma  # of the rows that an SVC was fitted on
+        if svm.kernel in NATIVE:  # of the rows from which it was computed
+            learner.gamma = float(svm._gamma if hasattr(svm, "_gamma") else svm._machine.spec["gamma"])
         return learner._fit(X, y, sample_weight, ids, svm)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, start: Any) -> "IDSVM":
@@ -250,11 +259,39 @@ class IDSVM(NamingLearner):
         theta[:, svm.support_] = theirs
         return np.ascontiguousarray(theta[:, usable]).ravel()
 
+    def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Ints | None) -> "IDSVM":
+        with self._taken_back():
+            super()._learn_more(X, y, classes, sample_weight, ids)
+        return self
+
+    def _class_weights(self, y: Array) -> dict[int, float] | None:
+        weights = super()._class_weights(y)
+        self._weights = None if weights is None else [weights[number] for number in range(len(weights))]
+        return weights
+
+    @contextmanager
+    def _taken_back(self) -> Iterator[None]:
+        """Around a change: a kernel that turns out to be none is refused, and all is as it was before."""
+        _params.check(self)
+        before = dict(vars(self))
+        cautious = hasattr(self, "_machine") and self._cautious()
+        saved = self._machine.get_state() if cautious else None
+        foreign = copy(self._foreign) if cautious else None
+        try:
+            yield
+        except ValueError:
+            self.__dict__ = before
+            if saved is not None:
+                self._machine, self._foreign = Machine.from_state(saved), foreign
+                self._configure()
+            raise
+
     # ------------------------------------------------------------------------------------- unlearning
 
     def _unlearn(self, ids: Ints) -> None:
-        for start in range(0, len(ids), _ROWS_PER_CALL):
-            self._machine.native.forget(ids[start : start + _ROWS_PER_CALL])
+        with self._taken_back():
+            for start in range(0, len(ids), _ROWS_PER_CALL):
+                self._machine.native.forget(ids[start : start + _ROWS_PER_CALL])
 
     def relabel(self, ids: Any, y: Any) -> "IDSVM":
         """Give rows other labels, as if they had come with them.
@@ -278,10 +315,20 @@ class IDSVM(NamingLearner):
         if len(labels) != len(named):
             raise ValueError(f"y must have a label for each id: got {len(labels)} for {len(named)}.")
         numbers = encode_labels(labels, self.classes_)
+        native = self._machine.native
+        factors = np.ones(len(named))
+        if self._weights is not None:
+            weights = np.array(self._weights)
+            place = {row_id: at for at, row_id in enumerate(native.ids.tolist())}
+            old = native.labels[[place[row_id] for row_id in named.tolist()]]
+            factors = weights[numbers] / weights[old]
+        if not (factors > 0).all():
+            raise ValueError("A row cannot get a label whose class_weight is 0: forget the row instead.")
         self._configure()
-        for start in range(0, len(named), _ROWS_PER_CALL):
-            part = slice(start, start + _ROWS_PER_CALL)
-            self._machine.native.relabel(named[part], numbers[part])
+        with self._taken_back():
+            for start in range(0, len(named), _ROWS_PER_CALL):
+                part = slice(start, start + _ROWS_PER_CALL)
+                native.relabel(named[part], numbers[part], factors[part])
         return self
 
     def leave_one_out(self) -> LeaveOneOut:
