@@ -15,8 +15,8 @@ CORE = ROOT / "core"
 FLOORS = [
     ["errors", "_core", "_params", "_atomic", "_docs"],
     ["_validate"],
-    ["_kernels", "_machine", "_persist", "_support_sets"],
-    ["_learner", "metrics", "datasets"],
+    ["_kernels", "_machine", "_persist", "_support_sets", "_choice"],
+    ["_learner", "_geometry", "metrics", "datasets"],
     ["_online"],
     ["_one_pass", "_forget"],
     ["svm", "budget", "auc"],

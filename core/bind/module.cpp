@@ -236,6 +236,7 @@ NB_MODULE(_core, module) {
 
   bind_incremental(module);
   bind_one_pass(module);
+  bind_select(module);
   bind_local(module);
   bind_auc(module);
 }

@@ -36,6 +36,8 @@ void bind_one_pass(nb::module_& module);
 void bind_incremental(nb::module_& module);
 /// The SVM with local updates.
 void bind_local(nb::module_& module);
+/// Choosing rows.
+void bind_select(nb::module_& module);
 /// The linear learners of AUC.
 void bind_auc(nb::module_& module);
 

@@ -1,0 +1,129 @@
+"""Plain NumPy labels for a stream of batches with few labels: the slow twin of StreamS3VM.
+
+W. Emara (2012), section IV.4. Between batches two things are held: E, the summary of all batches but the
+last, and P, the last batch in full. A row has a label only if it is a true one: labels found here are never
+stored as labels, so that an error is not passed on.
+
+incremental: the labels that come with a batch take part in labelling it; online: they come after it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.svm import SVC
+
+from reference.exemplars import exemplars, keep_labelled
+from reference.s3vm import from_matrix, transduce
+
+
+class Rows(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray  # −1, +1, or 0: unknown
+
+    def __add__(self, other):
+        X = (
+            sparse.vstack([self.X, other.X], "csr")
+            if sparse.issparse(self.X)
+            else np.vstack([self.X, other.X])
+        )
+        return Rows(X, np.concatenate([self.y, other.y]))
+
+    def of(self, rows):
+        rows = np.asarray(rows, int)
+        return Rows(self.X[rows], self.y[rows])
+
+
+class Summary(NamedTuple):
+    """What a step did to the summary."""
+
+    exemplars: int
+    trials: int
+    cost: float  # the share of the batch that would be labelled otherwise with the summary than with E + P
+
+
+def induce(kernel, X, y, labels, C=1.0):
+    """f of the SVM on true labels at weight C and found ones at C l/n, so that both count the same in all.
+
+    Before any label there is none; while all labels are of one class, it says that class.
+    """
+    if not np.any(y):
+        return None
+    if np.all(labels == labels[0]):
+        return lambda Z: np.full(Z.shape[0], labels[0])
+    weights = np.where(y != 0, C, C * np.count_nonzero(y) / max(1, np.count_nonzero(y == 0)))
+    machine = SVC(kernel="precomputed", C=1.0, tol=1e-6).fit(kernel(X, X), labels, sample_weight=weights)
+    return lambda Z: machine.decision_function(kernel(Z, X))
+
+
+class ReferenceStreamS3VM:
+    """`ratio`: the share of positives, or a function of (K, y). `tol` 0 is strict. `cap`: at most so many
+    unlabelled exemplars whatever `tol` asks (None: as many as rows in a batch); `label_cap`: at most so many
+    labelled rows of a class in E. `ahead`: exemplars look at the batch that has just arrived.
+    """
+
+    def __init__(
+        self,
+        kernel,
+        ratio=0.5,
+        mode="incremental",
+        tol=0.05,
+        cap=None,
+        label_cap=None,
+        ahead=False,
+        **options,
+    ):
+        self.kernel, self.ratio, self.mode, self.tol, self.ahead = kernel, ratio, mode, tol, ahead
+        self.cap, self.label_cap, self.options = cap, label_cap, options
+        self.E = self.P = self.f = None
+        self.history = []
+
+    def held(self):
+        return [rows for rows in (self.E, self.P) if rows is not None]
+
+    def label(self, rows):
+        K = self.kernel(rows.X, rows.X)
+        r = self.ratio(K, rows.y) if callable(self.ratio) else self.ratio
+        return transduce(from_matrix(K, rows.y), rows.y, r, **self.options)
+
+    def step(self, X, y):
+        """Label a batch; then forget all but its rows and a summary of the rest."""
+        y = np.asarray(y, float)
+        if not len(y):
+            return y
+        batch = Rows(X, y if self.mode == "incremental" else np.zeros(len(y)))
+        old = sum(self.held(), Rows(X[:0], y[:0]))
+        everything = old + batch
+        found = self.label(everything)
+        self.f = induce(self.kernel, everything.X, everything.y, found)
+        labels = found[-len(y) :]
+        if self.P is not None:
+            self.E = self.summarise(old, batch, labels)
+        self.P = Rows(X, y)
+        return labels
+
+    def summarise(self, old, batch, labels):
+        """All labelled rows, and as few exemplars as label the batch as E + P does, but for `tol`."""
+        U, most = np.flatnonzero(old.y == 0), len(labels) if self.cap is None else self.cap
+        most = min(most, len(U))
+        more = max(1, int(np.floor(0.1 * len(old.y) + 0.5)))
+        M, trials = min(more, most), 1
+        while True:
+            E = self.summary(old, M, batch)
+            cost = float(np.mean(self.label(E + batch)[-len(labels) :] != labels))
+            if cost <= self.tol or most == M:
+                self.history.append(Summary(M, trials, cost))
+                return E
+            M, trials = min(M + more, most), trials + 1
+
+    def summary(self, old, M, batch):
+        L, U = np.flatnonzero(old.y), np.flatnonzero(old.y == 0)
+        if self.label_cap is not None:
+            L = L[keep_labelled(self.kernel(old.X[L], old.X[L]), old.y[L], self.label_cap)]
+        chosen = self.choose(old.of(U), old.of(L), M, batch if self.ahead else None)
+        return old.of([*L, *U[np.sort(np.asarray(chosen, int))]])
+
+    def choose(self, unlabelled, labelled, M, ahead):
+        K_NU = None if ahead is None else self.kernel(ahead.X, unlabelled.X)
+        inner = self.kernel(unlabelled.X, unlabelled.X)
+        return exemplars(inner, self.kernel(labelled.X, unlabelled.X), M, K_NU=K_NU)
