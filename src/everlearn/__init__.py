@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from . import datasets, errors, metrics, query
+from . import datasets, errors, metrics, query, semi
 from ._persist import load, save
 from .auc import KOIL, OAM, OPAUC
 from .budget import (
@@ -20,6 +20,8 @@ from .imbalance import VIRTUAL
 from .query.active import ActiveLearner
 from .query.chunks import IncrSVM, QuerySVM
 from .query.statq import StatQSVM
+from .select import Exemplars
+from .semi import QPS3VM, StreamS3VM, SubmodS3VM
 from .svm import IDSVM, LASVM, LASVMG, LASVMI, LASVMNC, FullSVM, LocalSVM, OnlineSVMR, RampSVM
 
 __version__ = version("everlearn")
@@ -34,11 +36,13 @@ __all__ = [
     "NORMA",
     "OAM",
     "OPAUC",
+    "QPS3VM",
     "RBP",
     "VIRTUAL",
     "ActiveLearner",
     "AveragedKernelPerceptron",
     "BudgetKernelPerceptron",
+    "Exemplars",
     "Forgetron",
     "FullSVM",
     "IncrSVM",
@@ -51,10 +55,13 @@ __all__ = [
     "QuerySVM",
     "RampSVM",
     "StatQSVM",
+    "StreamS3VM",
+    "SubmodS3VM",
     "datasets",
     "errors",
     "load",
     "metrics",
     "query",
     "save",
+    "semi",
 ]

@@ -88,7 +88,7 @@ def _section(text: str, title: str) -> tuple[str, dict[str, str], str]:
     return text[:place].rstrip("\n"), {}, text[place:].strip("\n")
 
 
-def complete(cls: Class) -> Class:
+def complete(cls: Class, parameters: str = PARAMETERS, attributes: str = ATTRIBUTES) -> Class:
     """Add the shared parameters and attributes to the docstring of a learner; use it as a decorator.
 
     Entries of the class itself win. Parameters come in the order of the signature.
@@ -96,16 +96,16 @@ def complete(cls: Class) -> Class:
     if cls.__doc__ is None:  # python -OO
         return cls
     before, own, after = _section(inspect.cleandoc(cls.__doc__), "Parameters")
-    known = _entries(PARAMETERS) | own
+    known = _entries(parameters) | own
     names = list(inspect.signature(cls).parameters)
-    parameters = "\n".join(known[name] for name in names)
-    summary, attributes, rest = _section(after, "Attributes")
-    shared = "\n".join((_entries(ATTRIBUTES) | attributes).values())
+    documented = "\n".join(known[name] for name in names)
+    summary, its_own, rest = _section(after, "Attributes")
+    shared = "\n".join((_entries(attributes) | its_own).values())
     cls.__doc__ = "\n\n".join(
         part
         for part in (
             before,
-            f"Parameters\n----------\n{parameters}",
+            f"Parameters\n----------\n{documented}",
             summary,
             f"Attributes\n----------\n{shared}",
             rest,

@@ -43,6 +43,7 @@ NOT_NEGATIVE = Constraint(
 # Before anything is learnt every row lies at 0: a ramp that ends above it would shut all of them out.
 RAMP_END = Constraint("a number, 0 or below, or -inf", lambda value: _is_real(value) and value <= 0)
 FINITE = Constraint("a finite number", lambda value: _is_real(value) and abs(value) < float("inf"))
+SHARE = Constraint("a number from 0 to 1", lambda value: _is_real(value) and 0 <= value <= 1)
 BOOLEAN = Constraint("True or False", lambda value: isinstance(value, bool) or type(value).__name__ == "bool")
 NOT_ZERO_INTEGER = Constraint(
     f"an integer other than 0, at most {_MOST}",

@@ -58,6 +58,20 @@ def _canonical(X: Any) -> Any:
     return X
 
 
+def missing_labels(y: Any) -> npt.NDArray[np.bool_]:
+    """Which labels are not known: None, NaN, and what pandas has for them."""
+    values = np.asarray(y)
+    if values.dtype.kind in "fc":
+        return np.asarray(np.isnan(values))
+    if values.dtype.kind != "O":
+        return np.zeros(values.shape, dtype=np.bool_)
+    missing = np.zeros(len(values), dtype=np.bool_)
+    for place, value in enumerate(values.tolist()):
+        no_value = value is None or type(value).__name__ in ("NAType", "NaTType")
+        missing[place] = no_value or (isinstance(value, float | np.floating) and value != value)
+    return missing
+
+
 def check_range(X: Rows, spec: dict[str, Any]) -> None:
     """Refuse rows whose kernel values overflow, before anything is learnt from them."""
     if spec["layout"] == "external" or X.shape[0] == 0:

@@ -12,13 +12,27 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from everlearn import LASVM
-from everlearn.query import AutoMargin, Gradient, Margin, RampRegion, Random, activeml, as_skactiveml
+from everlearn.query import (
+    AutoMargin,
+    Gradient,
+    Margin,
+    RampRegion,
+    Random,
+    Submodular,
+    activeml,
+    as_skactiveml,
+)
 from svm.lasvm_helpers import three_clouds, two_clouds
 
 # What scikit-activeml's wrapper says where its model cannot be fitted yet.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'base_estimator' could not be fitted:UserWarning")
 
-RULES = [Random(random_state=0), Margin(pool_size=20, random_state=0), AutoMargin(random_state=0)]
+RULES = [
+    Random(random_state=0),
+    Margin(pool_size=20, random_state=0),
+    AutoMargin(random_state=0),
+    Submodular(pool_size=20, random_state=0),
+]
 
 
 @pytest.fixture

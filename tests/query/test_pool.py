@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from everlearn import LASVM
-from everlearn.query import AutoMargin, Gradient, Margin, Random, learn_stream
+from everlearn.query import AutoMargin, Gradient, Margin, Random, Submodular, learn_stream
 from everlearn.query._pool import generator, sample
 from everlearn.query._scores import class_scores
 from query.query_helpers import Given, column, three_class_model, two_class_model
@@ -30,6 +30,8 @@ RULES = [
     AutoMargin(enough=2, most=9, random_state=3),
     Gradient(random_state=3),
     Gradient(pool_size=None),
+    Submodular(pool_size=7, random_state=3),
+    Submodular(pool_size=None),
 ]
 every_rule = pytest.mark.parametrize("rule", RULES, ids=repr)
 MODELS = {"two classes": two_class_model, "three classes": three_class_model}
@@ -302,7 +304,7 @@ def test_no_rows_and_a_single_row(rule):
         rule.query(Given(), np.zeros(3))
 
 
-LOOKING = [Margin(), AutoMargin(), Gradient()]
+LOOKING = [Margin(), AutoMargin(), Gradient(), Submodular()]
 
 
 @pytest.mark.parametrize("rule", LOOKING, ids=repr)
@@ -317,7 +319,7 @@ def test_models_that_will_not_do(rule):
             look(object(), np.zeros((2, 2)), **y)
 
 
-@pytest.mark.parametrize("rule", [Margin(), Gradient()], ids=repr)
+@pytest.mark.parametrize("rule", [Margin(), Gradient(), Submodular()], ids=repr)
 def test_a_model_with_neither_scores_nor_probabilities(rule):
     y = {"y": [0, 0]} if isinstance(rule, Gradient) else {}
     words = "object has neither decision_function nor predict_proba, one of which this rule needs"

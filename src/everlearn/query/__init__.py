@@ -20,6 +20,7 @@ For a pool, from which rows are drawn at random; a model with ``predict_proba`` 
 `Random`        asks about rows at random: what the others are compared with
 `Margin`        asks about the row nearest to the boundary, of 59 drawn (`pool_size_for` has other numbers)
 `AutoMargin`    the same, of as many drawn as it takes to find five within the margin
+`Submodular`    asks about a batch of rows near to the boundary that are unlike each other
 `Gradient`      takes the row that the model gets most wrong; needs the labels
 ==============  ==============================================================================================
 
@@ -28,6 +29,7 @@ For a pool, from which rows are drawn at random; a model with ``predict_proba`` 
 
 Z. Wang, S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines" (ICDM 2009).
 S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009).
+W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012).
 """
 
 from . import stopping
@@ -42,6 +44,7 @@ from .ramp_region import RampRegion
 from .random_rows import Random
 from .recent_margin import RecentMargin
 from .stream import learn_stream
+from .submodular import Submodular
 from .terminal import Terminal
 
 __all__ = [
@@ -54,6 +57,7 @@ __all__ = [
     "Random",
     "RecentMargin",
     "StopAsking",
+    "Submodular",
     "Terminal",
     "as_skactiveml",
     "learn_stream",

@@ -17,7 +17,7 @@ def as_skactiveml(rule: PoolRule, missing_label: Any = None) -> Any:
 
     Parameters
     ----------
-    rule : Random, Margin or AutoMargin
+    rule : Random, Margin, AutoMargin or Submodular
         The rule. `Gradient` is refused: it needs the labels that the loop is to ask for.
     missing_label : scalar, default=None
         What stands for a label that is not known. None is NaN, as in scikit-activeml; for labels among which

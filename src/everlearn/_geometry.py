@@ -1,0 +1,193 @@
+"""How alike two rows are when nobody says: the scaling of the rows, the kernel, its width.
+
+Choosing rows by their similarities depends on how rows are scaled far more than an SVM does: there is no bias
+that takes a common offset away, and a row of twice the length counts twice.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
+
+from . import _params
+from ._choice import Similarities
+from ._validate import Rows
+
+Floats = npt.NDArray[np.float64]
+
+_WIDE = 50  # features from which on a linear kernel tells rows apart well enough
+_MEDIAN_ROWS = 500
+_EXACT_ROWS = 1000  # up to so many rows the least similarity is looked for among all pairs
+
+KERNEL = _params.one_of("auto", "linear", "poly", "rbf", "sigmoid", "precomputed")
+SCALING = _params.one_of("auto", "standard", "unit", "none")
+GAMMA = _params.one_of("median", "scale", "auto") | _params.POSITIVE
+
+CONSTRAINTS: dict[str, _params.Constraint] = {
+    "kernel": KERNEL,
+    "gamma": GAMMA,
+    "degree": _params.integer_from(0),
+    "coef0": _params.FINITE,
+    "scaling": SCALING,
+}
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """A scaling and a kernel, all numbers known.
+
+    Parameters
+    ----------
+    kernel : str
+        The kernel.
+    gamma, coef0, degree : float, float, int
+        Its parameters.
+    mean, spread : ndarray or None
+        What is taken from every column and what it is divided by; None leaves columns as they are.
+    unit : bool
+        Whether rows are then brought to length 1.
+    """
+
+    kernel: str
+    gamma: float
+    coef0: float
+    degree: int
+    mean: Floats | None
+    spread: Floats | None
+    unit: bool
+
+    @classmethod
+    def of(cls, X: Rows, params: Any) -> "Geometry":
+        """What the parameters of an object mean for rows like these."""
+        X, kernel, scaling = _plain(X), params.kernel, params.scaling
+        if kernel == "auto":
+            kernel = "linear" if X.shape[1] >= _WIDE else "rbf"
+        # Differences of rows are what "rbf" sees: there the length of a row is a feature like others.
+        unit = scaling == "unit" or (scaling == "auto" and (kernel != "rbf" or sparse.issparse(X)))
+        mean = spread = None
+        if scaling in ("auto", "standard") and not sparse.issparse(X):  # centring would fill it
+            mean = X.mean(axis=0, dtype=np.float64)
+            spread = X.std(axis=0, dtype=np.float64)
+            # A constant column has a spread of rounding, which must not be blown up.
+            spread[spread <= 1e-12 * np.abs(mean)] = 1.0
+            spread[spread == 0] = 1.0
+            if not np.isfinite(spread).all():
+                raise ValueError("The spread of a column overflows: scale the features.")
+        plain = cls(kernel, 1.0, float(params.coef0), int(params.degree), mean, spread, unit)
+        return cls(**{**vars(plain), "gamma": width(params.gamma, plain.scaled(X))})
+
+    def scaled(self, X: Rows) -> Rows:
+        """Rows as the kernel gets them."""
+        X = _plain(X).astype(np.float64, copy=False)
+        if self.mean is not None:
+            X = (X - self.mean) / self.spread
+        if self.unit:
+            lengths = np.sqrt(_squares(X))
+            lengths[lengths == 0] = 1.0
+            X = (
+                sparse.csr_matrix(sparse.diags_array(1 / lengths) @ X)
+                if sparse.issparse(X)
+                else X / lengths[:, np.newaxis]
+            )
+        return X
+
+    def landmarks(self, X: Rows, count: int) -> Rows:
+        """Rows, drawn from scaled ones, that `features` compares with; the same every time."""
+        if X.shape[0] <= count:
+            return X
+        return X[np.sort(np.random.RandomState(0).permutation(X.shape[0])[:count])]
+
+    def features(self, X: Rows, landmarks: Rows) -> Floats:
+        """Features F of scaled rows with F F' near K (Nystroem): exact where all rows are landmarks.
+
+        With K_m the similarities of the landmarks, F = K_nm K_m^(-1/2); directions of no weight are left out.
+        """
+        K = self.similarities(landmarks)
+        unit = np.eye(len(K))
+        values, vectors = np.linalg.eigh(K.times(unit))
+        kept = values > 1e-12 * max(float(values.max(initial=0.0)), 0.0)
+        return np.asarray(K.times(unit, X) @ (vectors[:, kept] / np.sqrt(values[kept])))
+
+    def linear(self) -> "Geometry":
+        """For features."""
+        return Geometry("linear", 1.0, 0.0, 1, None, None, False)
+
+    def similarities(self, X: Rows, n_jobs: int | None = None, verbose: bool = False) -> Similarities:
+        """The similarities of scaled rows."""
+        return Similarities(
+            X,
+            self.kernel,
+            gamma=self.gamma,
+            coef0=self.coef0,
+            degree=self.degree,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+
+
+def _plain(X: Rows) -> Rows:
+    """Rows of few features as a dense array, whatever they come in."""
+    return X.toarray() if sparse.issparse(X) and X.shape[1] < _WIDE else X
+
+
+def width(gamma: Any, X: Rows) -> float:
+    """Turn "median", "scale" or "auto" into a number; "median" is 1 / (2 median squared distance)."""
+    if gamma == "auto":
+        return 1.0 / max(1, int(X.shape[1]))
+    if gamma == "scale":
+        mean = X.mean()
+        squares = X.multiply(X) if sparse.issparse(X) else np.square(X)
+        variance = float(squares.mean() - mean**2)
+        return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
+    if gamma != "median":
+        return float(gamma)
+    if X.shape[0] < 2:
+        return 1.0
+    if X.shape[0] > _MEDIAN_ROWS:  # the same rows every time
+        drawn = np.random.RandomState(0).permutation(X.shape[0])[:_MEDIAN_ROWS]
+        X = X[np.sort(drawn)]
+    apart = euclidean_distances(X, squared=True)[np.triu_indices(X.shape[0], 1)]
+    apart = apart[apart > 0]  # rows that are there twice say nothing about distances
+    return float(1.0 / (2.0 * np.median(apart))) if len(apart) else 1.0
+
+
+def all_pairs(K: Similarities) -> Floats:
+    """The matrix of similarities, for few rows."""
+    everything = np.arange(len(K))
+    return np.array(K.block(everything, everything))
+
+
+def least_similarity(K: Similarities) -> float:
+    """A number that no similarity of two different rows is below.
+
+    The least of all while there are few pairs, otherwise what the kernel allows for rows of these lengths.
+    """
+    n = len(K)
+    if n < 2:
+        return 0.0
+    if K.kernel == "precomputed" or n <= _EXACT_ROWS:
+        values = all_pairs(K)
+        np.fill_diagonal(values, np.inf)
+        return float(values.min()) - 1e-12 * float(np.abs(values[np.isfinite(values)]).max())
+    kernel, gamma, coef0, degree = K.spec
+    if kernel == "rbf":
+        return 0.0
+    longest = float(_squares(K.X).max())
+    stored = K.X.data if sparse.issparse(K.X) else K.X
+    least = 0.0 if stored.size == 0 or stored.min() >= 0 else -longest  # of <x, z>
+    if kernel == "linear":
+        return least * (1 + 1e-12)
+    inner = gamma * least + coef0
+    if kernel == "sigmoid":
+        return float(np.tanh(inner)) - 1e-12
+    if degree % 2 == 0:
+        return 0.0
+    return float(inner**degree) - 1e-12 * abs(float(inner**degree))
+
+
+def _squares(X: Rows) -> Floats:
+    squares = X.multiply(X) if sparse.issparse(X) else np.square(X)
+    return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()

@@ -1,0 +1,399 @@
+"""Exemplars: few rows without labels that stand for many.
+
+W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012), chapter IV (EXMP).
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
+
+from .. import _params
+from .._choice import Choice, Similarities, StoredSimilarities
+from .._geometry import CONSTRAINTS, Geometry, all_pairs, least_similarity
+from .._persist import register
+from .._validate import Rows, check_rows, missing_labels
+from ._convex import ascend
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+_MOST_STORED = 5000  # rows whose similarities the convex form holds as a matrix, 200 MB
+
+
+def _are_weights(value: Any) -> bool:
+    try:
+        numbers = list(value)
+    except TypeError:
+        return False
+    return len(numbers) in (3, 4) and all(map(_params.NOT_NEGATIVE.test, numbers)) and numbers[0] > 0
+
+
+WEIGHTS = _params.Constraint("three or four numbers, 0 or above, the first above 0", _are_weights)
+
+
+def default_weights(chosen: int, rows: int, rows_next: int = 0) -> tuple[float, float, float, float]:
+    """Weights of being apart, near labels, where rows are dense, and where the next ones are.
+
+    Dense regions come first while few rows are chosen; from half of the rows on it is kernel herding. With
+    rows to come the density is that of both, half and half.
+    """
+    base = max(1.0, 2 * chosen / max(rows, 1))
+    share = 0.5 if rows_next else 0.0
+    return 1.0, base, (1 - share) * base, share * base * rows / max(rows_next, 1)
+
+
+@register
+class Exemplars(BaseEstimator):  # type: ignore[misc]
+    """Choose rows that stand for all: near labelled rows, where rows are dense, unlike each other.
+
+    Of the rows U without a label those E are chosen, so many as wanted, that maximise::
+
+        F(E) = sum_{j in E} (lam2 sum_{i labelled} K_ij + lam3 sum_{u in U} K_uj) - lam1 sum_{j, u in E} K_uj
+
+    K being the similarities under a kernel. With lam2 = 0 and lam3 = 2 * n_exemplars / n that is kernel
+    herding: the mean of E in the space of the kernel is as near as possible to that of U. By default rows in
+    dense regions come first while few are chosen, and it is herding from half of the rows on. Rows with a
+    label are always kept. No n x n matrix is made, but by "qp" with a kernel other than the linear one.
+
+    Choosing samples is not transforming them, so there is no ``transform``: `select` cuts the rows, their
+    labels and whatever belongs to them.
+
+    Parameters
+    ----------
+    n_exemplars : int, default=100
+        How many rows to choose; all if there are no more.
+    method : {"greedy", "qp"}, default="greedy"
+        How. "greedy" takes the row that adds most, again and again. "qp" solves the problem for fractions of
+        rows, which is convex for a positive semi-definite kernel, takes the largest, or what "greedy" takes
+        if that is better, and knows a bound, `bound_`; it is for up to 5,000 rows unless the kernel is
+        linear.
+    kernel : {"auto", "linear", "poly", "rbf", "sigmoid", "precomputed"}, default="auto"
+        The kernel. "auto" is "linear" from 50 features on, otherwise "rbf". With "precomputed" X is the
+        matrix of similarities, symmetric.
+    gamma : {"median", "scale", "auto"} or float, default="median"
+        Coefficient of "rbf", "poly" and "sigmoid". "median" is 1 / (2 * median squared distance) of up to 500
+        rows as they are scaled, "scale" and "auto" are scikit-learn's.
+    degree : int, default=3
+        Degree of the "poly" kernel.
+    coef0 : float, default=0.0
+        Constant of "poly" and "sigmoid".
+    scaling : {"auto", "standard", "unit", "none"}, default="auto"
+        What is done to rows first. "standard" takes the mean from each column and divides by its standard
+        deviation; "unit" brings rows to length 1. "auto" does one after the other, but only the first for
+        "rbf", which sees differences. The columns of sparse rows of 50 features or more stay as they are;
+        then "auto" is "unit".
+    weights : tuple of 3 or 4 floats, default=None
+        lam1, lam2, lam3 and, for `X_next`, lam4. None is lam1 = 1, lam2 = lam3 = max(1, 2 * n_exemplars / n).
+    n_components : int, default=None
+        So many rows, drawn at random but always the same, stand for the kernel (Nystroem): similarities are
+        then approximate, and cost time and memory as a linear kernel on so many features. None is exact.
+    n_jobs : int, default=None
+        Threads; None is one, -1 all. The result does not depend on it.
+    verbose : bool or int, default=False
+        Whether to show progress.
+
+    Attributes
+    ----------
+    indices_ : ndarray of shape (n_chosen,)
+        Row numbers of the rows chosen among those without a label, in the order in which they were taken, or
+        by their fractions. By "greedy" the first k of them are what would be chosen for k with the
+        same weights.
+    kept_ : ndarray of shape (n_kept,)
+        Row numbers of the labelled rows and of those chosen, ascending.
+    objective_ : float
+        F of the rows chosen.
+    bound_ : float or None
+        By "qp": no choice of so many rows has an F above this. It is a proof, whatever the solver did.
+    weights_ : tuple of 4 floats
+        The weights used.
+    n_evaluations_ : int
+        How often a row was valued; a gradient values each row once.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X had names that are strings.
+
+    References
+    ----------
+    W. Emara, *A Submodular Optimization Framework for Never-Ending Learning: Semi-Supervised, Online, and
+    Active Learning*, thesis, 2012, chapter IV. The weights are not from there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from everlearn import Exemplars
+    >>> X, y = load_digits(return_X_y=True)
+    >>> few = Exemplars(n_exemplars=50, weights=(1, 0, 2 * 50 / len(X))).fit(X)  # herding
+    >>> len(set(y[few.indices_]))  # every digit is there
+    10
+    >>> few.select(X).shape
+    (50, 64)
+    >>> partly = np.where(np.arange(len(y)) < 5, y, np.nan)  # five labels: those rows are kept in any case
+    >>> Exemplars(n_exemplars=20).fit(X, partly).kept_[:5]
+    array([0, 1, 2, 3, 4])
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = CONSTRAINTS | {
+        "n_exemplars": _params.integer_from(0),
+        "method": _params.one_of("greedy", "qp"),
+        "weights": _params.NONE | WEIGHTS,
+        "n_components": _params.NONE | _params.integer_from(1),
+        "n_jobs": _params.NONE | _params.NOT_ZERO_INTEGER,
+        "verbose": _params.BOOLEAN | _params.integer_from(0),
+    }
+    _known: ClassVar[tuple[str, ...]] = (
+        "indices_",
+        "kept_",
+        "objective_",
+        "bound_",
+        "weights_",
+        "n_evaluations_",
+        "n_features_in_",
+        "feature_names_in_",
+        "_n_rows",
+    )
+
+    def __init__(
+        self,
+        n_exemplars: int = 100,
+        *,
+        method: str = "greedy",
+        kernel: str = "auto",
+        gamma: Any = "median",
+        degree: int = 3,
+        coef0: float = 0.0,
+        scaling: str = "auto",
+        weights: Any = None,
+        n_components: int | None = None,
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.n_exemplars = n_exemplars
+        self.method = method
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.scaling = scaling
+        self.weights = weights
+        self.n_components = n_components
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, X_next: Any = None) -> "Exemplars":
+        """Choose rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,), default=None
+            Which rows are labelled: None or NaN for one that is not. Which label it is makes no difference.
+            None is all unlabelled.
+        X_next : array-like or sparse matrix of shape (n_next, n_features), default=None
+            Rows that will have to be compared with those chosen, such as the next batch of a stream: then a
+            row near many of them is worth more. With a precomputed kernel their similarities to X.
+
+        Returns
+        -------
+        Exemplars
+            The selector itself.
+        """
+        _params.check(self)
+        before = dict(vars(self))
+        try:
+            return self._fit(X, y, X_next)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _fit(self, X: Any, y: Any, X_next: Any) -> "Exemplars":
+        X = check_rows(self, X, reset=True)
+        labelled = np.zeros(X.shape[0], dtype=np.bool_)
+        if y is not None:
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+            labelled = ~missing_labels(y)
+        if X_next is not None:
+            X_next = check_rows(self, X_next, reset=False, ensure_min_samples=0)
+            X_next = X_next if X_next.shape[0] else None
+        U, L = np.flatnonzero(~labelled), np.flatnonzero(labelled)
+        M = min(int(self.n_exemplars), len(U))
+        if self.weights is None:
+            ahead = 0 if X_next is None else X_next.shape[0]
+            self.weights_ = default_weights(M, len(U), ahead)
+        else:
+            given = tuple(float(weight) for weight in self.weights)
+            self.weights_ = (given[0], given[1], given[2], given[3] if len(given) == 4 else 0.0)
+        choice = self._choice(X, U, L, X_next)
+        chosen = self._solve(choice, M)
+        self.indices_ = U[chosen]
+        self.kept_ = np.sort(np.concatenate([L, self.indices_]))
+        self.objective_ = choice.value(chosen) if M else 0.0
+        self._n_rows = X.shape[0]
+        return self
+
+    def _choice(self, X: Rows, U: Places, L: Places, X_next: Rows) -> Choice:
+        """The problem: which of the rows U?"""
+        apart, near, dense, ahead = self.weights_
+        K: Similarities
+        if self.kernel == "precomputed":
+            matrix = _square(X)
+            K = StoredSimilarities(matrix[np.ix_(U, U)])
+            labels = matrix[np.ix_(L, U)].sum(axis=0)
+            coming = np.zeros(len(U)) if X_next is None else np.asarray(X_next)[:, U].sum(axis=0)
+        else:
+            with np.errstate(over="ignore", invalid="ignore"):
+                geometry = Geometry.of(X, self)
+                rows = geometry.scaled(X)
+                after = None if X_next is None else geometry.scaled(X_next)
+                if self.n_components is not None and geometry.kernel != "linear":
+                    landmarks = geometry.landmarks(rows, int(self.n_components))
+                    rows = geometry.features(rows, landmarks)
+                    after = None if after is None else geometry.features(after, landmarks)
+                    geometry = geometry.linear()
+                K = geometry.similarities(rows[U], self.n_jobs, bool(self.verbose))
+                labels = _sums(geometry.similarities(rows[L], self.n_jobs), rows[U])
+                coming = np.zeros(len(U))
+                if after is not None:
+                    coming = _sums(geometry.similarities(after, self.n_jobs), rows[U])
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = near * labels + ahead * coming
+            if dense > 0 and len(U):
+                w = w + dense * K.times(np.ones(len(U)))
+            finite = np.isfinite(w).all() and np.isfinite(K.diagonal).all()
+        if not finite:
+            raise ValueError("Similarities of rows overflow: scale the features (scaling='standard').")
+        return Choice(K, w, -apart, 0.0)
+
+    def _solve(self, choice: Choice, M: int) -> Places:
+        """The rows chosen, in order; sets `bound_` and `n_evaluations_`."""
+        n = len(choice.w)
+        self.bound_: float | None = None
+        self.n_evaluations_ = 0
+        if self.method == "qp":
+            if n == 0:
+                self.bound_ = 0.0
+                return np.zeros(0, dtype=np.intp)
+            if choice.K.kernel != "linear":
+                choice = Choice(self._stored(choice.K), choice.w, choice.q, 0.0)
+            found = ascend(choice, M, bool(self.verbose))
+            self.bound_ = found.value + found.room
+            self.n_evaluations_ = found.gradients * n
+            # Equal fractions say nothing about which rows to take: then greedy does better.
+            sets = [np.argsort(-found.p, kind="stable")[:M], self._greedy(choice, M)]
+            return max(sets, key=choice.value)
+        return self._greedy(choice, M)
+
+    def _greedy(self, choice: Choice, M: int) -> Places:
+        if M == 0:
+            return np.zeros(0, dtype=np.intp)
+        if choice.K.kernel != "precomputed":  # which needs no bounds
+            choice.h = 2 * choice.q * least_similarity(choice.K)
+        path = choice.greedy(M)
+        self.n_evaluations_ += path.evaluations
+        return path.order.astype(np.intp)
+
+    def _stored(self, K: Similarities) -> StoredSimilarities:
+        """The matrix, which must be positive semi-definite for the problem to be convex."""
+        n = len(K)
+        if n > _MOST_STORED:
+            raise ValueError(
+                f"method='qp' holds the similarities of {n} rows without a label as a matrix, and takes "
+                f"{_MOST_STORED} at most: take method='greedy', kernel='linear' or n_components."
+            )
+        stored = StoredSimilarities(all_pairs(K))
+        if K.kernel != "rbf":
+            try:
+                np.linalg.cholesky(stored.K + 1e-9 * max(1e-300, float(np.abs(stored.K).max())) * np.eye(n))
+            except np.linalg.LinAlgError as error:
+                raise ValueError(
+                    f"The kernel {self.kernel!r} is not positive semi-definite on these rows, so that "
+                    "method='qp' has no convex problem to solve: take method='greedy'."
+                ) from error
+        return stored
+
+    def select(self, *arrays: Any) -> Any:
+        """Cut the rows that are kept out of whatever has a row for each row of `fit`.
+
+        Parameters
+        ----------
+        arrays : array-likes, data frames or sparse matrices of n_samples rows
+            The rows themselves, their labels, weights, names.
+
+        Returns
+        -------
+        object or tuple
+            The rows `kept_` of each, in the order of the rows; of one array not as a tuple.
+        """
+        check_is_fitted(self)
+        for array in arrays:
+            if _num_samples(array) != self._n_rows:
+                raise ValueError(
+                    f"select cuts what belongs to the {self._n_rows} rows of fit, got {_num_samples(array)} "
+                    "rows."
+                )
+        found = tuple(_safe_indexing(array, self.kept_) for array in arrays)
+        return found[0] if len(found) == 1 else found
+
+    def fit_select(self, X: Any, y: Any = None, X_next: Any = None) -> Any:
+        """Choose rows and cut them out.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,), default=None
+            Which rows are labelled, None or NaN for one that is not.
+        X_next : array-like or sparse matrix of shape (n_next, n_features), default=None
+            Rows that will have to be compared with those chosen.
+
+        Returns
+        -------
+        object or tuple
+            The rows kept, and their labels where y is given.
+        """
+        self.fit(X, y, X_next)
+        return self.select(X) if y is None else self.select(X, y)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _get_state(self) -> dict[str, Any]:
+        known = vars(self)
+        return {
+            "params": self.get_params(deep=False),
+            "fitted": {name: known[name] for name in self._known if name in known},
+        }
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> "Exemplars":
+        selector = cls(**state["params"])
+        for name, value in state["fitted"].items():
+            if name not in cls._known:
+                raise ValueError(f"unknown attribute {name!r}")
+            setattr(selector, name, value)
+        return selector
+
+
+def _sums(K: Similarities, rows: Rows) -> Floats:
+    """The similarity of each of some rows to all rows of K together."""
+    return K.times(np.ones(len(K)), rows) if len(K) else np.zeros(rows.shape[0])
+
+
+def _square(X: Rows) -> Floats:
+    """A matrix of similarities."""
+    matrix = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"A precomputed kernel must be a square matrix, got shape {matrix.shape}.")
+    if not np.allclose(matrix, matrix.T, rtol=1e-7, atol=1e-9 * max(1e-300, float(np.abs(matrix).max()))):
+        raise ValueError("A precomputed kernel must be symmetric.")
+    return matrix

@@ -1,0 +1,52 @@
+"""The choice of rows as a quadratic program: thorough for hundreds of rows, exact for a few.
+
+maximise w'p + q p'Kp over 0 <= p <= 1, sum p = k, with q > 0. For K positive semi-definite that is a convex
+function, whose maximum some vector of zeros and ones attains; solvers of convex programs, which minimise such
+functions, are of no use.
+"""
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from .._choice import Choice, Ints, largest
+
+
+def best_cut(choice: Choice, k: int, starts: int, random: np.random.Generator) -> tuple[Ints, int]:
+    """Linearise from several starts, then swap: the best set, of equals the first, and evaluations."""
+    n = len(choice.w)
+    path = choice.greedy(k)
+    sets = [largest(choice.slope(np.full(n, k / n)), k), largest(choice.w, k), np.sort(path.order)]
+    sets += [np.sort(random.permutation(n)[:k]) for _ in range(starts)]
+    ends = {rows.tobytes(): rows for rows in (choice.linearise(rows, k) for rows in sets)}
+    return max((choice.swap(rows) for rows in ends.values()), key=choice.value), path.evaluations
+
+
+def exact_cut(choice: Choice, k: int) -> Ints:
+    """The best set of all, by a mixed-integer program.
+
+    With t_j the sum of K over row j, F = sum_j (w_j + q t_j) p_j - q sum_{i<j} K_ij z_ij where z_ij is 1 if
+    just one of i and j is taken. With K >= 0, z_ij >= |p_i - p_j| is enough to make it so; and a constant
+    that is added to K, which changes F by a constant at given k, gets it there.
+    """
+    n = len(choice.w)
+    K = choice.K.block(np.arange(n), np.arange(n))
+    i, j = np.triu_indices(n, 1)
+    pairs, ones = np.arange(len(i)), np.ones(len(i))
+    cost = choice.q * (K[i, j] - K[i, j].min(initial=0))
+    part = sparse.csr_matrix((np.r_[ones, -ones], (np.r_[pairs, pairs], np.r_[i, j])), shape=(len(i), n))
+    apart = sparse.vstack([part, -part])  # p_i - p_j - z_ij <= 0, and the other way round
+    conditions = sparse.hstack([apart, -sparse.vstack([sparse.eye(len(i))] * 2)], format="csr")
+    total = sparse.csr_matrix(np.r_[np.ones(n), np.zeros(len(i))])
+    linear = choice.w + choice.q * choice.K.times(np.ones(n))
+    scale = max(np.abs(linear).max(), cost.max(initial=0), 1e-300)
+    found = milp(
+        np.r_[-linear, cost] / scale,
+        integrality=np.r_[np.ones(n), np.zeros(len(i))],
+        bounds=Bounds(0, 1),
+        constraints=[LinearConstraint(conditions, ub=0), LinearConstraint(total, k, k)],
+        options={"mip_rel_gap": 0.0},
+    )
+    if found.x is None:
+        raise RuntimeError(f"The mixed-integer program found no solution: {found.message}")
+    return largest(found.x[:n], k)

@@ -1,0 +1,84 @@
+"""Labels of which some are missing: what a user hands over becomes classes and numbers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._validate import Array, missing_labels
+
+Ints = npt.NDArray[np.int64]
+
+UNKNOWN = -1  # the number of a label that is missing
+
+
+def read_labels(y: Any, unlabeled: Any, rows: int) -> tuple[Array, Ints]:
+    """Return the classes, and for each row the number of its class or `UNKNOWN`.
+
+    A label is missing if it is None or NaN, whatever the library it comes from calls that, or equals
+    ``unlabeled``.
+    """
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None.")
+    if isinstance(y, (list, tuple)):  # NumPy would make the string "nan" of a NaN among strings
+        y = np.array(y, dtype=object)
+    y = column_or_1d(y, warn=True)
+    if len(y) != rows:
+        raise ValueError(f"X and y have inconsistent numbers of samples: {rows} rows, {len(y)} labels.")
+    missing = unknown_labels(y, unlabeled)
+    known = y[~missing]
+    if len(known) == 0:
+        raise ValueError(
+            "y has no label at all: at least one row of each class needs one. A missing label is None, NaN "
+            f"or the value of the parameter 'unlabeled', here {unlabeled!r}."
+        )
+    if known.dtype == object:
+        known = _plain(known.tolist())
+    if known.dtype.kind == "f" and np.isinf(known).any():
+        raise ValueError("Input y contains infinity.")
+    check_classification_targets(known)
+    classes, numbers = np.unique(known, return_inverse=True)
+    found = np.full(rows, UNKNOWN, dtype=np.int64)
+    found[~missing] = numbers
+    return np.asarray(classes), found
+
+
+def unknown_labels(y: Array, unlabeled: Any) -> npt.NDArray[np.bool_]:
+    """Which labels are missing, or equal the value that says so."""
+    missing = missing_labels(y)
+    if unlabeled is None:
+        return missing
+    if y.dtype == object:
+        return missing | np.array([_equal(label, unlabeled) for label in y.tolist()], dtype=np.bool_)
+    return missing | (y == unlabeled if isinstance(unlabeled, str) == (y.dtype.kind == "U") else False)
+
+
+def add_classes(classes: Array, numbers: Ints, shares: Any) -> tuple[Array, Ints]:
+    """Take in the classes that only a dict of shares names: rows may belong to them all the same."""
+    if not isinstance(shares, Mapping):
+        return classes, numbers
+    named, known = list(shares), classes.tolist()
+    left_out = [label for label in known if label not in shares]
+    if left_out:
+        raise ValueError(f"positive_ratio has no share for {left_out[0]!r}, which is a label in y.")
+    more = [label for label in named if label not in known]
+    if not more:
+        return classes, numbers
+    everything = np.unique(_plain([*known, *more]))
+    places = np.searchsorted(everything, _plain(known))
+    return everything, np.where(numbers == UNKNOWN, UNKNOWN, places[numbers])
+
+
+def _plain(labels: list[Any]) -> Array:
+    """An array of strings or of numbers; a mixture of them is an error."""
+    texts = sum(isinstance(label, str) for label in labels)
+    if 0 < texts < len(labels):
+        raise ValueError("y, or the keys of positive_ratio, mix strings with labels of another kind.")
+    return np.array(labels)
+
+
+def _equal(label: Any, other: Any) -> bool:
+    return isinstance(label, str) == isinstance(other, str) and bool(label == other)

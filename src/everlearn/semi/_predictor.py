@@ -1,0 +1,86 @@
+"""From labels of given rows to a rule for new ones, and how such a rule is saved."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.svm import LinearSVC
+from sklearn.utils.validation import has_fit_parameter
+
+from .. import _persist
+from .._validate import Array, Rows
+from ..svm import LASVM
+from ._space import Space
+
+_LINEAR = ("classes_", "coef_", "intercept_", "n_features_in_", "n_iter_")
+
+
+def choose_predictor(estimator: Any, space: Space, C: float, random_state: Any, n_jobs: int | None) -> Any:
+    """Return an unfitted classifier: what "auto" stands for under a kernel, or a copy of what was given."""
+    if not isinstance(estimator, str):
+        return clone(estimator)
+    if space.kernel == "linear":
+        return LinearSVC(C=C, dual="auto", max_iter=100_000, random_state=random_state)
+    spec = {name: space.spec[name] for name in ("gamma", "coef0", "degree") if name in space.spec}
+    return LASVM(C=C, kernel=space.kernel, random_state=random_state, n_jobs=n_jobs, **spec)
+
+
+def train(model: Any, X: Rows, labels: Array, given: Array, mean_one: bool = False) -> Any:
+    """Train on given labels with weight 1 and on the others so that together they weigh as much, or less.
+
+    With ``mean_one`` weights are then brought to a mean of 1. A kernel machine needs that: where labels are
+    few all weights are small, and with costs so small it hardly does more than predict the larger class.
+    """
+    if given.all():
+        return model.fit(X, labels)
+    if not has_fit_parameter(model, "sample_weight"):
+        raise ValueError(
+            f"estimator={model!r} has no sample_weight in fit, by which found labels count less than given "
+            "ones. Choose a classifier that has, or None."
+        )
+    weight = min(1.0, given.sum() / (~given).sum())
+    weights = np.where(given, 1.0, weight)
+    return model.fit(X, labels, sample_weight=weights / weights.mean() if mean_one else weights)
+
+
+def decide(model: Any, X: Rows, classes: Array) -> Array:
+    """Decision values in terms of all classes; one of which no row had the label gets minus infinity."""
+    scores = np.asarray(model.decision_function(X))
+    if len(model.classes_) == len(classes):
+        return scores
+    if scores.ndim == 1:
+        scores = np.column_stack([-scores, scores])
+    everything = np.full((len(scores), len(classes)), -np.inf)
+    everything[:, np.searchsorted(classes, model.classes_)] = scores
+    return everything
+
+
+def get_state(model: Any) -> dict[str, Any]:
+    """What a file has to hold of a model: one of everlearn's, or a linear one of scikit-learn's."""
+    cls: Any = type(model)
+    name = cls.__name__
+    if model is None or isinstance(model, str):
+        return {"value": model}
+    if _persist._registry.get(name) is cls:
+        return {"class": name, "state": model._get_state()}
+    if type(model) is LinearSVC:
+        fitted = {key: value for key, value in vars(model).items() if key in _LINEAR}
+        return {"linear": model.get_params(), "fitted": fitted}
+    raise TypeError(
+        f"A {name} cannot be saved without pickle. Save with estimator='auto', with a learner of everlearn, "
+        "with estimator=None; or pickle the whole."
+    )
+
+
+def from_state(state: dict[str, Any]) -> Any:
+    """The model that `get_state` described."""
+    if "value" in state:
+        return state["value"]
+    if "class" in state:
+        cls: Any = _persist._registry[state["class"]]
+        return cls._from_state(state["state"])
+    model = LinearSVC(**state["linear"])
+    for key in _LINEAR:
+        if key in state["fitted"]:
+            setattr(model, key, state["fitted"][key])
+    return model

@@ -1,0 +1,152 @@
+"""Rows that a stream holds, with the labels that were given, and which of them may go."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import column_or_1d
+
+from .._choice import Ints
+from .._validate import Array, Rows
+from ..select import Exemplars
+from ._labels import UNKNOWN, read_labels, unknown_labels
+from ._space import Space
+
+Places = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Held:
+    """Rows and the numbers of their classes, `UNKNOWN` where no label was given: never a label found here."""
+
+    X: Rows
+    numbers: Ints
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __add__(self, other: "Held") -> "Held":
+        stack = sparse.vstack if sparse.issparse(self.X) else np.vstack
+        options: dict[str, Any] = {"format": "csr"} if sparse.issparse(self.X) else {}
+        return Held(
+            stack([self.X, other.X], **options),
+            np.concatenate([self.numbers, other.numbers]),
+        )
+
+    def of(self, rows: Places) -> "Held":
+        """Some of the rows."""
+        return Held(self.X[rows], self.numbers[rows])
+
+    def hidden(self) -> "Held":
+        """The same rows without labels."""
+        return Held(self.X, np.full(len(self), UNKNOWN, dtype=np.int64))
+
+    def renumbered(self, places: Ints) -> "Held":
+        """The same with classes numbered anew."""
+        known = self.numbers != UNKNOWN
+        return Held(self.X, np.where(known, places[self.numbers], UNKNOWN) if len(places) else self.numbers)
+
+    def labels(self, classes: Array) -> Array:
+        """The labels, None where there is none."""
+        found = np.full(len(self), None, dtype=object)
+        known = np.flatnonzero(self.numbers != UNKNOWN)
+        found[known] = np.array(classes[self.numbers[known]].tolist(), dtype=object)
+        return found
+
+    def classes(self) -> set[int]:
+        """The numbers of the classes that have a label."""
+        return set(self.numbers[self.known].tolist())
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """Which rows have a label."""
+        return np.asarray(self.numbers != UNKNOWN)
+
+
+def read_batch(y: Any, unlabeled: Any, rows: int) -> tuple[Array, Ints]:
+    """The classes among the labels of a batch and the number of each row's; there may be none at all."""
+    nothing = np.zeros(0), np.full(rows, UNKNOWN, dtype=np.int64)
+    if y is None:
+        return nothing
+    if isinstance(y, (list, tuple)):  # NumPy would make the string "nan" of a NaN among strings
+        y = np.array(y, dtype=object)
+    y = column_or_1d(y, warn=True)
+    if len(y) == rows and unknown_labels(y, unlabeled).all():
+        return nothing
+    return read_labels(y, unlabeled, rows)
+
+
+def merge_classes(known: Array, new: Array) -> tuple[Array, Ints, Ints]:
+    """All classes, and where the known and the new ones are among them."""
+    if len(known) == 0 or len(new) == 0:
+        classes = known if len(new) == 0 else new
+    elif (known.dtype.kind in "US") != (new.dtype.kind in "US"):
+        raise ValueError(
+            f"y has labels such as {new.tolist()[0]!r}, and labels before were such as {known.tolist()[0]!r}."
+        )
+    else:
+        classes = np.union1d(known, new)
+    places = [np.searchsorted(classes, part).astype(np.int64) for part in (known, new)]
+    return classes, places[0], places[1]
+
+
+class Choosing:
+    """Which of the rows held so far to keep, all compared in one space.
+
+    Parameters
+    ----------
+    space : Space
+        The rows held, and after them those of the batch that has arrived, under a kernel.
+    old : Held
+        The rows held.
+    ahead : bool
+        Whether rows near to those of the batch are worth more.
+    label_cap : int or None
+        So many labelled rows of a class at most.
+    room : int
+        So many rows in all at most.
+    """
+
+    def __init__(self, space: Space, old: Held, ahead: bool, label_cap: int | None, room: int | None) -> None:
+        self.space, self.old, self.room = space, old, room
+        self.next = space.X[len(old) :] if ahead else None
+        self.labelled = self._labelled(label_cap)
+        self.unlabelled = np.flatnonzero(~old.known)
+
+    @property
+    def most(self) -> int:
+        """So many rows without a label can be kept."""
+        n = len(self.unlabelled)
+        return n if self.room is None else min(n, max(0, self.room - len(self.labelled)))
+
+    def keep(self, M: int) -> Places:
+        """The labelled rows that stay, then M exemplars of the others in the order of the rows."""
+        if M == 0:
+            return self.labelled
+        rows = np.concatenate([self.labelled, self.unlabelled])
+        marks = np.where(np.arange(len(rows)) < len(self.labelled), 1.0, np.nan)
+        chosen = self._exemplars(M).fit(self.space.X[rows], marks, self.next).indices_
+        return np.concatenate([self.labelled, np.sort(rows[chosen])])
+
+    def _exemplars(self, M: int) -> Exemplars:
+        spec = {key: self.space.spec[key] for key in ("gamma", "coef0", "degree", "n_jobs")}
+        return Exemplars(M, kernel=self.space.kernel, scaling="none", **spec)
+
+    def _labelled(self, label_cap: int | None) -> Places:
+        """Of each class the rows that stand for it best, if it has more than may stay."""
+        L = np.flatnonzero(self.old.known)
+        classes = np.unique(self.old.numbers[L])
+        if self.room is not None and len(L) > self.room:
+            share = max(1, self.room // max(1, len(classes)))
+            label_cap = share if label_cap is None else min(label_cap, share)
+        if label_cap is None:
+            return L
+        kept: list[int] = []
+        for number in classes:
+            rows = L[self.old.numbers[L] == number]
+            if len(rows) > label_cap:
+                rows = rows[self._exemplars(label_cap).fit(self.space.X[rows]).indices_]
+            kept += rows.tolist()
+        return np.sort(np.array(kept, dtype=np.intp))[: self.room]

@@ -1,0 +1,193 @@
+"""Labels for unlabelled rows, on class numbers: two classes as one choice of rows, many as several.
+
+W. Emara, thesis (2012), chapter III. With l labelled rows L, n unlabelled ones U, and y = -1, +1, the k
+positives A maximise ::
+
+    D(A) = C Cs sum_{j in A} s_j - Cs^2/2 sum_{j in A, j' in U \\ A} K_jj',      s_j = sum_{i in L} y_i K_ij
+
+the pull of the labels less the similarities that are cut: `Choice` with q = Cs^2/2 and w_j = C Cs s_j -
+Cs^2/2 sum_{j' in U} K_jj'. More classes share U out into sets A_c of given sizes so as to maximise ::
+
+    W = C Cs sum_c sum_{j in A_c} s_c(j) + Cs^2/4 sum_c sum_{j, j' in A_c} K_jj'
+
+with s_c(j) the mean (or the sum) of K_ij over the labelled rows of class c. For two classes and sums W is D
+but for a constant.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .._choice import Choice, Floats, Ints, Similarities, largest
+from ._space import Space
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+
+TWO_SIDED_UP_TO = 20_000
+
+
+@dataclass(frozen=True)
+class Transduction:
+    """Class numbers of the unlabelled rows, and how they came about.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n,)
+        The class of each.
+    alone : ndarray of shape (n,)
+        What it would be by similarity to the labelled rows alone.
+    scores : ndarray of shape (n,) or (n, n_classes)
+        The slope of the objective in each row's membership.
+    objective : float
+        D or W.
+    evaluations : int
+        Gains that greedy computed.
+    """
+
+    numbers: Numbers
+    alone: Numbers
+    scores: Floats
+    objective: float
+    evaluations: int
+
+
+def count_positives(share: float, n: int) -> int:
+    """share * n, rounded half up; a share other than 0 and 1 leaves each class a row, if there are two."""
+    k = int(np.floor(share * n + 0.5))
+    return int(np.clip(k, 1, n - 1)) if 0 < share < 1 and n > 1 else int(np.clip(k, 0, n))
+
+
+def class_sizes(shares: Floats, n: int) -> Ints:
+    """Share n rows out: the largest remainders are rounded up, of equals the first."""
+    wanted = n * shares / shares.sum()
+    sizes = np.floor(wanted).astype(np.int64)
+    sizes[np.argsort(sizes - wanted, kind="stable")[: n - sizes.sum()]] += 1
+    return np.asarray(sizes)
+
+
+def signed(numbers: Numbers, balance: bool) -> Floats:
+    """-1 and +1 of two classes; with ``balance`` both pull as hard as half of all labels."""
+    y = np.where(numbers > 0, 1.0, -1.0)
+    if not balance:
+        return y
+    counts = np.bincount(numbers, minlength=2)
+    return np.asarray(y * len(y) / (2 * np.maximum(counts, 1)[numbers]))
+
+
+# --------------------------------------------------------------------------------------------- two classes
+
+
+def choice_of_positives(K: Similarities, s: Floats, C: float, Cs: float, highest: float) -> Choice:
+    """The problem of two classes."""
+    t = K.times(np.ones(len(K)))
+    return Choice(K, C * Cs * s - Cs**2 / 2 * t, Cs**2 / 2, Cs**2 * highest)
+
+
+def two_classes(
+    space: Space, L: Ints, y: Floats, U: Ints, k: int, C: float, Cs: float, solver: str
+) -> Transduction:
+    """Find the k positives among the rows U, given those of the rows L."""
+    K, s = space.among(U), space.pull(U, L, y)
+    choice = choice_of_positives(K, s, C, Cs, space.highest(K))
+    alone, evaluations = largest(s, k), 0
+    if not 0 < k < len(U):
+        found = alone
+    elif solver == "greedy":
+        path = choice.greedy(k)
+        found, evaluations = np.sort(path.order), path.evaluations
+    elif solver == "two-sided":
+        found, evaluations = choice.two_sided(k)
+    else:
+        found = choice.linearise(alone, k)
+    return finish_two(choice, found, alone, evaluations)
+
+
+def finish_two(choice: Choice, found: Ints, alone: Ints, evaluations: int) -> Transduction:
+    """Report on a set of positives."""
+    p = indicator(found, len(choice.w))
+    return Transduction(
+        p.astype(np.int64),
+        indicator(alone, len(choice.w)).astype(np.int64),
+        choice.slope(p),
+        choice.value(found),
+        evaluations,
+    )
+
+
+def indicator(rows: Ints, n: int) -> Floats:
+    """1 for these rows, 0 for the others."""
+    p = np.zeros(n)
+    p[rows] = 1
+    return p
+
+
+# -------------------------------------------------------------------------------------------- many classes
+
+
+def many_classes(
+    space: Space,
+    L: Ints,
+    numbers: Numbers,
+    U: Ints,
+    sizes: Ints,
+    C: float,
+    Cs: float,
+    solver: str,
+    means: bool,
+) -> Transduction:
+    """Share the rows U out among classes of given sizes, given the classes of the rows L."""
+    n, Q = len(U), len(sizes)
+    members = np.eye(Q)[numbers]
+    if means:
+        members /= np.maximum(members.sum(axis=0), 1)
+    K, s = space.among(U), space.pull(U, L, members)
+    alone, evaluations = assign(s, sizes), 0
+    labels = alone
+    if solver != "fast":
+        base = C * Cs * s + Cs**2 / 4 * K.diagonal[:, np.newaxis]
+        path = K.greedy(base, Cs**2 / 2, Cs**2 / 2 * space.highest(K), sizes.tolist())
+        labels, evaluations = np.zeros(n, dtype=np.int64), path.evaluations
+        labels[path.order] = path.groups
+
+    def look(labels: Numbers) -> tuple[Floats, float]:
+        """The slope of W in every membership, and W itself."""
+        sums, at = K.times(np.eye(Q)[labels]), np.arange(n)
+        value = C * Cs * s[at, labels].sum() + Cs**2 / 4 * sums[at, labels].sum()
+        return C * Cs * s + Cs**2 / 2 * sums, float(value)
+
+    slope, value = look(labels)
+    while solver != "greedy":
+        new = assign(slope, sizes)
+        steeper, risen = look(new)
+        if risen <= value:
+            break
+        labels, slope, value = new, steeper, risen
+    return Transduction(labels, alone, slope, value, evaluations)
+
+
+def assign(scores: Floats, sizes: Ints) -> Numbers:
+    """Give each row a class by its scores, so many rows to each class: greedy by regret.
+
+    Every row goes to the best class that is open. Of a class that more rows want than it has room for, those
+    that would lose most by going elsewhere stay, and it closes; the others choose again.
+    """
+    n = len(scores)
+    labels, room = np.full(n, -1, dtype=np.int64), np.array(sizes)
+    opened = room > 0
+    while (free := np.flatnonzero(labels < 0)).size:
+        open_scores = np.where(opened, scores[free], -np.inf)
+        best = open_scores.argmax(axis=1)
+        crowded = opened & (np.bincount(best, minlength=len(room)) > room)
+        if not crowded.any():
+            labels[free] = best
+            break
+        ranked = np.sort(open_scores, axis=1)
+        regret = ranked[:, -1] - ranked[:, -2]
+        for c in np.flatnonzero(crowded):
+            here = np.flatnonzero(best == c)
+            stay = here[np.argsort(-regret[here], kind="stable")[: room[c]]]
+            labels[free[stay]] = c
+        opened &= ~crowded
+    return labels

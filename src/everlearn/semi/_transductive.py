@@ -1,0 +1,327 @@
+"""What learners from labelled and unlabelled rows share: rows and labels in, labels and a rule out."""
+
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.kernel_approximation import Nystroem
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _params
+from .._choice import Ints
+from .._kernels import NATIVE
+from .._validate import Array, Rows, check_rows
+from ._labels import UNKNOWN, add_classes, read_labels
+from ._predictor import choose_predictor, decide, from_state, get_state, train
+from ._scaling import Scaling
+from ._space import Space, choose_gamma, choose_kernel
+from ._transduce import Transduction, class_sizes, count_positives, signed
+from .ratio import SAMPLE, Ratio, estimate_ratio
+
+Self = TypeVar("Self", bound="TransductiveLearner")
+
+_IS_ESTIMATOR = _params.Constraint("a classifier", lambda value: hasattr(value, "fit"))
+
+
+class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the learners from labelled and unlabelled rows; a subclass says how it finds the labels."""
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = {
+        "C": _params.POSITIVE,
+        "rho": _params.POSITIVE,
+        "kernel": _params.one_of("auto", *NATIVE, "precomputed"),
+        "gamma": _params.one_of("median", "scale", "auto") | _params.POSITIVE,
+        "degree": _params.integer_from(0),
+        "coef0": _params.FINITE,
+        "scaling": _params.one_of("auto", "unit", "none"),
+        "positive_ratio": _params.NONE | _params.SHARE | _params.MAPPING,
+        "balance": _params.one_of("auto") | _params.BOOLEAN,
+        "n_components": _params.NONE | _params.integer_from(1),
+        "estimator": _params.one_of("auto") | _params.NONE | _IS_ESTIMATOR,
+        "n_jobs": _params.NONE | _params.NOT_ZERO_INTEGER,
+        "verbose": _params.BOOLEAN | _params.integer_from(0),
+    }
+    # What a fitted learner knows beside its parameters, its scaling, its features and its rule.
+    _known: ClassVar[tuple[str, ...]] = (
+        "classes_",
+        "n_features_in_",
+        "feature_names_in_",
+        "transduction_",
+        "by_labels_alone_",
+        "scores_",
+        "objective_",
+        "n_evaluations_",
+        "positive_ratio_",
+        "reliable_",
+        "ratio_depth_",
+    )
+
+    def fit(self: Self, X: Any, y: Any) -> Self:
+        """Find labels for the rows that have none, and learn a rule from all.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows, labelled and unlabelled, in any order; with kernel="precomputed" the matrix of their
+            similarities.
+        y : array-like of shape (n_samples,)
+            Their labels; None, NaN or ``unlabeled`` where there is none.
+
+        Returns
+        -------
+        object
+            The learner itself.
+        """
+        _params.check(self)
+        before = dict(vars(self))
+        try:
+            self._fit(X, y)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of rows, which need not be among those of `fit`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows; with kernel="precomputed" their similarities to all rows of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predicted labels.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, check_rows(self, X, reset=False).shape[0])
+        return np.asarray(self._rule().predict(self._features(X)))
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Score rows: above 0 means the second class, or one column for each class when there are more.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows; with kernel="precomputed" their similarities to all rows of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The decision values.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) == 1:
+            raise ValueError("There is one class only: nothing has to be decided.")
+        return decide(self._rule(), self._features(X), self.classes_)
+
+    # ------------------------------------------------------------------------------------- for the subclasses
+
+    def _transduce(self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints) -> Transduction:
+        """Label the rows U, so many of each class, from the class numbers of the rows L."""
+        raise NotImplementedError
+
+    def _refuse(self, unlabelled: int) -> None:
+        """Raise for what this learner cannot do, before it begins."""
+
+    # ------------------------------------------------------------------------------------------------- fit
+
+    def _fit(self, X: Any, y: Any) -> None:
+        X = check_rows(self, X, reset=True)
+        classes, numbers = read_labels(y, self.unlabeled, X.shape[0])
+        self.classes_, numbers = add_classes(classes, numbers, self.positive_ratio)
+        L, U = np.flatnonzero(numbers != UNKNOWN), np.flatnonzero(numbers == UNKNOWN)
+        self._refuse(len(U))
+        random = check_random_state(self.random_state)
+        space = self._space(X, random)
+        self._share_out(space, numbers, random)
+        found = self._label(space, L, numbers[L], U)
+        everything = np.full(len(numbers), 0, dtype=np.int64)
+        everything[L], everything[U] = numbers[L], found.numbers
+        self.transduction_ = self.classes_[everything]
+        everything[U] = found.alone
+        self.by_labels_alone_ = self.classes_[everything]
+        self.scores_ = np.full((len(numbers), *found.scores.shape[1:]), np.nan)
+        self.scores_[U] = found.scores
+        self.objective_, self.n_evaluations_ = found.objective, found.evaluations
+        self.estimator_ = None
+        if self.estimator is not None and len(np.unique(self.transduction_)) > 1:
+            seed = int(random.randint(2**31 - 1))
+            model = choose_predictor(self.estimator, space, float(self.C), seed, self.n_jobs)
+            by_kernel = isinstance(self.estimator, str) and space.kernel != "linear"
+            self.estimator_ = train(model, space.X, self.transduction_, numbers != UNKNOWN, by_kernel)
+
+    def _space(self, X: Rows, random: np.random.RandomState) -> Space:
+        """Scale rows, find the features and the kernel in which they are compared; fix all that for later."""
+        self._nystroem: Any = None
+        if self.kernel == "precomputed":
+            if sparse.issparse(X):
+                raise ValueError("A precomputed kernel must be a dense array; X is sparse.")
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(f"A precomputed kernel must be a square matrix, got shape {X.shape}.")
+            if self.n_components is not None:
+                raise ValueError("n_components needs rows, and kernel='precomputed' has none.")
+            if not np.allclose(X, X.T, rtol=1e-5, atol=1e-8 * np.abs(X).max()):
+                raise ValueError("A precomputed kernel must be symmetric.")
+            self._scaling = Scaling.learn(X, "none")
+            return Space(X.astype(np.float64, copy=False), "precomputed")
+        self._scaling = Scaling.learn(X, self.scaling)
+        Z = self._scaling.apply(X)
+        kernel = choose_kernel(self.kernel, X)
+        spec = {"coef0": float(self.coef0), "degree": int(self.degree), "gamma": 1.0}
+        if kernel != "linear":
+            spec["gamma"] = choose_gamma(self.gamma, kernel, Z, random)
+        if self.n_components is not None:
+            options = {} if kernel == "linear" else {"gamma": spec["gamma"]}
+            if kernel in ("poly", "sigmoid"):
+                options |= {"coef0": spec["coef0"]}
+            if kernel == "poly":
+                options |= {"degree": spec["degree"]}
+            count, seed = min(int(self.n_components), Z.shape[0]), int(random.randint(2**31 - 1))
+            self._nystroem = Nystroem(kernel, n_components=count, random_state=seed, **options).fit(Z)
+            Z, kernel = self._nystroem.transform(Z), "linear"
+        return Space(Z, kernel, n_jobs=self.n_jobs, verbose=bool(self.verbose), **spec)
+
+    def _share_out(self, space: Space, numbers: Ints, random: np.random.RandomState) -> None:
+        """Find the share of each class among the rows without a label."""
+        known = numbers[numbers != UNKNOWN]
+        Q, n = len(self.classes_), int(np.sum(numbers == UNKNOWN))
+        self.reliable_, self.ratio_depth_ = True, math.nan
+        counts = np.bincount(known, minlength=Q)
+        if isinstance(self.positive_ratio, Mapping):
+            shares = np.array([self.positive_ratio[label] for label in self.classes_.tolist()], dtype=float)
+            if not (np.isfinite(shares).all() and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-6):
+                raise ValueError(f"positive_ratio={self.positive_ratio!r} must have shares that sum to 1.")
+        elif self.positive_ratio is not None and Q == 2:
+            shares = np.array([1 - self.positive_ratio, self.positive_ratio])
+        elif self.positive_ratio is not None:
+            raise ValueError(
+                f"positive_ratio={self.positive_ratio!r} is the share of the second of two classes; y has "
+                f"labels of {Q}. Give a dict with the share of each class"
+                + (", the one without a label included." if Q == 1 else ".")
+            )
+        elif n == 0:
+            shares = counts / len(known)
+        elif Q == 2:
+            ratio = self._estimate(space, numbers, random)
+            shares = np.array([1 - ratio.share, ratio.share])
+            self.reliable_, self.ratio_depth_ = ratio.reliable, ratio.depth
+        else:
+            self.reliable_ = False
+            shares = (counts + 1) / (len(known) + Q)
+            if Q == 1:
+                warnings.warn(
+                    f"All labels are {self.classes_[0]!r}, and so is now every row: with labels of one class "
+                    "positive_ratio has to name the other one, and the share of each.",
+                    stacklevel=4,
+                )
+        self._shares = shares
+        self.positive_ratio_ = (
+            float(shares[1]) if Q == 2 else dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
+        )
+
+    def _estimate(self, space: Space, numbers: Ints, random: np.random.RandomState) -> Ratio:
+        """Estimate the share of the second class, from a sample where there are many rows."""
+        kinds = [np.flatnonzero(numbers != UNKNOWN), np.flatnonzero(numbers == UNKNOWN)]
+        some = [rows if len(rows) <= SAMPLE else random.permutation(rows)[:SAMPLE] for rows in kinds]
+        rows = np.sort(np.concatenate(some))
+        K = space.matrix(rows)
+        return estimate_ratio(K, numbers[rows], float(self.C), float(self.rho), self._balances(2))
+
+    def _balances(self, classes: int) -> bool:
+        return classes > 2 if isinstance(self.balance, str) else bool(self.balance)
+
+    def _label(self, space: Space, L: Ints, numbers: Ints, U: Ints) -> Transduction:
+        n, Q = len(U), len(self.classes_)
+        if n == 0 or Q == 1:
+            shape = (n,) if Q <= 2 else (n, Q)
+            same = np.zeros(n, dtype=np.int64)
+            return Transduction(same, same, np.zeros(shape), 0.0, 0)
+        if Q == 2:
+            k = count_positives(float(self._shares[1]), n)
+            return self._transduce(space, L, numbers, U, np.array([n - k, k]))
+        return self._transduce(space, L, numbers, U, class_sizes(self._shares, n))
+
+    def _signs(self, numbers: Ints) -> npt.NDArray[np.float64]:
+        return signed(numbers, self._balances(2))
+
+    # ---------------------------------------------------------------------------------------------- new rows
+
+    def _rule(self) -> Any:
+        if self.estimator_ is None:
+            raise ValueError(
+                f"This {type(self).__name__} has no rule for new rows: it was fitted with estimator=None, or "
+                "all rows have the same label. The labels of the rows of fit are in transduction_."
+            )
+        return self.estimator_
+
+    def _features(self, X: Any) -> Rows:
+        X = self._scaling.apply(check_rows(self, X, reset=False))
+        return X if self._nystroem is None else self._nystroem.transform(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    # -------------------------------------------------------------------------------------------------- state
+
+    def _get_state(self) -> dict[str, Any]:
+        params = self.get_params(deep=False)
+        params["estimator"] = get_state(params["estimator"])
+        params["positive_ratio"] = _as_pairs(params["positive_ratio"])
+        state: dict[str, Any] = {"params": params}
+        if not hasattr(self, "transduction_"):
+            return state
+        fitted = {name: value for name, value in vars(self).items() if name in self._known}
+        state["fitted"] = fitted | {"positive_ratio_": _as_pairs(fitted["positive_ratio_"])}
+        state["scaling"] = self._scaling.state()
+        state["estimator"] = get_state(self.estimator_)
+        if self._nystroem is not None:
+            state["nystroem"] = self._nystroem.get_params() | {
+                name: getattr(self._nystroem, name) for name in _NYSTROEM
+            }
+        return state
+
+    @classmethod
+    def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
+        params = dict(state["params"])
+        params["estimator"] = from_state(params["estimator"])
+        params["positive_ratio"] = _from_pairs(params["positive_ratio"])
+        learner = cls(**params)
+        if "fitted" in state:
+            for name in cls._known:
+                if name in state["fitted"]:
+                    setattr(learner, name, state["fitted"][name])
+            learner.positive_ratio_ = _from_pairs(learner.positive_ratio_)
+            learner._scaling = Scaling(**state["scaling"])
+            learner.estimator_ = from_state(state["estimator"])
+            learner._nystroem = None
+            if "nystroem" in state:
+                parts = dict(state["nystroem"])
+                learnt = {name: parts.pop(name) for name in _NYSTROEM}
+                learner._nystroem = Nystroem(**parts)
+                for name, value in learnt.items():
+                    setattr(learner._nystroem, name, value)
+        return learner
+
+
+_NYSTROEM = ("components_", "normalization_", "component_indices_", "n_features_in_")
+
+
+def _as_pairs(shares: Any) -> Any:
+    """A file has dicts with names only; labels are of any kind."""
+    return [list(pair) for pair in shares.items()] if isinstance(shares, Mapping) else shares
+
+
+def _from_pairs(shares: Any) -> Any:
+    return dict(shares) if isinstance(shares, list) else shares

@@ -1,0 +1,86 @@
+"""Words that the learners from labelled and unlabelled rows share in their docstrings."""
+
+from typing import TypeVar
+
+from .._docs import complete
+
+Class = TypeVar("Class", bound=type)
+
+_PARAMETERS = """
+C : float, default=1.0
+    Weight of the labels; for the transduction itself only ``rho`` matters, for the rule it is the cost of a
+    violated margin.
+rho : float, default=1.0
+    How much the similarity of unlabelled rows to each other counts beside their similarity to labelled ones:
+    at 1 both pull as hard. Smaller is safer, since too large a one finds clusters and may mix up their names.
+kernel : {"auto", "linear", "poly", "rbf", "sigmoid", "precomputed"}, default="auto"
+    What similar means. "auto" is "linear" for sparse rows and from 50 features on, else "rbf".
+gamma : {"median", "scale", "auto"} or float, default="median"
+    Coefficient of "rbf", "poly" and "sigmoid", for scaled rows. "median" is 1 / (2 m) with the median squared
+    distance m between rows, and "scale" for kernels other than "rbf"; the others are as in `SVC`.
+degree : int, default=3
+    Degree of the "poly" kernel.
+coef0 : float, default=0.0
+    Constant of "poly" and "sigmoid".
+scaling : {"auto", "unit", "none"}, default="auto"
+    "unit" divides each row by its length. "auto" standardises columns first, unless X is sparse, where that
+    would fill it. Learnt from all rows of `fit`, and applied to those that `predict` gets.
+positive_ratio : float or dict, default=None
+    Share of ``classes_[1]`` among the unlabelled rows, or the share of each class by its label. None
+    estimates it for two classes from the margins of labellings, at most 2,000 rows of each kind; for more it
+    is that among the labels, shrunk towards equal shares.
+balance : "auto" or bool, default="auto"
+    Whether classes pull as hard as each other however many labels they have. "auto": with more than two.
+n_components : int, default=None
+    Compare rows by that many features of a Nystroem approximation of the kernel, in time and memory that grow
+    as the number of rows does.
+unlabeled : label, default=None
+    A value in y that means no label, such as the -1 of scikit-learn; None and NaN always mean that.
+estimator : classifier, "auto" or None, default="auto"
+    What learns the rule for new rows, on scaled rows. A given label has weight 1; found ones together weigh
+    as much as given ones together, and none more than 1. "auto" is `LinearSVC` for linear kernels and else
+    `LASVM`, where weights are then brought to a mean of 1; None: there is no rule.
+n_jobs : int, default=None
+    Threads for kernel values; None is one, -1 all. The result does not depend on it.
+random_state : int, RandomState instance or None, default=None
+    Decides samples, landmarks, and what the rule needs.
+verbose : bool or int, default=False
+    Whether to show progress.
+"""
+
+_ATTRIBUTES = """
+classes_ : ndarray of shape (n_classes,)
+    The labels.
+transduction_ : ndarray of shape (n_samples,)
+    A label for every row of `fit`; given ones are never changed.
+by_labels_alone_ : ndarray of shape (n_samples,)
+    The same by similarity to labelled rows alone, at the same shares: where it does not differ, the
+    unlabelled rows have changed nothing.
+scores_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+    How much the objective would rise if a row belonged a little more to the second class, or to each class;
+    NaN for rows with a given label.
+objective_ : float
+    What was maximised: the pull of the labels less the similarities that are cut.
+n_evaluations_ : int
+    Gains that greedy has computed.
+positive_ratio_ : float or dict
+    The share of ``classes_[1]`` among the unlabelled rows that was given or estimated; with more than two
+    classes the share of each.
+reliable_ : bool
+    Whether to rely on it: it was given, or the estimate stands out and leaves ten rows to each class. True
+    has been wrong for shares below a fifth.
+ratio_depth_ : float
+    How far the squared norm of the SVM rises on both sides of the estimate; 0 where there was none to find
+    and the labels' own share was taken, NaN where none was wanted.
+estimator_ : classifier or None
+    The rule for new rows.
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Their names, when X had names that are strings.
+"""
+
+
+def documented(cls: Class) -> Class:
+    """Add the shared parameters and attributes to a docstring; use it as a decorator."""
+    return complete(cls, _PARAMETERS, _ATTRIBUTES)

@@ -1,0 +1,227 @@
+"""SubmodS3VM and QPS3VM: labels for unlabelled rows by a cut of given size.
+
+W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012), chapter III.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .. import _params
+from .._choice import Ints, StoredSimilarities, largest
+from .._persist import register
+from ._cuts import best_cut, exact_cut
+from ._space import Space
+from ._transduce import (
+    TWO_SIDED_UP_TO,
+    Transduction,
+    choice_of_positives,
+    finish_two,
+    many_classes,
+    two_classes,
+)
+from ._transductive import TransductiveLearner
+from ._words import documented
+
+_MOST_ROWS, _MOST_EXACT = 5000, 20
+
+
+@register
+@documented
+class SubmodS3VM(TransductiveLearner):
+    """Semi-supervised learner: labels rows that have none by a few that have, and by how rows lie together.
+
+    Of the unlabelled rows, a given number becomes positive: those that are similar to positive labelled rows,
+    so that as little similarity as possible is cut between positives and negatives. Rows are chosen greedily
+    with lazy evaluation, and no kernel matrix is formed. With a linear kernel time and memory grow with the
+    entries of X. From all labels a rule for new rows is learnt.
+
+    Parameters
+    ----------
+    solver : {"auto", "greedy", "two-sided", "fast"}, default="auto"
+        "greedy" takes the positives one by one. "two-sided" takes the negatives so as well, refines both, and
+        keeps the better; with more than two classes it is greedy, refined. "fast" refines what similarity to
+        the labels alone says. "auto" is "two-sided" up to 20,000 unlabelled rows and "fast" above.
+
+    Notes
+    -----
+    The share of each class matters as much as anything: give ``positive_ratio`` if you know it. Unlabelled
+    rows do not always help; compare `transduction_` with `by_labels_alone_`, and be careful with ``rho``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from everlearn import SubmodS3VM
+    >>> X, digit = load_digits(n_class=2, return_X_y=True)
+    >>> y = np.where(np.arange(len(X)) < 4, digit, np.nan)  # four labels
+    >>> clf = SubmodS3VM(random_state=0).fit(X, y)
+    >>> bool(np.mean(clf.transduction_ == digit) > 0.98), bool(clf.score(X, digit) > 0.98)
+    (True, True)
+    >>> abs(clf.positive_ratio_ - 0.5) < 0.05, clf.reliable_
+    (True, True)
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = TransductiveLearner._constraints | {
+        "solver": _params.one_of("auto", "greedy", "two-sided", "fast"),
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        rho: float = 1.0,
+        kernel: str = "auto",
+        gamma: str | float = "median",
+        degree: int = 3,
+        coef0: float = 0.0,
+        scaling: str = "auto",
+        solver: str = "auto",
+        positive_ratio: float | dict[Any, float] | None = None,
+        balance: bool | str = "auto",
+        n_components: int | None = None,
+        unlabeled: Any = None,
+        estimator: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.C = C
+        self.rho = rho
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.scaling = scaling
+        self.solver = solver
+        self.positive_ratio = positive_ratio
+        self.balance = balance
+        self.n_components = n_components
+        self.unlabeled = unlabeled
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _transduce(self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints) -> Transduction:
+        n, Q, C = len(U), len(sizes), float(self.C)
+        solver = self.solver
+        if solver == "auto":
+            solver = "two-sided" if n <= TWO_SIDED_UP_TO else "fast"
+        if Q == 2:
+            Cs = self.rho * C * 2 * len(L) / n
+            return two_classes(space, L, self._signs(numbers), U, int(sizes[1]), C, Cs, solver)
+        means = self._balances(Q)
+        Cs = (
+            self.rho * C * 2 * (Q if means else len(L)) / n
+        )  # a class that pulls by its mean pulls as one label
+        return many_classes(space, L, numbers, U, sizes, C, Cs, solver, means)
+
+
+@register
+@documented
+class QPS3VM(TransductiveLearner):
+    """Semi-supervised learner for few rows and two classes: `SubmodS3VM` with a more thorough search.
+
+    The labels of unlabelled rows maximise a convex quadratic function under a given number of positives, so
+    that some labelling without fractions is the best one, and there are many local optima. From several
+    starts rows are relabelled by the slope of the objective, then in pairs while that raises it; the best
+    wins. It keeps the kernel matrix of the unlabelled rows, 5,000 at most.
+
+    Parameters
+    ----------
+    n_starts : int, default=5
+        Random labellings to start from, beside equal fractions, the largest linear terms and greedy.
+    exact : bool, default=False
+        Whether to find the best labelling of all by a mixed-integer program; for 20 unlabelled rows at most.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from everlearn import QPS3VM
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, target = load_breast_cancer(return_X_y=True)
+    >>> name = np.where(target == 1, "benign", "malignant")
+    >>> y = np.where(np.arange(569) % 60 == 0, name, "?")  # ten labels
+    >>> clf = QPS3VM(unlabeled="?", positive_ratio={"benign": 0.63, "malignant": 0.37}).fit(X, y)
+    >>> bool(np.mean(clf.transduction_ == name) > 0.9)
+    True
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = TransductiveLearner._constraints | {
+        "n_starts": _params.integer_from(0),
+        "exact": _params.BOOLEAN,
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        rho: float = 1.0,
+        kernel: str = "auto",
+        gamma: str | float = "median",
+        degree: int = 3,
+        coef0: float = 0.0,
+        scaling: str = "auto",
+        n_starts: int = 5,
+        exact: bool = False,
+        positive_ratio: float | dict[Any, float] | None = None,
+        balance: bool | str = "auto",
+        n_components: int | None = None,
+        unlabeled: Any = None,
+        estimator: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.C = C
+        self.rho = rho
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.scaling = scaling
+        self.n_starts = n_starts
+        self.exact = exact
+        self.positive_ratio = positive_ratio
+        self.balance = balance
+        self.n_components = n_components
+        self.unlabeled = unlabeled
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _refuse(self, unlabelled: int) -> None:
+        if len(self.classes_) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass: y has "
+                f"{len(self.classes_)} classes. SubmodS3VM takes any number."
+            )
+        most = _MOST_EXACT if self.exact else _MOST_ROWS
+        if unlabelled > most:
+            raise ValueError(
+                f"QPS3VM with exact={self.exact} labels {most} rows at most, and {unlabelled} have no label. "
+                + ("Set exact=False, or use" if self.exact else "Use")
+                + " SubmodS3VM, which has no such limit."
+            )
+
+    def _transduce(self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints) -> Transduction:
+        n, k, C = len(U), int(sizes[1]), float(self.C)
+        K, s = StoredSimilarities(space.matrix(U)), space.pull(U, L, self._signs(numbers))
+        choice = choice_of_positives(K, s, C, self.rho * C * 2 * len(L) / n, max(0.0, float(K.K.max())))
+        alone, evaluations = largest(s, k), 0
+        if not 0 < k < n:
+            found = alone
+        elif self.exact:
+            found = exact_cut(choice, k)
+        else:
+            random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+            found, evaluations = best_cut(choice, k, int(self.n_starts), random)
+        return finish_two(choice, found, alone, evaluations)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -1,0 +1,447 @@
+"""StreamS3VM: labels for a stream of batches with few labels, in constant memory.
+
+W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012), section IV.4.
+"""
+
+import warnings
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import unique_labels
+
+from .. import _params
+from .._persist import register
+from .._validate import Array, Rows, check_rows
+from ._labels import read_labels
+from ._predictor import decide, from_state, get_state
+from ._rows import Choosing, Held, merge_classes, read_batch
+from ._transductive import TransductiveLearner, _as_pairs, _from_pairs
+from .s3vm import SubmodS3VM
+
+Self = TypeVar("Self", bound="StreamS3VM")
+Floats = npt.NDArray[np.float64]
+
+_SHARE_OF_A_TRIAL = 0.1  # by which a summary grows until it is good enough
+_MOST_HISTORY = 1000
+
+_TRANSDUCER = _params.Constraint(
+    "a SubmodS3VM or QPS3VM whose kernel is not precomputed",
+    lambda value: isinstance(value, TransductiveLearner) and value.kernel != "precomputed",
+)
+_SHARE = _params.Constraint("a number from 0 to 1", lambda value: _params._is_real(value) and 0 <= value <= 1)
+
+
+@register
+class StreamS3VM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Semi-supervised learner for batches in which few rows have labels, or none, for ever.
+
+    Held between two batches are the last batch and a summary of all before it: the rows with labels, and
+    exemplars of the others. A new batch is labelled together with both, as `SubmodS3VM` does. Then as few
+    exemplars of what is held become the new summary as label the batch in the same way, but for a share of
+    `tol`. Labels that were found are never held as labels, so that an error is not passed on.
+
+    Time and memory for a batch do not grow if `label_cap` or `memory_rows` is set; without, all rows with
+    labels are held.
+
+    Parameters
+    ----------
+    transducer : SubmodS3VM or QPS3VM, default=None
+        What labels rows, with its kernel, its scaling and the share of each class. None is ``SubmodS3VM()``,
+        which estimates shares anew with every batch; give ``positive_ratio`` if you know it.
+    mode : {"incremental", "online"}, default="incremental"
+        Whether the labels that come with a batch take part in labelling it, or come after: then the other
+        rows, and these, are labelled without them.
+    tol : float, default=0.05
+        Which share of the batch may be labelled otherwise with the summary than with all rows held. 0 is
+        strict, and costs several times as much.
+    cap : int, default=None
+        So many exemplars without a label at most, whatever `tol` asks for. None is as many as the batch has
+        rows.
+    label_cap : int, default=None
+        So many labelled rows of a class in the summary at most: its exemplars. None keeps all.
+    memory_rows : int, default=None
+        So many rows are held between two batches at most, whatever else is asked for; exemplars go first,
+        then labelled rows, as many of each class. A batch may have half as many.
+    ahead : bool, default=False
+        Whether exemplars are chosen with a view to the batch that has just arrived, too.
+    estimator : classifier, "auto" or None, default="auto"
+        What learns the rule for new rows after every batch: as in `SubmodS3VM`. None: there is no rule.
+    random_state : int, RandomState instance or None, default=None
+        Decides samples, landmarks, and what the rule needs.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels seen so far, and those named.
+    transduction_ : ndarray of shape (n_batch,)
+        A label for every row of the last batch; given ones are repeated, unless they came after. None for
+        every row as long as no label has been seen.
+    positive_ratio_ : float, dict or None
+        The share of the second class, or of each, that was given or estimated for the last batch.
+    one_class_ : bool
+        Whether the labels seen are all of one class, so that it is all that is ever predicted.
+    estimator_ : classifier or None
+        The rule for new rows, on scaled rows.
+    summary_ : tuple of (X, y)
+        The rows held of all batches but the last, and their labels, None where none was given.
+    n_stored_ : int
+        Rows held, those of the last batch included.
+    n_batches_ : int
+        Batches taken in that had rows.
+    history_ : list of dict
+        For each of the last 1,000 batches "batch", its number, "rows" and "labels" in it; of the summary made
+        when it came, the number of "exemplars", "trials" made, and "cost", the share of the batch that would
+        be labelled otherwise with it; and "stored" rows after it. The first batch makes no summary.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X had names that are strings.
+
+    References
+    ----------
+    W. Emara, *A Submodular Optimization Framework for Never-Ending Learning: Semi-Supervised, Online, and
+    Active Learning*, thesis, 2012, section IV.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from everlearn import StreamS3VM, SubmodS3VM
+    >>> X, digit = load_digits(n_class=2, return_X_y=True)
+    >>> clf = StreamS3VM(SubmodS3VM(positive_ratio=0.5), memory_rows=120, random_state=0)
+    >>> right = []
+    >>> for rows in np.array_split(np.arange(len(X)), 6):
+    ...     y = np.where(np.arange(len(rows)) < 2, digit[rows], np.nan)  # two labels a batch
+    ...     clf = clf.partial_fit(X[rows], y)
+    ...     right.append(np.mean(clf.transduction_ == digit[rows]))
+    >>> bool(np.mean(right) > 0.95), bool(clf.score(X, digit) > 0.95), clf.n_stored_ <= 120
+    (True, True, True)
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = {
+        "transducer": _params.NONE | _TRANSDUCER,
+        "mode": _params.one_of("incremental", "online"),
+        "tol": _SHARE,
+        "cap": _params.NONE | _params.integer_from(0),
+        "label_cap": _params.NONE | _params.integer_from(1),
+        "memory_rows": _params.NONE | _params.integer_from(2),
+        "ahead": _params.BOOLEAN,
+        "estimator": TransductiveLearner._constraints["estimator"],
+    }
+    # What it knows beside its parameters, the rows held and the last transducer.
+    _known: ClassVar[tuple[str, ...]] = (
+        "classes_",
+        "transduction_",
+        "positive_ratio_",
+        "one_class_",
+        "n_batches_",
+        "history_",
+        "n_features_in_",
+        "feature_names_in_",
+        "_seed",
+    )
+
+    def __init__(
+        self,
+        transducer: Any = None,
+        *,
+        mode: str = "incremental",
+        tol: float = 0.05,
+        cap: int | None = None,
+        label_cap: int | None = None,
+        memory_rows: int | None = None,
+        ahead: bool = False,
+        estimator: Any = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.transducer = transducer
+        self.mode = mode
+        self.tol = tol
+        self.cap = cap
+        self.label_cap = label_cap
+        self.memory_rows = memory_rows
+        self.ahead = ahead
+        self.estimator = estimator
+        self.random_state = random_state
+
+    def fit(self: Self, X: Any, y: Any) -> Self:
+        """Forget everything and take in one batch, which has a label.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels, None or NaN where there is none.
+
+        Returns
+        -------
+        object
+            The learner itself.
+        """
+        before = dict(vars(self))
+        for name in [name for name in before if name in self._known or name in ("_held", "_model")]:
+            delattr(self, name)
+        try:
+            return self._take_in(X, y, None, 1)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def partial_fit(self: Self, X: Any, y: Any = None, classes: Any = None) -> Self:
+        """Label a batch, take it in, and make a new summary of what was held.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The batch; a batch without rows changes nothing.
+        y : array-like of shape (n_samples,), default=None
+            Its labels, None or NaN where there is none. None is no label at all.
+        classes : array-like of shape (n_classes,), default=None
+            Labels that may come. They need not be named: a class is known from its first label on.
+
+        Returns
+        -------
+        object
+            The learner itself.
+        """
+        before = dict(vars(self))
+        try:
+            return self._take_in(X, y, classes, 0)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of rows by the rule.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predicted labels; the only one while `one_class_` is true.
+        """
+        model = self._fitted()
+        return np.asarray(model.predict(check_rows(self, X, reset=False)), dtype=self.classes_.dtype)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score rows: above 0 means the second class, or one column for each class when there are more.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The decision values; those of a class that was named and has not been seen are minus infinity.
+        """
+        model = self._fitted()
+        X = check_rows(self, X, reset=False)
+        if len(model.classes_) > 1 or len(self.classes_) == 1:
+            return np.asarray(decide(model, X, self.classes_))
+        if len(self.classes_) == 2:
+            return np.full(X.shape[0], 1.0 if model.classes_[0] == self.classes_[1] else -1.0)
+        return np.tile(np.where(self.classes_ == model.classes_[0], 1.0, -np.inf), (X.shape[0], 1))
+
+    @property
+    def estimator_(self) -> Any:
+        """The rule for new rows."""
+        return None if self.__dict__.get("_model") is None else self._model.estimator_
+
+    @property
+    def summary_(self) -> tuple[Rows, Array]:
+        """The rows held of all batches but the last, and their labels."""
+        return self._held[0].X, self._held[0].labels(self.classes_)
+
+    @property
+    def n_stored_(self) -> int:
+        """Rows held."""
+        return len(self._held[0]) + len(self._held[1])
+
+    # --------------------------------------------------------------------------------------------- one batch
+
+    def _take_in(self: Self, X: Any, y: Any, classes: Any, least: int) -> Self:
+        _params.check(self)
+        first = not hasattr(self, "_held")
+        before = dict(vars(self))
+        X = check_rows(self, X, reset=first, ensure_min_samples=least)
+        if X.shape[0] == 0:
+            self.__dict__ = before
+            return self
+        if self.memory_rows is not None and 2 * X.shape[0] > self.memory_rows:
+            raise ValueError(
+                f"The batch has {X.shape[0]} rows, and memory_rows={self.memory_rows} takes batches of half "
+                "as many, so that there is room for a summary: send smaller batches, or allow more rows."
+            )
+        transducer = SubmodS3VM() if self.transducer is None else self.transducer
+        read = read_labels if least else read_batch  # without a label there is nothing to fit
+        new, numbers = read(y, transducer.unlabeled, X.shape[0])
+        if first:
+            self._begin(X)
+        batch = self._number(X, new, numbers, classes)
+        seed = int(np.random.SeedSequence([self._seed, self.n_batches_]).generate_state(1)[0])
+        transducer = clone(transducer).set_params(random_state=seed, estimator=self.estimator)
+        self._step(transducer, batch)
+        return self
+
+    def _begin(self, X: Rows) -> None:
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.n_batches_, self.classes_ = 0, np.zeros(0)
+        self.history_: list[dict[str, Any]] = []
+        nothing = Held(X[:0], np.zeros(0, dtype=np.int64))
+        self._held = (nothing, nothing)
+        self._model: Any = None
+
+    def _number(self, X: Rows, new: Array, numbers: Any, classes: Any) -> Held:
+        """The batch in the kind of rows and the class numbers of what is held, which may be numbered anew."""
+        if classes is not None:
+            named = unique_labels(classes)
+            unknown = [label for label in new.tolist() if label not in named.tolist()]
+            if unknown:
+                raise ValueError(f"y has labels that are not in classes: {unknown[0]!r}.")
+            self.classes_, places, _ = merge_classes(self.classes_, named)
+            self._held = (self._held[0].renumbered(places), self._held[1].renumbered(places))
+        self.classes_, places, at = merge_classes(self.classes_, new)
+        self._held = (self._held[0].renumbered(places), self._held[1].renumbered(places))
+        kept = self._held[1].X
+        if sparse.issparse(kept) != sparse.issparse(X):
+            X = sparse.csr_matrix(X) if sparse.issparse(kept) else X.toarray()
+        return Held(X, numbers).renumbered(at)
+
+    def _step(self, transducer: Any, batch: Held) -> None:
+        """Label the batch; then forget all but its rows and a summary of the rest."""
+        shown = batch if self.mode == "incremental" else batch.hidden()
+        old, rows = self._held[0] + self._held[1], len(batch)
+        found = self._label(transducer, old + shown)
+        self._model, labels = found, None if found is None else found.transduction_[-rows:]
+        self.transduction_ = np.full(rows, None, dtype=object) if labels is None else labels
+        if shown is not batch and batch.known.any():  # the rule learns from them, too
+            self._model = self._label(transducer, old + batch)
+        self.positive_ratio_ = None if self._model is None else self._model.positive_ratio_
+        self.one_class_ = self._model is not None and len(self._model.classes_) == 1
+        M, trials, cost, summary = 0, 0, 0.0, self._held[0]
+        if len(self._held[1]):
+            M, trials, cost, summary = self._summarise(transducer, found, old, shown, labels)
+        self._held = summary, batch
+        self.n_batches_ += 1
+        record = {
+            "batch": self.n_batches_,
+            "rows": rows,
+            "labels": int(batch.known.sum()),
+            "exemplars": M,
+            "trials": trials,
+            "cost": cost,
+            "stored": self.n_stored_,
+        }
+        self.history_ = [*self.history_, record][-_MOST_HISTORY:]
+
+    def _label(self, transducer: Any, held: Held) -> Any:
+        """The transducer, fitted; None if there is not one label."""
+        seen = np.unique(held.numbers[held.known])
+        if len(seen) == 0:
+            return None
+        model = clone(transducer)
+        if len(seen) == 1 and _SHARE.test(model.positive_ratio):  # of two classes: which is the other one?
+            shares = (1 - model.positive_ratio, model.positive_ratio)
+            known = len(self.classes_) == 2
+            named = dict(zip(self.classes_.tolist(), shares, strict=True)) if known else None
+            model.set_params(positive_ratio=named)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "All labels are", UserWarning)  # `one_class_` says so
+            return model.fit(held.X, held.labels(self.classes_))
+
+    def _summarise(
+        self, transducer: Any, found: Any, old: Held, shown: Held, labels: Any
+    ) -> tuple[int, int, float, Held]:
+        """As few exemplars as label the batch as all rows held do, but for `tol`; trials and cost of it.
+
+        Rows are scaled, and shares of classes taken, as for all of them together, so that trials differ by
+        the rows left out alone.
+        """
+        everything = old + shown
+        seed = check_random_state(transducer.random_state)
+        space = clone(transducer)._space(everything.X, seed)
+        room = None if self.memory_rows is None else int(self.memory_rows) - len(shown)
+        choosing = Choosing(space, old, bool(self.ahead), self.label_cap, room)
+        most = min(len(shown) if self.cap is None else int(self.cap), choosing.most)
+        more = max(1, int(np.floor(_SHARE_OF_A_TRIAL * len(old) + 0.5)))
+        trial = clone(transducer).set_params(
+            kernel=space.kernel, gamma=space.spec["gamma"], scaling="none", n_components=None, estimator=None
+        )
+        if found is not None and len(found.classes_) > 1 and transducer.positive_ratio is None:
+            trial.set_params(positive_ratio=found.positive_ratio_)
+        at = np.arange(len(old), len(everything))
+        M, trials = min(more, most), 1
+        while True:
+            rows = choosing.keep(M)
+            cost = 0.0
+            if found is not None:
+                part = Held(space.X, everything.numbers).of(np.concatenate([rows, at]))
+                cost = 1.0
+                if part.classes() == everything.classes():  # none is lost, for want of room
+                    again = self._label(trial, part)
+                    cost = float(np.mean(again.transduction_[-len(at) :] != labels))
+            if cost <= self.tol or most == M:
+                return M, trials, cost, old.of(rows)
+            M, trials = min(M + more, most), trials + 1
+
+    def _fitted(self) -> Any:
+        if self.__dict__.get("_model") is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} has seen no label yet, and abstains: it predicts from the first "
+                "batch with a label on."
+            )
+        return self._model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.__dict__.get("_model") is not None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # ------------------------------------------------------------------------------------------------- state
+
+    def _get_state(self) -> dict[str, Any]:
+        params = self.get_params(deep=False)
+        for name in ("transducer", "estimator"):
+            params[name] = get_state(params[name])
+        state: dict[str, Any] = {"params": params}
+        if not hasattr(self, "_held"):
+            return state
+        state["fitted"] = {name: value for name, value in vars(self).items() if name in self._known}
+        state["fitted"]["positive_ratio_"] = _as_pairs(self.positive_ratio_)
+        if self.transduction_.dtype == object:
+            state["fitted"]["transduction_"] = self.transduction_.tolist()
+        state["held"] = [[held.X, held.numbers] for held in self._held]
+        state["model"] = get_state(self._model)
+        return state
+
+    @classmethod
+    def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
+        params = dict(state["params"])
+        for name in ("transducer", "estimator"):
+            params[name] = from_state(params[name])
+        learner = cls(**params)
+        if "fitted" in state:
+            for name in cls._known:
+                if name in state["fitted"]:
+                    setattr(learner, name, state["fitted"][name])
+            if isinstance(learner.transduction_, list):
+                learner.transduction_ = np.array(learner.transduction_, dtype=object)
+            learner.positive_ratio_ = _from_pairs(learner.positive_ratio_)
+            first, last = (Held(*parts) for parts in state["held"])
+            learner._held, learner._model = (first, last), from_state(state["model"])
+        return learner
