@@ -1,0 +1,64 @@
+"""Batch by batch: does a summary of the past label a batch as everything kept would, and at what cost?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from _report import say
+from _semi_batches import AllKept, Batches, LabelsAlone, Streaming, cut_up, follow, rows_of
+from _semi_exemplars import run_exemplars
+from _semi_record import SemiRecord
+from _semi_streams_report import report
+
+# rows of a batch, batches, labels in a batch
+STREAMS = {"newsgroups": (400, 20, 8), "reuters": (500, 20, 10), "kdd-99": (500, 20, 10)}
+LEARNERS: dict[str, Callable[[float], Any]] = {
+    "labels alone": LabelsAlone,
+    "all rows kept": AllKept,
+    "strict": lambda share: Streaming(share, tol=0.0),
+    "tolerant": lambda share: Streaming(share),
+    "tolerant, label_cap 20": lambda share: Streaming(share, label_cap=20),
+    "tolerant, rho 0.1": lambda share: Streaming(share, rho=0.1),
+    "online": lambda share: Streaming(share, mode="online"),
+}
+
+
+def at_once(batches: Batches) -> float:
+    """All rows together, labelled once at the end: accuracy on the rows without a label."""
+    learner = AllKept(batches.share)
+    for X, known in zip(batches.rows[:-1], batches.known[:-1], strict=True):
+        learner.X.append(X)
+        learner.y.append(known)
+    learner.step(batches.rows[-1], batches.known[-1])
+    truth, known = np.concatenate(batches.truth), np.concatenate(batches.known)
+    return float(np.mean(np.asarray(learner.model.transduction_)[np.isnan(known)] == truth[np.isnan(known)]))
+
+
+def run_stream(name: str, size: int, batches: int, labels: int) -> dict[str, Any]:
+    stream = cut_up(*rows_of(name, 0), size, batches, labels, seed=0)
+    result: dict[str, Any] = {"stream": name, "rows": size, "batches": len(stream.rows), "labels": labels}
+    result |= {"share": stream.share, "features": stream.rows[0].shape[1], "learners": {}}
+    for who, make in LEARNERS.items():
+        learner = make(stream.share)
+        found: dict[str, Any] = follow(learner, stream)
+        if isinstance(learner, Streaming):
+            found["history"] = learner.history()
+        result["learners"][who] = found
+        say(f"{name}, {who}: {100 * np.mean(found['accuracy'][1:]):.1f} %, {sum(found['cpu']):.1f} s")
+    result["at_once"] = at_once(stream)
+    return result
+
+
+def run_streams(settings: dict[str, Any], about: dict[str, Any], out: Path) -> None:
+    quick, only = settings["quick"], settings["only"]
+    record = SemiRecord(out, "streams", about, settings)
+    for name, (size, batches, labels) in STREAMS.items():
+        if not only or name in only:
+            record.add(run_stream(name, size, 4 if quick else batches, labels))
+    if not only or "moons" in only:
+        record.add({"moons": run_exemplars(quick)})
+    record.finish(report(about, settings, record.data["results"]))
