@@ -148,10 +148,12 @@ class Incremental {
   void forget_slot(std::size_t c, std::size_t s);
   void drop(std::span<const std::int64_t> slots);
   std::vector<std::int64_t> slots_of(std::span<const std::int64_t> ids) const;
-  Snapshot take(std::size_t c) const;
-  void put_back(std::size_t c, const Snapshot& snapshot);
   [[noreturn]] void refuse(std::size_t slot) const;
   void sum_counts();
+
+  // Looking, which takes a column apart and puts it back (incremental_state.cpp).
+  Snapshot take(std::size_t c) const;
+  void put_back(std::size_t c, const Snapshot& snapshot);
 
   // A column as a whole (incremental_column.cpp).
   void change(std::size_t c, const std::function<void()>& work);
