@@ -111,7 +111,7 @@ class LabelsAlone:
 class Streaming:
     """`StreamS3VM` with a linear kernel, batch by batch."""
 
-    def __init__(self, share: float, rho: float = 1.0, **options: Any) -> None:
+    def __init__(self, share: float, rho: float | str = "auto", **options: Any) -> None:
         from everlearn import StreamS3VM, SubmodS3VM
 
         transducer = SubmodS3VM(rho=rho, positive_ratio=share, **LINEAR)

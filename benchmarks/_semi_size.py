@@ -33,9 +33,9 @@ PEER_ROWS = 20_000
 LIMIT = 90  # CPU seconds for a peer
 OURS_LIMIT = 600
 REPEATS = 3
-SOLVERS = ("fast", "greedy", "two-sided", "fast, rule")
+SOLVERS = ("fast", "fast, rho 1", "greedy, rho 1", "two-sided", "fast, rule")
 PEERS = (LP, LS, ST)
-RHOS = (0.01, 0.1, 0.3, 1.0, 3.0)
+RHOS = ("auto", 0.0, 0.1, 0.3, 1.0, 3.0)
 FEW = 600
 QUICK_ROWS = 4_000
 
@@ -73,8 +73,9 @@ def model_of(who: str, share: float) -> Any:
     from everlearn import SubmodS3VM
 
     if who in SOLVERS:
-        solver, _, rule = who.partition(", ")
-        options = {"solver": solver, "positive_ratio": share, "estimator": "auto" if rule else None}
+        solver, _, more = who.partition(", ")
+        options = {"solver": solver, "positive_ratio": share, "estimator": "auto" if more == "rule" else None}
+        options |= {"rho": 1.0} if more == "rho 1" else {}
         return SubmodS3VM(kernel="linear", scaling="unit", random_state=0, **options)
     return {
         LP: LabelPropagation(kernel="knn", n_neighbors=7),
@@ -158,8 +159,8 @@ def _against_rho(X: Any, y: np.ndarray) -> dict[str, float]:
     options = {"kernel": "linear", "scaling": "unit", "solver": "fast", "estimator": None}
     found = {}
     for rho in RHOS:
-        labels = SubmodS3VM(rho=rho, positive_ratio=share, **options).fit(X, known).transduction_
-        found[f"{rho:g}"] = float(np.mean(labels[LABELS:] == y[LABELS:]))
+        model = SubmodS3VM(rho=rho, positive_ratio=share, random_state=0, **options).fit(X, known)
+        found[str(rho)] = float(np.mean(model.transduction_[LABELS:] == y[LABELS:]))
     return found
 
 
@@ -199,12 +200,11 @@ def run_size(settings: dict[str, Any], about: dict[str, Any], out: Path) -> None
             del X, y
             parts = [total // part for part in PARTS]
             repeats = 1 if quick else REPEATS
-            for who, sizes in (("fast", parts), ("greedy", parts), ("fast, rule", [total])):
-                result["growth"] += measure(
-                    folder, sizes, who, 1 if who == SOLVERS[3] else repeats, OURS_LIMIT
-                )
+            for who in ("fast", "fast, rho 1", "greedy, rho 1"):
+                result["growth"] += measure(folder, parts, who, repeats, OURS_LIMIT)
+            result["growth"] += measure(folder, [total], "fast, rule", 1, OURS_LIMIT)
             here = [min(PEER_ROWS, total)]
-            for who in ("fast", "greedy", "two-sided", *PEERS):
+            for who in ("fast", "fast, rho 1", "greedy, rho 1", "two-sided", *PEERS):
                 result["peers"] += measure(folder, here, who, 1 if who in PEERS else repeats, LIMIT)
         record.add(result)
     record.finish(report(about, record.data["settings"], record.data["results"]))

@@ -22,7 +22,7 @@ LEARNERS: dict[str, Callable[[float], Any]] = {
     "strict": lambda share: Streaming(share, tol=0.0),
     "tolerant": lambda share: Streaming(share),
     "tolerant, label_cap 20": lambda share: Streaming(share, label_cap=20),
-    "tolerant, rho 0.1": lambda share: Streaming(share, rho=0.1),
+    "tolerant, rho 1": lambda share: Streaming(share, rho=1.0),
     "online": lambda share: Streaming(share, mode="online"),
 }
 

@@ -95,8 +95,7 @@ class Similarities:
     @cached_property
     def diagonal(self) -> Floats:
         """K_jj of every row."""
-        squares = self.X.multiply(self.X) if sparse.issparse(self.X) else np.square(self.X)
-        norms = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+        norms = squared_lengths(self.X)
         kernel, gamma, coef0, degree = self.spec
         if kernel == "linear":
             return norms
@@ -215,9 +214,25 @@ class StoredSimilarities(Similarities):
         )
 
 
+def squared_lengths(X: Rows) -> Floats:
+    """||x||^2 of every row."""
+    if sparse.issparse(X):
+        X = sparse.csr_matrix(X)
+        return np.asarray(
+            sparse.csr_matrix((np.square(X.data), X.indices, X.indptr), X.shape) @ np.ones(X.shape[1])
+        )
+    return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
 def largest(scores: Floats, k: int) -> Ints:
     """The k rows with the largest scores, in ascending order; of equals the lowest rows."""
-    return np.sort(np.argsort(-scores, kind="stable")[:k])
+    n = len(scores)
+    if not 0 < k < n:
+        return np.arange(min(max(k, 0), n))
+    least = np.partition(scores, n - k)[n - k]
+    taken = scores > least
+    taken[np.flatnonzero(scores == least)[: k - np.count_nonzero(taken)]] = True
+    return np.flatnonzero(taken)
 
 
 class Choice:

@@ -4,7 +4,7 @@ Choosing rows by their similarities depends on how rows are scaled far more than
 that takes a common offset away, and a row of twice the length counts twice.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,16 @@ from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
 from . import _params
-from ._choice import Similarities
+from ._choice import Similarities, squared_lengths
+from ._kernels import resolve_gamma
 from ._validate import Rows
 
 Floats = npt.NDArray[np.float64]
 
 _WIDE = 50  # features from which on a linear kernel tells rows apart well enough
 _MEDIAN_ROWS = 500
+_WIDTH_ROWS = 2000
+_LARGEST = 1e150  # of a feature: squares of larger ones overflow
 _EXACT_ROWS = 1000  # up to so many rows the least similarity is looked for among all pairs
 
 KERNEL = _params.one_of("auto", "linear", "poly", "rbf", "sigmoid", "precomputed")
@@ -62,6 +65,7 @@ class Geometry:
     @classmethod
     def of(cls, X: Rows, params: Any) -> "Geometry":
         """What the parameters of an object mean for rows like these."""
+        check_size(X)
         X, kernel, scaling = _plain(X), params.kernel, params.scaling
         if kernel == "auto":
             kernel = "linear" if X.shape[1] >= _WIDE else "rbf"
@@ -72,33 +76,36 @@ class Geometry:
             mean = X.mean(axis=0, dtype=np.float64)
             spread = X.std(axis=0, dtype=np.float64)
             # A constant column has a spread of rounding, which must not be blown up.
-            spread[spread <= 1e-12 * np.abs(mean)] = 1.0
-            spread[spread == 0] = 1.0
-            if not np.isfinite(spread).all():
-                raise ValueError("The spread of a column overflows: scale the features.")
-        plain = cls(kernel, 1.0, float(params.coef0), int(params.degree), mean, spread, unit)
-        return cls(**{**vars(plain), "gamma": width(params.gamma, plain.scaled(X))})
+            spread[spread <= 1e-12 * np.abs(X).max(axis=0, initial=0)] = 1.0
+        here = cls(kernel, 1.0, float(params.coef0), int(params.degree), mean, spread, unit)
+        if kernel == "linear":
+            return here
+        few = X if X.shape[0] <= _WIDTH_ROWS else X[np.sort(_drawn(X.shape[0], _WIDTH_ROWS))]
+        return replace(here, gamma=width(params.gamma, here.scaled(few), kernel))
 
     def scaled(self, X: Rows) -> Rows:
-        """Rows as the kernel gets them."""
-        X = _plain(X).astype(np.float64, copy=False)
+        """Rows as the kernel gets them, as doubles; a row of zeros stays one."""
+        check_size(X)
+        given, X = X, _plain(X)
         if self.mean is not None:
-            X = (X - self.mean) / self.spread
-        if self.unit:
-            lengths = np.sqrt(_squares(X))
-            lengths[lengths == 0] = 1.0
-            X = (
-                sparse.csr_matrix(sparse.diags_array(1 / lengths) @ X)
-                if sparse.issparse(X)
-                else X / lengths[:, np.newaxis]
-            )
-        return X
+            X = np.subtract(X.toarray() if sparse.issparse(X) else X, self.mean, dtype=np.float64)
+            X /= self.spread
+        X = X.astype(np.float64, copy=False)
+        if not self.unit:
+            return X
+        lengths = np.sqrt(squared_lengths(X))
+        inverse = 1 / np.where(lengths > 0, lengths, 1.0)
+        if sparse.issparse(X):
+            X = small_indices(sparse.csr_matrix(X))
+            data = X.data * np.repeat(inverse, np.diff(X.indptr))
+            return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape)
+        return np.multiply(X, inverse[:, np.newaxis], out=None if X is given else X)
 
     def landmarks(self, X: Rows, count: int) -> Rows:
         """Rows, drawn from scaled ones, that `features` compares with; the same every time."""
         if X.shape[0] <= count:
             return X
-        return X[np.sort(np.random.RandomState(0).permutation(X.shape[0])[:count])]
+        return X[np.sort(_drawn(X.shape[0], count))]
 
     def features(self, X: Rows, landmarks: Rows) -> Floats:
         """Features F of scaled rows with F F' near K (Nystroem): exact where all rows are landmarks.
@@ -111,9 +118,10 @@ class Geometry:
         kept = values > 1e-12 * max(float(values.max(initial=0.0)), 0.0)
         return np.asarray(K.times(unit, X) @ (vectors[:, kept] / np.sqrt(values[kept])))
 
-    def linear(self) -> "Geometry":
-        """For features."""
-        return Geometry("linear", 1.0, 0.0, 1, None, None, False)
+    @classmethod
+    def plain(cls, kernel: str = "linear") -> "Geometry":
+        """For rows that stay as they are: features, or the lines of a kernel matrix."""
+        return cls(kernel, 1.0, 0.0, 1, None, None, False)
 
     def similarities(self, X: Rows, n_jobs: int | None = None, verbose: bool = False) -> Similarities:
         """The similarities of scaled rows."""
@@ -133,22 +141,22 @@ def _plain(X: Rows) -> Rows:
     return X.toarray() if sparse.issparse(X) and X.shape[1] < _WIDE else X
 
 
-def width(gamma: Any, X: Rows) -> float:
-    """Turn "median", "scale" or "auto" into a number; "median" is 1 / (2 median squared distance)."""
-    if gamma == "auto":
-        return 1.0 / max(1, int(X.shape[1]))
-    if gamma == "scale":
-        mean = X.mean()
-        squares = X.multiply(X) if sparse.issparse(X) else np.square(X)
-        variance = float(squares.mean() - mean**2)
-        return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
-    if gamma != "median":
-        return float(gamma)
+def _drawn(n: int, count: int) -> npt.NDArray[Any]:
+    """So many of n rows, the same every time."""
+    return np.random.RandomState(0).permutation(n)[:count]
+
+
+def width(gamma: Any, X: Rows, kernel: str = "rbf") -> float:
+    """Turn "median", "scale" or "auto" into a number.
+
+    "median" is 1 / (2 median squared distance); kernels that do not see distances have "scale" instead.
+    """
+    if gamma != "median" or kernel != "rbf":
+        return resolve_gamma("scale" if gamma == "median" else gamma, X)
     if X.shape[0] < 2:
         return 1.0
-    if X.shape[0] > _MEDIAN_ROWS:  # the same rows every time
-        drawn = np.random.RandomState(0).permutation(X.shape[0])[:_MEDIAN_ROWS]
-        X = X[np.sort(drawn)]
+    if X.shape[0] > _MEDIAN_ROWS:
+        X = X[np.sort(_drawn(X.shape[0], _MEDIAN_ROWS))]
     apart = euclidean_distances(X, squared=True)[np.triu_indices(X.shape[0], 1)]
     apart = apart[apart > 0]  # rows that are there twice say nothing about distances
     return float(1.0 / (2.0 * np.median(apart))) if len(apart) else 1.0
@@ -175,7 +183,7 @@ def least_similarity(K: Similarities) -> float:
     kernel, gamma, coef0, degree = K.spec
     if kernel == "rbf":
         return 0.0
-    longest = float(_squares(K.X).max())
+    longest = float(squared_lengths(K.X).max())
     stored = K.X.data if sparse.issparse(K.X) else K.X
     least = 0.0 if stored.size == 0 or stored.min() >= 0 else -longest  # of <x, z>
     if kernel == "linear":
@@ -188,6 +196,15 @@ def least_similarity(K: Similarities) -> float:
     return float(inner**degree) - 1e-12 * abs(float(inner**degree))
 
 
-def _squares(X: Rows) -> Floats:
-    squares = X.multiply(X) if sparse.issparse(X) else np.square(X)
-    return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+def check_size(X: Rows) -> None:
+    """Refuse values of which squares overflow."""
+    largest = float(abs(X).max()) if min(X.shape) else 0.0
+    if largest > _LARGEST:
+        raise ValueError(f"X has a value of {largest:.3g}, whose square overflows: scale the features.")
+
+
+def small_indices(X: Any) -> Any:
+    """A CSR matrix with indices of 32 bits where they suffice."""
+    if X.indices.dtype == np.int32 or X.nnz >= 2**31 or X.shape[1] >= 2**31:
+        return X
+    return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)

@@ -9,11 +9,11 @@ from sklearn.datasets import load_digits
 
 from everlearn import SubmodS3VM
 from everlearn.semi._space import Space
-from everlearn.semi._transduce import assign, many_classes, two_classes
+from everlearn.semi._transduce import assign, many_classes, members, two_classes
 from reference import welfare
 from reference.pessimistic_splits import draw_labelled
 from reference.s3vm import scale_rows
-from semi.semi_helpers import WEIGHTS, clouds, gram, partly_labelled, property_test, quarters
+from semi.semi_helpers import THESIS, WEIGHTS, clouds, gram, partly_labelled, property_test, quarters
 
 
 @st.composite
@@ -41,8 +41,10 @@ def test_welfare_of_two_classes_is_the_binary_problem(problem, Cs, k):
     X, y = problem
     L, U = np.flatnonzero(y), np.flatnonzero(y == 0)
     k, numbers, space = min(k, len(U)), (y[L] > 0).astype(int), Space(X, "linear")
-    many = many_classes(space, L, numbers, U, np.array([len(U) - k, k]), 1.0, Cs, "fast", means=False)
-    two = two_classes(space, L, y[L], U, k, 1.0, Cs, "fast")
+    K, highest, pulls = space.among(U), space.highest(space.among(U)), members(numbers, 2, means=False)
+    sizes = np.array([len(U) - k, k])
+    many = many_classes(K, space.pull(U, L, pulls), sizes, 1.0, Cs, highest, "fast")
+    two = two_classes(K, space.pull(U, L, y[L]), k, 1.0, Cs, highest, "fast")
     inner, s = gram(X[U]), welfare.pulls(gram(X)[np.ix_(L, U)], numbers, 2, means=False)
     for found in (many, two):
         assert np.sum(found.numbers) == k
@@ -69,7 +71,7 @@ def test_many_classes_against_the_twin(form):
         "sparse": (sparse.csr_matrix(Z), "linear"),
         "matrix": (gram(Z), "precomputed"),
     }[form]
-    settings = {"kernel": kernel, "scaling": "none", "unlabeled": -1, "estimator": None}
+    settings = {"kernel": kernel, "scaling": "none", "unlabeled": -1, "estimator": None, **THESIS}
     greedy = SubmodS3VM(solver="greedy", **settings).fit(rows, known)
     twin = welfare.transduce_classes(gram(Z), known, 10, refine=False)
     np.testing.assert_array_equal(greedy.transduction_, twin)
@@ -82,7 +84,8 @@ def test_many_classes_against_the_twin(form):
 def test_rows_of_any_length_against_the_twin():
     X = np.random.default_rng(0).standard_normal((60, 4)) * np.linspace(0.2, 3, 60)[:, None]
     known = np.where(np.arange(60) < 9, np.arange(60) % 3, -1)
-    clf = SubmodS3VM(kernel="linear", scaling="none", solver="greedy", unlabeled=-1, estimator=None, rho=5.0)
+    clf = SubmodS3VM(kernel="linear", scaling="none", solver="greedy", unlabeled=-1, estimator=None)
+    clf.set_params(rho=5.0, pull="sums")
     twin = welfare.transduce_classes(gram(X), known, 3, rho=5.0, refine=False)
     np.testing.assert_array_equal(clf.fit(X, known).transduction_, twin)
 

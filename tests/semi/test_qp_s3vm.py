@@ -1,5 +1,6 @@
 """QPS3VM: the twin, the exact optimum, the limits; the estimate of shares; the hardest splits."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.stats import binomtest
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -16,7 +18,7 @@ from everlearn import QPS3VM, SubmodS3VM
 from everlearn._choice import Choice, StoredSimilarities
 from everlearn.semi import PessimisticSplit
 from everlearn.semi._cuts import best_cut, exact_cut
-from everlearn.semi.ratio import depths, estimate_ratio, smooth
+from everlearn.semi.ratio import credible_shares, depths, estimate_ratio, smooth
 from reference import class_ratio, pessimistic_splits
 from reference.pessimistic_splits import draw_labelled, only
 from reference.qp_s3vm import qp_s3vm
@@ -64,12 +66,13 @@ def test_as_good_as_the_twin(seed):
     twin = choice_of_positives(problem, 1.0, Cs).value(
         qp_s3vm(problem, 37, 1.0, Cs, np.random.default_rng(0))
     )
+    settings = {"rho": rho, "pull": "sums"}
     clf = QPS3VM(
-        kernel="precomputed", rho=rho, unlabeled=0, positive_ratio=0.5, random_state=0, estimator=None
+        kernel="precomputed", unlabeled=0, positive_ratio=0.5, random_state=0, estimator=None, **settings
     )
     assert clf.fit(K, known).objective_ == pytest.approx(twin, rel=1e-6)
     fast = SubmodS3VM(
-        kernel="precomputed", rho=rho, unlabeled=0, positive_ratio=0.5, solver="fast", estimator=None
+        kernel="precomputed", unlabeled=0, positive_ratio=0.5, solver="fast", estimator=None, **settings
     )
     assert clf.objective_ >= fast.fit(K, known).objective_ - 1e-12
 
@@ -100,21 +103,39 @@ def test_depths_are_those_of_the_twin(v):
 
 @pytest.mark.parametrize("data", [breast_cancer, digits, lambda: clouds(150, 1, apart=2.5, share=0.3)])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_the_share_is_that_of_the_twin(data, seed):
+def test_the_share_is_that_of_the_twin(data, seed, monkeypatch):
     X, y = data()
     chosen = np.random.default_rng(seed).permutation(len(y))[:150]
     X, y = X[chosen], y[chosen]
     known = only(y, draw_labelled(y, 6, np.random.default_rng(seed)))
     twin = class_ratio.estimate_ratio(gram(X), from_rows(X, known), known)
     numbers = np.where(known == 0, -1, known > 0).astype(int)
-    ours = estimate_ratio(gram(X), numbers, 1.0, 1.0)
+    ours = estimate_ratio(gram(X), numbers, 1.0, 1.0, credible=1.0)
     assert (ours.share, ours.reliable) == (twin.r, twin.reliable)
     assert ours.depth == pytest.approx(twin.depth, rel=1e-9)
     settings = {"kernel": "linear", "scaling": "none", "unlabeled": 0, "estimator": None}
+    monkeypatch.setattr("everlearn.semi._transductive.estimate_ratio", partial(estimate_ratio, credible=1.0))
     clf = SubmodS3VM(**settings).fit(X, known)
     assert (clf.positive_ratio_, clf.reliable_, clf.ratio_depth_) == pytest.approx(
         (ours.share, ours.reliable, ours.depth)
     )
+
+
+def test_labels_bound_the_share():
+    """Clouds that overlap, a fifth positive: margins alone say anything, a hundred labels do not."""
+    wrong = {1.0: [], 0.95: []}
+    for seed in range(6):
+        X, y = clouds(300, seed, apart=0.3, share=0.2)
+        numbers = np.where(np.arange(300) < 100, y > 0, -1).astype(int)
+        low, high = credible_shares(numbers[:100], 0.95)
+        assert binomtest(int(np.sum(y[:100] > 0)), 100, low).pvalue < 0.1  # nearly Clopper and Pearson's
+        assert binomtest(int(np.sum(y[:100] > 0)), 100, high).pvalue < 0.1
+        for credible, errors in wrong.items():
+            found = estimate_ratio(rbf_kernel(X, gamma=0.1), numbers, 1.0, 1.0, credible=credible)
+            errors.append(abs(found.share - np.mean(y[100:] > 0)))
+            if credible < 1:
+                assert low - 1e-9 <= found.share <= high + 1e-9
+    assert np.mean(wrong[0.95]) < 0.08 < np.mean(wrong[1.0])
 
 
 def test_the_share_of_breast_cancer():

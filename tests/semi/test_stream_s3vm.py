@@ -17,9 +17,9 @@ import everlearn
 from everlearn import LASVM, QPS3VM, StreamS3VM, SubmodS3VM
 from reference.s3vm import scale_rows
 from reference.stream_s3vm import ReferenceStreamS3VM
-from semi.semi_helpers import clouds, digits, property_test
+from semi.semi_helpers import THESIS, clouds, digits, property_test
 
-PLAIN = {"kernel": "linear", "scaling": "none", "positive_ratio": 0.5}
+PLAIN = {"kernel": "linear", "scaling": "none", "positive_ratio": 0.5, **THESIS}
 
 
 def linear(A, B):

@@ -10,13 +10,14 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import LinearSVC
 
 from everlearn import QPS3VM, SubmodS3VM
-from everlearn.semi._scaling import Scaling
+from everlearn._geometry import Geometry
 from everlearn.semi._space import Space
 from everlearn.semi._transduce import class_sizes, count_positives, signed, two_classes
 from reference.pessimistic_splits import draw_labelled, only
 from reference.s3vm import count_positives as twin_count
 from reference.s3vm import default_weight, from_matrix, from_rows, scale_rows, transduce, weighted
 from semi.semi_helpers import (
+    THESIS,
     WEIGHTS,
     breast_cancer,
     clouds,
@@ -84,7 +85,7 @@ def test_figures(case, learner, form):
     X, y, L, scaling = data()
     known = hide(y, L)
     U = np.isnan(known)
-    settings = {"positive_ratio": float(np.mean(y[U])), "random_state": 0}
+    settings = {"positive_ratio": float(np.mean(y[U])), "random_state": 0, **THESIS}
     if form == "dense":
         rows, kernel = X, "linear"
     else:
@@ -114,9 +115,9 @@ def test_first_picks(case):
     for kind in (np.asarray, sparse.csr_matrix):
         taken = []
         for size in range(1, 9):  # nested: one more with each
-            found = two_classes(
-                Space(kind(Z), "linear"), np.array(L), 2 * y[L] - 1, U, size, 1.0, 8 / len(U), "greedy"
-            )
+            space = Space(kind(Z), "linear")
+            K, s = space.among(U), space.pull(U, np.array(L), 2 * y[L] - 1)
+            found = two_classes(K, s, size, 1.0, 8 / len(U), space.highest(K), "greedy")
             taken.append(set(U[found.numbers == 1]))
         assert [(new - old).pop() for old, new in zip([set(), *taken], taken, strict=False)] == first
 
@@ -130,7 +131,7 @@ def test_first_picks(case):
 def test_two_classes(solver, problem, C, rho, r):
     X, y = problem
     clf = SubmodS3VM(
-        C, rho=rho, kernel="linear", scaling="none", solver=solver, estimator=None, unlabeled=0,
+        C, rho=rho, pull="sums", kernel="linear", scaling="none", solver=solver, estimator=None, unlabeled=0,
         positive_ratio={-1: 1 - r, 1: r},
     )  # fmt: skip
     clf.fit(X, y.astype(int))
@@ -157,6 +158,7 @@ def test_rbf_with_and_without_a_matrix(solver, balance):
         "positive_ratio": 0.4,
         "unlabeled": 0,
         "estimator": None,
+        **THESIS,
     }
     rows = SubmodS3VM(kernel="rbf", gamma=0.2, scaling="none", **settings).fit(X, known)
     matrix = SubmodS3VM(kernel="precomputed", **settings).fit(K, known)
@@ -170,6 +172,7 @@ def test_nystroem_with_every_row_as_a_landmark_is_the_kernel_itself():
     X, y = clouds(80, 1)
     known = hide(y, [*np.flatnonzero(y > 0)[:3], *np.flatnonzero(y < 0)[:3]])
     settings = {"kernel": "rbf", "gamma": 0.1, "positive_ratio": 0.5, "solver": "greedy", "random_state": 0}
+    settings |= THESIS
     exact = SubmodS3VM(**settings).fit(X, known)
     approximate = SubmodS3VM(n_components=500, **settings).fit(X, known)
     np.testing.assert_array_equal(approximate.transduction_, exact.transduction_)
@@ -184,7 +187,9 @@ def test_nystroem_with_every_row_as_a_landmark_is_the_kernel_itself():
 
 
 def labels_of(X, known, **settings):
-    settings = {"kernel": "linear", "positive_ratio": 0.4, "estimator": None, "unlabeled": 0} | settings
+    settings = (
+        THESIS | {"kernel": "linear", "positive_ratio": 0.4, "estimator": None, "unlabeled": 0} | settings
+    )
     return SubmodS3VM(**settings).fit(X, known).transduction_
 
 
@@ -228,8 +233,10 @@ def test_two_sides_are_no_worse_than_one_and_refinement_helps():
 def test_a_small_rho_is_the_labels_alone():
     X, y = clouds(100, 4)
     known = hide(y, draw_labelled(y, 6, np.random.default_rng(0)))
-    clf = SubmodS3VM(rho=1e-9, positive_ratio=0.5).fit(X, known)
-    np.testing.assert_array_equal(clf.transduction_, clf.by_labels_alone_)
+    for rho in (1e-9, 0):
+        for cls in (SubmodS3VM, QPS3VM):
+            clf = cls(rho=rho, positive_ratio=0.5).fit(X, known)
+            np.testing.assert_array_equal(clf.transduction_, clf.by_labels_alone_)
     clf = SubmodS3VM(rho=1.0, positive_ratio=0.5).fit(X, known)
     assert np.any(clf.transduction_ != clf.by_labels_alone_)
 
@@ -258,4 +265,5 @@ def test_helpers_of_the_twin_scale_as_the_learner_does():
     for (Z, _), (X, _, _, scaling) in zip(
         (breast_cancer(), digits()), (cancer(), threes_and_eights()), strict=True
     ):
-        np.testing.assert_allclose(Scaling.learn(X, scaling).apply(X), Z, atol=1e-12)
+        params = SubmodS3VM(kernel="linear", scaling=scaling)
+        np.testing.assert_allclose(Geometry.of(X, params).scaled(X), Z, atol=1e-12)

@@ -256,7 +256,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
                     landmarks = geometry.landmarks(rows, int(self.n_components))
                     rows = geometry.features(rows, landmarks)
                     after = None if after is None else geometry.features(after, landmarks)
-                    geometry = geometry.linear()
+                    geometry = Geometry.plain()
                 K = geometry.similarities(rows[U], self.n_jobs, bool(self.verbose))
                 labels = _sums(geometry.similarities(rows[L], self.n_jobs), rows[U])
                 coming = np.zeros(len(U))

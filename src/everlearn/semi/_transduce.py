@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .._choice import Choice, Floats, Ints, Similarities, largest
-from ._space import Space
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
@@ -86,13 +85,12 @@ def choice_of_positives(K: Similarities, s: Floats, C: float, Cs: float, highest
 
 
 def two_classes(
-    space: Space, L: Ints, y: Floats, U: Ints, k: int, C: float, Cs: float, solver: str
+    K: Similarities, s: Floats, k: int, C: float, Cs: float, highest: float, solver: str
 ) -> Transduction:
-    """Find the k positives among the rows U, given those of the rows L."""
-    K, s = space.among(U), space.pull(U, L, y)
-    choice = choice_of_positives(K, s, C, Cs, space.highest(K))
+    """Find the k positives among rows, given the pull of the labels at each."""
+    choice = choice_of_positives(K, s, C, Cs, highest)
     alone, evaluations = largest(s, k), 0
-    if not 0 < k < len(U):
+    if not 0 < k < len(K) or Cs == 0:
         found = alone
     elif solver == "greedy":
         path = choice.greedy(k)
@@ -126,28 +124,22 @@ def indicator(rows: Ints, n: int) -> Floats:
 # -------------------------------------------------------------------------------------------- many classes
 
 
+def members(numbers: Numbers, classes: int, means: bool) -> Floats:
+    """What each label weighs in the pull of each class: 1, or so much that classes weigh 1 together."""
+    weights = np.eye(classes)[numbers]
+    return np.asarray(weights / np.maximum(weights.sum(axis=0), 1) if means else weights)
+
+
 def many_classes(
-    space: Space,
-    L: Ints,
-    numbers: Numbers,
-    U: Ints,
-    sizes: Ints,
-    C: float,
-    Cs: float,
-    solver: str,
-    means: bool,
+    K: Similarities, s: Floats, sizes: Ints, C: float, Cs: float, highest: float, solver: str
 ) -> Transduction:
-    """Share the rows U out among classes of given sizes, given the classes of the rows L."""
-    n, Q = len(U), len(sizes)
-    members = np.eye(Q)[numbers]
-    if means:
-        members /= np.maximum(members.sum(axis=0), 1)
-    K, s = space.among(U), space.pull(U, L, members)
+    """Share rows out among classes of given sizes, given the pull of the labels of each class at each row."""
+    n, Q = len(K), len(sizes)
     alone, evaluations = assign(s, sizes), 0
     labels = alone
-    if solver != "fast":
+    if solver != "fast" and Cs > 0:
         base = C * Cs * s + Cs**2 / 4 * K.diagonal[:, np.newaxis]
-        path = K.greedy(base, Cs**2 / 2, Cs**2 / 2 * space.highest(K), sizes.tolist())
+        path = K.greedy(base, Cs**2 / 2, Cs**2 / 2 * highest, sizes.tolist())
         labels, evaluations = np.zeros(n, dtype=np.int64), path.evaluations
         labels[path.order] = path.groups
 
@@ -158,7 +150,7 @@ def many_classes(
         return C * Cs * s + Cs**2 / 2 * sums, float(value)
 
     slope, value = look(labels)
-    while solver != "greedy":
+    while solver != "greedy" and Cs > 0:
         new = assign(slope, sizes)
         steeper, risen = look(new)
         if risen <= value:

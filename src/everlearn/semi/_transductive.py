@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -14,14 +15,23 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _params
-from .._choice import Ints
-from .._kernels import NATIVE
+from .._choice import Floats, Ints
+from .._geometry import CONSTRAINTS, Geometry
 from .._validate import Array, Rows, check_rows
 from ._labels import UNKNOWN, add_classes, read_labels
 from ._predictor import choose_predictor, decide, from_state, get_state, train
-from ._scaling import Scaling
-from ._space import Space, choose_gamma, choose_kernel
-from ._transduce import Transduction, class_sizes, count_positives, signed
+from ._pull import pull
+from ._rho import choose_rho
+from ._space import Space
+from ._transduce import (
+    Transduction,
+    class_sizes,
+    count_positives,
+    many_classes,
+    members,
+    signed,
+    two_classes,
+)
 from .ratio import SAMPLE, Ratio, estimate_ratio
 
 Self = TypeVar("Self", bound="TransductiveLearner")
@@ -34,12 +44,9 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _constraints: ClassVar[dict[str, _params.Constraint]] = {
         "C": _params.POSITIVE,
-        "rho": _params.POSITIVE,
-        "kernel": _params.one_of("auto", *NATIVE, "precomputed"),
-        "gamma": _params.one_of("median", "scale", "auto") | _params.POSITIVE,
-        "degree": _params.integer_from(0),
-        "coef0": _params.FINITE,
-        "scaling": _params.one_of("auto", "unit", "none"),
+        "rho": _params.one_of("auto") | _params.NOT_NEGATIVE,
+        "pull": _params.one_of("svm", "sums"),
+        **CONSTRAINTS,
         "positive_ratio": _params.NONE | _params.SHARE | _params.MAPPING,
         "balance": _params.one_of("auto") | _params.BOOLEAN,
         "n_components": _params.NONE | _params.integer_from(1),
@@ -59,6 +66,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "n_evaluations_",
         "positive_ratio_",
         "reliable_",
+        "rho_",
         "ratio_depth_",
     )
 
@@ -125,7 +133,9 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------------------------------- for the subclasses
 
-    def _transduce(self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints) -> Transduction:
+    def _transduce(
+        self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints, rho: float
+    ) -> Transduction:
         """Label the rows U, so many of each class, from the class numbers of the rows L."""
         raise NotImplementedError
 
@@ -143,6 +153,10 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         random = check_random_state(self.random_state)
         space = self._space(X, random)
         self._share_out(space, numbers, random)
+        self.rho_ = 1.0 if isinstance(self.rho, str) else float(self.rho)
+        if isinstance(self.rho, str) and len(self.classes_) > 1:
+            label = partial(self._label_by, "fast")
+            self.rho_ = choose_rho(space, L, numbers[L], U, self._shares, label, random)
         found = self._label(space, L, numbers[L], U)
         everything = np.full(len(numbers), 0, dtype=np.int64)
         everything[L], everything[U] = numbers[L], found.numbers
@@ -171,14 +185,11 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError("n_components needs rows, and kernel='precomputed' has none.")
             if not np.allclose(X, X.T, rtol=1e-5, atol=1e-8 * np.abs(X).max()):
                 raise ValueError("A precomputed kernel must be symmetric.")
-            self._scaling = Scaling.learn(X, "none")
+            self._geometry = Geometry.plain("precomputed")
             return Space(X.astype(np.float64, copy=False), "precomputed")
-        self._scaling = Scaling.learn(X, self.scaling)
-        Z = self._scaling.apply(X)
-        kernel = choose_kernel(self.kernel, X)
-        spec = {"coef0": float(self.coef0), "degree": int(self.degree), "gamma": 1.0}
-        if kernel != "linear":
-            spec["gamma"] = choose_gamma(self.gamma, kernel, Z, random)
+        self._geometry = Geometry.of(X, self)
+        Z, kernel = self._geometry.scaled(X), self._geometry.kernel
+        spec = {name: getattr(self._geometry, name) for name in ("gamma", "coef0", "degree")}
         if self.n_components is not None:
             options = {} if kernel == "linear" else {"gamma": spec["gamma"]}
             if kernel in ("poly", "sigmoid"):
@@ -234,7 +245,8 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         some = [rows if len(rows) <= SAMPLE else random.permutation(rows)[:SAMPLE] for rows in kinds]
         rows = np.sort(np.concatenate(some))
         K = space.matrix(rows)
-        return estimate_ratio(K, numbers[rows], float(self.C), float(self.rho), self._balances(2))
+        rho = 1.0 if isinstance(self.rho, str) else float(self.rho)
+        return estimate_ratio(K, numbers[rows], float(self.C), rho, self._balances(2))
 
     def _balances(self, classes: int) -> bool:
         return classes > 2 if isinstance(self.balance, str) else bool(self.balance)
@@ -247,11 +259,29 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return Transduction(same, same, np.zeros(shape), 0.0, 0)
         if Q == 2:
             k = count_positives(float(self._shares[1]), n)
-            return self._transduce(space, L, numbers, U, np.array([n - k, k]))
-        return self._transduce(space, L, numbers, U, class_sizes(self._shares, n))
+            return self._transduce(space, L, numbers, U, np.array([n - k, k]), self.rho_)
+        return self._transduce(space, L, numbers, U, class_sizes(self._shares, n), self.rho_)
 
-    def _signs(self, numbers: Ints) -> npt.NDArray[np.float64]:
-        return signed(numbers, self._balances(2))
+    def _label_by(
+        self, solver: str, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints, rho: float
+    ) -> Transduction:
+        """Label the rows U by one of the solvers that need no matrix of similarities."""
+        K, C, Q = space.among(U), float(self.C), len(sizes)
+        s, Cs = self._pull(space, U, L, numbers, Q), self._weight(rho, len(L), len(U), Q)
+        if Q == 2:
+            return two_classes(K, s, int(sizes[1]), C, Cs, space.highest(K), solver)
+        return many_classes(K, s, sizes, C, Cs, space.highest(K), solver)
+
+    def _pull(self, space: Space, U: Ints, L: Ints, numbers: Ints, classes: int) -> Floats:
+        balanced = self._balances(classes)
+        weights = signed(numbers, balanced) if classes == 2 else members(numbers, classes, balanced)
+        return pull(space, U, L, weights, self.pull, float(self.C))
+
+    def _weight(self, rho: float, labels: int, n: int, classes: int) -> float:
+        """Cs, at which clusters pull rho times as hard as labels; a mean counts as one label."""
+        if classes > 2 and self._balances(classes):
+            labels = classes
+        return rho * float(self.C) * 2 * labels / n
 
     # ---------------------------------------------------------------------------------------------- new rows
 
@@ -264,7 +294,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.estimator_
 
     def _features(self, X: Any) -> Rows:
-        X = self._scaling.apply(check_rows(self, X, reset=False))
+        X = self._geometry.scaled(check_rows(self, X, reset=False))
         return X if self._nystroem is None else self._nystroem.transform(X)
 
     def __sklearn_tags__(self) -> Any:
@@ -284,7 +314,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return state
         fitted = {name: value for name, value in vars(self).items() if name in self._known}
         state["fitted"] = fitted | {"positive_ratio_": _as_pairs(fitted["positive_ratio_"])}
-        state["scaling"] = self._scaling.state()
+        state["geometry"] = vars(self._geometry)
         state["estimator"] = get_state(self.estimator_)
         if self._nystroem is not None:
             state["nystroem"] = self._nystroem.get_params() | {
@@ -303,7 +333,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 if name in state["fitted"]:
                     setattr(learner, name, state["fitted"][name])
             learner.positive_ratio_ = _from_pairs(learner.positive_ratio_)
-            learner._scaling = Scaling(**state["scaling"])
+            learner._geometry = Geometry(**state["geometry"])
             learner.estimator_ = from_state(state["estimator"])
             learner._nystroem = None
             if "nystroem" in state:

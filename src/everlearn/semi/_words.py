@@ -8,11 +8,16 @@ Class = TypeVar("Class", bound=type)
 
 _PARAMETERS = """
 C : float, default=1.0
-    Weight of the labels; for the transduction itself only ``rho`` matters, for the rule it is the cost of a
-    violated margin.
-rho : float, default=1.0
-    How much the similarity of unlabelled rows to each other counts beside their similarity to labelled ones:
-    at 1 both pull as hard. Smaller is safer, since too large a one finds clusters and may mix up their names.
+    Cost of a violated margin, for the SVM by which labels pull and for the rule. Beside clusters labels weigh
+    what ``rho`` says.
+rho : float or "auto", default="auto"
+    How much the similarity of unlabelled rows to each other counts beside the pull of the labels: at 1 both
+    pull as hard, at 0 unlabelled rows count nothing. Too large a one finds clusters and may mix up their
+    names. "auto" is 1, 0.3, 0.1 or 0, whichever finds labels best that are hidden from it; 1 where a class
+    has fewer than two.
+pull : {"svm", "sums"}, default="svm"
+    How labels pull: by the scores of the SVM on labelled rows, 3,000 at most, which with few labels are the
+    sums of similarities, or by these sums, as in the thesis.
 kernel : {"auto", "linear", "poly", "rbf", "sigmoid", "precomputed"}, default="auto"
     What similar means. "auto" is "linear" for sparse rows and from 50 features on, else "rbf".
 gamma : {"median", "scale", "auto"} or float, default="median"
@@ -22,13 +27,15 @@ degree : int, default=3
     Degree of the "poly" kernel.
 coef0 : float, default=0.0
     Constant of "poly" and "sigmoid".
-scaling : {"auto", "unit", "none"}, default="auto"
-    "unit" divides each row by its length. "auto" standardises columns first, unless X is sparse, where that
-    would fill it. Learnt from all rows of `fit`, and applied to those that `predict` gets.
+scaling : {"auto", "standard", "unit", "none"}, default="auto"
+    "standard" brings columns to mean 0 and spread 1, "unit" rows to length 1. "auto" does both, but columns
+    of sparse rows stay as they are, since centring would fill them, and so do the lengths of dense rows under
+    "rbf", which sees differences. Learnt from all rows of `fit`, and applied to those that `predict` gets.
 positive_ratio : float or dict, default=None
     Share of ``classes_[1]`` among the unlabelled rows, or the share of each class by its label. None
-    estimates it for two classes from the margins of labellings, at most 2,000 rows of each kind; for more it
-    is that among the labels, shrunk towards equal shares.
+    estimates it for two classes from the margins of labellings, at most 2,000 rows of each kind, within what
+    labels leave possible if they are a random sample; for more it is that among the labels, shrunk towards
+    equal shares.
 balance : "auto" or bool, default="auto"
     Whether classes pull as hard as each other however many labels they have. "auto": with more than two.
 n_components : int, default=None
@@ -66,6 +73,8 @@ n_evaluations_ : int
 positive_ratio_ : float or dict
     The share of ``classes_[1]`` among the unlabelled rows that was given or estimated; with more than two
     classes the share of each.
+rho_ : float
+    The ``rho`` that was given or chosen.
 reliable_ : bool
     Whether to rely on it: it was given, or the estimate stands out and leaves ten rows to each class. True
     has been wrong for shares below a fifth.

@@ -3,12 +3,17 @@
 W. Emara, thesis (2012), section III.3. Greedy takes the positives one after the other, and every length k of
 its path is a labelling; v(k) = ||w||^2 of the SVM on that labelling. One-sided labellings separate trivially,
 so that v is low at both ends: the estimate is where v lies deepest below its maxima on both sides.
+
+Where classes overlap that may be anywhere, and the more labels there are, the more they know themselves.
+Taken for a random sample, n+ and n- of them leave the share between quantiles of Beta(n+ + 1, n- + 1), and
+the estimate is looked for there.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import beta
 from sklearn.svm import SVC
 
 from .._choice import Floats, Ints, StoredSimilarities
@@ -17,6 +22,7 @@ from ._transduce import choice_of_positives, signed
 SAMPLE = 2000  # rows of each kind that are looked at
 _GRID, _FINER = 30, 40
 _SHALLOW, _FEW = 0.05, 10
+_CREDIBLE = 0.95  # of what the labels leave possible
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,16 @@ def smooth(v: Floats) -> Floats:
     return np.concatenate([v[:1], np.median([v[:-2], v[1:-1], v[2:]], axis=0), v[-1:]])
 
 
-def estimate_ratio(K: Floats, numbers: Ints, C: float, rho: float, balance: bool = False) -> Ratio:
+def credible_shares(numbers: Ints, credible: float) -> tuple[float, float]:
+    """Between which shares of positives labels leave it, with such a probability, if they are a sample."""
+    positives = int(np.sum(numbers > 0))
+    ends = beta.ppf([(1 - credible) / 2, (1 + credible) / 2], positives + 1, len(numbers) - positives + 1)
+    return float(ends[0]), float(ends[1])
+
+
+def estimate_ratio(
+    K: Floats, numbers: Ints, C: float, rho: float, balance: bool = False, credible: float = _CREDIBLE
+) -> Ratio:
     """Estimate the share of positives among the rows without a label.
 
     Parameters
@@ -69,6 +84,8 @@ def estimate_ratio(K: Floats, numbers: Ints, C: float, rho: float, balance: bool
         As in `SubmodS3VM`.
     balance : bool, default=False
         Likewise.
+    credible : float, default=0.95
+        The probability with which labels bound the estimate; 1 is no bound.
 
     Returns
     -------
@@ -85,6 +102,7 @@ def estimate_ratio(K: Floats, numbers: Ints, C: float, rho: float, balance: bool
     Cs = rho * C * 2 * len(L) / n
     choice = choice_of_positives(StoredSimilarities(inner), pull, C, Cs, max(0.0, float(inner.max())))
     order = choice.greedy(n).order
+    low, high = credible_shares(numbers[L], credible)
     v: dict[int, float] = {}
 
     def look(ks: Iterable[int]) -> tuple[Ints, Floats, int]:
@@ -94,6 +112,7 @@ def estimate_ratio(K: Floats, numbers: Ints, C: float, rho: float, balance: bool
             v[k] = _squared_norm(K, labels, C)
         seen = np.array(sorted(v))
         depth = depths(smooth(np.array([v[k] for k in seen])))
+        depth[(seen < low * n) | (seen > high * n)] = 0
         return seen, depth, int(np.argmax(depth))  # of equals the smallest k
 
     seen, depth, best = look(_spaced(1, n - 1, _GRID))

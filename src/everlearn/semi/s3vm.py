@@ -13,14 +13,7 @@ from .._choice import Ints, StoredSimilarities, largest
 from .._persist import register
 from ._cuts import best_cut, exact_cut
 from ._space import Space
-from ._transduce import (
-    TWO_SIDED_UP_TO,
-    Transduction,
-    choice_of_positives,
-    finish_two,
-    many_classes,
-    two_classes,
-)
+from ._transduce import TWO_SIDED_UP_TO, Transduction, choice_of_positives, finish_two
 from ._transductive import TransductiveLearner
 from ._words import documented
 
@@ -73,7 +66,8 @@ class SubmodS3VM(TransductiveLearner):
         self,
         C: float = 1.0,
         *,
-        rho: float = 1.0,
+        rho: float | str = "auto",
+        pull: str = "svm",
         kernel: str = "auto",
         gamma: str | float = "median",
         degree: int = 3,
@@ -91,6 +85,7 @@ class SubmodS3VM(TransductiveLearner):
     ) -> None:
         self.C = C
         self.rho = rho
+        self.pull = pull
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -106,19 +101,13 @@ class SubmodS3VM(TransductiveLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _transduce(self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints) -> Transduction:
-        n, Q, C = len(U), len(sizes), float(self.C)
+    def _transduce(
+        self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints, rho: float
+    ) -> Transduction:
         solver = self.solver
         if solver == "auto":
-            solver = "two-sided" if n <= TWO_SIDED_UP_TO else "fast"
-        if Q == 2:
-            Cs = self.rho * C * 2 * len(L) / n
-            return two_classes(space, L, self._signs(numbers), U, int(sizes[1]), C, Cs, solver)
-        means = self._balances(Q)
-        Cs = (
-            self.rho * C * 2 * (Q if means else len(L)) / n
-        )  # a class that pulls by its mean pulls as one label
-        return many_classes(space, L, numbers, U, sizes, C, Cs, solver, means)
+            solver = "two-sided" if len(U) <= TWO_SIDED_UP_TO else "fast"
+        return self._label_by(solver, space, L, numbers, U, sizes, rho)
 
 
 @register
@@ -160,7 +149,8 @@ class QPS3VM(TransductiveLearner):
         self,
         C: float = 1.0,
         *,
-        rho: float = 1.0,
+        rho: float | str = "auto",
+        pull: str = "svm",
         kernel: str = "auto",
         gamma: str | float = "median",
         degree: int = 3,
@@ -179,6 +169,7 @@ class QPS3VM(TransductiveLearner):
     ) -> None:
         self.C = C
         self.rho = rho
+        self.pull = pull
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -209,12 +200,14 @@ class QPS3VM(TransductiveLearner):
                 + " SubmodS3VM, which has no such limit."
             )
 
-    def _transduce(self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints) -> Transduction:
+    def _transduce(
+        self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints, rho: float
+    ) -> Transduction:
         n, k, C = len(U), int(sizes[1]), float(self.C)
-        K, s = StoredSimilarities(space.matrix(U)), space.pull(U, L, self._signs(numbers))
-        choice = choice_of_positives(K, s, C, self.rho * C * 2 * len(L) / n, max(0.0, float(K.K.max())))
+        K, s = StoredSimilarities(space.matrix(U)), self._pull(space, U, L, numbers, 2)
+        choice = choice_of_positives(K, s, C, self._weight(rho, len(L), n, 2), max(0.0, float(K.K.max())))
         alone, evaluations = largest(s, k), 0
-        if not 0 < k < n:
+        if not 0 < k < n or rho == 0:
             found = alone
         elif self.exact:
             found = exact_cut(choice, k)

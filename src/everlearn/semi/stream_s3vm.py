@@ -379,6 +379,8 @@ class StreamS3VM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         trial = clone(transducer).set_params(
             kernel=space.kernel, gamma=space.spec["gamma"], scaling="none", n_components=None, estimator=None
         )
+        if found is not None:
+            trial.set_params(rho=found.rho_)
         if found is not None and len(found.classes_) > 1 and transducer.positive_ratio is None:
             trial.set_params(positive_ratio=found.positive_ratio_)
         at = np.arange(len(old), len(everything))
