@@ -15,16 +15,17 @@ BEST_ALONE = f"best of {SVM_R} and {PULL}"
 HELD = 0.5  # points: less is not called a gain or a loss
 Result = dict[str, Any]
 
-READING = f"""Per cent of the unlabelled rows labelled correctly, mean over the splits; the best of a line in
-bold. All have the same rows, standardised where they are dense and of length 1, and a linear kernel where
-they have one. *{SVM}*: `SVC(kernel="linear", C=1)` on the labelled rows alone. *{ST}*: scikit-learn's
-`SelfTrainingClassifier` around it. *{LP}*, *{LS}*: `LabelPropagation` and `LabelSpreading`, on the graph of 7
-neighbours or on an RBF kernel with gamma 1 / (2 median squared distance), of the two the one with the better
-mean by the true labels, which is in their favour. These four are not told the share of positives. The others
-are told the true one and take so many of their highest scores: *{SVM_R}* those of the same SVM, *{PULL}* the
-sums of y_i <x_i, x_j> over the labelled rows. To the first the S3VM comes down where rho is 0, to the second
-with `pull="sums"`, as in the thesis; so a gain over the best of these is what unlabelled rows brought. *{OURS}*: `kernel="linear"`, else the defaults; in brackets
-with `kernel="auto"` where that is another kernel, namely RBF below 50 features."""
+READING = f"""Per cent of the unlabelled rows labelled correctly, mean over the splits; the best of a line
+in bold. All have the same rows, standardised where they are dense and of length 1, and a linear kernel
+where they have one. *{SVM}*: `SVC(kernel="linear", C=1)` on the labelled rows alone. *{ST}*:
+scikit-learn's `SelfTrainingClassifier` around it. *{LP}*, *{LS}*: `LabelPropagation` and
+`LabelSpreading`, on the graph of 7 neighbours or on an RBF kernel with gamma 1 / (2 median squared
+distance), of the two the one with the better mean by the true labels, which is in their favour. These
+four are not told the share of positives. The others are told the true one and take so many of their
+highest scores: *{SVM_R}* those of the same SVM, *{PULL}* the sums of y_i <x_i, x_j> over the labelled
+rows. To the first the S3VM comes down where rho is 0, to the second with `pull="sums"`, as in the thesis;
+so a gain over the best of these is what unlabelled rows brought. *{OURS}*: `kernel="linear"`, else the
+defaults; in brackets with `kernel="auto"` where that is another kernel, namely RBF below 50 features."""
 ESTIMATED = """The share of positives estimated by `SubmodS3VM` itself, on the worst splits and on the
 published ones. *error* is the mean absolute error of the estimate, beside that of the shrunk frequency among
 the labels, (n+ + 1) / (l + 2); *reliable* counts the splits on which the estimate called itself so. Told that

@@ -25,19 +25,20 @@ PEER_ROWS = 20_000
 HELD = 0.5  # points: less is not called a gain or a loss
 Result = dict[str, Any]
 
-READING = """`SubmodS3VM(kernel="linear")` on rows that are scaled already, {labels} of them labelled, told
-the true share of positives. CPU seconds of `fit`, median of three, one thread, with `estimator=None`: the
-labels of the rows and no rule for new ones; what the rule costs, a LinearSVC on all rows, is a line of its
-own. *memory / rows*: the most that a fit held beyond what was there before it, over the size of the rows,
-which are float64 and in C order already; one copy of them is that of `scaling="unit"`.
-"auto" takes two-sided up to 20,000 unlabelled rows and the fast path above it. *exponent*: the slope of the
-logarithm of the seconds over that of the rows, from an eighth of the rows to all of them."""
-ALONE = """Accuracy on all rows of what uses no unlabelled row, and of `solver="fast"` as rho, the weight of
-the clusters beside that of the labels, grows; "auto" is the default. The thesis chose it for each set, near
-0.005 on its large ones, where its answer is the labels' pull but for a few rows; its rows were scaled in a way
-that it does not say."""
-PEERS = """At 20,000 rows, beside what scikit-learn has, on its graph of 7 neighbours: with its default, the
-RBF kernel, both graph methods hold all pairs, 3.2 GB here. They are not told the share of positives.
+READING = """`SubmodS3VM(kernel="linear")` on rows that are scaled already, {labels} of them labelled,
+told the true share of positives. CPU seconds of `fit`, median of three, one thread, with
+`estimator=None`: the labels of the rows and no rule for new ones; what the rule costs, a LinearSVC on all
+rows, is a line of its own. *memory / rows*: the most that a fit held beyond what was there before it,
+over the size of the rows, which are float64 and in C order already; one copy of them is that of
+`scaling="unit"`. "auto" takes two-sided up to 20,000 unlabelled rows and the fast path above it.
+*exponent*: the slope of the logarithm of the seconds over that of the rows, from an eighth of the rows to
+all of them."""
+ALONE = """Accuracy on all rows of what uses no unlabelled row, and of `solver="fast"` as rho, the weight
+of the clusters beside that of the labels, grows; "auto" is the default. The thesis chose it for each set,
+near 0.005 on its large ones, where its answer is the labels' pull but for a few rows; its rows were
+scaled in a way that it does not say."""
+PEERS = """At 20,000 rows, beside what scikit-learn has, on its graph of 7 neighbours: with its default,
+the RBF kernel, both graph methods hold all pairs, 3.2 GB here. They are not told the share of positives.
 *ratio*: their seconds over those of the fast path."""
 
 
