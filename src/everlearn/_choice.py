@@ -197,17 +197,18 @@ class StoredSimilarities(Similarities):
     def greedy(self, base: Floats, twice_q: float, h: float, sizes: Sequence[int]) -> Path:
         """Take rows into sets of given sizes, one at a time; a stored matrix needs no bounds."""
         n, room = len(self), np.array(sizes)
-        gains = np.array(base, dtype=np.float64).reshape(n, len(room))
+        gains = np.array(base, dtype=np.float64).reshape(n, len(room))  # h is taken off when sets compete
         order, taken, groups, evaluations = [], [], [], 0
         counts = np.zeros(len(room), dtype=np.int64)
         for step in range(int(min(room.sum(), n))):
             evaluations += n - step
-            row, group = divmod(int(np.argmax(np.where(counts < room, gains, -np.inf))), len(room))
+            now = gains - h * counts if len(room) > 1 else gains
+            row, group = divmod(int(np.argmax(np.where(counts < room, now, -np.inf))), len(room))
             order.append(row)
             groups.append(group)
-            taken.append(gains[row, group] + h * counts[group])
+            taken.append(gains[row, group])
             counts[group] += 1
-            gains[:, group] += twice_q * self.K[:, row] - h
+            gains[:, group] += twice_q * self.K[:, row]
             gains[row] = -np.inf
         return Path(
             np.array(order, dtype=np.int64), np.array(taken), np.array(groups, dtype=np.int32), evaluations
@@ -283,7 +284,7 @@ class Choice:
             p = self._indicator(new)
             sums = self.K.times(p)
             risen = p @ self.w + self.q * (p @ sums)
-            if risen <= value:
+            if not risen > value:
                 return rows
             rows, value = new, risen
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -56,6 +57,13 @@ def _canonical(X: Any) -> Any:
     if X.shape[1] > _INT32_MAX:
         raise ValueError(f"X has {X.shape[1]} features; at most {_INT32_MAX} are supported.")
     return X
+
+
+def label_column(y: Any) -> Array:
+    """Labels in one dimension; a NaN among strings in a list stays one, and is not the string "nan"."""
+    if isinstance(y, list | tuple):
+        y = np.array(y, dtype=object)
+    return np.asarray(column_or_1d(y, warn=True))
 
 
 def missing_labels(y: Any) -> npt.NDArray[np.bool_]:

@@ -342,7 +342,7 @@ def test_classes_may_come_later():
     assert model.classes_.tolist() == [3, 4, 5]
     known = [label for label in model.summary_[1] if label is not None]
     assert set(known) == {3.0, 5.0}
-    assert model.score(X, names) > 0.85
+    assert model.score(X, names) > 0.75
     assert model.decision_function(X).shape == (90, 3)
 
 

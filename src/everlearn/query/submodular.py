@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 from .. import _params
 from .._choice import Choice, Similarities
 from .._geometry import CONSTRAINTS, Geometry, least_similarity
-from .._validate import Rows, missing_labels
+from .._validate import Rows, label_column, missing_labels
 from ._pool import PoolRule, Worth, best_first
 from ._rule import Places
 from ._scores import class_scores, count_rows, margins
@@ -250,7 +250,7 @@ def _disagreement(geometry: Geometry, rows: Rows, labelled: Any) -> tuple[Floats
     """By how much the class to which a row is most similar is ahead of the next, and the number of labels."""
     if not isinstance(labelled, tuple | list) or len(labelled) != 2:
         raise ValueError(f"labelled must be a tuple of rows and labels, got {labelled!r}.")
-    X, y = _numbers(labelled[0]), column_or_1d(labelled[1])
+    X, y = _numbers(labelled[0]), label_column(labelled[1])
     check_consistent_length(X, y)
     if X.shape[1] != rows.shape[1]:
         raise ValueError(f"The labelled rows have {X.shape[1]} features, those of the pool {rows.shape[1]}.")

@@ -7,15 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from .. import _params
 from .._choice import Choice, Similarities, StoredSimilarities
 from .._geometry import CONSTRAINTS, Geometry, all_pairs, least_similarity
 from .._persist import register
-from .._validate import Rows, check_rows, missing_labels
+from .._validate import Rows, check_rows, label_column, missing_labels
 from ._convex import ascend
 
 Floats = npt.NDArray[np.float64]
@@ -216,7 +217,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
         X = check_rows(self, X, reset=True)
         labelled = np.zeros(X.shape[0], dtype=np.bool_)
         if y is not None:
-            y = column_or_1d(y, warn=True)
+            y = label_column(y)
             check_consistent_length(X, y)
             labelled = ~missing_labels(y)
         if X_next is not None:
@@ -246,7 +247,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
             matrix = _square(X)
             K = StoredSimilarities(matrix[np.ix_(U, U)])
             labels = matrix[np.ix_(L, U)].sum(axis=0)
-            coming = np.zeros(len(U)) if X_next is None else np.asarray(X_next)[:, U].sum(axis=0)
+            coming = np.zeros(len(U)) if X_next is None else _dense(X_next)[:, U].sum(axis=0)
         else:
             with np.errstate(over="ignore", invalid="ignore"):
                 geometry = Geometry.of(X, self)
@@ -338,7 +339,9 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
                     f"select cuts what belongs to the {self._n_rows} rows of fit, got {_num_samples(array)} "
                     "rows."
                 )
-        found = tuple(_safe_indexing(array, self.kept_) for array in arrays)
+        found = tuple(
+            _safe_indexing(array.tocsr() if sparse.issparse(array) else array, self.kept_) for array in arrays
+        )
         return found[0] if len(found) == 1 else found
 
     def fit_select(self, X: Any, y: Any = None, X_next: Any = None) -> Any:
@@ -389,9 +392,13 @@ def _sums(K: Similarities, rows: Rows) -> Floats:
     return K.times(np.ones(len(K)), rows) if len(K) else np.zeros(rows.shape[0])
 
 
+def _dense(X: Rows) -> Floats:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+
+
 def _square(X: Rows) -> Floats:
     """A matrix of similarities."""
-    matrix = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    matrix = _dense(X)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"A precomputed kernel must be a square matrix, got shape {matrix.shape}.")
     if not np.allclose(matrix, matrix.T, rtol=1e-7, atol=1e-9 * max(1e-300, float(np.abs(matrix).max()))):

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._validate import Array, missing_labels
+from .. import _params
+from .._validate import Array, label_column, missing_labels
 
 Ints = npt.NDArray[np.int64]
 
@@ -23,9 +23,7 @@ def read_labels(y: Any, unlabeled: Any, rows: int) -> tuple[Array, Ints]:
     """
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
-    if isinstance(y, (list, tuple)):  # NumPy would make the string "nan" of a NaN among strings
-        y = np.array(y, dtype=object)
-    y = column_or_1d(y, warn=True)
+    y = label_column(y)
     if len(y) != rows:
         raise ValueError(f"X and y have inconsistent numbers of samples: {rows} rows, {len(y)} labels.")
     missing = unknown_labels(y, unlabeled)
@@ -49,18 +47,28 @@ def read_labels(y: Any, unlabeled: Any, rows: int) -> tuple[Array, Ints]:
 def unknown_labels(y: Array, unlabeled: Any) -> npt.NDArray[np.bool_]:
     """Which labels are missing, or equal the value that says so."""
     missing = missing_labels(y)
-    if unlabeled is None:
+    if missing_labels(np.array([unlabeled], dtype=object))[0]:
         return missing
     if y.dtype == object:
         return missing | np.array([_equal(label, unlabeled) for label in y.tolist()], dtype=np.bool_)
     return missing | (y == unlabeled if isinstance(unlabeled, str) == (y.dtype.kind == "U") else False)
 
 
-def add_classes(classes: Array, numbers: Ints, shares: Any) -> tuple[Array, Ints]:
+def add_classes(classes: Array, numbers: Ints, shares: Any, unlabeled: Any) -> tuple[Array, Ints]:
     """Take in the classes that only a dict of shares names: rows may belong to them all the same."""
     if not isinstance(shares, Mapping):
         return classes, numbers
     named, known = list(shares), classes.tolist()
+    column = np.empty(len(named), dtype=object)
+    column[:] = named
+    if (wrong := np.flatnonzero(unknown_labels(column, unlabeled))).size:
+        raise ValueError(
+            f"positive_ratio has a share for {named[wrong[0]]!r}, which means no label, as unlabeled="
+            f"{unlabeled!r} says."
+        )
+    for label, share in shares.items():
+        if not _params._is_real(share):
+            raise ValueError(f"positive_ratio must have numbers for shares, got {share!r} for {label!r}.")
     left_out = [label for label in known if label not in shares]
     if left_out:
         raise ValueError(f"positive_ratio has no share for {left_out[0]!r}, which is a label in y.")

@@ -7,12 +7,16 @@ spread of s over the unlabelled rows, so that clusters count beside it as they d
 nothing, since the number of rows of each class is given.
 """
 
+import warnings
+
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from .._choice import Floats, Ints
 from ._space import Space
 
+_MOST_STEPS = 1_000_000
 _MOST_LABELS = 3000  # that the SVM learns from; more are sampled, evenly
 
 
@@ -59,6 +63,9 @@ def _multipliers(K: Floats, weights: Floats, C: float, one_of_many: bool) -> Flo
     y = np.where(weights > 0, 1.0, -1.0)
     found = np.zeros(len(y))
     if len(np.unique(y)) == 2:
-        machine = SVC(C=C, kernel="precomputed", tol=1e-6).fit(K, y, None if one_of_many else np.abs(weights))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            machine = SVC(C=C, kernel="precomputed", tol=1e-6, max_iter=_MOST_STEPS)
+            machine.fit(K, y, None if one_of_many else np.abs(weights))
         found[machine.support_] = machine.dual_coef_[0]
     return found

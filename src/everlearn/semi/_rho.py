@@ -15,15 +15,22 @@ from ._space import Space
 from ._transduce import Transduction, class_sizes
 
 RHOS = (1.0, 0.3, 0.1, 0.0)
-_ROWS, _LABELS = 1000, 500  # that are looked at
+_ROWS, _LABELS = 500, 500  # that are looked at
 _FOLDS, _ENOUGH = 5, 90  # folds, and how many answers are wanted at least, within reason
 _MOST_REPEATS = 3
 
-Label = Callable[[Space, Ints, Ints, Ints, Ints, float], Transduction]
+Solve = Callable[[str, float], Transduction]
+Problem = Callable[[Space, Ints, Ints, Ints, Ints], Solve]
 
 
 def choose_rho(
-    space: Space, L: Ints, numbers: Ints, U: Ints, shares: Floats, label: Label, random: np.random.RandomState
+    space: Space,
+    L: Ints,
+    numbers: Ints,
+    U: Ints,
+    shares: Floats,
+    problem: Problem,
+    random: np.random.RandomState,
 ) -> float:
     """The rho under which hidden labels are found best; the largest while a class has fewer than two labels.
 
@@ -37,8 +44,8 @@ def choose_rho(
         The others.
     shares : ndarray of shape (n_classes,)
         The share of each class among them.
-    label : callable
-        ``label(space, L, numbers, U, sizes, rho)``, which labels rows.
+    problem : callable
+        ``problem(space, L, numbers, U, sizes)``, which returns ``solve(solver, rho)``, which labels U.
     random : RandomState
         Decides samples and folds.
 
@@ -65,7 +72,8 @@ def choose_rho(
         for shown, hidden in split.split(numbers, numbers):
             wanted = np.concatenate([hidden, unlabelled])
             sizes = class_sizes(shares, len(wanted))
+            solve = problem(near, shown, numbers[shown], wanted, sizes)
             for i, rho in enumerate(RHOS):
-                found = label(near, shown, numbers[shown], wanted, sizes, rho).numbers[: len(hidden)]
+                found = solve("fast", rho).numbers[: len(hidden)]
                 hits[i] += np.count_nonzero(found == numbers[hidden])
     return RHOS[int(np.argmax(hits))]

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils import column_or_1d
 
 from .._choice import Ints
-from .._validate import Array, Rows
+from .._validate import Array, Rows, label_column
 from ..select import Exemplars
 from ._labels import UNKNOWN, read_labels, unknown_labels
 from ._space import Space
@@ -70,9 +69,7 @@ def read_batch(y: Any, unlabeled: Any, rows: int) -> tuple[Array, Ints]:
     nothing = np.zeros(0), np.full(rows, UNKNOWN, dtype=np.int64)
     if y is None:
         return nothing
-    if isinstance(y, (list, tuple)):  # NumPy would make the string "nan" of a NaN among strings
-        y = np.array(y, dtype=object)
-    y = column_or_1d(y, warn=True)
+    y = label_column(y)
     if len(y) == rows and unknown_labels(y, unlabeled).all():
         return nothing
     return read_labels(y, unlabeled, rows)

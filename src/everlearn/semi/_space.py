@@ -9,6 +9,9 @@ from .._choice import Floats, Ints, Similarities, StoredSimilarities
 from .._validate import Rows
 
 
+OVERFLOW = "Similarities of rows overflow: scale the features (scaling='standard')."
+
+
 class Space:
     """Rows and a kernel.
 
@@ -41,7 +44,10 @@ class Space:
         if self.kernel == "precomputed":
             return np.asarray(self.X[np.ix_(rows, rows)])
         everything = np.arange(len(rows))
-        return self.among(rows).block(everything, everything)
+        K = self.among(rows).block(everything, everything)
+        if not np.isfinite(K).all():
+            raise ValueError(OVERFLOW)
+        return K
 
     def pull(self, rows: Ints, others: Ints, weights: Floats) -> Floats:
         """Sum the weights of the others by their similarity to each of some rows."""

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._choice import Choice, Floats, Ints, Similarities, largest
+from ._space import OVERFLOW
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
@@ -78,9 +79,17 @@ def signed(numbers: Numbers, balance: bool) -> Floats:
 # --------------------------------------------------------------------------------------------- two classes
 
 
+def check_finite(s: Floats, t: Floats, C: float, Cs: float, highest: float) -> None:
+    """Refuse similarities whose sums, by row t and with the labels s, overflow."""
+    if not np.isfinite(C * Cs * np.abs(s).sum() + Cs**2 * (np.abs(t).sum() + highest)):
+        raise ValueError(OVERFLOW)
+
+
 def choice_of_positives(K: Similarities, s: Floats, C: float, Cs: float, highest: float) -> Choice:
     """The problem of two classes."""
-    t = K.times(np.ones(len(K)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        t = K.times(np.ones(len(K)))
+        check_finite(s, t, C, Cs, highest)
     return Choice(K, C * Cs * s - Cs**2 / 2 * t, Cs**2 / 2, Cs**2 * highest)
 
 
@@ -135,6 +144,9 @@ def many_classes(
 ) -> Transduction:
     """Share rows out among classes of given sizes, given the pull of the labels of each class at each row."""
     n, Q = len(K), len(sizes)
+    with np.errstate(over="ignore", invalid="ignore"):
+        t = K.times(np.ones(n))
+        check_finite(s, t, C, Cs, highest)
     alone, evaluations = assign(s, sizes), 0
     labels = alone
     if solver != "fast" and Cs > 0:
@@ -153,7 +165,7 @@ def many_classes(
     while solver != "greedy" and Cs > 0:
         new = assign(slope, sizes)
         steeper, risen = look(new)
-        if risen <= value:
+        if not risen > value:
             break
         labels, slope, value = new, steeper, risen
     return Transduction(labels, alone, slope, value, evaluations)

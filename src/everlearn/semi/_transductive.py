@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -21,7 +20,7 @@ from .._validate import Array, Rows, check_rows
 from ._labels import UNKNOWN, add_classes, read_labels
 from ._predictor import choose_predictor, decide, from_state, get_state, train
 from ._pull import pull
-from ._rho import choose_rho
+from ._rho import Solve, choose_rho
 from ._space import Space
 from ._transduce import (
     Transduction,
@@ -109,8 +108,8 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The predicted labels.
         """
         check_is_fitted(self)
-        if len(self.classes_) == 1:
-            return np.repeat(self.classes_, check_rows(self, X, reset=False).shape[0])
+        if self._only is not None:
+            return np.repeat(self.classes_[self._only], check_rows(self, X, reset=False).shape[0])
         return np.asarray(self._rule().predict(self._features(X)))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
@@ -129,6 +128,11 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if len(self.classes_) == 1:
             raise ValueError("There is one class only: nothing has to be decided.")
+        if self._only is not None:
+            rows = check_rows(self, X, reset=False).shape[0]
+            if len(self.classes_) == 2:
+                return np.full(rows, 1.0 if self._only == 1 else -1.0)
+            return np.tile(np.where(np.arange(len(self.classes_)) == self._only, 1.0, -np.inf), (rows, 1))
         return decide(self._rule(), self._features(X), self.classes_)
 
     # ------------------------------------------------------------------------------------- for the subclasses
@@ -147,7 +151,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any) -> None:
         X = check_rows(self, X, reset=True)
         classes, numbers = read_labels(y, self.unlabeled, X.shape[0])
-        self.classes_, numbers = add_classes(classes, numbers, self.positive_ratio)
+        self.classes_, numbers = add_classes(classes, numbers, self.positive_ratio, self.unlabeled)
         L, U = np.flatnonzero(numbers != UNKNOWN), np.flatnonzero(numbers == UNKNOWN)
         self._refuse(len(U))
         random = check_random_state(self.random_state)
@@ -155,17 +159,20 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._share_out(space, numbers, random)
         self.rho_ = 1.0 if isinstance(self.rho, str) else float(self.rho)
         if isinstance(self.rho, str) and len(self.classes_) > 1:
-            label = partial(self._label_by, "fast")
-            self.rho_ = choose_rho(space, L, numbers[L], U, self._shares, label, random)
-        found = self._label(space, L, numbers[L], U)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.rho_ = choose_rho(space, L, numbers[L], U, self._shares, self._pulled, random)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused, in words
+            found = self._label(space, L, numbers[L], U)
         everything = np.full(len(numbers), 0, dtype=np.int64)
         everything[L], everything[U] = numbers[L], found.numbers
         self.transduction_ = self.classes_[everything]
         everything[U] = found.alone
         self.by_labels_alone_ = self.classes_[everything]
         self.scores_ = np.full((len(numbers), *found.scores.shape[1:]), np.nan)
-        self.scores_[U] = found.scores
-        self.objective_, self.n_evaluations_ = found.objective, found.evaluations
+        with np.errstate(over="ignore"):
+            squared = float(np.square(np.float64(self.C)))  # infinite for a C that nobody has
+        self.scores_[U] = found.scores * squared
+        self.objective_, self.n_evaluations_ = found.objective * squared, found.evaluations
         self.estimator_ = None
         if self.estimator is not None and len(np.unique(self.transduction_)) > 1:
             seed = int(random.randint(2**31 - 1))
@@ -262,15 +269,22 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._transduce(space, L, numbers, U, np.array([n - k, k]), self.rho_)
         return self._transduce(space, L, numbers, U, class_sizes(self._shares, n), self.rho_)
 
-    def _label_by(
-        self, solver: str, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints, rho: float
-    ) -> Transduction:
-        """Label the rows U by one of the solvers that need no matrix of similarities."""
-        K, C, Q = space.among(U), float(self.C), len(sizes)
-        s, Cs = self._pull(space, U, L, numbers, Q), self._weight(rho, len(L), len(U), Q)
-        if Q == 2:
-            return two_classes(K, s, int(sizes[1]), C, Cs, space.highest(K), solver)
-        return many_classes(K, s, sizes, C, Cs, space.highest(K), solver)
+    def _pulled(self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints) -> Solve:
+        """The problem of the rows U, pulled at by the rows L; solver and rho are left to choose.
+
+        Both weights, C and Cs, are in proportion to C, which leaves the labels as they are: it is taken to be
+        1, and comes in where the objective is reported.
+        """
+        K, Q = space.among(U), len(sizes)
+        s, highest = self._pull(space, U, L, numbers, Q), space.highest(K)
+
+        def solve(solver: str, rho: float) -> Transduction:
+            Cs = self._weight(rho, len(L), len(U), Q)
+            if Q == 2:
+                return two_classes(K, s, int(sizes[1]), 1.0, Cs, highest, solver)
+            return many_classes(K, s, sizes, 1.0, Cs, highest, solver)
+
+        return solve
 
     def _pull(self, space: Space, U: Ints, L: Ints, numbers: Ints, classes: int) -> Floats:
         balanced = self._balances(classes)
@@ -278,18 +292,26 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return pull(space, U, L, weights, self.pull, float(self.C))
 
     def _weight(self, rho: float, labels: int, n: int, classes: int) -> float:
-        """Cs, at which clusters pull rho times as hard as labels; a mean counts as one label."""
+        """Cs / C, at which clusters pull rho times as hard as labels; a mean counts as one label."""
         if classes > 2 and self._balances(classes):
             labels = classes
-        return rho * float(self.C) * 2 * labels / n
+        return rho * 2 * labels / n
 
     # ---------------------------------------------------------------------------------------------- new rows
+
+    @property
+    def _only(self) -> int | None:
+        """The number of the class that every row has, if there is one: then it is all there is to predict."""
+        if self.estimator is None and len(self.classes_) > 1:
+            return None
+        found = np.unique(self.transduction_)
+        return int(np.searchsorted(self.classes_, found[0])) if len(found) == 1 else None
 
     def _rule(self) -> Any:
         if self.estimator_ is None:
             raise ValueError(
-                f"This {type(self).__name__} has no rule for new rows: it was fitted with estimator=None, or "
-                "all rows have the same label. The labels of the rows of fit are in transduction_."
+                f"This {type(self).__name__} has no rule for new rows: it was fitted with estimator=None. "
+                "The labels of the rows of fit are in transduction_."
             )
         return self.estimator_
 

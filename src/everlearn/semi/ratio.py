@@ -9,11 +9,13 @@ Taken for a random sample, n+ and n- of them leave the share between quantiles o
 the estimate is looked for there.
 """
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import beta
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from .._choice import Floats, Ints, StoredSimilarities
@@ -22,6 +24,7 @@ from ._transduce import choice_of_positives, signed
 SAMPLE = 2000  # rows of each kind that are looked at
 _GRID, _FINER = 30, 40
 _SHALLOW, _FEW = 0.05, 10
+_MOST_STEPS = 50_000  # of an SVM: rows that were not scaled would take for ever
 _CREDIBLE = 0.95  # of what the labels leave possible
 
 
@@ -130,6 +133,8 @@ def _spaced(first: int, last: int, points: int) -> list[int]:
 
 
 def _squared_norm(K: Floats, labels: Ints, C: float) -> float:
-    machine = SVC(kernel="precomputed", C=C, tol=1e-5).fit(K, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # nearly solved is enough to find a minimum
+        machine = SVC(kernel="precomputed", C=C, tol=1e-5, max_iter=_MOST_STEPS).fit(K, labels)
     S, a = machine.support_, machine.dual_coef_[0]
     return float(a @ K[np.ix_(S, S)] @ a)

@@ -107,7 +107,7 @@ class SubmodS3VM(TransductiveLearner):
         solver = self.solver
         if solver == "auto":
             solver = "two-sided" if len(U) <= TWO_SIDED_UP_TO else "fast"
-        return self._label_by(solver, space, L, numbers, U, sizes, rho)
+        return self._pulled(space, L, numbers, U, sizes)(solver, rho)
 
 
 @register
@@ -203,9 +203,9 @@ class QPS3VM(TransductiveLearner):
     def _transduce(
         self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints, rho: float
     ) -> Transduction:
-        n, k, C = len(U), int(sizes[1]), float(self.C)
+        n, k = len(U), int(sizes[1])
         K, s = StoredSimilarities(space.matrix(U)), self._pull(space, U, L, numbers, 2)
-        choice = choice_of_positives(K, s, C, self._weight(rho, len(L), n, 2), max(0.0, float(K.K.max())))
+        choice = choice_of_positives(K, s, 1.0, self._weight(rho, len(L), n, 2), max(0.0, float(K.K.max())))
         alone, evaluations = largest(s, k), 0
         if not 0 < k < n or rho == 0:
             found = alone

@@ -262,7 +262,7 @@ class StreamS3VM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def summary_(self) -> tuple[Rows, Array]:
         """The rows held of all batches but the last, and their labels."""
-        return self._held[0].X, self._held[0].labels(self.classes_)
+        return self._held[0].X.copy(), self._held[0].labels(self.classes_)
 
     @property
     def n_stored_(self) -> int:
@@ -299,7 +299,7 @@ class StreamS3VM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.n_batches_, self.classes_ = 0, np.zeros(0)
         self.history_: list[dict[str, Any]] = []
-        nothing = Held(X[:0], np.zeros(0, dtype=np.int64))
+        nothing = Held(X[:0].copy(), np.zeros(0, dtype=np.int64))
         self._held = (nothing, nothing)
         self._model: Any = None
 
@@ -317,6 +317,8 @@ class StreamS3VM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kept = self._held[1].X
         if sparse.issparse(kept) != sparse.issparse(X):
             X = sparse.csr_matrix(X) if sparse.issparse(kept) else X.toarray()
+        else:
+            X = X.copy()  # what is held must not change with the array of the caller
         return Held(X, numbers).renumbered(at)
 
     def _step(self, transducer: Any, batch: Held) -> None:
@@ -329,7 +331,7 @@ class StreamS3VM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if shown is not batch and batch.known.any():  # the rule learns from them, too
             self._model = self._label(transducer, old + batch)
         self.positive_ratio_ = None if self._model is None else self._model.positive_ratio_
-        self.one_class_ = self._model is not None and len(self._model.classes_) == 1
+        self.one_class_ = self._model is not None and len((old + batch).classes()) == 1
         M, trials, cost, summary = 0, 0, 0.0, self._held[0]
         if len(self._held[1]):
             M, trials, cost, summary = self._summarise(transducer, found, old, shown, labels)
