@@ -14,9 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from .._choice import Floats, Ints
-from ._space import Space
+from ._space import OVERFLOW, Space
 
 _MOST_STEPS = 1_000_000
+_LARGEST = 1e100  # of a similarity: an SVM needs squares of more than these
 _MOST_LABELS = 3000  # that the SVM learns from; more are sampled, evenly
 
 
@@ -48,6 +49,8 @@ def pull(space: Space, U: Ints, L: Ints, weights: Floats, how: str, C: float) ->
     if len(L) > _MOST_LABELS:
         rows = np.linspace(0, len(L) - 1, _MOST_LABELS).astype(np.int64)
     K, duals = space.matrix(L[rows]), np.zeros_like(columns)
+    if not float(np.abs(K).max(initial=0)) < _LARGEST:
+        raise ValueError(OVERFLOW)
     for c in range(columns.shape[1]):
         duals[rows, c] = _multipliers(K, columns[rows, c], C, weights.ndim > 1)
     found = space.pull(U, L, np.hstack([columns, duals]))

@@ -8,7 +8,6 @@ import numpy.typing as npt
 from .._choice import Floats, Ints, Similarities, StoredSimilarities
 from .._validate import Rows
 
-
 OVERFLOW = "Similarities of rows overflow: scale the features (scaling='standard')."
 
 
