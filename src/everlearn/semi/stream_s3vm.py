@@ -7,10 +7,8 @@ import warnings
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 
@@ -18,13 +16,12 @@ from .. import _params
 from .._persist import register
 from .._validate import Array, Rows, check_rows
 from ._labels import read_labels
-from ._predictor import decide, from_state, get_state
 from ._rows import Choosing, Held, merge_classes, read_batch
-from ._transductive import TransductiveLearner, _as_pairs, _from_pairs
+from ._standing import StandingRule
+from ._transductive import TransductiveLearner
 from .s3vm import SubmodS3VM
 
 Self = TypeVar("Self", bound="StreamS3VM")
-Floats = npt.NDArray[np.float64]
 
 _SHARE_OF_A_TRIAL = 0.1  # by which a summary grows until it is good enough
 _MOST_HISTORY = 1000
@@ -37,7 +34,7 @@ _SHARE = _params.Constraint("a number from 0 to 1", lambda value: _params._is_re
 
 
 @register
-class StreamS3VM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class StreamS3VM(StandingRule):
     """Semi-supervised learner for batches in which few rows have labels, or none, for ever.
 
     Held between two batches are the last batch and a summary of all before it: the rows with labels, and
@@ -133,7 +130,6 @@ class StreamS3VM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "ahead": _params.BOOLEAN,
         "estimator": TransductiveLearner._constraints["estimator"],
     }
-    # What it knows beside its parameters, the rows held and the last transducer.
     _known: ClassVar[tuple[str, ...]] = (
         "classes_",
         "transduction_",
@@ -216,48 +212,6 @@ class StreamS3VM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except BaseException:
             self.__dict__ = before
             raise
-
-    def predict(self, X: Any) -> Array:
-        """Predict the class of rows by the rule.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The predicted labels; the only one while `one_class_` is true.
-        """
-        model = self._fitted()
-        return np.asarray(model.predict(check_rows(self, X, reset=False)), dtype=self.classes_.dtype)
-
-    def decision_function(self, X: Any) -> Floats:
-        """Score rows: above 0 means the second class, or one column for each class when there are more.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The decision values; those of a class that was named and has not been seen are minus infinity.
-        """
-        model = self._fitted()
-        X = check_rows(self, X, reset=False)
-        if len(model.classes_) > 1 or len(self.classes_) == 1:
-            return np.asarray(decide(model, X, self.classes_))
-        if len(self.classes_) == 2:
-            return np.full(X.shape[0], 1.0 if model.classes_[0] == self.classes_[1] else -1.0)
-        return np.tile(np.where(self.classes_ == model.classes_[0], 1.0, -np.inf), (X.shape[0], 1))
-
-    @property
-    def estimator_(self) -> Any:
-        """The rule for new rows."""
-        return None if self.__dict__.get("_model") is None else self._model.estimator_
 
     @property
     def summary_(self) -> tuple[Rows, Array]:
@@ -399,53 +353,3 @@ class StreamS3VM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if cost <= self.tol or most == M:
                 return M, trials, cost, old.of(rows)
             M, trials = min(M + more, most), trials + 1
-
-    def _fitted(self) -> Any:
-        if self.__dict__.get("_model") is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} has seen no label yet, and abstains: it predicts from the first "
-                "batch with a label on."
-            )
-        return self._model
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return self.__dict__.get("_model") is not None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    # ------------------------------------------------------------------------------------------------- state
-
-    def _get_state(self) -> dict[str, Any]:
-        params = self.get_params(deep=False)
-        for name in ("transducer", "estimator"):
-            params[name] = get_state(params[name])
-        state: dict[str, Any] = {"params": params}
-        if not hasattr(self, "_held"):
-            return state
-        state["fitted"] = {name: value for name, value in vars(self).items() if name in self._known}
-        state["fitted"]["positive_ratio_"] = _as_pairs(self.positive_ratio_)
-        if self.transduction_.dtype == object:
-            state["fitted"]["transduction_"] = self.transduction_.tolist()
-        state["held"] = [[held.X, held.numbers] for held in self._held]
-        state["model"] = get_state(self._model)
-        return state
-
-    @classmethod
-    def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        params = dict(state["params"])
-        for name in ("transducer", "estimator"):
-            params[name] = from_state(params[name])
-        learner = cls(**params)
-        if "fitted" in state:
-            for name in cls._known:
-                if name in state["fitted"]:
-                    setattr(learner, name, state["fitted"][name])
-            if isinstance(learner.transduction_, list):
-                learner.transduction_ = np.array(learner.transduction_, dtype=object)
-            learner.positive_ratio_ = _from_pairs(learner.positive_ratio_)
-            first, last = (Held(*parts) for parts in state["held"])
-            learner._held, learner._model = (first, last), from_state(state["model"])
-        return learner

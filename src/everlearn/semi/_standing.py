@@ -1,0 +1,117 @@
+"""A rule that stands between two batches: what a stream knows, predicts by, and saves."""
+
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+
+from .._validate import Array, check_rows
+from ._predictor import decide, from_state, get_state
+from ._rows import Held
+from ._transductive import _as_pairs, _from_pairs
+
+Self = TypeVar("Self", bound="StandingRule")
+Floats = npt.NDArray[np.float64]
+
+
+class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of `StreamS3VM`: the rows held, the transducer of the last batch, and the rule that it learnt."""
+
+    # What it knows beside its parameters, the rows held and the last transducer.
+    _known: ClassVar[tuple[str, ...]] = ()
+    _held: tuple[Held, Held]
+    _model: Any
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of rows by the rule.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predicted labels; the only one while `one_class_` is true.
+        """
+        model = self._fitted()
+        return np.asarray(model.predict(check_rows(self, X, reset=False)), dtype=self.classes_.dtype)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score rows: above 0 means the second class, or one column for each class when there are more.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The decision values; those of a class that was named and has not been seen are minus infinity.
+        """
+        model = self._fitted()
+        X = check_rows(self, X, reset=False)
+        if len(model.classes_) > 1 or len(self.classes_) == 1:
+            return np.asarray(decide(model, X, self.classes_))
+        if len(self.classes_) == 2:
+            return np.full(X.shape[0], 1.0 if model.classes_[0] == self.classes_[1] else -1.0)
+        return np.tile(np.where(self.classes_ == model.classes_[0], 1.0, -np.inf), (X.shape[0], 1))
+
+    @property
+    def estimator_(self) -> Any:
+        """The rule for new rows."""
+        return None if self.__dict__.get("_model") is None else self._model.estimator_
+
+    def _fitted(self) -> Any:
+        if self.__dict__.get("_model") is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} has seen no label yet, and abstains: it predicts from the first "
+                "batch with a label on."
+            )
+        return self._model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.__dict__.get("_model") is not None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # ------------------------------------------------------------------------------------------------- state
+
+    def _get_state(self) -> dict[str, Any]:
+        params = self.get_params(deep=False)
+        for name in ("transducer", "estimator"):
+            params[name] = get_state(params[name])
+        state: dict[str, Any] = {"params": params}
+        if not hasattr(self, "_held"):
+            return state
+        state["fitted"] = {name: value for name, value in vars(self).items() if name in self._known}
+        state["fitted"]["positive_ratio_"] = _as_pairs(self.positive_ratio_)
+        if self.transduction_.dtype == object:
+            state["fitted"]["transduction_"] = self.transduction_.tolist()
+        state["held"] = [[held.X, held.numbers] for held in self._held]
+        state["model"] = get_state(self._model)
+        return state
+
+    @classmethod
+    def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
+        params = dict(state["params"])
+        for name in ("transducer", "estimator"):
+            params[name] = from_state(params[name])
+        learner = cls(**params)
+        if "fitted" in state:
+            for name in cls._known:
+                if name in state["fitted"]:
+                    setattr(learner, name, state["fitted"][name])
+            if isinstance(learner.transduction_, list):
+                learner.transduction_ = np.array(learner.transduction_, dtype=object)
+            learner.positive_ratio_ = _from_pairs(learner.positive_ratio_)
+            first, last = (Held(*parts) for parts in state["held"])
+            learner._held, learner._model = (first, last), from_state(state["model"])
+        return learner
