@@ -101,3 +101,13 @@ WEIGHTS = st.sampled_from([0.25, 0.5, 1.0, 2.0])  # powers of two keep sums exac
 def subsets(n):
     """All sets of the numbers below n."""
     return [np.flatnonzero([number >> i & 1 for i in range(n)]) for number in range(2**n)]
+
+
+def partly(y, rows):
+    """Labels of some rows, NaN for the others."""
+    return np.where(np.isin(np.arange(len(y)), rows), y, np.nan)
+
+
+def rows_and_labels(seed, n=40, labelled=5):
+    X, y = clouds(n, seed, features=3)
+    return X, partly(y, np.random.default_rng(seed).permutation(n)[:labelled])
