@@ -1,6 +1,8 @@
 """Kernel machines for streams that never end and labels you can barely afford."""
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from . import datasets, errors, metrics, query, semi
 from ._persist import load, save
@@ -23,6 +25,10 @@ from .query.statq import StatQSVM
 from .select import Exemplars
 from .semi import QPS3VM, StreamS3VM, SubmodS3VM
 from .svm import IDSVM, LASVM, LASVMG, LASVMI, LASVMNC, FullSVM, LocalSVM, OnlineSVMR, RampSVM
+
+if TYPE_CHECKING:
+    from . import export, report, stream
+    from .stream import NeverEndingLearner
 
 __version__ = version("everlearn")
 
@@ -49,6 +55,7 @@ __all__ = [
     "KernelPA",
     "KernelPerceptron",
     "LocalSVM",
+    "NeverEndingLearner",
     "OnlineSVMR",
     "Projectron",
     "ProjectronPP",
@@ -59,9 +66,26 @@ __all__ = [
     "SubmodS3VM",
     "datasets",
     "errors",
+    "export",
     "load",
     "metrics",
     "query",
+    "report",
     "save",
     "semi",
+    "stream",
 ]
+
+_WHEN_NEEDED = ("export", "report", "stream")  # a learner alone needs no database
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHEN_NEEDED:
+        return import_module(f".{name}", __name__)
+    if name == "NeverEndingLearner":
+        return import_module(".stream", __name__).NeverEndingLearner
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -19,6 +19,7 @@ reads data only, so that no file can make it run code.
 import errno
 import hashlib
 import importlib.metadata
+import io
 import json
 import math
 import os
@@ -139,6 +140,49 @@ def load(path: Path) -> Any:
             f"{name!r} cannot be loaded: its state does not fit the class {cls.__name__} of everlearn "
             f"{_library_version()}. Load it with everlearn {header.get('library_version')}, which wrote it."
         ) from exc
+
+
+def pack(state: dict[str, Any]) -> bytes:
+    """A state as sealed bytes: what `save` would write of an object with it, without a class."""
+    arrays: list[Array] = []
+    header = {
+        "magic": _MAGIC,
+        "format_version": _VERSION,
+        "library_version": _library_version(),
+        "state": _encode(state, "the state", arrays),
+    }
+    file = io.BytesIO()
+    _write(file, header, arrays)
+    return file.getvalue()
+
+
+def unpack(data: bytes) -> Any:
+    """The state in bytes of `pack`; a `FileFormatError` for any others."""
+    file = io.BytesIO(data)
+    try:
+        _check_seal(file)
+        with zipfile.ZipFile(file) as archive:
+            return _decode(_header(archive)["state"], archive)
+    except FileFormatError:
+        raise
+    except Exception as exc:
+        raise FileFormatError(f"{_DAMAGED} ({exc})") from exc
+
+
+def describe(thing: Any) -> dict[str, Any]:
+    """A registered object by its class and its state, for use within another state."""
+    cls = type(thing)
+    if _registry.get(cls.__name__) is not cls:
+        raise TypeError(f"A {cls.__name__} cannot be saved without pickle: take a learner of everlearn.")
+    return {"class": cls.__name__, "state": thing._get_state()}
+
+
+def revive(description: dict[str, Any]) -> Any:
+    """The object that `describe` described."""
+    if description["class"] not in _registry:
+        raise FileFormatError(f"the class {description['class']!r} in it is unknown here: update everlearn.")
+    cls: Any = _registry[description["class"]]
+    return cls._from_state(description["state"])
 
 
 def _library_version() -> str:
@@ -311,21 +355,28 @@ def _check_seal(file: BinaryIO) -> None:
 
 def _read(file: BinaryIO) -> tuple[dict[str, Any], Any]:
     with zipfile.ZipFile(file) as archive:
-        header = json.loads(archive.read(_stored(_HEADER, archive)).decode("utf-8", "surrogatepass"))
-        version = header["format_version"]
-        if version > _VERSION:
-            raise FileFormatError(
-                f"it has format version {version}, and this everlearn reads up to {_VERSION}. Update "
-                f"everlearn: the file was written by everlearn {header.get('library_version')}."
-            )
-        if header["magic"] != _MAGIC or version != _VERSION:
-            raise ValueError(f"magic {header['magic']!r}, format version {version!r}")
+        header = _header(archive)
         if header["class"] not in _registry:
             raise FileFormatError(
                 f"the class {header['class']!r} in it is unknown here. Import the module that registers it, "
                 f"or update everlearn: the file was written by everlearn {header.get('library_version')}."
             )
         return header, _decode(header["state"], archive)
+
+
+def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
+    header: dict[str, Any] = json.loads(
+        archive.read(_stored(_HEADER, archive)).decode("utf-8", "surrogatepass")
+    )
+    version = header["format_version"]
+    if version > _VERSION:
+        raise FileFormatError(
+            f"it has format version {version}, and this everlearn reads up to {_VERSION}. Update "
+            f"everlearn: the file was written by everlearn {header.get('library_version')}."
+        )
+    if header["magic"] != _MAGIC or version != _VERSION:
+        raise ValueError(f"magic {header['magic']!r}, format version {version!r}")
+    return header
 
 
 def _read_array(number: int, archive: zipfile.ZipFile) -> Array:

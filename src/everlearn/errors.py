@@ -11,3 +11,7 @@ class CoreError(EverlearnError, RuntimeError):
 
 class FileFormatError(EverlearnError, ValueError):
     """A file cannot be read: it is corrupt, truncated, foreign or of a newer version."""
+
+
+class StoreError(EverlearnError, RuntimeError):
+    """A store cannot be opened or written to: in use, read-only, full, damaged or of a newer version."""

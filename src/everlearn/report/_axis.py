@@ -1,0 +1,87 @@
+"""Axes: round ticks, and the way from a value to a place on the drawing, for every float there is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+NOISE = 1e-6  # by which a score may exceed 1 before its axis does
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The values from `low` to `high` laid out from the place `start` to the place `end`.
+
+    Invariant: `place` stays between `start` and `end` for every number, however large the values are: they
+    are divided by the largest of them first, so that no difference overflows.
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def place(self, values: Floats | float) -> Floats:
+        """Where the values lie, those beyond the ends at the ends."""
+        size = max(abs(self.low), abs(self.high))
+        inside = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
+        if size == 0 or self.high <= self.low:
+            return np.full_like(inside, (self.start + self.end) / 2)
+        low, high = self.low / size, self.high / size
+        part = (inside / size - low) / (high - low)
+        return np.asarray(self.start + np.clip(part, 0.0, 1.0) * (self.end - self.start), dtype=np.float64)
+
+    def ticks(self, wanted: int) -> list[float]:
+        """About as many round values between the ends as wanted; the ends where no round step exists."""
+        step = round_step(self.low, self.high, wanted)
+        if step is None:
+            return sorted({self.low, self.high})
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return sorted({float(f"{number * step:.12g}") for number in range(first, last + 1)})
+
+
+def round_step(low: float, high: float, wanted: int) -> float | None:
+    """The step of 1, 2 or 5 times a power of ten that cuts a range into at most `wanted` parts, or None."""
+    raw = (high - low) / wanted
+    if not math.isfinite(raw) or raw < 1e-290 or raw <= 1e-12 * max(abs(low), abs(high)):
+        return None
+    power = 10.0 ** math.floor(math.log10(raw))
+    return next((m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= raw * (1 - 1e-9)), 10.0 * power)
+
+
+def score_range(low: float, high: float) -> tuple[float, float]:
+    """Range of an axis of scores: up to 1, and from 0 or the tenth below the lowest if that is far from 0."""
+    high = high if high > 1 + NOISE else 1.0
+    if 0.2 <= low <= 1 and high == 1:
+        return math.floor(low * 10 - 0.2) / 10, 1.0
+    return whole_steps(min(low, 0.0), high)
+
+
+def amount_range(low: float, high: float) -> tuple[float, float]:
+    """Range of an axis of amounts: from 0 to the first round value beyond the largest."""
+    low, high = min(low, 0.0), max(high, 0.0)
+    return whole_steps(low, high) if low < high else (0.0, 1.0)
+
+
+def whole_steps(low: float, high: float, wanted: int = 5) -> tuple[float, float]:
+    """The range widened to whole steps, if there are any."""
+    step = round_step(low, high, wanted)
+    if step is None:
+        return low, high
+    wide = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+    return wide if all(map(math.isfinite, wide)) else (low, high)
+
+
+def time_range(values: Floats) -> tuple[float, float]:
+    """Range of the axis of rows: from 0, unless the story begins late; never empty."""
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return 0.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    low = low if low < 0 or high / 4 < low < high else 0.0
+    return (low, high) if low < high else (low, low + max(abs(low), 1.0) / 2)

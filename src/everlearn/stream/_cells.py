@@ -1,0 +1,197 @@
+"""Cells: what a field of a row says, as a number, a time, a string or a label.
+
+A column comes as a list of cells (strings from CSV; strings, numbers, booleans or None from JSON and Parquet)
+or, where the file has numbers of one type, as an array. Every function here converts a whole column and, only
+where that fails, cell by cell: it returns the values and the reason for each row whose cell is bad.
+"""
+
+import datetime
+import math
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+_T = TypeVar("_T")
+Bad = dict[int, str]  # row of the block -> what is wrong with its cell
+
+# What stands for "no value", in any kind of field, once the blanks around it are gone.
+MISSING = frozenset({"", "?", "NA", "N/A", "null", "NULL", "nan", "NaN"})
+
+_ISO = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?"
+    r"\s*(?:([Zz])|([+-])(\d\d):?(\d\d)?)?",
+    re.ASCII,
+)
+_EPOCH = datetime.datetime(1970, 1, 1)
+_INTEGER = re.compile(r"[+-]?\d+(?:\.0*)?", re.ASCII)
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell says that there is no value."""
+    if isinstance(cell, str):
+        return cell.strip() in MISSING
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+def string(cell: Any) -> str:
+    """A cell as a string without blanks around it, "" if it is missing; ValueError if it is nested."""
+    if isinstance(cell, str):
+        cell = cell.strip()
+        return "" if cell in MISSING else cell
+    if isinstance(cell, bool | np.bool_):
+        return "true" if cell else "false"
+    if is_missing(cell):
+        return ""
+    if isinstance(cell, bytes):
+        return string(cell.decode())  # UnicodeDecodeError is a ValueError
+    if isinstance(cell, list | dict | tuple | set):
+        raise ValueError("nested value")
+    return str(cell)
+
+
+def number(cell: Any) -> float:
+    """A cell as a float, NaN if it is missing; ValueError if it is not a number, or an infinite one."""
+    if isinstance(cell, str):
+        cell = cell.strip()
+        if cell in MISSING:
+            return math.nan
+        if "_" in cell:  # Python reads 1_000, files do not mean it
+            raise ValueError("not a number")
+    elif cell is None:
+        return math.nan
+    elif isinstance(cell, bool):
+        raise ValueError("not a number")
+    try:
+        value = float(cell)
+    except OverflowError:
+        raise ValueError("infinite") from None
+    except (ValueError, TypeError):
+        raise ValueError("not a number") from None
+    if math.isinf(value):
+        raise ValueError("infinite")
+    return value
+
+
+def seconds(cell: Any) -> float:
+    """A time as seconds since 1970: epoch seconds, or ISO 8601 (UTC unless it says otherwise)."""
+    if isinstance(cell, str):
+        match = _ISO.fullmatch(cell.strip())
+        if match is None:
+            return _malformed(number, cell)
+        year, month, day, hour, minute, second, fraction, _, sign, off_hours, off_minutes = match.groups()
+        if hour is None and (match[8] or sign):
+            raise ValueError("malformed time")
+        try:
+            moment = datetime.datetime(
+                int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0)
+            )
+            offset = datetime.timedelta(hours=int(off_hours or 0), minutes=int(off_minutes or 0))
+        except ValueError:
+            raise ValueError("malformed time") from None
+        whole = (moment - _EPOCH) + (offset if sign == "-" else -offset)
+        return whole.total_seconds() + (float(f"0.{fraction}") if fraction else 0.0)
+    if isinstance(cell, datetime.datetime):
+        zone = cell.tzinfo or datetime.timezone.utc
+        return cell.replace(tzinfo=zone).timestamp()
+    if isinstance(cell, datetime.date):
+        return float((cell - _EPOCH.date()).days * 86400)
+    return _malformed(number, cell)
+
+
+def integer(cell: Any) -> int | None:
+    """A label of the type "int", None if it is missing."""
+    if type(cell) is int:
+        return cell
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)
+    text = string(cell)
+    if not text:
+        return None
+    if _INTEGER.fullmatch(text) is None:
+        raise ValueError("bad label")
+    return int(text.partition(".")[0])
+
+
+def looks_like_integer(cell: Any) -> bool:
+    """Whether a label that is not missing could be of the type "int"."""
+    try:
+        return integer(cell) is not None
+    except ValueError:
+        return False
+
+
+def numbers(cells: Any) -> tuple[NDArray[np.float64], Bad]:
+    """A column as float64 with NaN for missing cells; bad cells are NaN, too."""
+    if isinstance(cells, np.ndarray):
+        values = cells.astype(np.float64)
+    else:
+        types = set(map(type, cells))
+        if types == {str} and "_" not in "".join(cells):
+            cells = [cell or "nan" for cell in cells]
+        elif not types <= {int, float}:
+            return _one_by_one(number, cells)
+        try:
+            values = np.array(list(map(float, cells)), dtype=np.float64)
+        except (ValueError, OverflowError):
+            return _one_by_one(number, cells)
+    bad = {}
+    if np.isinf(values).any():
+        bad = {int(row): "infinite" for row in np.flatnonzero(np.isinf(values))}
+        values[list(bad)] = np.nan
+    return values, bad
+
+
+def times(cells: Any) -> tuple[NDArray[np.float64], Bad]:
+    """A column as seconds since 1970 with NaN for missing cells; bad cells are NaN, too."""
+    if isinstance(cells, np.ndarray):
+        values, bad = numbers(cells)
+        return values, dict.fromkeys(bad, "malformed time")
+    return _one_by_one(seconds, cells)
+
+
+def strings(cells: Any) -> tuple[list[str], Bad]:
+    """A column as strings, "" for missing and for bad cells."""
+    values, bad = _each(string, cells, "")
+    return values, dict.fromkeys(bad, "not a single value")
+
+
+def labels(cells: Any, label_type: str) -> tuple[NDArray[np.object_], Bad]:
+    """A column of labels as objects: int or str, None where the label is unknown or bad."""
+    found, bad = _each(integer if label_type == "int" else string, cells, None)
+    values = np.empty(len(found), dtype=object)
+    values[:] = [None if label == "" else label for label in found]
+    return values, dict.fromkeys(bad, "bad label")
+
+
+def attempt(convert: Callable[[Any], _T], cell: Any, otherwise: _T) -> tuple[_T, str]:
+    """A cell converted, and ""; if that is impossible, what stands for it and why."""
+    try:
+        return convert(cell), ""
+    except ValueError as error:
+        return otherwise, str(error)
+
+
+def _malformed(convert: Callable[[Any], float], cell: Any) -> float:
+    try:
+        return convert(cell)
+    except ValueError:
+        raise ValueError("malformed time") from None
+
+
+def _one_by_one(convert: Callable[[Any], float], cells: Any) -> tuple[NDArray[np.float64], Bad]:
+    values, bad = _each(convert, cells, math.nan)
+    return np.array(values, dtype=np.float64), bad
+
+
+def _each(convert: Callable[[Any], Any], cells: Any, otherwise: Any) -> tuple[list[Any], Bad]:
+    """Convert cell by cell; of strings, which repeat, each different one once."""
+    cells = cells.tolist() if isinstance(cells, np.ndarray) else cells
+    if set(map(type, cells)) == {str}:
+        known = {cell: attempt(convert, cell, otherwise) for cell in set(cells)}
+        found = [known[cell] for cell in cells]
+    else:
+        found = [attempt(convert, cell, otherwise) for cell in cells]
+    return [value for value, _ in found], {row: why for row, (_, why) in enumerate(found) if why}

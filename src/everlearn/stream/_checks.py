@@ -1,0 +1,149 @@
+"""The border of the store: what comes in is checked before anything is folded or written."""
+
+import json
+import resource
+import sys
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from .. import _persist
+from .._validate import Array, Rows, missing_labels
+from ..errors import StoreError
+from .events import Floats, Ints, Scaled, as_labels
+from .log import Id, Log, id_key, some
+from .settings import Settings, check_learner
+
+_LARGEST = 1e150  # of a feature: squares of larger ones overflow
+
+
+def rows(X: Any, n_features: int | None) -> Rows:
+    """Rows as float64, dense or CSR, finite, with as many features as all others."""
+    checked = check_array(
+        X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0, input_name="X", order="C"
+    )
+    if n_features is not None and checked.shape[1] != n_features:
+        raise ValueError(f"X has {checked.shape[1]} features, and the rows before it have {n_features}.")
+    values = checked.data if sparse.issparse(checked) else checked
+    if values.size and float(np.abs(values).max()) > _LARGEST:
+        raise ValueError(f"X has a value of {np.abs(values).max():.3g}, whose square overflows.")
+    return sparse.csr_matrix(checked) if sparse.issparse(checked) else np.array(checked, copy=True)
+
+
+def labels(y: Any, n_rows: int, classes: list[Any], named: bool) -> tuple[Ints, Array]:
+    """Which rows have labels, and these: all integers, all strings or all bools."""
+    if y is None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    given = np.asarray(y, dtype=object) if not isinstance(y, np.ndarray) else y
+    if given.ndim != 1 or len(given) != n_rows:
+        raise ValueError(
+            f"y must have one label, or None, for each of {n_rows} rows, got shape {given.shape}."
+        )
+    places = np.flatnonzero(~missing_labels(given))
+    found = [_label(value) for value in given[places].tolist()]
+    kinds = {type(value) for value in [*found, *classes]}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"Labels are all integers, all strings or all bools, got {some([*found, *classes])} together."
+        )
+    if named and (unknown := [value for value in found if value not in classes]):
+        raise ValueError(f"y has labels that are not in classes={classes!r}: {some(unknown)}.")
+    return places, as_labels(found)
+
+
+def _label(value: Any) -> Any:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and plain.is_integer():
+        return int(plain)  # a column with gaps comes as floats
+    if not isinstance(plain, bool | int | str):
+        raise ValueError(f"A label is an integer, a string or a bool, got {value!r}.")
+    if isinstance(plain, int) and not -(2**63) <= plain < 2**63:
+        raise ValueError(f"A label that is an integer has 64 bits at most, got {value!r}: make it a string.")
+    return plain
+
+
+def ids(given: Any, n_rows: int | None = None) -> list[Id]:
+    """Ids: integers or strings, none of them twice, as many as there are rows."""
+    values = [given] if isinstance(given, str | int | np.integer) else list(given)
+    found = [value.item() if isinstance(value, np.generic) else value for value in values]
+    keys = [id_key(value) for value in found]
+    if n_rows is not None and len(found) != n_rows:
+        raise ValueError(f"ids must name every row: got {len(found)} ids for {n_rows} rows.")
+    if len(set(keys)) < len(keys):
+        twice = sorted({key for key in keys if keys.count(key) > 1})
+        raise ValueError(
+            f"ids must name a row once; {some([json.loads(key) for key in twice])} is there twice."
+        )
+    return found
+
+
+def count(n: Any) -> int:
+    """A number of questions."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        raise ValueError(f"n must be an integer of at least 0, got {n!r}.")
+    return int(n)
+
+
+def positive(name: str, value: Any) -> None:
+    """Refuse what is not an integer from 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
+
+
+def scale_of(X: Rows, columns: Array | None, time: float) -> Scaled:
+    """Mean and spread of columns; those of sparse rows are not centred, constant ones not divided."""
+    if sparse.issparse(X):
+        mean: Floats = np.zeros(X.shape[1])
+        squares = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+        spread = np.sqrt(np.maximum(squares - np.square(np.asarray(X.mean(axis=0)).ravel()), 0))
+    else:
+        mean, spread = X.mean(axis=0), X.std(axis=0)
+    spread = np.where(spread > 1e-12 * (1 + np.abs(mean)), spread, 1.0)
+    if columns is not None:
+        if len(columns) != X.shape[1]:
+            raise ValueError(f"scale_columns has {len(columns)} entries, and X has {X.shape[1]} features.")
+        mean, spread = np.where(columns, mean, 0.0), np.where(columns, spread, 1.0)
+    return Scaled(np.asarray(mean, dtype=np.float64), np.asarray(spread, dtype=np.float64), time)
+
+
+# -------------------------------------------------------------------------------------------------- settings
+
+
+def read_settings(log: Log) -> Settings | None:
+    """The settings with which a store was made, None if it was not."""
+    kept = log.meta("settings")
+    return None if kept is None else Settings.from_state(_persist.unpack(bytes.fromhex(kept)))
+
+
+def write_settings(log: Log, settings: Settings) -> None:
+    """Keep settings in the store."""
+    log.set_meta(settings=_persist.pack(settings.state()).hex())
+
+
+def same_learner(log: Log, settings: Settings, learner: Any) -> None:
+    """Refuse to go on with another learner than the one a store was made with."""
+    check_learner(learner)
+    mine, theirs = (_params(thing) for thing in (learner, settings.learner))
+    if type(learner) is not type(settings.learner) or mine != theirs:
+        raise StoreError(
+            f"{log.place} was made with {settings.learner!r}, not with {learner!r}. Open it without a "
+            "learner, or see what another one would have made of it by NeverEndingLearner.replay."
+        )
+
+
+def _params(learner: Any) -> str:
+    params = learner.get_params(deep=False)
+    params.pop("random_state", None)  # where none was given one was drawn
+    return repr(sorted(params.items()))
+
+
+def resident_mb() -> float:
+    """Memory of this process now, in MiB; at its peak where the system does not say."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / 2**20 if sys.platform == "darwin" else peak / 2**10

@@ -1,0 +1,355 @@
+"""The fold: from a state and an event to the next state and what comes of it.
+
+Nothing here looks at a clock, a file or a generator of its own: the same events give the same state, bit for
+bit, whether they come one by one, after a crash, or in a replay. Rows that a label is for are fetched by
+their number, from those kept or from the log.
+"""
+
+import copy
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from .. import _persist
+from .._forget import NamingLearner
+from .._learner import KernelLearner
+from .._online import OnlineLearner
+from .._validate import Array, Rows
+from ._asking import Asking, Question
+from ._kept import Kept, newer_first
+from ._trace import Trace, measured
+from .drift import Drift
+from .evaluate import Prequential, Remembered
+from .events import Arrived, Asked, Described, Event, Floats, Ints, Labelled, Scaled, Withdrawn, as_labels
+from .settings import Settings
+
+_HALF_LIFE = 4  # of a row in the pool, in units of memory_rows
+_FIRST_ROWS = 1000  # from which a learner of ours takes what depends on features alone
+_AFTER_DRIFT = 100  # labelled rows from which a learner begins anew
+_MOST_ALARMS = 1000
+_COUNTS = ("n_rows", "n_labels", "n_withdrawn")
+
+RowsOf = Callable[[Ints], Rows]
+
+
+@dataclass
+class Effect:
+    """What comes of an event."""
+
+    predictions: list[Any] = field(default_factory=list)
+    scores: Any = None
+    questions: list[Question] = field(default_factory=list)
+    drift: bool = False
+
+
+class Fold:
+    """The state of a never-ending learner.
+
+    Parameters
+    ----------
+    settings : Settings
+        What it is made of.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.n_rows = self.n_labels = self.n_withdrawn = 0
+        self.learner: Any = None
+        self.transducer = None if settings.transducer is None else clone(settings.transducer)
+        self.late = Kept()  # labelled rows that the transducer has not seen with their labels
+        self.classes: list[Any] = [] if settings.classes is None else settings.classes.tolist()
+        self.mean: Floats | None = None
+        self.spread: Floats | None = None
+        self.schema: dict[str, Any] | None = None
+        self.pool, self.labelled = Kept(), Kept()
+        self.remembered = Remembered()
+        self.scores, self.audit = (Prequential(window=settings.window) for _ in range(2))
+        self.drift = None if settings.drift is None else Drift.from_state(settings.drift.state())
+        self.alarms: list[dict[str, Any]] = []
+        self.asking, self.trace = Asking(settings), Trace()
+        self.random = np.random.default_rng(settings.seed)
+
+    def apply(self, event: Event, rows_of: RowsOf) -> Effect:
+        """Take in an event; labels for rows that have one already must have been unlearnt."""
+        match event:
+            case Arrived():
+                return self._arrive(event)
+            case Labelled():
+                rows = self._fetch(event.numbers, rows_of)
+                return Effect(drift=self._learn(event.numbers, rows, event.labels.tolist(), event.time))
+            case Asked():
+                count = self.asking.within_budget(event.count - len(self.asking.open))
+                return Effect(questions=self._ask(count, Kept()))
+            case Scaled():
+                self._rescale(event)
+            case Described():
+                self.schema = event.schema
+            case Withdrawn():
+                pass  # who unlearns labels does it before
+        return Effect()
+
+    @property
+    def forgets(self) -> bool:
+        """Whether labels can be unlearnt exactly, without a replay."""
+        return isinstance(self.settings.learner, NamingLearner) and self.transducer is None
+
+    def unlearn(self, numbers: Ints) -> None:
+        """Take labels back from a learner that forgets exactly."""
+        if self.learner is not None:
+            self.learner.forget(numbers)
+        self.labelled.remove(numbers)
+        self.n_labels -= len(numbers)
+        self.n_withdrawn += len(numbers)
+
+    def judge(self, X: Rows) -> tuple[list[Any], Any]:
+        """Predictions and decision values of scaled rows; None for each while there is no learner."""
+        if self.learner is None or X.shape[0] == 0:
+            return [None] * X.shape[0], None
+        scores = np.asarray(self.learner.decision_function(X))
+        if isinstance(self.learner, KernelLearner) and type(self.learner).predict is KernelLearner.predict:
+            numbers = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+            return self.learner.classes_[numbers].tolist(), scores
+        return self.learner.predict(X).tolist(), scores
+
+    def scaled(self, X: Rows) -> Rows:
+        """Rows as the learner gets them."""
+        if self.mean is None or self.spread is None:
+            return X
+        if sparse.issparse(X) and not self.mean.any():
+            return sparse.csr_matrix(X @ sparse.diags(1 / self.spread))
+        return ((X.toarray() if sparse.issparse(X) else X) - self.mean) / self.spread
+
+    # ------------------------------------------------------------------------------------------------- events
+
+    def _arrive(self, event: Arrived) -> Effect:
+        X, numbers = self.scaled(event.X), event.numbers
+        self.n_rows += len(numbers)
+        predictions, scores = self.judge(X)
+        if self.transducer is not None:
+            predictions = self._transduce(event, X, predictions)
+        if len(numbers):
+            self.remembered.add(numbers.tolist(), predictions, scores)
+        open_ = np.ones(len(numbers), dtype=bool)
+        open_[event.places] = False
+        self.pool.add(X[np.flatnonzero(open_)], numbers[open_])
+        self._shrink()
+        drift = False
+        if len(event.places):
+            drift = self._learn(
+                numbers[event.places], X[event.places], event.labels.tolist(), event.time, late=False
+            )
+        fresh = Kept(X[np.flatnonzero(open_)], numbers[open_]) if open_.any() else Kept()
+        questions = self._ask(self.asking.allowance(self.n_rows), fresh)
+        self._note()
+        return Effect(predictions, scores, questions, drift)
+
+    def _learn(self, numbers: Ints, X: Rows, labels: list[Any], time: float, late: bool = True) -> bool:
+        """Judge what was predicted, then learn; whether drift was noticed."""
+        drift = self._judge_past(numbers, labels, time)
+        self.n_labels += len(numbers)
+        self.pool.remove(numbers)
+        new = sorted(set(labels) - set(self.classes), key=labels.index)
+        self.labelled.add(X, numbers, labels)
+        self.labelled.keep_last(self.settings.memory_rows)
+        if late and self.transducer is not None:
+            self.late.add(X, numbers, labels)
+        if new:
+            self.classes = np.unique(as_labels([*self.classes, *new])).tolist()
+        if drift and self.drift is not None and self.drift.policy != "alarm":
+            if self.drift.policy == "forget":
+                self.labelled.keep_last(_AFTER_DRIFT)
+                self.pool.keep_last(len(self.pool) // 10)
+            self._begin_anew(_AFTER_DRIFT)
+        elif self.learner is None or new:
+            self._begin_anew(len(self.labelled))
+        else:
+            self._teach(self.learner, X, labels, numbers)
+        self.trace.add_matrix(self.scores, self.n_labels, self.n_rows)
+        return drift
+
+    def _judge_past(self, numbers: Ints, labels: list[Any], time: float) -> bool:
+        found, predicted, scores = self.remembered.take(numbers.tolist())
+        answers = [
+            self.asking.answer(number, label, self.n_rows)
+            for number, label in zip(numbers.tolist(), labels, strict=True)
+        ]
+        if found.any():
+            truth = [label for label, there in zip(labels, found.tolist(), strict=True) if there]
+            self.scores.update(truth, predicted[found], scores[found])
+        audits = np.array([q is not None and q.kind == "audit" for q in answers], dtype=bool) & found
+        if audits.any():
+            truth = [label for label, there in zip(labels, audits.tolist(), strict=True) if there]
+            self.audit.update(truth, predicted[audits], scores[audits])
+        if self.drift is None:
+            return False
+        errors = [
+            float(guess != label)
+            for guess, label, there in zip(predicted.tolist(), labels, found.tolist(), strict=True)
+            if there and guess is not None
+        ]
+        alarms = self.drift.update(errors) if errors else []
+        for _ in alarms:
+            self.alarms = [*self.alarms, {"row": self.n_rows, "time": time, "policy": self.drift.policy}]
+            self.alarms = self.alarms[-_MOST_ALARMS:]
+        return bool(alarms)
+
+    def _rescale(self, event: Scaled) -> None:
+        """Fix the scale; a later event moves all rows kept, and the learner begins anew with them."""
+        old_mean, old_spread = self.mean, self.spread
+        self.mean, self.spread = event.mean, event.spread
+        if old_mean is None or old_spread is None:
+            return
+        for kept in (self.pool, self.labelled, self.late):
+            if kept.X is not None and len(kept):
+                raw = (
+                    sparse.csr_matrix(kept.X @ sparse.diags(old_spread))
+                    if sparse.issparse(kept.X)
+                    else kept.X * old_spread + old_mean
+                )
+                kept.X = self.scaled(raw)
+        if self.transducer is not None:
+            self.transducer = clone(self.settings.transducer)
+        self._begin_anew(len(self.labelled))
+
+    # ---------------------------------------------------------------------------------------------- the parts
+
+    def _begin_anew(self, count: int) -> None:
+        """A learner that has seen the newest labelled rows only; none while there is one class."""
+        rows = Kept(self.labelled.X, self.labelled.numbers, list(self.labelled.labels))
+        rows.keep_last(count)
+        named = self.settings.classes is not None
+        if len(rows) == 0 or (len(set(rows.labels)) < 2 and not named) or len(self.classes) < 2:
+            if len(set(self.labelled.labels)) < 2 or self.learner is None:
+                self.learner = None
+            return
+        learner, classes = clone(self.settings.learner), as_labels(self.classes)
+        if isinstance(learner, OnlineLearner):
+            first = Kept(rows.X, rows.numbers)
+            first.add(*self._first_rows())
+            learner._prepare(first.X[:_FIRST_ROWS], classes)
+        self._teach(learner, rows.X, rows.labels, rows.numbers, classes)
+        self.learner = learner
+
+    def _first_rows(self) -> tuple[Rows, Ints]:
+        some = Kept(self.pool.X, self.pool.numbers)
+        some.keep_last(_FIRST_ROWS)
+        return some.X, some.numbers
+
+    def _teach(
+        self, learner: Any, X: Rows, labels: list[Any], numbers: Ints, classes: Array | None = None
+    ) -> None:
+        options: dict[str, Any] = {} if classes is None else {"classes": classes}
+        if isinstance(learner, NamingLearner):
+            options["ids"] = numbers
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a stream goes on; the scores tell
+            learner.partial_fit(X, as_labels(labels), **options)
+
+    def _transduce(self, event: Arrived, X: Rows, predictions: list[Any]) -> list[Any]:
+        """Label the batch together with what the transducer holds; rows with given labels are left out."""
+        y: list[Any] = [None] * X.shape[0]
+        for place, label in zip(event.places.tolist(), event.labels.tolist(), strict=True):
+            y[place] = label
+        batch = Kept(X, event.numbers, y)
+        batch.add(self.late.X, self.late.numbers, self.late.labels)
+        self.late = Kept()
+        assert self.transducer is not None
+        if len(batch) == 0:
+            return predictions
+        answers = np.array(batch.labels, dtype=object)
+        self.transducer.partial_fit(batch.X, answers)
+        found = self.transducer.transduction_[: X.shape[0]].tolist()
+        return [
+            old if given is not None or new is None else new
+            for old, given, new in zip(predictions, y, found, strict=True)
+        ]
+
+    def _ask(self, count: int, fresh: Kept) -> list[Question]:
+        chosen = self.asking.choose(count, fresh, self.pool, self.learner, self.n_rows, self.random)
+        if not chosen or self.learner is None:
+            return chosen
+        told = []
+        for question in chosen:
+            rows = fresh if question.number in fresh.numbers else self.pool
+            place = rows.find(np.array([question.number]))
+            told.append(replace(question, predicted=self.judge(rows.X[place])[0][0]))
+            self.asking.open[question.number] = told[-1]
+        return told
+
+    def _shrink(self) -> None:
+        """Keep the pool within its bounds: exemplars of it, or rows drawn so that older ones fade."""
+        most = self.settings.memory_rows
+        if len(self.pool) <= most:
+            return
+        if self.settings.summariser is not None:
+            exemplars = copy.deepcopy(self.settings.summariser).set_params(n_exemplars=max(1, most // 2))
+            self.pool.keep(exemplars.fit(self.pool.X).indices_)
+            return
+        keys = newer_first(self.pool.numbers, _HALF_LIFE * most, self.random)
+        self.pool.keep(np.argsort(-keys, kind="stable")[:most])
+
+    def _fetch(self, numbers: Ints, rows_of: RowsOf) -> Rows:
+        places = self.pool.find(numbers)
+        if len(self.pool) and (places >= 0).all():
+            return self.pool.X[places]
+        return self.scaled(rows_of(numbers))
+
+    def _note(self) -> None:
+        entry: dict[str, float] = {
+            "rows": self.n_rows,
+            "labels": self.n_labels,
+            "asked": self.asking.n_asked,
+            "support_vectors": self.n_support,
+            "kept": len(self.pool) + len(self.labelled),
+        }
+        if self.scores.n_seen:
+            entry |= measured(self.scores)
+        if self.audit.n_seen:
+            window = self.audit.scores()["window"]
+            entry |= {"audit": window["accuracy"], "audit_n": window["n"]}
+        self.trace.add(entry)
+
+    @property
+    def n_support(self) -> int:
+        """Support vectors of the learner, or rows that it keeps."""
+        return len(getattr(self.learner, "support_", ())) if self.learner is not None else 0
+
+    # -------------------------------------------------------------------------------------------------- state
+
+    def state(self) -> dict[str, Any]:
+        """All of it, as a snapshot holds it."""
+        found: dict[str, Any] = {name: getattr(self, name) for name in _COUNTS}
+        found |= {"mean": self.mean, "spread": self.spread, "schema": self.schema}
+        found |= {"classes": list(self.classes), "alarms": self.alarms}
+        for name in ("learner", "transducer"):
+            thing = getattr(self, name)
+            found[name] = None if thing is None else _persist.describe(thing)
+        for name in ("pool", "labelled", "late", "remembered", "scores", "audit", "asking", "trace"):
+            found[name] = getattr(self, name).state()
+        found["drift"] = None if self.drift is None else self.drift.state()
+        found["random"] = copy.deepcopy(self.random.bit_generator.state)
+        return found
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], settings: Settings) -> "Fold":
+        """The fold that `state` described."""
+        fold = cls(settings)
+        for name in (*_COUNTS, "mean", "spread", "schema", "classes", "alarms"):
+            setattr(fold, name, state[name])
+        for name in ("learner", "transducer"):
+            setattr(fold, name, None if state[name] is None else _persist.revive(state[name]))
+        for name in ("pool", "labelled", "late"):
+            setattr(fold, name, Kept.from_state(state[name]))
+        fold.remembered = Remembered.from_state(state["remembered"])
+        fold.scores, fold.audit = (Prequential.from_state(state[name]) for name in ("scores", "audit"))
+        fold.asking = Asking.from_state(state["asking"], settings)
+        fold.trace = Trace.from_state(state["trace"])
+        fold.drift = None if state["drift"] is None else Drift.from_state(state["drift"])
+        fold.random.bit_generator.state = state["random"]
+        return fold

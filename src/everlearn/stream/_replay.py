@@ -1,0 +1,123 @@
+"""From a log back to a state: after a crash, and as if some labels had never been given.
+
+The state after event s is the fold over events 1 to s without the labels that are dead at s: those withdrawn,
+or replaced by another label of the same row, at s or before. A learner that forgets exactly gets there by
+forgetting; for any other the fold is done anew, from a snapshot in which no such label has a part.
+"""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ._fold import Effect, Fold
+from .events import Arrived, Event, Ints, Labelled, Withdrawn
+from .log import Log
+from .settings import Settings
+
+
+def step(log: Log, fold: Fold, event: Event, seq: int) -> tuple[Fold, Effect]:
+    """Fold the event that is number ``seq``; it need not be in the log yet, what was before it must be."""
+    if isinstance(event, Labelled | Withdrawn):
+        back = log.labelled_at(event.numbers, seq)
+        if back:
+            fold = _without(log, fold, back, seq)
+        if isinstance(event, Withdrawn):
+            return fold, Effect()
+    return fold, fold.apply(event, log.rows_of)
+
+
+def recover(log: Log, settings: Settings) -> Fold:
+    """The state after the last event: the newest snapshot that can be read, and the events behind it."""
+    return recover_behind(log, settings)[0]
+
+
+def recover_behind(log: Log, settings: Settings) -> tuple[Fold, int, int]:
+    """The state after the last event; and of the snapshot behind it the rows that had come, and the event."""
+    start, fold = _restored(log, settings)
+    rows = fold.n_rows
+    for seq, event in log.read(after=start):
+        fold, _ = step(log, fold, event, seq)
+    return fold, rows, start
+
+
+def _restored(log: Log, settings: Settings, at_most: int | None = None) -> tuple[int, Fold]:
+    """The newest snapshot, up to an event, that this version of everlearn can go on with."""
+    while True:
+        start, state = log.snapshot(at_most)
+        if state is None:
+            return 0, Fold(settings)
+        try:
+            return start, Fold.from_state(state, settings)
+        except (LookupError, TypeError, ValueError, AttributeError) as exc:
+            warnings.warn(
+                f"The snapshot after event {start} of {log.place} is of another version of everlearn "
+                f"({type(exc).__name__}: {exc}); an older one and the log behind it are taken instead.",
+                stacklevel=4,
+            )
+            at_most = start - 1
+
+
+def _without(log: Log, fold: Fold, back: dict[int, int], seq: int) -> Fold:
+    """The state before event ``seq``, had the labels ``back`` not been given."""
+    if fold.forgets and fold.learner is not None:
+        before = fold.state()
+        try:
+            fold.unlearn(np.array(sorted(back), dtype=np.int64))
+            return fold
+        except ValueError:  # the last row of a class cannot be forgotten
+            fold = Fold.from_state(before, fold.settings)
+    return _anew(log, fold, back, seq)
+
+
+def _anew(log: Log, fold: Fold, back: dict[int, int], seq: int) -> Fold:
+    lives = [*log.replaced(seq - 1), *((number, given, seq) for number, given in back.items())]
+    forgets = fold.forgets
+    start, anew = _base(log, fold.settings, lives, forgets, seq)
+    dead: dict[int, set[int]] = {}
+    for number, given, _ in lives:
+        dead.setdefault(given, set()).add(number)
+    for at, event in log.read(after=start, until=seq - 1):
+        for part in _living(event, dead.get(at, set())):
+            anew.apply(part, log.rows_of)
+    anew.n_withdrawn = len(lives)
+    return anew
+
+
+def _base(
+    log: Log, settings: Settings, lives: list[tuple[int, int, int]], forgets: bool, seq: int
+) -> tuple[int, Fold]:
+    """The newest snapshot of which no label has died since, up to event ``seq``.
+
+    Of a learner that forgets, one before any label died: later ones have got there by another way.
+    """
+    at_most = seq - 1
+    while True:
+        start, fold = _restored(log, settings, at_most)
+        if start == 0:
+            return 0, fold
+        spoilt = [given for _, given, died in lives if (given <= start < died) or (forgets and died <= start)]
+        if not spoilt:
+            return start, fold
+        at_most = min(min(spoilt), start) - 1
+
+
+def _living(event: Event, dead: set[int]) -> Iterator[Event]:
+    """An event without its dead labels, if anything is left of it."""
+    if isinstance(event, Withdrawn):
+        return
+    if isinstance(event, Arrived) and dead:
+        alive = _alive(event.first + event.places, dead)
+        yield replace(event, places=event.places[alive], labels=event.labels[alive])
+    elif isinstance(event, Labelled) and dead:
+        alive = _alive(event.numbers, dead)
+        if alive.any():
+            yield replace(event, numbers=event.numbers[alive], labels=event.labels[alive])
+    else:
+        yield event
+
+
+def _alive(numbers: Ints, dead: set[int]) -> Any:
+    return ~np.isin(numbers, np.fromiter(dead, dtype=np.int64, count=len(dead)))

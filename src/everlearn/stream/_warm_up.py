@@ -1,0 +1,59 @@
+"""Warm-up: the schema of a stream from its first good records, the same whatever the size of the blocks."""
+
+from collections import deque
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ._formats import Block
+from ._parquet import iso
+from .schema import Schema
+
+_PATIENCE = 10  # times the warm-up: records to read in search of good ones
+
+
+def read_ahead(reader: Any, block_rows: int, warm_up: int) -> deque[Block]:
+    """The first blocks, until they have enough good records or patience is at its end."""
+    blocks: deque[Block] = deque()
+    n_good = n_read = 0
+    while n_good < warm_up and n_read < _PATIENCE * warm_up:
+        block = reader.read(block_rows)
+        if block is None:
+            break
+        blocks.append(block)
+        n_good += len(block.lines)
+        n_read += len(block.lines) + len(block.bad)
+    return blocks
+
+
+def table_schema(
+    blocks: Collection[Block], warm_up: int, times: Collection[str], hints: Mapping[str, Any]
+) -> Schema:
+    """The schema of named fields; ``times`` are those that the file itself says are times."""
+    columns: dict[str, list[Any]] = {}
+    n_rows = 0
+    for block in blocks:
+        n_block = min(len(block.lines), warm_up - n_rows)
+        for name, cells in block.columns.items():
+            part = cells[:n_block]
+            seen = columns.setdefault(name, [None] * n_rows)
+            seen += iso(part) if name in times else list(part)
+        n_rows += n_block
+        for seen in columns.values():
+            seen += [None] * (n_rows - len(seen))  # JSON without the key
+    return Schema.infer(columns, **hints)
+
+
+def libsvm_schema(
+    blocks: Collection[Block], warm_up: int, n_features: int | None, label_type: str | None
+) -> Schema:
+    """The schema of LIBSVM: a label, and as many columns as the largest index asks for."""
+    labels: list[Any] = []
+    zero_based, last = False, 0
+    for block in blocks:
+        rows = block.rows[: warm_up - len(labels)]
+        labels += block.columns["label"][: rows.shape[0]]
+        zero_based = zero_based or bool((rows.indices == 0).any())
+        last = max(last, int(rows.indices.max(initial=0)))
+    found = Schema.infer({"label": labels}, label="label", label_type=label_type)
+    n_sparse = n_features or max(last + zero_based, 1)
+    return Schema(found.fields, label_type=found.label_type, n_sparse=n_sparse, zero_based=zero_based)

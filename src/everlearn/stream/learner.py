@@ -1,0 +1,529 @@
+"""NeverEndingLearner: a learner that reads a stream for ever, asks, and survives being killed."""
+
+import copy
+import os
+import time as clock
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._validate import Array
+from ..errors import StoreError
+from . import _checks
+from ._asking import Question, numbers_of
+from ._fold import Effect
+from ._history import story_of
+from ._replay import recover, recover_behind, step
+from ._snapshots import Snapshots
+from .events import Arrived, Asked, Described, Event, Ints, Labelled, Withdrawn
+from .log import Id, Log, some
+from .settings import Settings, make_settings, with_learner
+
+_SNAPSHOT_ROWS = 50_000
+_KEEP_SNAPSHOTS = 3
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What `NeverEndingLearner.step` returns, once the batch is durable.
+
+    Attributes
+    ----------
+    ids : list
+        The ids of the rows.
+    predictions : ndarray of shape (n_rows,)
+        What the learner held them for when they came; None as long as it has not seen two classes.
+    decision : ndarray or None
+        Its decision values.
+    questions : list of Question
+        Rows that it asks about: the ``id``, and the ``reason`` for each.
+    scores : dict
+        How it fares: accuracy, g_means, mcc and auc over the last labels.
+    drift : bool
+        Whether labels in this batch have raised an alarm.
+    """
+
+    ids: list[Id]
+    predictions: Array
+    decision: Any
+    questions: list[Question]
+    scores: dict[str, float]
+    drift: bool
+
+
+class NeverEndingLearner:
+    """A learner over a durable log: rows and labels in, predictions and questions out, for ever.
+
+    Make one with `open`. Every batch, label and withdrawal is an event in the log, and is durable before a
+    call returns. The state of the learner is a fold over these events: a snapshot of it is written now and
+    then, and opening takes the newest one and folds the events behind it. So a process that is killed loses
+    nothing, and goes on bit for bit as if it had not been.
+
+    Parameters
+    ----------
+    log : Log
+        The log, open.
+    settings : Settings
+        What the learner is made of.
+    snapshot_rows : int
+        A snapshot is written every so many rows.
+
+    Examples
+    --------
+    >>> from everlearn import LASVM, NeverEndingLearner
+    >>> from everlearn.datasets import make_banana
+    >>> X, y = make_banana(2000, random_state=0)
+    >>> with NeverEndingLearner.open(":memory:", LASVM(C=10), label_rate=0.05, random_state=0) as learner:
+    ...     for start in range(0, 2000, 200):
+    ...         out = learner.step(X[start : start + 200])
+    ...         asked = [question.id for question in out.questions]
+    ...         learner.label(asked, [y[number] for number in asked])
+    ...     status, right = learner.status(), learner.predict(X) == y
+    >>> status["rows"], status["labels"], status["open_questions"], bool(right.mean() > 0.9)
+    (2000, 100, 0, True)
+    """
+
+    def __init__(self, log: Log, settings: Settings, snapshot_rows: int) -> None:
+        self._log, self._settings = log, settings
+        self._snapshots = Snapshots(log, snapshot_rows, _KEEP_SNAPSHOTS)
+        self._fold, rows, seq = recover_behind(log, settings)
+        self._snapshots.begin(rows, seq)
+
+    @classmethod
+    def open(
+        cls,
+        place: str | os.PathLike[str],
+        learner: Any = None,
+        *,
+        query: Any = "margin",
+        transducer: Any = None,
+        summariser: Any = None,
+        drift: Any = None,
+        memory_rows: int = 5000,
+        label_rate: float = 0.01,
+        label_budget: int | None = None,
+        audit: float = 0.1,
+        classes: Any = None,
+        scaling: str = "standard",
+        scale_columns: Any = None,
+        window: int = 1000,
+        snapshot_rows: int = _SNAPSHOT_ROWS,
+        random_state: Any = None,
+        read_only: bool = False,
+    ) -> "NeverEndingLearner":
+        """Make a store, or go on with one; settings count when it is made, and are kept in it.
+
+        Parameters
+        ----------
+        place : str or path-like
+            A file, which is made if it is not there; the URL of a PostgreSQL database; or ":memory:".
+        learner : classifier, default=None
+            A learner of everlearn with ``partial_fit``. None is ``LASVM(C=10)`` for a new store and whatever
+            a store has.
+        query : Rule, "margin", "random" or None, default="margin"
+            What chooses the rows to ask about. "margin" is ``query.Margin(pool_size=200)``; None never asks.
+        transducer : StreamS3VM, default=None
+            Labels each batch with the help of its unlabelled rows; then these are its predictions.
+        summariser : Exemplars, default=None
+            Chooses the unlabelled rows that are kept. None draws them, newer ones more often.
+        drift : Drift or str, default=None
+            Notices drift by the learner's errors, with a policy; or the name of a detector such as "adwin".
+        memory_rows : int, default=5000
+            How many unlabelled rows are kept to ask about, and how many labelled ones to begin anew with.
+        label_rate : float, default=0.01
+            Questions for each row, in the long run.
+        label_budget : int, default=None
+            Questions in all; None sets no limit.
+        audit : float, default=0.1
+            The share of questions that is drawn at random, for an estimate of quality without bias.
+        classes : array-like, default=None
+            Labels that may come. They need not be named: a class is known from its first label on.
+        scaling : {"standard", "none"}, default="standard"
+            Whether columns are brought to mean 0 and spread 1 as the first batch has them, and then fixed.
+        scale_columns : array-like of bool, default=None
+            To which columns that applies; None is all.
+        window : int, default=1000
+            Labels over which scores are taken.
+        snapshot_rows : int, default=50_000
+            A snapshot is written every so many rows.
+        random_state : int, RandomState instance or None, default=None
+            Decides all that is drawn; what a new store has drawn is kept in it.
+        read_only : bool, default=False
+            Whether to look only: others may write meanwhile.
+
+        Returns
+        -------
+        NeverEndingLearner
+            The learner, a context manager which closes its store.
+        """
+        _checks.positive("snapshot_rows", snapshot_rows)
+        log = Log(place, read_only=read_only)
+        try:
+            kept = _checks.read_settings(log)
+            if kept is None:
+                if read_only:
+                    raise StoreError(f"{log.place} has no learner yet.")
+                kept = make_settings(
+                    learner,
+                    query_rule=query,
+                    transducer=transducer,
+                    summariser=summariser,
+                    drift=drift,
+                    memory_rows=memory_rows,
+                    label_rate=label_rate,
+                    label_budget=label_budget,
+                    audit=audit,
+                    classes=classes,
+                    scaling=scaling,
+                    scale_columns=scale_columns,
+                    window=window,
+                    random_state=random_state,
+                )
+                _checks.write_settings(log, kept)
+            elif learner is not None:
+                _checks.same_learner(log, kept, learner)
+            return cls(log, kept, snapshot_rows)
+        except BaseException:
+            log.close()
+            raise
+
+    @classmethod
+    def replay(
+        cls, place: str | os.PathLike[str], learner: Any = None, *, into: str | os.PathLike[str] = ":memory:"
+    ) -> "NeverEndingLearner":
+        """What if another learner had been there from the start: fold a log anew, into another store.
+
+        Parameters
+        ----------
+        place : str or path-like
+            The store whose log is read; it stays as it is.
+        learner : classifier, default=None
+            The other learner; None is the same one.
+        into : str or path-like, default=":memory:"
+            Where the other store is made.
+
+        Returns
+        -------
+        NeverEndingLearner
+            The other learner, open.
+        """
+        source = Log(place, read_only=True)
+        try:
+            settings = _checks.read_settings(source)
+            if settings is None:
+                raise StoreError(f"{source.place} has no learner yet.")
+            if learner is not None:
+                settings = with_learner(settings, learner)
+            log = Log(into)
+            try:
+                if log.last:
+                    raise StoreError(f"{log.place} is not empty: replay into a store that is.")
+                _checks.write_settings(log, settings)
+                other = cls(log, settings, _SNAPSHOT_ROWS)
+                for _, event in source.read():
+                    ids = source.ids_of(event.numbers) if isinstance(event, Arrived) else None
+                    other._happen(event, ids)
+            except BaseException:
+                log.close()
+                raise
+        finally:
+            source.close()
+        return other
+
+    # -------------------------------------------------------------------------------------------- the stream
+
+    def step(self, X: Any, y: Any = None, *, ids: Any = None, time: float | None = None) -> Outcome:
+        """Take in a batch: predict it, learn the labels that come with it, choose what to ask about.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,), default=None
+            Their labels, None or NaN where there is none. They are learnt after the rows were predicted.
+        ids : array-like of int or str, default=None
+            A name for each row, by which labels come later; none may come twice. None numbers rows from 0.
+        time : float, default=None
+            When it happened, in seconds since 1970; None is now. A clock that goes back is taken as it is.
+
+        Returns
+        -------
+        Outcome
+            Predictions, questions and scores.
+        """
+        rows = _checks.rows(X, self._n_features())
+        places, labels = self._labels(y, rows.shape[0])
+        numbered = range(self._log.n_rows, self._log.n_rows + rows.shape[0])
+        names: list[Id] = list(numbered) if ids is None else _checks.ids(ids, rows.shape[0])
+        if known := self._log.known(names):
+            raise ValueError(f"A row with the id {some(known)} has come before.")
+        now = _now(time)
+        events: list[Event] = []
+        if self._fold.mean is None and self._settings.scaling == "standard" and rows.shape[0]:
+            events.append(_checks.scale_of(rows, self._settings.scale_columns, now))
+        events.append(Arrived(self._log.n_rows, rows, places, labels, now))
+        effect = self._commit([(event, names if isinstance(event, Arrived) else None) for event in events])
+        return Outcome(
+            names,
+            np.array(effect.predictions, dtype=object),
+            effect.scores,
+            self._named(effect.questions),
+            self._fold.scores.scores()["window"] if self._fold.scores.n_seen else {},
+            effect.drift,
+        )
+
+    def label(self, ids: Any, y: Any, *, by: str = "", time: float | None = None) -> None:
+        """Give labels to rows that came before; where one had another label, the last one counts.
+
+        Parameters
+        ----------
+        ids : array-like of int or str
+            The rows.
+        y : array-like
+            Their labels.
+        by : str, default=""
+            Who says so.
+        time : float, default=None
+            When; None is now.
+        """
+        self._check_open()
+        names = _checks.ids(ids)
+        places, labels = self._labels(y, len(names))
+        if len(places) < len(names):
+            raise ValueError(f"A label is missing, for the row {names[_first_gap(places)]!r}: give it later.")
+        if names:
+            now = _now(time)
+            self._happen(Labelled(self._log.numbers_of(names), labels, str(by), now))
+
+    def withdraw(self, ids: Any, *, by: str = "", time: float | None = None) -> None:
+        """Take labels back: the learner becomes what it would be had they never been given.
+
+        Parameters
+        ----------
+        ids : array-like of int or str
+            The rows, which have a label.
+        by : str, default=""
+            Who says so.
+        time : float, default=None
+            When; None is now.
+        """
+        self._check_open()
+        names = _checks.ids(ids)
+        numbers = self._log.numbers_of(names)
+        labelled = self._log.labelled_at(numbers, self._log.last + 1)
+        without = [
+            name for name, number in zip(names, numbers.tolist(), strict=True) if number not in labelled
+        ]
+        if without:
+            raise ValueError(f"The row {some(without)} has no label that could be withdrawn.")
+        if names:
+            self._happen(Withdrawn(numbers, str(by), _now(time)))
+
+    def ask(self, n: int = 1) -> list[Question]:
+        """Questions to be answered now: those open, and if they are fewer, more from the rows that are kept.
+
+        Parameters
+        ----------
+        n : int, default=1
+            How many, at most.
+
+        Returns
+        -------
+        list of Question
+            The questions, the newest first. Asking for more than are open is an event, within the budget.
+        """
+        self._check_open()
+        count = _checks.count(n)
+        if len(self._fold.asking.open) < count and not self._log.read_only:
+            self._happen(Asked(count, clock.time()))
+        newest = list(self._fold.asking.open.values())[::-1][:count]
+        return self._named(newest)
+
+    def rescale(self) -> None:
+        """Fix the scale of columns anew, by the rows that are kept; the learner begins anew with them."""
+        self._check_open()
+        kept = self._fold.pool
+        if self._fold.mean is None or self._fold.spread is None or len(kept) == 0:
+            raise ValueError("There is nothing to scale by: no row is kept, or scaling is 'none'.")
+        spread, mean = self._fold.spread, self._fold.mean
+        raw = (
+            sparse.csr_matrix(kept.X @ sparse.diags(spread))
+            if sparse.issparse(kept.X)
+            else kept.X * spread + mean
+        )
+        self._happen(_checks.scale_of(raw, self._settings.scale_columns, clock.time()))
+
+    def describe(self, schema: dict[str, Any]) -> None:
+        """Keep what the columns are, such as the state of a `Schema`; it is an event of its own.
+
+        Parameters
+        ----------
+        schema : dict
+            Names, numbers, lists and dicts.
+        """
+        if schema != self._fold.schema:
+            self._happen(Described(copy.deepcopy(schema), clock.time()))
+
+    # ----------------------------------------------------------------------------------------------- looking
+
+    def predict(self, X: Any) -> Array:
+        """Predict rows by the present learner; nothing is changed.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The labels; None as long as two classes have not been seen.
+        """
+        rows = self._fold.scaled(_checks.rows(X, self._n_features()))
+        return np.array(self._fold.judge(rows)[0], dtype=object)
+
+    def decision_function(self, X: Any) -> Any:
+        """Score rows by the present learner; nothing is changed.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray or None
+            The decision values.
+        """
+        return self._fold.judge(self._fold.scaled(_checks.rows(X, self._n_features())))[1]
+
+    def status(self) -> dict[str, Any]:
+        """Where it stands.
+
+        Returns
+        -------
+        dict
+            Counts of rows, labels, questions and support vectors, scores, drift alarms, what is kept.
+        """
+        self._check_open()
+        fold = self._fold
+        return {
+            "place": str(self._log.place),
+            "learner": repr(self._settings.learner),
+            "events": self._log.last,
+            "rows": fold.n_rows,
+            "labels": fold.n_labels,
+            "withdrawn": fold.n_withdrawn,
+            "classes": list(fold.classes),
+            "asked": fold.asking.n_asked,
+            "open_questions": len(fold.asking.open),
+            "budget": self._settings.label_budget,
+            "support_vectors": fold.n_support,
+            "kept_rows": len(fold.pool) + len(fold.labelled),
+            "memory_mb": _checks.resident_mb(),
+            "scores": fold.scores.scores(),
+            "audit": fold.audit.scores()["window"],
+            "drift_alarms": list(fold.alarms),
+            "scaled": fold.mean is not None,
+            "schema": copy.deepcopy(fold.schema),
+        }
+
+    def story(self, **about: Any) -> dict[str, Any]:
+        """All that a report shows: curves, questions, alarms, confusion over time.
+
+        Parameters
+        ----------
+        about : dict
+            What is to be said besides, such as a title.
+
+        Returns
+        -------
+        dict
+            As `everlearn.report.write_report` takes it.
+        """
+        return story_of(self._fold, self._settings, self._log, self.status(), self._named, about)
+
+    @property
+    def learner_(self) -> Any:
+        """The present learner, fitted; None as long as two classes have not been seen. Do not change it."""
+        return self._fold.learner
+
+    @property
+    def scale_(self) -> tuple[Any, Any]:
+        """What is taken from each column, and what it is divided by."""
+        return self._fold.mean, self._fold.spread
+
+    def close(self) -> None:
+        """Write a snapshot, and let others open the store."""
+        if self._log is None:
+            return
+        try:
+            if not self._log.read_only:
+                self._snapshots.finish(self._fold)
+        finally:
+            self._log.close()
+            self._log = None  # type: ignore[assignment]
+
+    def __enter__(self) -> "NeverEndingLearner":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    # ----------------------------------------------------------------------------------------------- the fold
+
+    def _happen(self, event: Event, ids: list[Id] | None = None) -> Effect:
+        return self._commit([(event, ids)])
+
+    def _commit(self, events: list[tuple[Event, list[Id] | None]]) -> Effect:
+        """Fold events and write them in one transaction: both are done, or neither is.
+
+        The fold comes first, since a batch on which a learner fails must not stand in the log, where it would
+        fail again at every opening. If anything fails the state is read back from the log.
+        """
+        self._check_open()
+        effect = Effect()
+        try:
+            with self._log.writing() as writing:
+                for event, ids in events:
+                    start = clock.perf_counter()
+                    self._fold, effect = step(self._log, self._fold, event, writing.last + 1)
+                    writing.add(event, ids, clock.perf_counter() - start)
+        except BaseException:
+            self._fold = recover(self._log, self._settings)
+            raise
+        self._snapshots.consider(self._fold, self._log.last)
+        return effect
+
+    # ------------------------------------------------------------------------------------------------ private
+
+    def _check_open(self) -> None:
+        if self._log is None:
+            raise StoreError("The store is closed.")
+
+    def _n_features(self) -> int | None:
+        self._check_open()
+        kept = next((k for k in (self._fold.pool, self._fold.labelled) if k.X is not None), None)
+        return None if kept is None else int(kept.X.shape[1])
+
+    def _named(self, questions: list[Question]) -> list[Question]:
+        names = self._log.ids_of(numbers_of(questions).tolist()) if questions else []
+        return [replace(question, id=name) for question, name in zip(questions, names, strict=True)]
+
+    def _labels(self, y: Any, n_rows: int) -> tuple[Ints, Array]:
+        return _checks.labels(y, n_rows, self._fold.classes, self._settings.classes is not None)
+
+
+def _now(time: float | None) -> float:
+    if time is None:
+        return clock.time()
+    if not np.isfinite(time):
+        raise ValueError(f"time must be a finite number of seconds, got {time!r}.")
+    return float(time)
+
+
+def _first_gap(places: Ints) -> int:
+    """The first number that is not among ascending ones."""
+    return next((i for i, place in enumerate(places.tolist()) if place != i), len(places))

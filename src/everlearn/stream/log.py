@@ -1,0 +1,375 @@
+"""The log: events in the order in which they happened, durable and append-only, and snapshots of the fold.
+
+One SQLite file in WAL mode, a PostgreSQL database by URL, or memory::
+
+    meta        key, value                          format version, settings
+    events      seq, kind, time, seconds, content   what happened, and how long folding it took
+    rows        number, id, seq, place              in which event a row came, at which place
+    marks       number, seq, given                  when the label of a row was given or withdrawn
+    snapshots   seq, content                        the state after an event
+
+All that belongs to an event is written in one transaction: it is there as a whole or not at all.
+"""
+
+import contextlib
+import json
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import sqlalchemy as sa
+from scipy import sparse
+from sqlalchemy.exc import DBAPIError
+
+from .. import _persist
+from .._validate import Rows
+from ..errors import FileFormatError, StoreError
+from ._place import Place
+from .events import Arrived, Event, Ints, Labelled, Withdrawn, decode, encode
+
+VERSION = 1
+Id: TypeAlias = int | str
+
+_TABLES = sa.MetaData()
+_big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+_META = sa.Table("meta", _TABLES, sa.Column("key", sa.Text, primary_key=True), sa.Column("value", sa.Text))
+_EVENTS = sa.Table(
+    "events",
+    _TABLES,
+    sa.Column("seq", _big, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("time", sa.Float, nullable=False),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+_ROWS = sa.Table(
+    "rows",
+    _TABLES,
+    sa.Column("number", _big, primary_key=True, autoincrement=False),
+    sa.Column("id", sa.Text, nullable=False, unique=True),
+    sa.Column("seq", _big, nullable=False),
+    sa.Column("place", sa.Integer, nullable=False),
+)
+_MARKS = sa.Table(
+    "marks",
+    _TABLES,
+    sa.Column("number", _big, nullable=False, index=True),
+    sa.Column("seq", _big, nullable=False, index=True),
+    sa.Column("given", sa.Boolean, nullable=False),
+)
+_SNAPSHOTS = sa.Table(
+    "snapshots",
+    _TABLES,
+    sa.Column("seq", _big, primary_key=True, autoincrement=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+_AT_A_TIME = 500  # ids in a question to the database
+_EVENTS_AT_A_TIME = 64
+
+
+class Log:
+    """The log at a place.
+
+    Parameters
+    ----------
+    place : str or path-like
+        A file, a database URL, or ":memory:".
+    read_only : bool, default=False
+        Whether to look only: then others may write meanwhile, and nothing is created.
+    """
+
+    def __init__(self, place: Any, *, read_only: bool = False) -> None:
+        self.place = Place(place, read_only)
+        self.read_only = read_only
+        try:
+            with self._reporting("opened"):
+                if not read_only:
+                    _TABLES.create_all(self.place.engine)
+                self._meta = self._read_meta()
+            self._check_version()
+            with self._reporting("read"), self.place.engine.connect() as db:
+                self.last = int(db.scalar(sa.select(sa.func.max(_EVENTS.c.seq))) or 0)
+                newest = db.scalar(sa.select(sa.func.max(_ROWS.c.number)))
+                self.n_rows = 0 if newest is None else int(newest) + 1
+        except BaseException:
+            self.place.close()
+            raise
+        self._event = lru_cache(maxsize=4)(self._read_event)
+
+    # ------------------------------------------------------------------------------------------------ writing
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator["Writing"]:
+        """A transaction: what is added is durable when the block ends, and nothing is if it raises."""
+        if self.read_only:
+            raise StoreError(f"{self.place} was opened to be read only.")
+        writing = Writing(self)
+        with self._reporting("written to"), self.place.engine.begin() as db:
+            writing.db = db
+            yield writing
+        self.last, self.n_rows = writing.last, writing.n_rows
+
+    def set_meta(self, **values: Any) -> None:
+        """Keep values, which JSON can hold, by their names."""
+        with self._reporting("written to"), self.place.engine.begin() as db:
+            for key, value in values.items():
+                db.execute(sa.delete(_META).where(_META.c.key == key))
+                db.execute(sa.insert(_META).values(key=key, value=json.dumps(value)))
+        self._meta |= values
+
+    def meta(self, key: str) -> Any:
+        """A value by its name, None if there is none."""
+        return self._meta.get(key)
+
+    # ------------------------------------------------------------------------------------------------ reading
+
+    def read(self, after: int = 0, until: int | None = None) -> Iterator[tuple[int, Event]]:
+        """Events and their numbers, those after one and up to another."""
+        until = self.last if until is None else until
+        while after < until:
+            ask = (
+                sa.select(_EVENTS.c.seq, _EVENTS.c.kind, _EVENTS.c.content)
+                .where(_EVENTS.c.seq > after, _EVENTS.c.seq <= until)
+                .order_by(_EVENTS.c.seq)
+                .limit(_EVENTS_AT_A_TIME)
+            )
+            with self._reporting("read"), self.place.engine.connect() as db:
+                found = db.execute(ask).all()
+            if not found:
+                return
+            for seq, kind, content in found:
+                yield int(seq), self._decoded(int(seq), kind, content)
+            after = int(found[-1][0])
+
+    def numbers_of(self, ids: Iterable[Id]) -> Ints:
+        """Row numbers by ids; an error names those that never came."""
+        keys = [id_key(given) for given in ids]
+        found = dict(self._look(_ROWS.c.id, _ROWS.c.number, keys))
+        unknown = [json.loads(key) for key in keys if key not in found]
+        if unknown:
+            raise ValueError(f"No row with the id {some(unknown)} has come.")
+        return np.array([found[key] for key in keys], dtype=np.int64)
+
+    def ids_of(self, numbers: Iterable[int]) -> list[Id]:
+        """Ids by row numbers."""
+        keys = [int(number) for number in numbers]
+        found = dict(self._look(_ROWS.c.number, _ROWS.c.id, keys))
+        return [json.loads(found[key]) for key in keys]
+
+    def known(self, ids: Sequence[Id]) -> list[Id]:
+        """Those of some ids under which a row has come already."""
+        keys = [id_key(given) for given in ids]
+        found = {key for key, _ in self._look(_ROWS.c.id, _ROWS.c.number, keys)}
+        return [given for given, key in zip(ids, keys, strict=True) if key in found]
+
+    def rows_of(self, numbers: Ints) -> Rows:
+        """Rows as they came, by their numbers."""
+        ask = sa.select(_ROWS.c.number, _ROWS.c.seq, _ROWS.c.place)
+        where = {}
+        for part in _parts([int(number) for number in numbers]):
+            with self._reporting("read"), self.place.engine.connect() as db:
+                for number, seq, place in db.execute(ask.where(_ROWS.c.number.in_(part))):
+                    where[number] = (int(seq), int(place))
+        found = []
+        for number in numbers.tolist():
+            seq, place = where[number]
+            event = self._event(seq)
+            assert isinstance(event, Arrived)
+            if place >= event.X.shape[0]:
+                raise StoreError(f"Row number {number} was dropped from {self.place} to save room.")
+            found.append(event.X[place : place + 1])
+        if not found:
+            raise ValueError("rows_of needs a number.")
+        return sparse.csr_matrix(sparse.vstack(found)) if sparse.issparse(found[0]) else np.vstack(found)
+
+    def labelled_at(self, numbers: Ints, before: int) -> dict[int, int]:
+        """By row number, the event that gave the label which the row has before an event; without: absent."""
+        ask = sa.select(_MARKS.c.number, _MARKS.c.seq, _MARKS.c.given).order_by(_MARKS.c.seq)
+        found: dict[int, int] = {}
+        for part in _parts([int(number) for number in numbers]):
+            with self._reporting("read"), self.place.engine.connect() as db:
+                for number, seq, given in db.execute(
+                    ask.where(_MARKS.c.number.in_(part), _MARKS.c.seq < before)
+                ):
+                    if given:
+                        found[int(number)] = int(seq)
+                    else:
+                        found.pop(int(number), None)
+        return found
+
+    def replaced(self, until: int) -> list[tuple[int, int, int]]:
+        """Labels that no longer count after an event: the row, the event that gave each, that ended it."""
+        often = sa.select(_MARKS.c.number).where(_MARKS.c.seq <= until)
+        often = often.group_by(_MARKS.c.number).having(sa.func.count() > 1)
+        ask = (
+            sa.select(_MARKS.c.number, _MARKS.c.seq, _MARKS.c.given)
+            .where(_MARKS.c.seq <= until, _MARKS.c.number.in_(often))
+            .order_by(_MARKS.c.seq)
+        )
+        given: dict[int, int] = {}
+        found = []
+        with self._reporting("read"), self.place.engine.connect() as db:
+            for number, seq, is_given in db.execute(ask):
+                if number in given:
+                    found.append((int(number), given.pop(number), int(seq)))
+                if is_given:
+                    given[number] = int(seq)
+        return found
+
+    def meters(self) -> tuple[list[int], list[float], list[float]]:
+        """Of every event its number, its time, and the seconds that folding it took."""
+        with self._reporting("read"), self.place.engine.connect() as db:
+            rows = db.execute(
+                sa.select(_EVENTS.c.seq, _EVENTS.c.time, _EVENTS.c.seconds).order_by(_EVENTS.c.seq)
+            ).all()
+        return [int(r[0]) for r in rows], [float(r[1]) for r in rows], [float(r[2]) for r in rows]
+
+    # ---------------------------------------------------------------------------------------------- snapshots
+
+    def write_snapshot(self, seq: int, state: bytes, keep: int) -> None:
+        """Keep the state after an event, and of the older ones enough to go back."""
+        with self._reporting("written to"), self.place.engine.begin() as db:
+            db.execute(sa.delete(_SNAPSHOTS).where(_SNAPSHOTS.c.seq == seq))
+            db.execute(sa.insert(_SNAPSHOTS).values(seq=seq, content=state))
+            kept = list(db.scalars(sa.select(_SNAPSHOTS.c.seq).order_by(_SNAPSHOTS.c.seq.desc())))
+            gone = [seq for seq in kept if seq not in thinned(kept, keep)]
+            if gone:
+                db.execute(sa.delete(_SNAPSHOTS).where(_SNAPSHOTS.c.seq.in_(gone)))
+
+    def snapshot(self, at_most: int | None = None) -> tuple[int, Any]:
+        """The newest state that can be read, up to an event, and the event; 0 and None if there is none."""
+        ask = sa.select(_SNAPSHOTS.c.seq).order_by(_SNAPSHOTS.c.seq.desc())
+        with self._reporting("read"), self.place.engine.connect() as db:
+            seqs = [seq for seq in db.scalars(ask) if at_most is None or seq <= at_most]
+            for seq in seqs:
+                content = db.scalar(sa.select(_SNAPSHOTS.c.content).where(_SNAPSHOTS.c.seq == seq))
+                try:
+                    return int(seq), _persist.unpack(bytes(content or b""))
+                except FileFormatError as exc:
+                    warnings.warn(
+                        f"The snapshot after event {seq} of {self.place} cannot be read ({exc}); an older "
+                        "one and the log behind it are taken instead.",
+                        stacklevel=3,
+                    )
+        return 0, None
+
+    def close(self) -> None:
+        """Let go of the place; others may open it."""
+        self.place.close()
+
+    # ------------------------------------------------------------------------------------------------ private
+
+    def _look(self, by: Any, what: Any, keys: list[Any]) -> Iterator[tuple[Any, Any]]:
+        for part in _parts(keys):
+            with self._reporting("read"), self.place.engine.connect() as db:
+                yield from [(a, b) for a, b in db.execute(sa.select(by, what).where(by.in_(part)))]
+
+    def _read_event(self, seq: int) -> Event:
+        with self._reporting("read"), self.place.engine.connect() as db:
+            kind, content = db.execute(
+                sa.select(_EVENTS.c.kind, _EVENTS.c.content).where(_EVENTS.c.seq == seq)
+            ).one()
+        return self._decoded(seq, kind, content)
+
+    def _decoded(self, seq: int, kind: str, content: bytes) -> Event:
+        try:
+            return decode(kind, content)
+        except (FileFormatError, KeyError, TypeError) as exc:
+            raise StoreError(
+                f"Event {seq} of {self.place} cannot be read: {exc}. Restore the store from a backup."
+            ) from exc
+
+    def _read_meta(self) -> dict[str, Any]:
+        if not sa.inspect(self.place.engine).has_table("meta"):
+            raise StoreError(f"{self.place} is not a store of everlearn.")
+        with self.place.engine.connect() as db:
+            return {key: json.loads(value) for key, value in db.execute(sa.select(_META))}
+
+    def _check_version(self) -> None:
+        version = self._meta.get("version")
+        if version is None and not self.read_only:
+            self.set_meta(version=VERSION, created=time.time())
+        elif not isinstance(version, int) or version > VERSION:
+            raise StoreError(
+                f"{self.place} is a store of version {version}, and this everlearn reads up to {VERSION}: "
+                "update everlearn."
+            )
+
+    @contextlib.contextmanager
+    def _reporting(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as exc:
+            raise StoreError(f"{self.place} cannot be {what}: {exc.orig}.") from exc
+
+
+class Writing:
+    """What is added in one transaction."""
+
+    db: Any
+
+    def __init__(self, log: Log) -> None:
+        self.log, self.last, self.n_rows = log, log.last, log.n_rows
+
+    def add(self, event: Event, ids: Sequence[Id] | None = None, seconds: float = 0.0) -> int:
+        """Append an event; the rows of a batch have ids."""
+        self.last += 1
+        seq, numbers, given = self.last, np.zeros(0, dtype=np.int64), True
+        kind, content = encode(event)
+        self.db.execute(
+            sa.insert(_EVENTS).values(seq=seq, kind=kind, time=event.time, seconds=seconds, content=content)
+        )
+        if isinstance(event, Arrived):
+            assert ids is not None
+            rows = [
+                {"number": event.first + place, "id": id_key(given), "seq": seq, "place": place}
+                for place, given in enumerate(ids)
+            ]
+            if rows:
+                self.db.execute(sa.insert(_ROWS), rows)
+            self.n_rows += len(rows)
+            numbers = event.first + event.places
+        elif isinstance(event, Labelled):
+            numbers = event.numbers
+        elif isinstance(event, Withdrawn):
+            numbers, given = event.numbers, False
+        if len(numbers):
+            marks = [{"number": number, "seq": seq, "given": given} for number in numbers.tolist()]
+            self.db.execute(sa.insert(_MARKS), marks)
+        return seq
+
+
+def id_key(given: Any) -> str:
+    """How an id stands in the log: the number 1 and the string "1" are two."""
+    if type(given) is int:
+        return str(given)
+    plain = given.item() if isinstance(given, np.generic) else given
+    if isinstance(plain, bool) or not isinstance(plain, int | str):
+        raise TypeError(f"ids are integers or strings, got {given!r} of type {type(given).__name__}.")
+    return json.dumps(plain)
+
+
+def some(things: Sequence[Any]) -> str:
+    """The first few of many."""
+    return ", ".join(repr(thing) for thing in things[:5]) + (", ..." if len(things) > 5 else "")
+
+
+def thinned(seqs: list[int], keep: int) -> set[int]:
+    """Which of these, the newest first, to keep: the newest ones, and older ones at growing distances."""
+    kept, gap = set(seqs[:keep]), 1
+    if len(seqs) > keep:
+        reach = seqs[0] - seqs[keep - 1]
+        gap, edge = max(1, reach), seqs[keep - 1]
+        for seq in seqs[keep:]:
+            if edge - seq >= gap:
+                kept.add(seq)
+                edge, gap = seq, 2 * gap
+    return kept
+
+
+def _parts(keys: list[Any]) -> Iterator[list[Any]]:
+    for start in range(0, len(keys), _AT_A_TIME):
+        yield keys[start : start + _AT_A_TIME]

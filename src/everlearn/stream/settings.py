@@ -1,0 +1,221 @@
+"""What a never-ending learner is made of; fixed when its store is made, and kept there."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .. import _params, _persist, query
+from .._validate import Array
+from ..query._pool import PoolRule
+from ..query._rule import Rule
+from ..select import Exemplars
+from ..semi import StreamS3VM
+from ..svm import LASVM
+from .drift import Drift
+
+_NOT_GIVEN = object()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that decides what the fold makes of the log.
+
+    Parameters
+    ----------
+    learner : classifier
+        What learns labelled rows, with ``partial_fit`` and ``decision_function``.
+    query : Rule or None
+        What chooses the rows to ask about; None asks about none.
+    transducer : StreamS3VM or None
+        What labels a batch with the help of its unlabelled rows.
+    summariser : Exemplars or None
+        What chooses the unlabelled rows that are kept; None draws them, newer ones more often.
+    drift : Drift or None
+        What notices that the learner has become worse.
+    memory_rows : int
+        How many unlabelled rows are kept, and how many labelled ones, at most.
+    label_rate : float
+        Questions for each row, in the long run.
+    label_budget : int or None
+        Questions in all.
+    audit : float
+        The share of questions about rows drawn at random.
+    classes : ndarray or None
+        Labels that may come, if they are named.
+    scaling : {"standard", "none"}
+        Whether columns are brought to mean 0 and spread 1, as the first batch has them.
+    scale_columns : ndarray of bool or None
+        To which columns that applies; None is all.
+    window : int
+        Labelled rows over which scores are taken, and from which a learner begins anew.
+    seed : int
+        Decides all that is drawn.
+    """
+
+    learner: Any
+    query: Any
+    transducer: Any = None
+    summariser: Any = None
+    drift: Any = None
+    memory_rows: int = 5000
+    label_rate: float = 0.01
+    label_budget: int | None = None
+    audit: float = 0.1
+    classes: Array | None = None
+    scaling: str = "standard"
+    scale_columns: Array | None = None
+    window: int = 1000
+    seed: int = 0
+
+    def state(self) -> dict[str, Any]:
+        """For the snapshot and for comparing: names and values that a file can hold."""
+        found: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name in ("learner", "transducer", "summariser"):
+            found[name] = None if found[name] is None else _persist.describe(found[name])
+        found["query"] = None if self.query is None else rule_state(self.query)
+        found["drift"] = None if self.drift is None else self.drift.state()
+        return found
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> "Settings":
+        """The settings that `state` described."""
+        given = dict(state)
+        for name in ("learner", "transducer", "summariser"):
+            given[name] = None if given[name] is None else _persist.revive(given[name])
+        given["query"] = None if given["query"] is None else rule_from_state(given["query"])
+        given["drift"] = None if given["drift"] is None else Drift.from_state(given["drift"])
+        return cls(**given)
+
+
+def make_settings(
+    learner: Any = None,
+    *,
+    query_rule: Any = "margin",
+    drift: Any = None,
+    random_state: Any = None,
+    classes: Any = None,
+    scale_columns: Any = None,
+    **others: Any,
+) -> Settings:
+    """Check what a caller wants, fill in defaults, and fix every seed, so that a replay is the same."""
+    seed = int(np.random.RandomState(random_state).randint(2**31 - 1))
+    learner = LASVM(C=10.0) if learner is None else learner
+    check_learner(learner)
+    learner = _seeded(clone(learner), seed)
+    rule = _rule(query_rule)
+    if rule is not None and "random_state" in rule.get_params():
+        rule = type(rule)(**rule.get_params())
+        if rule.random_state is None:
+            rule.set_params(random_state=seed % 2**31)
+    for name, cls in (("transducer", StreamS3VM), ("summariser", Exemplars)):
+        given = others.get(name)
+        if given is not None and not isinstance(given, cls):
+            raise TypeError(f"{name} must be a {cls.__name__} or None, got {given!r}.")
+        if given is not None:
+            others[name] = _seeded(clone(given), seed)
+    if isinstance(drift, str):
+        drift = Drift(drift)
+    if drift is not None and not isinstance(drift, Drift):
+        raise TypeError(f"drift must be a Drift, the name of a detector or None, got {drift!r}.")
+    _check(others)
+    return Settings(
+        learner=learner,
+        query=rule,
+        drift=drift,
+        seed=seed,
+        classes=None if classes is None else _named(classes),
+        scale_columns=None if scale_columns is None else np.asarray(scale_columns, dtype=bool),
+        **others,
+    )
+
+
+_CHECKS = {
+    "memory_rows": _params.integer_from(1),
+    "label_rate": _params.Constraint("a number from 0 to 1", lambda v: _params._is_real(v) and 0 <= v <= 1),
+    "label_budget": _params.NONE | _params.integer_from(0),
+    "audit": _params.Constraint("a number from 0 to 1", lambda v: _params._is_real(v) and 0 <= v <= 1),
+    "scaling": _params.one_of("standard", "none"),
+    "window": _params.integer_from(1),
+}
+
+
+def _check(values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        if name in _CHECKS and not _CHECKS[name].test(value):
+            raise ValueError(f"{name} must be {_CHECKS[name].accepts}, got {value!r}.")
+
+
+def check_learner(learner: Any) -> None:
+    """Refuse what cannot learn a stream, or cannot be saved: an error now, not at the first snapshot."""
+    if isinstance(learner, type) or not hasattr(learner, "partial_fit"):
+        raise TypeError(
+            f"learner must be an instance with partial_fit, such as LASVM() or LASVMNC(), got {learner!r}."
+        )
+    if not hasattr(learner, "decision_function"):
+        raise TypeError(f"learner must have a decision_function, and {learner!r} has none.")
+    _persist.describe(learner)
+
+
+def _named(classes: Any) -> Array:
+    """Classes as they are named: two or more, all integers, all strings or all bools."""
+    given = np.asarray(classes, dtype=object)
+    plain = [value.item() if isinstance(value, np.generic) else value for value in given.ravel().tolist()]
+    kinds = {type(value) for value in plain}
+    if given.ndim != 1 or len(set(plain)) < 2 or len(kinds) != 1 or not kinds <= {int, str, bool}:
+        raise ValueError(
+            f"classes must be two labels or more, all integers, all strings or all bools, got {classes!r}."
+        )
+    return np.unique(np.asarray(plain))
+
+
+def _seeded(thing: Any, seed: int) -> Any:
+    if "random_state" in thing.get_params(deep=False) and thing.random_state is None:
+        thing.set_params(random_state=seed)
+    return thing
+
+
+_RULES: dict[str, Any] = {
+    "margin": lambda: query.Margin(pool_size=200),
+    "random": query.Random,
+    "none": lambda: None,
+}
+
+
+def _rule(given: Any) -> Any:
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given not in _RULES:
+            raise ValueError(
+                f"query must be a rule, or one of {', '.join(map(repr, _RULES))}, got {given!r}."
+            )
+        return _RULES[given]()
+    if isinstance(given, type) or not isinstance(given, Rule):
+        raise TypeError(f"query must be a rule of everlearn.query such as Margin(), or None, got {given!r}.")
+    return given
+
+
+def rule_state(rule: Any) -> dict[str, Any]:
+    """A rule by its name and its parameters."""
+    return {"rule": type(rule).__name__, "params": rule.get_params()}
+
+
+def rule_from_state(state: dict[str, Any]) -> Any:
+    """The rule that `rule_state` described: one of `everlearn.query`, by its name."""
+    cls = getattr(query, state["rule"], None)
+    if not (isinstance(cls, type) and issubclass(cls, Rule)):
+        raise ValueError(f"everlearn.query has no rule {state['rule']!r}.")
+    return cls(**state["params"])
+
+
+def is_pool_rule(rule: Any) -> bool:
+    """Whether a rule draws from a pool, and counts its draws."""
+    return isinstance(rule, PoolRule)
+
+
+def with_learner(settings: Settings, learner: Any) -> Settings:
+    """The same settings with another learner."""
+    check_learner(learner)
+    return replace(settings, learner=_seeded(clone(learner), settings.seed))
