@@ -7,7 +7,7 @@ NATIVE := $(shell find core CMakeLists.txt pyproject.toml -type f)
 .PHONY: run test lint bench clean
 
 run: $(VENV)/run.stamp
-	$(BIN)/python examples/digits_stream.py
+	$(BIN)/python examples/fraud_stream.py
 
 test: $(VENV)/test.stamp
 	$(BIN)/cmake -S . -B build/cpp -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \

@@ -336,7 +336,8 @@ def test_glossary_has_every_new_parameter():
 
 def test_glossary_has_no_name_that_is_gone():
     names = {key for cls in ESTIMATORS.values() for key in (*cls().get_params(), *dir(cls))}
-    names |= {key for call in documented_callables().values() for key in inspect.signature(call).parameters}
+    calls = [*documented_callables().values(), everlearn.NeverEndingLearner.open]
+    names |= {key for call in calls for key in inspect.signature(call).parameters}
     assert glossary_names() - names == set()
 
 

@@ -30,6 +30,7 @@ FLOORS = [
     ["stream"],
     ["report"],
     ["serve"],
+    ["_cli"],
     ["cli"],
     ["__init__"],
 ]

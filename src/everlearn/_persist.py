@@ -17,6 +17,7 @@ reads data only, so that no file can make it run code.
 """
 
 import errno
+import functools
 import hashlib
 import importlib.metadata
 import io
@@ -185,6 +186,7 @@ def revive(description: dict[str, Any]) -> Any:
     return cls._from_state(description["state"])
 
 
+@functools.cache
 def _library_version() -> str:
     try:
         return importlib.metadata.version("everlearn")

@@ -14,13 +14,16 @@ from everlearn.datasets.generators import (
     make_waveform,
 )
 from everlearn.datasets.loaders import Dataset, available, load
+from everlearn.datasets.streams import FraudStream, make_fraud_stream
 
 __all__ = [
     "Dataset",
+    "FraudStream",
     "available",
     "load",
     "make_banana",
     "make_checkerboard",
+    "make_fraud_stream",
     "make_gaussians",
     "make_sliced_cube",
     "make_two_moons",

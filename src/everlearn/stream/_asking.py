@@ -85,6 +85,7 @@ class Asking:
         if rule is None or count <= 0:
             return []
         fresh, pool = self._not_open(fresh), self._not_open(pool)
+        count = self._possible(count, fresh, pool, model)
         chosen: list[Question] = []
         audits = int(self.settings.audit * (self.n_asked + count)) - self.n_audits
         if audits > 0 and len(fresh):
@@ -130,6 +131,15 @@ class Asking:
 
     # ------------------------------------------------------------------------------------------------ private
 
+    def _possible(self, count: int, fresh: Kept, pool: Kept, model: Any) -> int:
+        """As many questions as there are rows for, and as the rule takes beside its share of audits."""
+        older = len(pool) - int(np.isin(pool.numbers, fresh.numbers).sum())
+        count = min(count, len(fresh) + min(older, _FROM_THE_POOL))
+        most = getattr(self.settings.query, "pool_size", None)
+        if model is not None and most is not None and is_pool_rule(self.settings.query) and len(fresh):
+            count = min(count, int(most / max(1 - self.settings.audit, 1e-9)))
+        return count
+
     def _not_open(self, rows: Kept) -> Kept:
         here = Kept(rows.X, rows.numbers)
         here.remove(np.fromiter(self.open, dtype=np.int64, count=len(self.open)))
@@ -147,9 +157,9 @@ class Asking:
     def _by_rule(
         self, rule: Any, count: int, rest: Kept, model: Any, n_rows: int, random: np.random.Generator
     ) -> list[Question]:
-        if model is None:
+        if model is None or self.n_answered < self.settings.start:
             places = np.sort(random.permutation(len(rest))[:count])
-            reason = "drawn at random, since two classes have not been seen yet"
+            reason = "drawn at random, to begin with"
             return [
                 Question(int(rest.numbers[place]), "start", reason, float("nan"), n_rows)
                 for place in places.tolist()

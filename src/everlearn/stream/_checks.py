@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from .. import _persist
 from .._validate import Array, Rows, missing_labels
 from ..errors import StoreError
+from ._moments import Moments
 from .events import Floats, Ints, Scaled, as_labels
 from .log import Id, Log, id_key, some
 from .settings import Settings, check_learner
@@ -59,6 +60,8 @@ def _label(value: Any) -> Any:
         return int(plain)  # a column with gaps comes as floats
     if not isinstance(plain, bool | int | str):
         raise ValueError(f"A label is an integer, a string or a bool, got {value!r}.")
+    if isinstance(plain, str) and plain.endswith("\0"):  # NumPy's strings would lose it
+        raise ValueError(f"A label that is a string must not end with a zero character, got {value!r}.")
     if isinstance(plain, int) and not -(2**63) <= plain < 2**63:
         raise ValueError(f"A label that is an integer has 64 bits at most, got {value!r}: make it a string.")
     return plain
@@ -93,17 +96,20 @@ def positive(name: str, value: Any) -> None:
 
 
 def scale_of(X: Rows, columns: Array | None, time: float) -> Scaled:
+    """The scale of rows, of which at least one is given."""
+    moments = Moments()
+    moments.add(X)
+    return scale_by(moments, not sparse.issparse(X), columns, time)
+
+
+def scale_by(moments: Moments, centred: bool, columns: Array | None, time: float) -> Scaled:
     """Mean and spread of columns; those of sparse rows are not centred, constant ones not divided."""
-    if sparse.issparse(X):
-        mean: Floats = np.zeros(X.shape[1])
-        squares = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-        spread = np.sqrt(np.maximum(squares - np.square(np.asarray(X.mean(axis=0)).ravel()), 0))
-    else:
-        mean, spread = X.mean(axis=0), X.std(axis=0)
+    mean: Floats = moments.mean if centred else np.zeros_like(moments.mean)
+    spread = moments.spread
     spread = np.where(spread > 1e-12 * (1 + np.abs(mean)), spread, 1.0)
     if columns is not None:
-        if len(columns) != X.shape[1]:
-            raise ValueError(f"scale_columns has {len(columns)} entries, and X has {X.shape[1]} features.")
+        if len(columns) != len(mean):
+            raise ValueError(f"scale_columns has {len(columns)} entries, and X has {len(mean)} features.")
         mean, spread = np.where(columns, mean, 0.0), np.where(columns, spread, 1.0)
     return Scaled(np.asarray(mean, dtype=np.float64), np.asarray(spread, dtype=np.float64), time)
 

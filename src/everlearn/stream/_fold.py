@@ -23,6 +23,7 @@ from .._online import OnlineLearner
 from .._validate import Array, Rows
 from ._asking import Asking, Question
 from ._kept import Kept, newer_first
+from ._moments import Moments
 from ._trace import Trace, measured
 from .drift import Drift
 from .evaluate import Prequential, Remembered
@@ -33,7 +34,8 @@ _HALF_LIFE = 4  # of a row in the pool, in units of memory_rows
 _FIRST_ROWS = 1000  # from which a learner of ours takes what depends on features alone
 _AFTER_DRIFT = 100  # labelled rows from which a learner begins anew
 _MOST_ALARMS = 1000
-_COUNTS = ("n_rows", "n_labels", "n_withdrawn")
+_COUNTS = ("n_rows", "n_labels", "n_withdrawn", "scaled_at", "taught")
+_PARTS = ("pool", "labelled", "late", "moments", "remembered", "scores", "audit", "asking", "trace")
 
 RowsOf = Callable[[Ints], Rows]
 
@@ -60,6 +62,8 @@ class Fold:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.n_rows = self.n_labels = self.n_withdrawn = 0
+        self.taught = 0  # labelled rows that the learner has learnt since it began anew
+        self.scaled_at = 0  # rows that had come when the scale was fixed, those it was taken from included
         self.learner: Any = None
         self.transducer = None if settings.transducer is None else clone(settings.transducer)
         self.late = Kept()  # labelled rows that the transducer has not seen with their labels
@@ -67,7 +71,7 @@ class Fold:
         self.mean: Floats | None = None
         self.spread: Floats | None = None
         self.schema: dict[str, Any] | None = None
-        self.pool, self.labelled = Kept(), Kept()
+        self.pool, self.labelled, self.moments = Kept(), Kept(), Moments()
         self.remembered = Remembered()
         self.scores, self.audit = (Prequential(window=settings.window) for _ in range(2))
         self.drift = None if settings.drift is None else Drift.from_state(settings.drift.state())
@@ -100,11 +104,21 @@ class Fold:
         return isinstance(self.settings.learner, NamingLearner) and self.transducer is None
 
     def unlearn(self, numbers: Ints) -> None:
-        """Take labels back from a learner that forgets exactly."""
-        if self.learner is not None:
-            self.learner.forget(numbers)
+        """Take labels back from a learner that forgets exactly; a ValueError where it cannot.
+
+        It cannot if it has not learnt all labels, since it once began anew with the newest: without those
+        taken back it would have begun with others. Nor can it if a class would be left without a label.
+        """
+        if len(self.learner._machine.native.ids) != self.n_labels:
+            raise ValueError("The learner has not learnt all labels.")
+        left = Kept(self.labelled.X, self.labelled.numbers, self.labelled.labels)
+        left.remove(numbers)
+        if len(left) == 0 or (self.settings.classes is None and set(self.classes) - set(left.labels)):
+            raise ValueError("A class would be left without a label.")
+        self.learner.forget(numbers)
         self.labelled.remove(numbers)
         self.n_labels -= len(numbers)
+        self.taught -= len(numbers)
         self.n_withdrawn += len(numbers)
 
     def judge(self, X: Rows) -> tuple[list[Any], Any]:
@@ -125,11 +139,21 @@ class Fold:
             return sparse.csr_matrix(X @ sparse.diags(1 / self.spread))
         return ((X.toarray() if sparse.issparse(X) else X) - self.mean) / self.spread
 
+    def raw(self, kept: Kept) -> Rows:
+        """Rows that are kept, as they came."""
+        if self.mean is None or self.spread is None or len(kept) == 0:
+            return kept.X
+        if sparse.issparse(kept.X):
+            return sparse.csr_matrix(kept.X @ sparse.diags(self.spread))
+        return kept.X * self.spread + self.mean
+
     # ------------------------------------------------------------------------------------------------- events
 
     def _arrive(self, event: Arrived) -> Effect:
+        self.moments.add(event.X)
         X, numbers = self.scaled(event.X), event.numbers
         self.n_rows += len(numbers)
+        self.scaled_at = self.scaled_at or self.n_rows  # the first scale is that of the batch behind it
         predictions, scores = self.judge(X)
         if self.transducer is not None:
             predictions = self._transduce(event, X, predictions)
@@ -159,13 +183,15 @@ class Fold:
         self.labelled.keep_last(self.settings.memory_rows)
         if late and self.transducer is not None:
             self.late.add(X, numbers, labels)
+            self.late.keep_last(self.settings.memory_rows)
         if new:
             self.classes = np.unique(as_labels([*self.classes, *new])).tolist()
         if drift and self.drift is not None and self.drift.policy != "alarm":
+            enough = self._enough_to_begin()
             if self.drift.policy == "forget":
-                self.labelled.keep_last(_AFTER_DRIFT)
+                self.labelled.keep_last(enough)
                 self.pool.keep_last(len(self.pool) // 10)
-            self._begin_anew(_AFTER_DRIFT)
+            self._begin_anew(enough)
         elif self.learner is None or new:
             self._begin_anew(len(self.labelled))
         else:
@@ -201,21 +227,17 @@ class Fold:
 
     def _rescale(self, event: Scaled) -> None:
         """Fix the scale; a later event moves all rows kept, and the learner begins anew with them."""
-        old_mean, old_spread = self.mean, self.spread
-        self.mean, self.spread = event.mean, event.spread
-        if old_mean is None or old_spread is None:
+        first = self.mean is None
+        raw = [self.raw(kept) for kept in (self.pool, self.labelled, self.late)]
+        self.mean, self.spread, self.scaled_at = event.mean, event.spread, self.n_rows
+        if first:
             return
-        for kept in (self.pool, self.labelled, self.late):
-            if kept.X is not None and len(kept):
-                raw = (
-                    sparse.csr_matrix(kept.X @ sparse.diags(old_spread))
-                    if sparse.issparse(kept.X)
-                    else kept.X * old_spread + old_mean
-                )
-                kept.X = self.scaled(raw)
+        for kept, rows in zip((self.pool, self.labelled, self.late), raw, strict=True):
+            if len(kept):
+                kept.X = self.scaled(rows)
         if self.transducer is not None:
             self.transducer = clone(self.settings.transducer)
-        self._begin_anew(len(self.labelled))
+        self._begin_anew(len(self.labelled) if self.learner is None else self.taught)
 
     # ---------------------------------------------------------------------------------------------- the parts
 
@@ -233,8 +255,15 @@ class Fold:
             first = Kept(rows.X, rows.numbers)
             first.add(*self._first_rows())
             learner._prepare(first.X[:_FIRST_ROWS], classes)
+        self.taught = 0
         self._teach(learner, rows.X, rows.labels, rows.numbers, classes)
         self.learner = learner
+
+    def _enough_to_begin(self) -> int:
+        """How many of the newest labelled rows to begin anew with: a hundred, or more for a second class."""
+        labels = self.labelled.labels[::-1]
+        other = next((i for i, label in enumerate(labels) if label != labels[0]), len(labels))
+        return max(_AFTER_DRIFT, other + 1)
 
     def _first_rows(self) -> tuple[Rows, Ints]:
         some = Kept(self.pool.X, self.pool.numbers)
@@ -250,6 +279,7 @@ class Fold:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # a stream goes on; the scores tell
             learner.partial_fit(X, as_labels(labels), **options)
+        self.taught += len(labels)
 
     def _transduce(self, event: Arrived, X: Rows, predictions: list[Any]) -> list[Any]:
         """Label the batch together with what the transducer holds; rows with given labels are left out."""
@@ -257,9 +287,12 @@ class Fold:
         for place, label in zip(event.places.tolist(), event.labels.tolist(), strict=True):
             y[place] = label
         batch = Kept(X, event.numbers, y)
-        batch.add(self.late.X, self.late.numbers, self.late.labels)
-        self.late = Kept()
         assert self.transducer is not None
+        most = self.transducer.memory_rows  # it takes batches of half as many
+        room = len(self.late) if most is None else min(len(self.late), max(0, most // 2 - len(batch)))
+        if room:
+            batch.add(self.late.X[:room], self.late.numbers[:room], self.late.labels[:room])
+            self.late.keep_last(len(self.late) - room)
         if len(batch) == 0:
             return predictions
         answers = np.array(batch.labels, dtype=object)
@@ -315,6 +348,11 @@ class Fold:
             entry |= {"audit": window["accuracy"], "audit_n": window["n"]}
         self.trace.add(entry)
 
+    def needed(self) -> Ints:
+        """The rows that may be asked for again: those kept, and those with an open question."""
+        numbers = [self.pool.numbers, self.labelled.numbers, self.late.numbers]
+        return np.unique(np.concatenate([*numbers, np.fromiter(self.asking.open, dtype=np.int64)]))
+
     @property
     def n_support(self) -> int:
         """Support vectors of the learner, or rows that it keeps."""
@@ -330,7 +368,7 @@ class Fold:
         for name in ("learner", "transducer"):
             thing = getattr(self, name)
             found[name] = None if thing is None else _persist.describe(thing)
-        for name in ("pool", "labelled", "late", "remembered", "scores", "audit", "asking", "trace"):
+        for name in _PARTS:
             found[name] = getattr(self, name).state()
         found["drift"] = None if self.drift is None else self.drift.state()
         found["random"] = copy.deepcopy(self.random.bit_generator.state)
@@ -346,6 +384,7 @@ class Fold:
             setattr(fold, name, None if state[name] is None else _persist.revive(state[name]))
         for name in ("pool", "labelled", "late"):
             setattr(fold, name, Kept.from_state(state[name]))
+        fold.moments = Moments.from_state(state["moments"])
         fold.remembered = Remembered.from_state(state["remembered"])
         fold.scores, fold.audit = (Prequential.from_state(state[name]) for name in ("scores", "audit"))
         fold.asking = Asking.from_state(state["asking"], settings)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import StoreError
 from ._fold import Effect, Fold
 from .events import Arrived, Event, Ints, Labelled, Withdrawn
 from .log import Log
@@ -67,7 +68,7 @@ def _without(log: Log, fold: Fold, back: dict[int, int], seq: int) -> Fold:
         try:
             fold.unlearn(np.array(sorted(back), dtype=np.int64))
             return fold
-        except ValueError:  # the last row of a class cannot be forgotten
+        except ValueError:  # forgetting would not lead there
             fold = Fold.from_state(before, fold.settings)
     return _anew(log, fold, back, seq)
 
@@ -76,6 +77,11 @@ def _anew(log: Log, fold: Fold, back: dict[int, int], seq: int) -> Fold:
     lives = [*log.replaced(seq - 1), *((number, given, seq) for number, given in back.items())]
     forgets = fold.forgets
     start, anew = _base(log, fold.settings, lives, forgets, seq)
+    if start < (log.meta("complete_from") or 0):
+        raise StoreError(
+            f"{log.place} has dropped rows up to event {log.meta('complete_from')} to save room: a label "
+            "from before it is withdrawn or replaced only with a learner that forgets, such as IDSVM."
+        )
     dead: dict[int, set[int]] = {}
     for number, given, _ in lives:
         dead.setdefault(given, set()).add(number)

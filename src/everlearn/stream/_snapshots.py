@@ -3,9 +3,13 @@
 import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
 
+import numpy as np
+
 from .. import _persist
 from ..errors import StoreError
 from ._fold import Fold
+from ._retention import trim
+from .events import Ints
 from .log import Log
 
 _MOST_EVENTS = 1000  # between two of them, where batches are small
@@ -17,9 +21,10 @@ class Snapshots:
     A snapshot is a cache. If it cannot be written a warning says so, and nothing is lost.
     """
 
-    def __init__(self, log: Log, every_rows: int, keep: int) -> None:
-        self.log, self.every_rows, self.keep = log, every_rows, keep
+    def __init__(self, log: Log, every_rows: int, keep: int, drop_rows: bool) -> None:
+        self.log, self.every_rows, self.keep, self.drop_rows = log, every_rows, keep, drop_rows
         self.rows = self.seq = 0
+        self._before: tuple[int, Ints] | None = None  # the last snapshot written here, and what it needs
         self._writer: ThreadPoolExecutor | None = None
         self._writing: Future[None] | None = None
 
@@ -34,7 +39,7 @@ class Snapshots:
             self._wait()
             state = _persist.pack(fold.state())
             self._writer = self._writer or ThreadPoolExecutor(1, thread_name_prefix="everlearn-snapshot")
-            self._writing = self._writer.submit(self.log.write_snapshot, seq, state, self.keep)
+            self._writing = self._writer.submit(self._write, seq, state, fold.needed())
             self.begin(fold.n_rows, seq)
 
     def finish(self, fold: Fold) -> None:
@@ -44,9 +49,17 @@ class Snapshots:
             self._writer.shutdown()
         if self.log.place.durable and self.log.last > self.seq:
             try:
-                self.log.write_snapshot(self.log.last, _persist.pack(fold.state()), self.keep)
+                self._write(self.log.last, _persist.pack(fold.state()), fold.needed())
             except StoreError as exc:
                 _say(exc)
+
+    def _write(self, seq: int, state: bytes, needed: Ints) -> None:
+        self.log.write_snapshot(seq, state, self.keep)
+        if self.drop_rows:
+            if self._before is not None:  # two snapshots stand, should one of them not be readable
+                start, also = self._before
+                trim(self.log, start, np.union1d(needed, also))
+            self._before = seq, needed
 
     def _wait(self) -> None:
         if self._writing is not None:

@@ -85,8 +85,9 @@ _KINDS: dict[str, Any] = {
     "asked": Asked,
     "scaled": Scaled,
     "described": Described,
+    "trimmed": Arrived,  # a batch of which rows were dropped; it can be looked at, but not folded
 }
-_NAMES = {cls: kind for kind, cls in _KINDS.items()}
+_NAMES = {cls: kind for kind, cls in _KINDS.items() if kind != "trimmed"}
 
 
 def encode(event: Event) -> tuple[str, bytes]:
@@ -103,5 +104,5 @@ def decode(kind: str, content: bytes) -> Event:
 
 def as_labels(values: list[Any]) -> Array:
     """Labels as an array: numbers and bools as they are, strings as objects."""
-    array = np.asarray(values)
-    return array.astype(object) if array.dtype.kind in "US" else array
+    strings = bool(values) and isinstance(values[0], str)  # NumPy's own would lose zeros at their end
+    return np.array(values, dtype=object if strings else None)

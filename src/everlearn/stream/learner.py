@@ -4,24 +4,27 @@ import copy
 import os
 import time as clock
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from scipy import sparse
 
-from .._validate import Array
+from .._validate import Array, Rows
 from ..errors import StoreError
 from . import _checks
 from ._asking import Question, numbers_of
 from ._fold import Effect
 from ._history import story_of
+from ._moments import Moments
 from ._replay import recover, recover_behind, step
 from ._snapshots import Snapshots
 from .events import Arrived, Asked, Described, Event, Ints, Labelled, Withdrawn
 from .log import Id, Log, some
 from .settings import Settings, make_settings, with_learner
 
+Happening: TypeAlias = tuple[Event, list[Id] | None]  # an event, and the ids of its rows if it has any
+
 _SNAPSHOT_ROWS = 50_000
+_SCALE_ROWS = 10_000  # until which the scale follows the stream
 _KEEP_SNAPSHOTS = 3
 
 
@@ -87,8 +90,9 @@ class NeverEndingLearner:
 
     def __init__(self, log: Log, settings: Settings, snapshot_rows: int) -> None:
         self._log, self._settings = log, settings
-        self._snapshots = Snapshots(log, snapshot_rows, _KEEP_SNAPSHOTS)
+        self._snapshots = Snapshots(log, snapshot_rows, _KEEP_SNAPSHOTS, settings.retention == "needed")
         self._fold, rows, seq = recover_behind(log, settings)
+        self._spoilt = False
         self._snapshots.begin(rows, seq)
 
     @classmethod
@@ -105,11 +109,13 @@ class NeverEndingLearner:
         label_rate: float = 0.01,
         label_budget: int | None = None,
         audit: float = 0.1,
+        start: int = 20,
         classes: Any = None,
         scaling: str = "standard",
         scale_columns: Any = None,
         window: int = 1000,
         snapshot_rows: int = _SNAPSHOT_ROWS,
+        retention: str = "all",
         random_state: Any = None,
         read_only: bool = False,
     ) -> "NeverEndingLearner":
@@ -138,16 +144,25 @@ class NeverEndingLearner:
             Questions in all; None sets no limit.
         audit : float, default=0.1
             The share of questions that is drawn at random, for an estimate of quality without bias.
+        start : int, default=20
+            The rule chooses once so many questions have been answered; until then rows are drawn at random.
+            A boundary drawn by the first two answers, one of them wrong, is a bad place to go on asking.
         classes : array-like, default=None
             Labels that may come. They need not be named: a class is known from its first label on.
         scaling : {"standard", "none"}, default="standard"
-            Whether columns are brought to mean 0 and spread 1 as the first batch has them, and then fixed.
+            Whether columns are brought to mean 0 and spread 1: as the first batch has them, then as all rows
+            have them whenever these have doubled, up to 10,000 rows; and then fixed. Each time is an event,
+            after which the learner begins anew with the labelled rows that are kept.
         scale_columns : array-like of bool, default=None
             To which columns that applies; None is all.
         window : int, default=1000
             Labels over which scores are taken.
         snapshot_rows : int, default=50_000
             A snapshot is written every so many rows.
+        retention : {"all", "needed"}, default="all"
+            What becomes of rows after a snapshot. "all" keeps them in the log. "needed" drops those that are
+            neither in memory nor asked about: then the log cannot be replayed, and labels from before the
+            last snapshot are withdrawn only with learners that forget.
         random_state : int, RandomState instance or None, default=None
             Decides all that is drawn; what a new store has drawn is kept in it.
         read_only : bool, default=False
@@ -175,10 +190,12 @@ class NeverEndingLearner:
                     label_rate=label_rate,
                     label_budget=label_budget,
                     audit=audit,
+                    start=start,
                     classes=classes,
                     scaling=scaling,
                     scale_columns=scale_columns,
                     window=window,
+                    retention=retention,
                     random_state=random_state,
                 )
                 _checks.write_settings(log, kept)
@@ -260,11 +277,9 @@ class NeverEndingLearner:
         if known := self._log.known(names):
             raise ValueError(f"A row with the id {some(known)} has come before.")
         now = _now(time)
-        events: list[Event] = []
-        if self._fold.mean is None and self._settings.scaling == "standard" and rows.shape[0]:
-            events.append(_checks.scale_of(rows, self._settings.scale_columns, now))
-        events.append(Arrived(self._log.n_rows, rows, places, labels, now))
-        effect = self._commit([(event, names if isinstance(event, Arrived) else None) for event in events])
+        arrived: Happening = Arrived(self._log.n_rows, rows, places, labels, now), names
+        before, behind = self._first_scale(rows, now), self._next_scale(rows, now)
+        effect = self._commit([*before, arrived, *behind])[len(before)]
         return Outcome(
             names,
             np.array(effect.predictions, dtype=object),
@@ -336,24 +351,20 @@ class NeverEndingLearner:
         """
         self._check_open()
         count = _checks.count(n)
-        if len(self._fold.asking.open) < count and not self._log.read_only:
+        asking = self._fold.asking
+        more = asking.within_budget(count - len(asking.open)) > 0 and self._settings.query is not None
+        if more and len(self._fold.pool) > 0 and not self._log.read_only:
             self._happen(Asked(count, clock.time()))
         newest = list(self._fold.asking.open.values())[::-1][:count]
         return self._named(newest)
 
     def rescale(self) -> None:
-        """Fix the scale of columns anew, by the rows that are kept; the learner begins anew with them."""
+        """Fix the scale of columns anew by rows kept to ask about, mostly recent ones; the learner begins anew."""
         self._check_open()
-        kept = self._fold.pool
-        if self._fold.mean is None or self._fold.spread is None or len(kept) == 0:
+        kept = self._fold.pool if len(self._fold.pool) else self._fold.labelled
+        if self._fold.mean is None or len(kept) == 0:
             raise ValueError("There is nothing to scale by: no row is kept, or scaling is 'none'.")
-        spread, mean = self._fold.spread, self._fold.mean
-        raw = (
-            sparse.csr_matrix(kept.X @ sparse.diags(spread))
-            if sparse.issparse(kept.X)
-            else kept.X * spread + mean
-        )
-        self._happen(_checks.scale_of(raw, self._settings.scale_columns, clock.time()))
+        self._happen(_checks.scale_of(self._fold.raw(kept), self._settings.scale_columns, clock.time()))
 
     def describe(self, schema: dict[str, Any]) -> None:
         """Keep what the columns are, such as the state of a `Schema`; it is an event of its own.
@@ -475,38 +486,61 @@ class NeverEndingLearner:
     # ----------------------------------------------------------------------------------------------- the fold
 
     def _happen(self, event: Event, ids: list[Id] | None = None) -> Effect:
-        return self._commit([(event, ids)])
+        return self._commit([(event, ids)])[0]
 
-    def _commit(self, events: list[tuple[Event, list[Id] | None]]) -> Effect:
+    def _commit(self, events: list[Happening]) -> list[Effect]:
         """Fold events and write them in one transaction: both are done, or neither is.
 
         The fold comes first, since a batch on which a learner fails must not stand in the log, where it would
         fail again at every opening. If anything fails the state is read back from the log.
         """
         self._check_open()
-        effect = Effect()
+        effects = []
         try:
             with self._log.writing() as writing:
                 for event, ids in events:
                     start = clock.perf_counter()
                     self._fold, effect = step(self._log, self._fold, event, writing.last + 1)
                     writing.add(event, ids, clock.perf_counter() - start)
+                    effects.append(effect)
         except BaseException:
-            self._fold = recover(self._log, self._settings)
+            self._spoilt = True
+            self._check_open()
             raise
         self._snapshots.consider(self._fold, self._log.last)
-        return effect
+        return effects
 
     # ------------------------------------------------------------------------------------------------ private
 
     def _check_open(self) -> None:
         if self._log is None:
             raise StoreError("The store is closed.")
+        if self._spoilt:  # a call has failed: what it left behind is not looked at
+            self._fold = recover(self._log, self._settings)
+            self._spoilt = False
 
     def _n_features(self) -> int | None:
         self._check_open()
         kept = next((k for k in (self._fold.pool, self._fold.labelled) if k.X is not None), None)
         return None if kept is None else int(kept.X.shape[1])
+
+    def _first_scale(self, rows: Rows, time: float) -> list[Happening]:
+        """The scale by which the first batch is seen."""
+        if self._settings.scaling == "none" or self._fold.mean is not None or rows.shape[0] == 0:
+            return []
+        return [(_checks.scale_of(rows, self._settings.scale_columns, time), None)]
+
+    def _next_scale(self, rows: Rows, time: float) -> list[Happening]:
+        """A new scale behind a batch with which rows have doubled, as long as it follows the stream."""
+        fold, settings = self._fold, self._settings
+        if settings.scaling == "none" or fold.mean is None or fold.scaled_at >= _SCALE_ROWS:
+            return []
+        if fold.n_rows + rows.shape[0] < 2 * fold.scaled_at:
+            return []
+        moments = Moments.from_state(fold.moments.state())
+        moments.add(rows)
+        centred = bool(fold.mean.any())  # rows that came sparse are not
+        return [(_checks.scale_by(moments, centred, settings.scale_columns, time), None)]
 
     def _named(self, questions: list[Question]) -> list[Question]:
         names = self._log.ids_of(numbers_of(questions).tolist()) if questions else []

@@ -66,6 +66,7 @@ _SNAPSHOTS = sa.Table(
     sa.Column("seq", _big, primary_key=True, autoincrement=False),
     sa.Column("content", sa.LargeBinary, nullable=False),
 )
+TRIMMED = "trimmed"  # the kind of an event that has lost rows
 _AT_A_TIME = 500  # ids in a question to the database
 _EVENTS_AT_A_TIME = 64
 
@@ -141,6 +142,11 @@ class Log:
             if not found:
                 return
             for seq, kind, content in found:
+                if kind == TRIMMED:
+                    raise StoreError(
+                        f"{self.place} has dropped rows of event {seq} to save room, and cannot be folded "
+                        "from there: no snapshot that is new enough can be read."
+                    )
                 yield int(seq), self._decoded(int(seq), kind, content)
             after = int(found[-1][0])
 
@@ -176,14 +182,16 @@ class Log:
         found = []
         for number in numbers.tolist():
             seq, place = where[number]
+            if place < 0:
+                raise StoreError(f"Row number {number} was dropped from {self.place} to save room.")
             event = self._event(seq)
             assert isinstance(event, Arrived)
-            if place >= event.X.shape[0]:
-                raise StoreError(f"Row number {number} was dropped from {self.place} to save room.")
             found.append(event.X[place : place + 1])
         if not found:
             raise ValueError("rows_of needs a number.")
-        return sparse.csr_matrix(sparse.vstack(found)) if sparse.issparse(found[0]) else np.vstack(found)
+        if all(sparse.issparse(row) for row in found):
+            return sparse.csr_matrix(sparse.vstack(found))
+        return np.vstack([row.toarray() if sparse.issparse(row) else row for row in found])
 
     def labelled_at(self, numbers: Ints, before: int) -> dict[int, int]:
         """By row number, the event that gave the label which the row has before an event; without: absent."""
@@ -292,7 +300,7 @@ class Log:
         version = self._meta.get("version")
         if version is None and not self.read_only:
             self.set_meta(version=VERSION, created=time.time())
-        elif not isinstance(version, int) or version > VERSION:
+        elif type(version) is not int or not 1 <= version <= VERSION:
             raise StoreError(
                 f"{self.place} is a store of version {version}, and this everlearn reads up to {VERSION}: "
                 "update everlearn."
@@ -358,16 +366,17 @@ def some(things: Sequence[Any]) -> str:
 
 
 def thinned(seqs: list[int], keep: int) -> set[int]:
-    """Which of these, the newest first, to keep: the newest ones, and older ones at growing distances."""
-    kept, gap = set(seqs[:keep]), 1
-    if len(seqs) > keep:
-        reach = seqs[0] - seqs[keep - 1]
-        gap, edge = max(1, reach), seqs[keep - 1]
-        for seq in seqs[keep:]:
-            if edge - seq >= gap:
-                kept.add(seq)
-                edge, gap = seq, 2 * gap
-    return kept
+    """Which of these, the newest first, to keep: the newest ones, and older ones at growing distances.
+
+    One goes if the gap that it leaves is no longer than the way from the newest to that gap. So of n that
+    came one by one O(log n) are left, and one of them is near wherever one wants to go back to.
+    """
+    kept = list(seqs)
+    for place in range(len(kept) - 1, keep - 1, -1):
+        newer, older = kept[place - 1], kept[place + 1] if place + 1 < len(kept) else 0
+        if newer - older <= kept[0] - newer:
+            del kept[place]
+    return set(kept)
 
 
 def _parts(keys: list[Any]) -> Iterator[list[Any]]:

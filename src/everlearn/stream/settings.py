@@ -42,6 +42,8 @@ class Settings:
         Questions in all.
     audit : float
         The share of questions about rows drawn at random.
+    start : int
+        How many answers come before the rule chooses.
     classes : ndarray or None
         Labels that may come, if they are named.
     scaling : {"standard", "none"}
@@ -49,7 +51,9 @@ class Settings:
     scale_columns : ndarray of bool or None
         To which columns that applies; None is all.
     window : int
-        Labelled rows over which scores are taken, and from which a learner begins anew.
+        Labelled rows over which scores are taken.
+    retention : {"all", "needed"}
+        Whether all rows stay in the log, or those that may be asked for again.
     seed : int
         Decides all that is drawn.
     """
@@ -63,10 +67,12 @@ class Settings:
     label_rate: float = 0.01
     label_budget: int | None = None
     audit: float = 0.1
+    start: int = 20
     classes: Array | None = None
     scaling: str = "standard"
     scale_columns: Array | None = None
     window: int = 1000
+    retention: str = "all"
     seed: int = 0
 
     def state(self) -> dict[str, Any]:
@@ -136,8 +142,10 @@ _CHECKS = {
     "label_rate": _params.Constraint("a number from 0 to 1", lambda v: _params._is_real(v) and 0 <= v <= 1),
     "label_budget": _params.NONE | _params.integer_from(0),
     "audit": _params.Constraint("a number from 0 to 1", lambda v: _params._is_real(v) and 0 <= v <= 1),
+    "start": _params.integer_from(0),
     "scaling": _params.one_of("standard", "none"),
     "window": _params.integer_from(1),
+    "retention": _params.one_of("all", "needed"),
 }
 
 
@@ -167,7 +175,7 @@ def _named(classes: Any) -> Array:
         raise ValueError(
             f"classes must be two labels or more, all integers, all strings or all bools, got {classes!r}."
         )
-    return np.unique(np.asarray(plain))
+    return np.unique(np.array(plain, dtype=object if kinds == {str} else None))
 
 
 def _seeded(thing: Any, seed: int) -> Any:

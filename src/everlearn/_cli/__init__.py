@@ -1,0 +1,1 @@
+"""What the command line does, apart from parsing: `everlearn.cli` calls it."""

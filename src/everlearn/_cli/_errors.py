@@ -1,0 +1,87 @@
+"""From exceptions to messages and exit codes: 1 for data and stores, 2 for usage, 130 for Ctrl-C."""
+
+import contextlib
+import functools
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+
+from ..errors import CoreError, EverlearnError
+from ._console import error_console
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_INTERRUPTED = 130  # 128 and the number of SIGINT, as shells have it
+_REMEDIES = {  # what the library advises a programmer to do, in words for a terminal
+    "open it here with read_only=True": "look at it with `everlearn status`",
+    'pass unknown_fields="ignore"': "pass --unknown-fields ignore",
+    "pass header=False": "pass --no-header",
+    "has come before.": "has come before (--known-ids skip passes over such rows).",
+    "infer a new schema": "begin a new store",
+    "Open it without a learner": "Leave --learner and --param out",
+}
+
+
+def reporting(command: _Command) -> _Command:
+    """A command whose mistakes end in one message on standard error, and in an exit code."""
+
+    @functools.wraps(command)
+    def reported(*args: Any, **options: Any) -> Any:
+        try:
+            with _short_warnings():
+                return command(*args, **options)
+        except KeyboardInterrupt:
+            error_console().print("Interrupted.")
+            raise typer.Exit(_INTERRUPTED) from None
+        except BrokenPipeError:
+            # Whoever read our output has had enough; Python would complain about it once more at exit.
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(1) from None
+        except CoreError:
+            raise
+        except (ValueError, TypeError, EverlearnError, OSError, ImportError) as error:
+            if options.get("traceback"):
+                traceback.print_exc()
+            console = error_console()
+            console.print("Error:", style="bold red", end=" ")
+            console.print(message_of(error), markup=False, highlight=False)
+            raise typer.Exit(1) from None
+
+    return reported  # type: ignore[return-value]
+
+
+def interrupted() -> typer.Exit:
+    """What to raise after Ctrl-C, once everything is said."""
+    return typer.Exit(_INTERRUPTED)
+
+
+def message_of(error: BaseException) -> str:
+    """What went wrong and what to do, for someone at a terminal."""
+    if isinstance(error, ModuleNotFoundError) and error.name and not str(error).count("pip install"):
+        package = error.name.partition(".")[0]
+        return f"This needs {package}, which is not installed: pip install {package}"
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else error.filename
+        return f"{name}: {error.strerror}."
+    text = str(error) or type(error).__name__
+    for advice, words in _REMEDIES.items():
+        text = text.replace(advice, words)
+    return text
+
+
+@contextlib.contextmanager
+def _short_warnings() -> Any:
+    """Warnings as a line each, without the file and the line of code that they come from."""
+    with warnings.catch_warnings():
+        console = error_console()
+
+        def show(message: Any, *_: Any, **__: Any) -> None:
+            console.print(f"Note: {message}", style="yellow", markup=False, highlight=False)
+
+        warnings.showwarning = show
+        yield

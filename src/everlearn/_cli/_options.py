@@ -1,0 +1,254 @@
+"""The arguments and options of the commands, each described once."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ._choices import learner_names
+
+_SOURCE, _LEARNER, _ASKING, _OUTPUT = "What is read", "What learns", "What is asked", "What is shown"
+
+
+def _option(*names: str, panel: str, help: str, metavar: str | None = None) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(
+        *names, help=help, rich_help_panel=panel, metavar=metavar, show_default=False
+    )
+    return option
+
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help='A file: CSV, JSON lines, LIBSVM or Parquet, text also gzipped; "-" is standard input.',
+    ),
+]
+Store = Annotated[
+    str, typer.Argument(metavar="STORE", help="The store: a file, or the URL of a PostgreSQL database.")
+]
+NewStore = Annotated[
+    str,
+    typer.Option(
+        "--store", metavar="STORE", help="The store, a file or a PostgreSQL URL; made if it is not there."
+    ),
+]
+Traceback = Annotated[
+    bool,
+    typer.Option("--traceback", help="Show where in the program an error came from.", show_default=False),
+]
+
+# ------------------------------------------------------------------------------------------ what is read
+
+Format = Annotated[
+    Literal["csv", "jsonl", "libsvm", "parquet"] | None,
+    _option("--format", panel=_SOURCE, help="What the source is; else found by its name or its first line."),
+]
+SchemaFile = Annotated[
+    Path | None,
+    _option(
+        "--schema", panel=_SOURCE, help="What the fields are: a file of `everlearn schema`.", metavar="FILE"
+    ),
+]
+Header = Annotated[
+    bool,
+    _option("--header/--no-header", panel=_SOURCE, help="Whether CSV begins with the names of its fields."),
+]
+Label = Annotated[
+    str | None, _option("--label", panel=_SOURCE, help="The field that is the label.", metavar="FIELD")
+]
+Id = Annotated[
+    str | None, _option("--id", panel=_SOURCE, help="The field that names a row.", metavar="FIELD")
+]
+Time = Annotated[
+    str | None, _option("--time", panel=_SOURCE, help="The field that says when.", metavar="FIELD")
+]
+Kinds = Annotated[
+    list[str] | None,
+    _option(
+        "--kind",
+        panel=_SOURCE,
+        metavar="FIELD=KIND",
+        help="The kind of a field: numeric, categorical, text or ignore. May be repeated.",
+    ),
+]
+LabelType = Annotated[
+    Literal["int", "string"] | None,
+    _option("--label-type", panel=_SOURCE, help="What labels are; else by those of the warm-up."),
+]
+Features = Annotated[
+    int | None,
+    _option("--n-features", panel=_SOURCE, help="Columns of LIBSVM; else by the warm-up.", metavar="N"),
+]
+UnknownFields = Annotated[
+    Literal["refuse", "ignore"],
+    _option("--unknown-fields", panel=_SOURCE, help="What to do about new fields. (default: refuse)"),
+]
+Quarantine = Annotated[
+    Path | None,
+    _option("--quarantine", panel=_SOURCE, help="Where bad rows are kept, as JSON lines.", metavar="FILE"),
+]
+BlockRows = Annotated[
+    int,
+    typer.Option(
+        "--block-rows",
+        min=1,
+        help="Rows taken in at a time. (default: 1000)",
+        show_default=False,
+        rich_help_panel=_SOURCE,
+        metavar="N",
+    ),
+]
+WarmUp = Annotated[
+    int,
+    typer.Option(
+        "--warm-up",
+        min=1,
+        help="Rows from which fields are guessed. (default: 1000)",
+        show_default=False,
+        rich_help_panel=_SOURCE,
+        metavar="N",
+    ),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        min=0,
+        help="Stop after so many rows of the source, earlier runs included.",
+        rich_help_panel=_SOURCE,
+        metavar="N",
+    ),
+]
+SkipRows = Annotated[
+    int | None,
+    typer.Option(
+        "--skip-rows",
+        min=0,
+        rich_help_panel=_SOURCE,
+        metavar="N",
+        help="Good rows to pass over; else those of the same file that the store has already.",
+    ),
+]
+
+KnownIds = Annotated[
+    Literal["refuse", "skip"],
+    _option(
+        "--known-ids",
+        panel=_SOURCE,
+        help="What to do about rows whose id the store has already, where files overlap. (default: refuse)",
+    ),
+]
+
+# ------------------------------------------------------------------------------------------- what learns
+
+Learner = Annotated[
+    str | None,
+    _option(
+        "--learner",
+        panel=_LEARNER,
+        metavar="NAME",
+        help=f"{', '.join(learner_names())}; in any case. (default: LASVM with C=10)",
+    ),
+]
+Params = Annotated[
+    list[str] | None,
+    _option(
+        "--param", panel=_LEARNER, help="A parameter of the learner. May be repeated.", metavar="NAME=VALUE"
+    ),
+]
+Drift = Annotated[
+    str | None,
+    _option(
+        "--drift",
+        panel=_LEARNER,
+        metavar="NAME[:POLICY]",
+        help="Notice drift: adwin, ddm, eddm, hddm_a, hddm_w, page-hinkley or kswin; then alarm (only), "
+        "window (begin anew with recent rows) or forget (these, and nothing older).",
+    ),
+]
+MemoryRows = Annotated[
+    int | None,
+    _option(
+        "--memory-rows",
+        panel=_LEARNER,
+        metavar="N",
+        help="Rows kept to ask about, and labelled ones to begin anew with. (default: 5000)",
+    ),
+]
+RandomState = Annotated[
+    int | None, _option("--random-state", panel=_LEARNER, help="Decides all that is drawn.", metavar="N")
+]
+
+# -------------------------------------------------------------------------------------------- what is asked
+
+Query = Annotated[
+    Literal["margin", "random", "none"] | None,
+    _option("--query", panel=_ASKING, help="What chooses the rows to ask about. (default: margin)"),
+]
+LabelRate = Annotated[
+    float | None,
+    _option("--label-rate", panel=_ASKING, help="Questions for each row. (default: 0.01)", metavar="SHARE"),
+]
+Budget = Annotated[int | None, _option("--budget", panel=_ASKING, help="Questions in all.", metavar="N")]
+OracleField = Annotated[
+    str | None,
+    _option(
+        "--oracle",
+        panel=_ASKING,
+        metavar="FIELD",
+        help="A simulated person: labels in this field are not given with the rows, but answered when asked.",
+    ),
+]
+LabelDelay = Annotated[
+    int,
+    typer.Option(
+        "--label-delay",
+        min=0,
+        metavar="N",
+        rich_help_panel=_ASKING,
+        show_default=False,
+        help="Blocks after which the simulated person answers. (default: 0)",
+    ),
+]
+
+Quiet = Annotated[bool, _option("--quiet", "-q", panel=_OUTPUT, help="Say nothing but errors.")]
+
+# -------------------------------------------------------------------------------------- the other commands
+
+Count = Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many questions, at most.")]
+RawRows = Annotated[
+    str | None,
+    typer.Option(
+        "--source",
+        metavar="FILE",
+        show_default=False,
+        help="Show rows as they stand in this file, from which they were learnt: for text, which a store "
+        "has as hashes only.",
+    ),
+]
+Predictions = Annotated[
+    str, typer.Option("--out", "-o", metavar="FILE", help='Where to; "-" is standard output.')
+]
+AsJSON = Annotated[bool, typer.Option("--json", help="As JSON, with all that is known.", show_default=False)]
+Page = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write.")]
+Title = Annotated[
+    str | None, typer.Option("--title", help="Its title; else the name of the store.", show_default=False)
+]
+Open = Annotated[bool, typer.Option("--open", help="Show it in the browser.", show_default=False)]
+Model = Annotated[Path, typer.Argument(help="The file to write.", metavar="MODEL.onnx")]
+SchemaOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        show_default=False,
+        help="Write it, as JSON to edit and to give to `everlearn run --schema`.",
+    ),
+]
+Benchmark = Annotated[
+    str | None,
+    typer.Argument(metavar="NAME", help="A benchmark of the source checkout; without it, a self-test."),
+]
+Seconds = Annotated[float, typer.Option("--seconds", min=0.1, help="How long the self-test takes.")]

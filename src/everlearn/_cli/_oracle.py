@@ -1,0 +1,74 @@
+"""A simulated person: knows the labels of a file, and gives away those that are asked for, in time."""
+
+from array import array
+from bisect import bisect_right
+from typing import Any
+
+from ..stream import NeverEndingLearner
+
+_NONE = -1
+
+
+class Oracle:
+    """Answers questions some blocks after they were asked.
+
+    It answers a question after block b if the question was asked at block b - delay or before. What it has
+    answered and what is open is in the store; so it can be made anew in the middle of a stream, and answers
+    as if it had always been there. It remembers four bytes a row.
+
+    Parameters
+    ----------
+    delay : int, default=0
+        Blocks.
+    """
+
+    def __init__(self, delay: int = 0) -> None:
+        self.delay = delay
+        self._ends = array("q")  # rows in the store after each block
+        self._firsts: list[int] = []  # where a run of rows begins, by number
+        self._codes: list[array[int]] = []
+        self._labels: list[Any] = []
+        self._code_of: dict[Any, int] = {None: _NONE}
+
+    def see(self, first: int, labels: Any) -> None:
+        """Take note of the labels of a block, whose first row has this number."""
+        codes = array("i", [self._code(label) for label in labels])
+        if self._firsts and self._firsts[-1] + len(self._codes[-1]) == first:
+            self._codes[-1].extend(codes)
+        else:
+            self._firsts.append(first)
+            self._codes.append(codes)
+        self._ends.append(first + len(codes))
+
+    def answer(self, learner: NeverEndingLearner, by: str = "oracle") -> int:
+        """Answer what is due; how many questions that were."""
+        n_open = learner.status()["open_questions"]
+        if not n_open or not self._ends:
+            return 0
+        due = len(self._ends) - 1 - self.delay
+        ids, labels = [], []
+        for question in reversed(learner.ask(n_open)):  # in the order in which they were asked
+            label = self._label(question.number)
+            if label is not None and self._block_of(question.asked_at) <= due:
+                ids.append(question.id)
+                labels.append(label)
+        if ids:
+            learner.label(ids, labels, by=by)
+        return len(ids)
+
+    def _block_of(self, n_rows: int) -> int:
+        """The block after which there were so many rows, or the first with more."""
+        return bisect_right(self._ends, n_rows - 1)
+
+    def _label(self, number: int) -> Any:
+        run = bisect_right(self._firsts, number) - 1
+        if run < 0 or number - self._firsts[run] >= len(self._codes[run]):
+            return None  # a row of another source
+        code = self._codes[run][number - self._firsts[run]]
+        return None if code == _NONE else self._labels[code]
+
+    def _code(self, label: Any) -> int:
+        if label not in self._code_of:
+            self._code_of[label] = len(self._labels)
+            self._labels.append(label)
+        return self._code_of[label]

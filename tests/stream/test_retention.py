@@ -1,0 +1,106 @@
+"""Rows that nobody needs are dropped after a snapshot, if the store is told to, and nothing else is."""
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from everlearn import IDSVM, LASVM, NeverEndingLearner
+from everlearn.datasets import make_banana
+from everlearn.errors import StoreError
+from stream.stream_helpers import bits
+
+X, y = make_banana(3000, random_state=0)
+SETTINGS = {"label_rate": 0.05, "memory_rows": 100, "snapshot_rows": 300, "random_state": 0}
+
+
+def go_on(learner, start, stop, step=100):
+    """Send rows and answer every second question; the others stay open."""
+    found = []
+    for first in range(start, stop, step):
+        out = learner.step(X[first : first + step])
+        asked = [question.id for question in out.questions][::2]
+        learner.label(asked, [int(y[number]) for number in asked])
+        found.append(out.predictions.tolist())
+    return found
+
+
+def places(learner):
+    with learner._log.place.engine.connect() as db:
+        return dict(db.execute(sa.text("SELECT number, place FROM rows")).all())
+
+
+@pytest.fixture(params=[LASVM(C=10), IDSVM(C=10)], ids=["LASVM", "IDSVM"])
+def stores(request, tmp_path):
+    """The same stream in a store that drops rows and in one that keeps all."""
+    lean = NeverEndingLearner.open(tmp_path / "lean", request.param, retention="needed", **SETTINGS)
+    full = NeverEndingLearner.open(tmp_path / "full", request.param, **SETTINGS)
+    yield lean, full
+    lean.close()
+    full.close()
+
+
+def test_what_is_dropped_makes_no_difference(stores):
+    lean, full = stores
+    assert go_on(lean, 0, 3000) == go_on(full, 0, 3000)
+    assert bits(lean) == bits(full)
+    kept = {number for number, place in places(lean).items() if place >= 0}
+    assert set(lean._fold.needed().tolist()) <= kept
+    assert len(kept) < 1500
+    assert all(place >= 0 for place in places(full).values())
+    for number in sorted(kept)[::50]:
+        np.testing.assert_array_equal(lean._log.rows_of(np.array([number]))[0], X[number])
+
+
+def test_it_goes_on_after_reopening_even_from_the_snapshot_before(stores, tmp_path):
+    lean, full = stores
+    go_on(lean, 0, 2000)
+    go_on(full, 0, 2000)
+    lean._snapshots._wait()
+    lean.close()
+    db = sa.create_engine(f"sqlite:///{tmp_path / 'lean'}")
+    with db.begin() as connection:  # the newest one is torn
+        newest = connection.execute(sa.text("SELECT max(seq) FROM snapshots")).scalar()
+        connection.execute(sa.text("UPDATE snapshots SET content = x'00' WHERE seq = :seq"), {"seq": newest})
+    db.dispose()
+    with pytest.warns(UserWarning, match="cannot be read"):
+        again = NeverEndingLearner.open(tmp_path / "lean", snapshot_rows=300)
+    with again:
+        assert bits(again) == bits(full)
+        assert go_on(again, 2000, 2600) == go_on(full, 2000, 2600)
+        assert bits(again) == bits(full)
+
+
+def test_without_a_snapshot_that_can_be_read_it_says_so(stores, tmp_path):
+    lean, _ = stores
+    go_on(lean, 0, 2000)
+    lean.close()
+    db = sa.create_engine(f"sqlite:///{tmp_path / 'lean'}")
+    with db.begin() as connection:
+        connection.execute(sa.text("UPDATE snapshots SET content = x'00'"))
+    db.dispose()
+    with pytest.warns(UserWarning, match="cannot be read"), pytest.raises(StoreError, match="dropped rows"):
+        NeverEndingLearner.open(tmp_path / "lean")
+
+
+def test_what_cannot_be_done_any_more(stores):
+    lean, full = stores
+    go_on(lean, 0, 2500)
+    go_on(full, 0, 2500)
+    gone = next(number for number, place in places(lean).items() if place < 0)
+    before = bits(lean)
+    with pytest.raises(StoreError, match=f"Row number {gone} was dropped"):
+        lean.label([gone], [1])
+    assert bits(lean) == before
+    with pytest.raises(StoreError, match="dropped rows"):
+        NeverEndingLearner.replay(lean._log.place.name)
+    labelled = int(lean._fold.labelled.numbers[0])
+    if isinstance(lean.learner_, IDSVM):
+        return
+    with pytest.raises(StoreError, match="only with a learner that forgets"):
+        lean.withdraw([labelled])
+    assert bits(lean) == before
+
+
+def test_retention_is_checked(tmp_path):
+    with pytest.raises(ValueError, match="retention must be"):
+        NeverEndingLearner.open(tmp_path / "store", retention="some")
