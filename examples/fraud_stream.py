@@ -14,9 +14,9 @@ errors, which the learner then follows. Near the boundary frauds are several tim
 weigh less. The first answers have to be drawn, though: a boundary about a single wrong answer is where a rule
 would ask for a long time. Both are judged on all rows by the truth, which neither is ever told.
 
-The parameters were chosen on other streams than the one shown, for each way of asking on its own (a few were
-tried for asking at random, more for asking near the boundary): what is
-best for the one is not for the other.
+The parameters were chosen on other streams than the one shown, for each way of asking on its own, since what
+is best for the one is not for the other; a few were tried for asking at random, more for asking near the
+boundary.
 
 Prints the two side by side, writes the report out/fraud_stream.html and saves out/fraud_stream.png.
 """

@@ -52,6 +52,7 @@ def run(
     random_state: option.RandomState = None,
     query: option.Query = None,
     label_rate: option.LabelRate = None,
+    start: option.Start = None,
     budget: option.Budget = None,
     oracle: option.OracleField = None,
     label_delay: option.LabelDelay = 0,
@@ -77,6 +78,7 @@ def run(
     said = {
         "query": query,
         "label_rate": label_rate,
+        "start": start,
         "label_budget": budget,
         "drift": drift,
         "memory_rows": memory_rows,

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from everlearn import IDSVM, LASVMNC, Exemplars, KernelPerceptron, StreamS3VM, query
+from everlearn.errors import CoreError
 from everlearn.stream import Drift, NeverEndingLearner
 from stream.stream_helpers import answer, bits, drop, opened, unchanged, xor
 
@@ -360,3 +361,24 @@ def test_a_schema_is_an_event_and_the_callers_dict_stays_the_callers():
         assert learner.status()["events"] == 2
         with unchanged(learner), pytest.raises(TypeError):
             learner.describe({"columns": object()})
+
+
+def test_a_learner_that_fails_is_left_as_it_was_and_the_stream_goes_on(monkeypatch):
+    with opened(learner=IDSVM(C=10, gamma=0.5), memory_rows=200) as learner:
+        learner.step(X[:50], Y[:50])
+        before = learner.decision_function(X)
+        learn = IDSVM.partial_fit
+
+        def fail(*args, **kwargs):
+            raise CoreError("no solution")
+
+        monkeypatch.setattr(IDSVM, "partial_fit", fail)
+        learner.step(X[50:60], Y[50:60])
+        assert learner.status()["failures"] == 1
+        assert learner.status()["labels"] == 60
+        assert "left them out" in learner.story()["notes"][0]
+        np.testing.assert_array_equal(learner.decision_function(X), before)
+        monkeypatch.setattr(IDSVM, "partial_fit", learn)
+        learner.step(X[60:70], Y[60:70])
+        assert len(learner.learner_._machine.native.ids) == 60
+        assert learner.status()["failures"] == 1

@@ -122,6 +122,7 @@ def test_a_bad_line_of_json(tmp_path, row, reason):
         ("1 1:x", "not a number"),
         ("1 1:nan", "not a number"),
         ("1 1:inf", "infinite"),
+        ("1 1:1e200", "infinite"),
         ("1 1:1 1:2", "an index twice"),
         ("1 1:1:1 2", "not label index:value ..."),
         ("1 -1:1", "not label index:value ..."),

@@ -190,6 +190,12 @@ LabelRate = Annotated[
     float | None,
     _option("--label-rate", panel=_ASKING, help="Questions for each row. (default: 0.01)", metavar="SHARE"),
 ]
+Start = Annotated[
+    int | None,
+    _option(
+        "--start", panel=_ASKING, help="Answers drawn at random before it chooses. (default: 20)", metavar="N"
+    ),
+]
 Budget = Annotated[int | None, _option("--budget", panel=_ASKING, help="Questions in all.", metavar="N")]
 OracleField = Annotated[
     str | None,

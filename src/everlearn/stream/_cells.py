@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 _T = TypeVar("_T")
 Bad = dict[int, str]  # row of the block -> what is wrong with its cell
 
+INFINITE = "infinite"  # or so large that its square is
+LARGEST = 1e150
 # What stands for "no value", in any kind of field, once the blanks around it are gone.
 MISSING = frozenset({"", "?", "NA", "N/A", "null", "NULL", "nan", "NaN"})
 
@@ -67,11 +69,11 @@ def number(cell: Any) -> float:
     try:
         value = float(cell)
     except OverflowError:
-        raise ValueError("infinite") from None
+        raise ValueError(INFINITE) from None
     except (ValueError, TypeError):
         raise ValueError("not a number") from None
-    if math.isinf(value):
-        raise ValueError("infinite")
+    if abs(value) > LARGEST:
+        raise ValueError(INFINITE)
     return value
 
 
@@ -138,8 +140,10 @@ def numbers(cells: Any) -> tuple[NDArray[np.float64], Bad]:
         except (ValueError, OverflowError):
             return _one_by_one(number, cells)
     bad = {}
-    if np.isinf(values).any():
-        bad = {int(row): "infinite" for row in np.flatnonzero(np.isinf(values))}
+    with np.errstate(invalid="ignore"):
+        large = np.abs(values) > LARGEST
+    if large.any():
+        bad = {int(row): INFINITE for row in np.flatnonzero(large)}
         values[list(bad)] = np.nan
     return values, bad
 

@@ -203,4 +203,4 @@ def _looks_like_data(names: list[str]) -> bool:
 
 def _is_number(name: str) -> bool:
     """Whether a cell is a number, or nothing."""
-    return _cells.attempt(_cells.number, name, 0.0)[1] in ("", "infinite")
+    return _cells.attempt(_cells.number, name, 0.0)[1] in ("", _cells.INFINITE)

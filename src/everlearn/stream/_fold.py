@@ -21,6 +21,7 @@ from .._forget import NamingLearner
 from .._learner import KernelLearner
 from .._online import OnlineLearner
 from .._validate import Array, Rows
+from ..errors import CoreError
 from ._asking import Asking, Question
 from ._kept import Kept, newer_first
 from ._moments import Moments
@@ -34,7 +35,7 @@ _HALF_LIFE = 4  # of a row in the pool, in units of memory_rows
 _FIRST_ROWS = 1000  # from which a learner of ours takes what depends on features alone
 _AFTER_DRIFT = 100  # labelled rows from which a learner begins anew
 _MOST_ALARMS = 1000
-_COUNTS = ("n_rows", "n_labels", "n_withdrawn", "scaled_at", "taught")
+_COUNTS = ("n_rows", "n_labels", "n_withdrawn", "n_failures", "scaled_at", "taught")
 _PARTS = ("pool", "labelled", "late", "moments", "remembered", "scores", "audit", "asking", "trace")
 
 RowsOf = Callable[[Ints], Rows]
@@ -61,7 +62,7 @@ class Fold:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.n_rows = self.n_labels = self.n_withdrawn = 0
+        self.n_rows = self.n_labels = self.n_withdrawn = self.n_failures = 0
         self.taught = 0  # labelled rows that the learner has learnt since it began anew
         self.scaled_at = 0  # rows that had come when the scale was fixed, those it was taken from included
         self.learner: Any = None
@@ -194,8 +195,8 @@ class Fold:
             self._begin_anew(enough)
         elif self.learner is None or new:
             self._begin_anew(len(self.labelled))
-        else:
-            self._teach(self.learner, X, labels, numbers)
+        elif self._teach(self.learner, X, labels, numbers):
+            self.taught += len(labels)
         self.trace.add_matrix(self.scores, self.n_labels, self.n_rows)
         return drift
 
@@ -255,9 +256,8 @@ class Fold:
             first = Kept(rows.X, rows.numbers)
             first.add(*self._first_rows())
             learner._prepare(first.X[:_FIRST_ROWS], classes)
-        self.taught = 0
-        self._teach(learner, rows.X, rows.labels, rows.numbers, classes)
-        self.learner = learner
+        if self._teach(learner, rows.X, rows.labels, rows.numbers, classes):
+            self.learner, self.taught = learner, len(rows)
 
     def _enough_to_begin(self) -> int:
         """How many of the newest labelled rows to begin anew with: a hundred, or more for a second class."""
@@ -272,14 +272,19 @@ class Fold:
 
     def _teach(
         self, learner: Any, X: Rows, labels: list[Any], numbers: Ints, classes: Array | None = None
-    ) -> None:
+    ) -> bool:
+        """Let a learner learn rows; whether it could. One that fails stays as it was, and the stream goes."""
         options: dict[str, Any] = {} if classes is None else {"classes": classes}
         if isinstance(learner, NamingLearner):
             options["ids"] = numbers
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # a stream goes on; the scores tell
-            learner.partial_fit(X, as_labels(labels), **options)
-        self.taught += len(labels)
+            try:
+                learner.partial_fit(X, as_labels(labels), **options)
+            except CoreError:
+                self.n_failures += 1
+                return False
+        return True
 
     def _transduce(self, event: Arrived, X: Rows, predictions: list[Any]) -> list[Any]:
         """Label the batch together with what the transducer holds; rows with given labels are left out."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._cells import INFINITE, LARGEST
 from ._lines import Lines
 
 _LIBSVM = re.compile(
@@ -191,8 +192,8 @@ def _libsvm_row(text: str) -> tuple[str | None, list[int], list[float], str]:
         values = list(map(float, parts[1::2]))
     except ValueError:
         return None, [], [], "not a number"
-    if not all(map(math.isfinite, values)):
-        return None, [], [], "infinite" if any(map(math.isinf, values)) else "not a number"
+    if not all(abs(value) <= LARGEST for value in values):
+        return None, [], [], "not a number" if any(map(math.isnan, values)) else INFINITE
     indices = list(map(int, parts[::2]))
     if len(set(indices)) < len(indices):
         return None, [], [], "an index twice"

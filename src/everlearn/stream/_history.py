@@ -68,7 +68,9 @@ def story_of(
         ],
         "confusion": [_square(entry, fold.classes) for entry in fold.trace.matrices],
         "window": settings.window,
-        "notes": [],
+        "notes": [f"The learner could not learn labels {fold.n_failures} times, and left them out."]
+        if fold.n_failures
+        else [],
     }
     if "audit" in columns:
         story["audit"] = {"rows": columns["rows"], **_with_bounds(columns["audit"], columns["audit_n"])}

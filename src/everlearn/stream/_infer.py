@@ -143,5 +143,5 @@ def _share(convert: Any, column: list[Any]) -> float:
     """Share of the cells that are not missing which can be converted; 0 if all are missing."""
     values = [cell for cell in column if not _cells.is_missing(cell)]
     reasons = [_cells.attempt(convert, cell, 0.0)[1] for cell in values]
-    good = sum(reason in ("", "infinite") for reason in reasons)  # infinite: a number, though a bad one
+    good = sum(reason in ("", _cells.INFINITE) for reason in reasons)  # infinite: a number, though a bad one
     return good / len(values) if values else 0.0

@@ -359,7 +359,7 @@ class NeverEndingLearner:
         return self._named(newest)
 
     def rescale(self) -> None:
-        """Fix the scale of columns anew by rows kept to ask about, mostly recent ones; the learner begins anew."""
+        """Fix the scale of columns by rows kept to ask about, mostly recent ones; the learner begins anew."""
         self._check_open()
         kept = self._fold.pool if len(self._fold.pool) else self._fold.labelled
         if self._fold.mean is None or len(kept) == 0:
@@ -427,6 +427,7 @@ class NeverEndingLearner:
             "rows": fold.n_rows,
             "labels": fold.n_labels,
             "withdrawn": fold.n_withdrawn,
+            "failures": fold.n_failures,
             "classes": list(fold.classes),
             "asked": fold.asking.n_asked,
             "open_questions": len(fold.asking.open),
