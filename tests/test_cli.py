@@ -259,7 +259,7 @@ def test_files_that_overlap(tmp_path, store):
 
 def test_a_row_that_cannot_be_learnt_is_told_with_its_place(tmp_path, store):
     rows = payments(300)
-    bad = [*rows[:150], ("p150", 1e200, *rows[150][2:]), *rows[151:]]
+    bad = [*rows[:150], (rows[0][0], *rows[150][1:]), *rows[151:]]  # an id that has come before
     path = write_csv(tmp_path / "s.csv", bad)
     error = learn(path, store, code=1).stderr
     assert "begins in line 102" in error
@@ -267,6 +267,13 @@ def test_a_row_that_cannot_be_learnt_is_told_with_its_place(tmp_path, store):
     write_csv(path, rows)
     learn(path, store, "--skip-rows", 100)
     assert status_of(store)["rows"] == 300
+
+
+def test_a_number_too_large_to_be_squared_is_set_aside(tmp_path, store):
+    rows = payments(300)
+    path = write_csv(tmp_path / "s.csv", [*rows[:150], ("p150", 1e200, *rows[150][2:]), *rows[151:]])
+    assert "1 bad row set aside (first in line 152): field 'amount': infinite" in learn(path, store).stderr
+    assert status_of(store)["rows"] == 299
 
 
 def test_standard_input_is_always_new(store):
