@@ -22,8 +22,8 @@ once, for River as for us. Scores are over all rows, against labels that are mos
 With 1 % of the labels they are means over two seeds, which decide the labels that are drawn; the AUC is one
 over the whole stream. *asks*: `margin` and `entropy` choose the rows, `random` draws them, `margin, random`
 draws every other one. Ours are `NeverEndingLearner`s, which call `rescale()` at 500, 1,000, 2,000, 4,000,
-... rows, but for the line that says otherwise, which is what `open` does by itself: it fixes the scale by
-the first batch. `rescale()` needs unlabelled rows, so with all labels the scale of the first batch stays.
+... rows, but for the line "scale fixed", which leaves it to `open`: that takes the scale of all rows
+whenever they have doubled, up to 10,000, and then fixes it.
 River's linear models have a StandardScaler that sees every row; its EntropySampler has a discount that is
 moved after each batch so that it keeps to the share, and gets labels at random until it has seen two
 classes, since it would never ask for one. No setting was chosen on these streams: see `--develop`."""

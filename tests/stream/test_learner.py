@@ -382,3 +382,14 @@ def test_a_learner_that_fails_is_left_as_it_was_and_the_stream_goes_on(monkeypat
         learner.step(X[60:70], Y[60:70])
         assert len(learner.learner_._machine.native.ids) == 60
         assert learner.status()["failures"] == 1
+
+
+def test_the_story_has_what_it_costs():
+    with opened() as learner:
+        for batch in batches():
+            learner.step(X[batch], Y[batch])
+        steps = learner.story()["steps"]
+        assert len(steps["rows"]) == len(steps["seconds"]) == len(steps["memory_mb"])
+        assert np.all(np.diff(steps["seconds"]) >= 0)
+        assert 0 < steps["seconds"][-1] <= learner.story()["totals"]["seconds"]
+        assert min(steps["memory_mb"]) > 10

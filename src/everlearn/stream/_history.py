@@ -25,14 +25,17 @@ def story_of(
 ) -> dict[str, Any]:
     """The story of a stream, as `everlearn.report` takes it."""
     columns = fold.trace.columns
-    seconds = log.meters()[2]
+    meters = log.meters()
     shown = ("rows", "labels", "asked", "support_vectors", *_SCORES, *(f"fading_{name}" for name in _SCORES))
     steps: dict[str, Any] = {name: columns[name] for name in shown if name in columns}
     for name in ("no_change", "majority"):
         if name in columns:
             steps[f"{name}_accuracy"] = columns[name]
     questions = named([*fold.asking.answered, *fold.asking.open.values()])
-    total = sum(seconds)
+    total = float(meters[:, 1].sum())
+    if "rows" in steps and len(meters):
+        steps["seconds"] = np.interp(steps["rows"], meters[:, 0], meters[:, 1].cumsum()).tolist()
+        steps["memory_mb"] = np.interp(steps["rows"], meters[:, 0], meters[:, 2]).tolist()
     story: dict[str, Any] = {
         "title": "everlearn",
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),

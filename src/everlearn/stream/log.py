@@ -3,7 +3,8 @@
 One SQLite file in WAL mode, a PostgreSQL database by URL, or memory::
 
     meta        key, value                          format version, settings
-    events      seq, kind, time, seconds, content   what happened, and how long folding it took
+    events      seq, kind, time, content            what happened
+                rows, seconds, memory               rows by then; what folding it took, and memory after it
     rows        number, id, seq, place              in which event a row came, at which place
     marks       number, seq, given                  when the label of a row was given or withdrawn
     snapshots   seq, content                        the state after an event
@@ -20,6 +21,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import sqlalchemy as sa
 from scipy import sparse
 from sqlalchemy.exc import DBAPIError
@@ -42,7 +44,9 @@ _EVENTS = sa.Table(
     sa.Column("seq", _big, primary_key=True, autoincrement=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("time", sa.Float, nullable=False),
+    sa.Column("rows", _big, nullable=False),
     sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("memory", sa.Float, nullable=False),
     sa.Column("content", sa.LargeBinary, nullable=False),
 )
 _ROWS = sa.Table(
@@ -227,13 +231,12 @@ class Log:
                     given[number] = int(seq)
         return found
 
-    def meters(self) -> tuple[list[int], list[float], list[float]]:
-        """Of every event its number, its time, and the seconds that folding it took."""
+    def meters(self) -> npt.NDArray[np.float64]:
+        """A line for every event: rows that had come, seconds that folding it took, MiB in use after it."""
+        ask = sa.select(_EVENTS.c.rows, _EVENTS.c.seconds, _EVENTS.c.memory).order_by(_EVENTS.c.seq)
         with self._reporting("read"), self.place.engine.connect() as db:
-            rows = db.execute(
-                sa.select(_EVENTS.c.seq, _EVENTS.c.time, _EVENTS.c.seconds).order_by(_EVENTS.c.seq)
-            ).all()
-        return [int(r[0]) for r in rows], [float(r[1]) for r in rows], [float(r[2]) for r in rows]
+            found = [tuple(row) for row in db.execute(ask)]
+        return np.array(found, dtype=np.float64).reshape(-1, 3)
 
     # ---------------------------------------------------------------------------------------------- snapshots
 
@@ -322,13 +325,23 @@ class Writing:
     def __init__(self, log: Log) -> None:
         self.log, self.last, self.n_rows = log, log.last, log.n_rows
 
-    def add(self, event: Event, ids: Sequence[Id] | None = None, seconds: float = 0.0) -> int:
+    def add(
+        self, event: Event, ids: Sequence[Id] | None = None, seconds: float = 0.0, memory: float = 0.0
+    ) -> int:
         """Append an event; the rows of a batch have ids."""
         self.last += 1
         seq, numbers, given = self.last, np.zeros(0, dtype=np.int64), True
         kind, content = encode(event)
         self.db.execute(
-            sa.insert(_EVENTS).values(seq=seq, kind=kind, time=event.time, seconds=seconds, content=content)
+            sa.insert(_EVENTS).values(
+                seq=seq,
+                kind=kind,
+                time=event.time,
+                rows=self.n_rows + (event.X.shape[0] if isinstance(event, Arrived) else 0),
+                seconds=seconds,
+                memory=memory,
+                content=content,
+            )
         )
         if isinstance(event, Arrived):
             assert ids is not None
