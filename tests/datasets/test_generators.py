@@ -45,7 +45,7 @@ def error(predicted_positive, y):
 
 def test_the_list_of_generators_is_complete():
     exported = {getattr(datasets, name) for name in datasets.__all__ if name.startswith("make_")}
-    assert exported == set(GENERATORS)
+    assert exported - {datasets.make_fraud_stream} == set(GENERATORS)  # a stream, with a file of its own
 
 
 @every_generator
