@@ -62,7 +62,7 @@ def get_state(model: Any) -> dict[str, Any]:
     if model is None or isinstance(model, str):
         return {"value": model}
     if _persist._registry.get(name) is cls:
-        return {"class": name, "state": model._get_state()}
+        return _persist.describe(model)
     if type(model) is LinearSVC:
         fitted = {key: value for key, value in vars(model).items() if key in _LINEAR}
         return {"linear": model.get_params(), "fitted": fitted}
@@ -77,8 +77,7 @@ def from_state(state: dict[str, Any]) -> Any:
     if "value" in state:
         return state["value"]
     if "class" in state:
-        cls: Any = _persist._registry[state["class"]]
-        return cls._from_state(state["state"])
+        return _persist.revive(state)
     model = LinearSVC(**state["linear"])
     for key in _LINEAR:
         if key in state["fitted"]:

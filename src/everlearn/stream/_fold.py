@@ -22,7 +22,7 @@ from .._learner import KernelLearner
 from .._online import OnlineLearner
 from .._validate import Array, Rows
 from ..errors import CoreError
-from ._asking import Asking, Question
+from ._asking import Asking, Question, numbers_of
 from ._kept import Kept, newer_first
 from ._moments import Moments
 from ._trace import Trace, measured
@@ -312,12 +312,16 @@ class Fold:
         chosen = self.asking.choose(count, fresh, self.pool, self.learner, self.n_rows, self.random)
         if not chosen or self.learner is None:
             return chosen
-        told = []
-        for question in chosen:
-            rows = fresh if question.number in fresh.numbers else self.pool
-            place = rows.find(np.array([question.number]))
-            told.append(replace(question, predicted=self.judge(rows.X[place])[0][0]))
-            self.asking.open[question.number] = told[-1]
+        numbers = numbers_of(chosen)
+        predicted: dict[int, Any] = {}
+        for rows in (self.pool, fresh):
+            places = rows.find(numbers)
+            there = places >= 0
+            if there.any():
+                found = self.judge(rows.X[places[there]])[0]
+                predicted |= dict(zip(numbers[there].tolist(), found, strict=True))
+        told = [replace(question, predicted=predicted[question.number]) for question in chosen]
+        self.asking.open |= {question.number: question for question in told}
         return told
 
     def _shrink(self) -> None:
