@@ -22,7 +22,10 @@ coef0 : float, default=0.0
 tol : float, default=1e-3
     How much a coefficient may violate the optimality conditions.
 class_weight : dict or "balanced", default=None
-    Multiplies C for the rows of a class. "balanced" needs `fit`, which sees all rows.
+    Multiplies C for the rows of a class. "balanced" is ``n / (k * n_c)`` for a class with n_c of the n rows
+    seen, k being the number of classes among them. `fit` counts all its rows; `partial_fit` goes on counting,
+    and weights the rows of a call by the counts that include them. A row keeps the weight it came with, rows
+    with a sample weight of 0 are not counted, and forgetting a row does not change the counts.
 epochs : int, default=1
     Passes over the rows in `fit`.
 finishing : bool, default=False

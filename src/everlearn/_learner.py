@@ -31,6 +31,16 @@ _ROUNDS_PER_CALL = 8
 _MOST_STEPS = 1_000_000
 
 
+def balanced_weights(counts: Ints) -> npt.NDArray[np.float64]:
+    """Weights inversely proportional to class frequencies, over the classes with at least one row.
+
+    This is scikit-learn's ``compute_class_weight("balanced", ...)`` from counts instead of labels. A class
+    without rows gets the weight of a class with one row.
+    """
+    present = max(1, int(np.count_nonzero(counts)))
+    return np.asarray(counts.sum() / (present * np.maximum(counts, 1).astype(np.float64)))
+
+
 class LabelledRows:
     """Validated rows on their way to the core: features, class numbers, costs and ids, one for each row."""
 
@@ -62,6 +72,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "n_features_in_",
         "feature_names_in_",
         "_rows_seen",
+        "_label_counts",
         "_sparse_input",
     )
 
@@ -98,6 +109,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         layout = "external" if foreign else choose_layout(X)
         self.classes_ = classes
         self._rows_seen = 0
+        self._label_counts = np.zeros(len(classes), dtype=np.int64)
         self._sparse_input = sparse.issparse(X)
         self._foreign = ForeignKernel(self.kernel) if foreign else None
         centred = layout == "dense" and (self._has_bias or self.kernel == "rbf")
@@ -161,8 +173,13 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> LabelledRows:
         """Make rows ready for the core: their costs and their ids, by default the running row numbers."""
         check_range(X, self._machine.spec)
-        weights = self._class_weights(y)
-        costs = float(getattr(self, "C", 1.0)) * row_weights(sample_weight, weights, labels, X)
+        weights = row_weights(sample_weight, X)
+        new_counts = np.bincount(labels[weights > 0], minlength=len(self.classes_))
+        self._label_counts = self._label_counts + new_counts  # rebound, so that a refused call can restore it
+        by_class = self._class_weights()
+        if by_class is not None:
+            weights = weights * by_class[labels]
+        costs = float(getattr(self, "C", 1.0)) * weights
         if ids is None:
             ids = np.arange(self._rows_seen, self._rows_seen + len(labels), dtype=np.int64)
         if self.kernel == "precomputed" and len(ids) and not 0 <= ids.min() <= ids.max() < X.shape[1]:
@@ -174,13 +191,15 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._rows_seen += len(labels)
         return LabelledRows(X, labels, costs, ids)
 
-    def _class_weights(self, y: Array) -> dict[int, float] | None:
-        """By what C is multiplied for the rows of each class, by their numbers."""
+    def _class_weights(self) -> npt.NDArray[np.float64] | None:
+        """Multiplier of C for each class number; "balanced" is computed from the labels counted so far."""
         if self.class_weight is None:
             return None
-        values = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        weights = dict(enumerate(np.asarray(values, dtype=np.float64).tolist()))
-        if not all(0 <= weight < np.inf for weight in weights.values()):
+        if self.class_weight == "balanced":
+            return balanced_weights(self._label_counts)
+        values = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
+        weights = np.asarray(values, dtype=np.float64)
+        if not np.all((weights >= 0) & (weights < np.inf)):
             raise ValueError(f"class_weight must be finite and not negative, got {self.class_weight!r}.")
         return weights
 
@@ -253,13 +272,16 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
+        if self._foreign is None:
+            check_range(X, self._machine.spec)
+        scores = self._decide(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def _decide(self, X: Rows) -> npt.NDArray[np.float64]:
+        """Scores of rows that are validated already, one column for each binary problem."""
         if self._foreign is not None:
             X = self._foreign.against(X, self._machine.native.ids)
-        else:
-            check_range(X, self._machine.spec)
-        scores: npt.NDArray[np.float64]
-        scores = self._machine.native.decide(as_block(X), effective_n_jobs(self.n_jobs))
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return np.asarray(self._machine.native.decide(as_block(X), effective_n_jobs(self.n_jobs)))
 
     def predict(self, X: Any) -> Array:
         """Predict the class of rows.
@@ -378,6 +400,9 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 if name in state["fitted"]:
                     setattr(learner, name, state["fitted"][name])
             learner._machine = Machine.from_state(state["machine"])
+            if "_label_counts" not in state["fitted"]:  # an older file: count the rows that are kept
+                labels = learner._machine.native.labels
+                learner._label_counts = np.bincount(labels, minlength=len(learner.classes_))
             foreign = learner._machine.spec["layout"] == "external"
             learner._foreign = ForeignKernel(learner.kernel) if foreign else None
         return learner

@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 
 from . import _params
 from ._learner import ROWS_PER_CALL, Ints, KernelLearner, LabelledRows
-from ._validate import check_classes, check_rows, check_rows_and_labels, encode_labels
+from ._validate import Array, Rows, check_classes, check_rows, check_rows_and_labels, encode_labels
 
 Self = TypeVar("Self", bound="StreamLearner")
 Online = TypeVar("Online", bound="OnlineLearner")
@@ -45,10 +45,6 @@ class StreamLearner(KernelLearner):
     def _learn_more(self: Self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Ints | None) -> Self:
         """Learn more rows; their ids are the running row numbers unless others are given."""
         _params.check(self)
-        if self.class_weight == "balanced":
-            raise ValueError(
-                'class_weight="balanced" needs all labels at once: use fit, or give partial_fit a dict.'
-            )
         first = not hasattr(self, "_machine")
         with self._unchanged_on_error():
             self._solver_parameters()
@@ -57,11 +53,28 @@ class StreamLearner(KernelLearner):
             labels = encode_labels(y, known)
             if first:
                 self._start(X, known)
+            counts = self._label_counts
             left_out = sample_weight is not None and np.shape(sample_weight) == y.shape
             left_out = left_out and not np.any(sample_weight)  # scikit-learn refuses weights that are all 0
             rows = self._accept(X, y, labels, None if left_out else sample_weight, ids)
         if left_out:
+            self._label_counts = counts
             return self
+        self._take_in(rows, counts)
+        return self
+
+    def _learn_validated(self, X: Rows, y: Array, sample_weight: Any = None) -> Ints:
+        """Learn more rows, validated already, of classes that are known; returns their ids."""
+        _params.check(self)
+        counts = self._label_counts
+        with self._unchanged_on_error():
+            labels = encode_labels(y, self.classes_)
+            rows = self._accept(X, y, labels, sample_weight)
+        self._take_in(rows, counts)
+        return rows.ids
+
+    def _take_in(self, rows: LabelledRows, counts: Ints) -> None:
+        """Learn accepted rows; ``counts`` is what the label counts go back to if nothing is learnt."""
         self._configure()
         native = self._machine.native
         before, capped = native.iterations, native.capped
@@ -70,9 +83,9 @@ class StreamLearner(KernelLearner):
         except BaseException:
             if native.iterations == before:  # nothing was learnt: the row numbers are free again
                 self._rows_seen -= len(rows.ids)
+                self._label_counts = counts
             raise
         self._warn_if_capped(capped)
-        return self
 
     def _prepare(self, X: Any, classes: Any) -> None:
         """Fix what depends on the first rows, without learning any of them."""

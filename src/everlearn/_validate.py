@@ -138,13 +138,9 @@ def encode_labels(y: Array, classes: Array) -> npt.NDArray[np.int32]:
     return places.astype(np.int32)
 
 
-def row_weights(
-    sample_weight: Any, class_weight: dict[int, float] | None, labels: npt.NDArray[np.int32], X: Rows
-) -> npt.NDArray[np.float64]:
-    """Weight of each row: that of the sample times that of its class."""
+def row_weights(sample_weight: Any, X: Rows) -> npt.NDArray[np.float64]:
+    """Validate sample weights; None is a weight of 1 for every row."""
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
-    for number, weight in (class_weight or {}).items():
-        weights[labels == number] *= weight
     return np.asarray(weights, dtype=np.float64)
 
 

@@ -145,7 +145,6 @@ def test_bad_weights_are_refused(cls):
 def test_bad_weights_of_classes_are_refused(cls):
     model = learnt(cls)
     for weight, words in (
-        ("balanced", "needs all labels at once"),
         ({1: -1.0}, "class_weight"),
         ({7: 2.0}, "class_weight"),
     ):

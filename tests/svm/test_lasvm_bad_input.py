@@ -133,15 +133,6 @@ def test_classes_must_be_named_once_and_stay(model):
     assert_same(learnt(model.partial_fit(*GOOD, classes=[1, 0])), learnt(reference.partial_fit(*GOOD)))
 
 
-def test_balanced_weights_need_all_labels(model):
-    with pytest.raises(ValueError, match="needs all labels at once: use fit"):
-        LASVM(class_weight="balanced").partial_fit(*GOOD, classes=[0, 1])
-    model.set_params(class_weight="balanced")
-    with refused(model, "balanced"):
-        model.partial_fit(*GOOD)
-    goes_on(model.set_params(class_weight=None))
-
-
 BAD_WEIGHTS = {
     "nan": ([np.nan] * 40, "NaN"),
     "infinity": ([1.0] * 39 + [np.inf], "infinity"),

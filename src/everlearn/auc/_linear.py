@@ -197,7 +197,7 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         largest = float(abs(X).max()) if X.shape[0] else 0.0
         if largest > _LARGEST:
             raise ValueError(f"X has a value of {largest:.3g}, whose square overflows: scale the features.")
-        return row_weights(sample_weight, None, labels, X)
+        return row_weights(sample_weight, X)
 
     def _start(self, X: Rows, classes: Array) -> None:
         """Forget what was learnt; what the machine is built from stays until the next start."""

@@ -20,7 +20,7 @@ from .. import _params
 from .._docs import complete
 from .._forget import NamingLearner
 from .._kernels import NATIVE
-from .._learner import Ints, LabelledRows
+from .._learner import Ints, LabelledRows, balanced_weights
 from .._machine import Machine
 from .._persist import register
 from .._validate import Array, encode_labels
@@ -264,9 +264,9 @@ class IDSVM(NamingLearner):
             super()._learn_more(X, y, classes, sample_weight, ids)
         return self
 
-    def _class_weights(self, y: Array) -> dict[int, float] | None:
-        weights = super()._class_weights(y)
-        self._weights = None if weights is None else [weights[number] for number in range(len(weights))]
+    def _class_weights(self) -> npt.NDArray[np.float64] | None:
+        weights = super()._class_weights()
+        self._weights = None if weights is None else weights.tolist()
         return weights
 
     @contextmanager
@@ -296,6 +296,10 @@ class IDSVM(NamingLearner):
     def relabel(self, ids: Any, y: Any) -> "IDSVM":
         """Give rows other labels, as if they had come with them.
 
+        With ``class_weight="balanced"`` the label counts change, too, and the cost of a relabelled row is
+        multiplied by the weight of its new class after the change over that of its old class before it. The
+        other rows keep their costs.
+
         Parameters
         ----------
         ids : int or array-like of int
@@ -317,11 +321,15 @@ class IDSVM(NamingLearner):
         numbers = encode_labels(labels, self.classes_)
         native = self._machine.native
         factors = np.ones(len(named))
+        by_id = np.argsort(native.ids)
+        old = native.labels[by_id[np.searchsorted(native.ids, named, sorter=by_id)]]
+        counts, size = self._label_counts, len(self.classes_)
+        counts = counts - np.bincount(old, minlength=size) + np.bincount(numbers, minlength=size)
         if self._weights is not None:
-            weights = np.array(self._weights)
-            place = {row_id: at for at, row_id in enumerate(native.ids.tolist())}
-            old = native.labels[[place[row_id] for row_id in named.tolist()]]
-            factors = weights[numbers] / weights[old]
+            before = after = np.array(self._weights)
+            if self.class_weight == "balanced":
+                before, after = balanced_weights(self._label_counts), balanced_weights(counts)
+            factors = after[numbers] / before[old]
         if not (factors > 0).all():
             raise ValueError("A row cannot get a label whose class_weight is 0: forget the row instead.")
         self._configure()
@@ -329,6 +337,7 @@ class IDSVM(NamingLearner):
             for start in range(0, len(named), _ROWS_PER_CALL):
                 part = slice(start, start + _ROWS_PER_CALL)
                 native.relabel(named[part], numbers[part], factors[part])
+            self._label_counts = counts
         return self
 
     def leave_one_out(self) -> LeaveOneOut:
