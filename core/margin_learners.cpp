@@ -9,8 +9,12 @@ void PassiveAggressive::take_in(std::size_t c, std::size_t slot, std::int64_t) {
   const double y = expansion_.sign(c, slot), f = score(c, slot), own = expansion_.diagonal(slot);
   state.mistakes[c] += y * f <= 0;
   if (y * f >= 1 || own <= 0) return;
+  const double loss = 1 - y * f, C = expansion_.cost(slot);
+  double tau = loss / own;
+  if (variant == Aggressiveness::pa_1) tau = std::min(C, tau);
+  if (variant == Aggressiveness::pa_2) tau = loss / (own + 1 / (2 * C));
   enter(c, slot);
-  shift(c, slot, y * std::min(expansion_.cost(slot), (1 - y * f) / own));
+  shift(c, slot, y * tau);
   apply(c);
 }
 

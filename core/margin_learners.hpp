@@ -1,6 +1,9 @@
 // Learners that also answer to a row on the right side, if it is too near to the boundary.
 //
-// Passive-aggressive (Crammer et al. 2006), PA-I:   l = max(0, 1 - y f);   alpha_x += y min(C, l / K(x, x))
+// Passive-aggressive (Crammer et al. 2006, figure 1): l = max(0, 1 - y f), alpha_x += y tau, where tau is
+//   PA:     l / K(x, x)                 the least change of f after which the row has no loss
+//   PA-I:   min(C, l / K(x, x))         1/2 |f' - f|^2 + C l' is least
+//   PA-II:  l / (K(x, x) + 1 / (2 C))   1/2 |f' - f|^2 + C l'^2 is least
 //
 // NORMA, stochastic gradient descent in the space of the kernel (Kivinen, Smola, Williamson 2004), soft margin:
 //   every row:              alpha *= 1 - eta_t lambda
@@ -13,9 +16,13 @@
 
 namespace everlearn {
 
+enum class Aggressiveness { pa, pa_1, pa_2 };
+
 class PassiveAggressive final : public OnePass {
  public:
   explicit PassiveAggressive(Expansion& expansion) : OnePass(expansion) {}
+
+  Aggressiveness variant = Aggressiveness::pa_1;
 
  private:
   void take_in(std::size_t c, std::size_t slot, std::int64_t time) override;

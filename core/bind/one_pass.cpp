@@ -142,7 +142,15 @@ class PerceptronMachine final : public OnePassMachine<Perceptron> {
   }
 };
 
-using PassiveAggressiveMachine = OnePassMachine<PassiveAggressive>;
+class PassiveAggressiveMachine final : public OnePassMachine<PassiveAggressive> {
+ public:
+  using OnePassMachine::OnePassMachine;
+
+  void set_parameters(const std::string& variant) {
+    solver_.variant = named<Aggressiveness>(
+        variant, {{"PA", Aggressiveness::pa}, {"PA-I", Aggressiveness::pa_1}, {"PA-II", Aggressiveness::pa_2}});
+  }
+};
 
 class NormaMachine final : public OnePassMachine<Norma> {
  public:
@@ -253,7 +261,7 @@ void bind_one_pass(nb::module_& module) {
            nb::arg("overflow"), nb::arg("averaging"))
       .def_prop_ro("spent", &PerceptronMachine::spent);
   one_pass<PassiveAggressiveMachine>(module, "PassiveAggressive")
-      .def("set_parameters", [](PassiveAggressiveMachine&) {});
+      .def("set_parameters", &PassiveAggressiveMachine::set_parameters, nb::arg("variant"));
   one_pass<NormaMachine>(module, "Norma")
       .def("set_parameters", &NormaMachine::set_parameters, nb::arg("eta"), nb::arg("penalty"), nb::arg("decays"),
            nb::arg("nu"), nb::arg("has_bias"), nb::arg("budget"))

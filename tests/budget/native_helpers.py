@@ -135,6 +135,11 @@ def pair(name, kernel, budget, seed=0, column=0):
         "rbp": lambda: (RBP(budget, random_state=seed, **options), ReferenceRBP(K, budget, below)),
         "forgetron": lambda: (Forgetron(budget, **options), ReferenceForgetron(K, budget)),
         "pa": lambda: (KernelPA(0.3, **options), ReferenceKernelPA(K, 0.3)),
+        "pa, plain": lambda: (KernelPA(variant="PA", **options), ReferenceKernelPA(K, variant="pa")),
+        "pa, squared": lambda: (
+            KernelPA(0.3, variant="PA-II", **options),
+            ReferenceKernelPA(K, 0.3, "pa2"),
+        ),
         "norma": lambda: (
             NORMA(budget, eta=0.3, alpha=0.2, **options),
             ReferenceNORMA(K, budget, 0.3, 0.2),
@@ -165,10 +170,11 @@ def pair(name, kernel, budget, seed=0, column=0):
 
 PERCEPTRONS = ["perceptron", "vote", "mean", "worst", "worst, margin", "rbp", "forgetron"]
 PROJECTRONS = ["projectron", "projectron, full", "projectron++"]
-ONE_SET = [*PERCEPTRONS, "pa", "norma", "norma, nu", "norma, decay", *PROJECTRONS]
+PASSIVE_AGGRESSIVE = ["pa", "pa, plain", "pa, squared"]
+ONE_SET = [*PERCEPTRONS, *PASSIVE_AGGRESSIVE, "norma", "norma, nu", "norma, decay", *PROJECTRONS]
 KOILS = [f"koil {name}" for name in ("rs++", "rs", "fifo++", "fifo")]
 KOILS += [f"koil {policy}, {reading}" for policy in ("rs++", "fifo") for reading in READINGS if reading]
-REPEATABLE = [name for name in (*ONE_SET, *KOILS) if name != "pa" and name not in PROJECTRONS]
+REPEATABLE = [name for name in (*ONE_SET, *KOILS) if name not in (*PASSIVE_AGGRESSIVE, *PROJECTRONS)]
 
 # --- streams -----------------------------------------------------------------------------------------------
 

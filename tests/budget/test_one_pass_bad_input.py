@@ -172,6 +172,7 @@ BAD_PARAMETERS = {
     "fit_intercept": [1, None],
     "margin": BELOW,
     "average": ["median", None],
+    "variant": ["PA-III", "pa", 1, None],
     "n_neighbors": [*HALVES, None],
     "replacement": ["lifo", None],
     "neighbors_of": ["some", None],

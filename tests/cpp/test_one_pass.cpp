@@ -100,6 +100,37 @@ void check_margin_learners() {
   check_streams<Projectron>([](Projectron& solver) { solver.budget = kBudget, solver.steps_on_margin = true; }, kBudget);
 }
 
+/// Every step of the passive-aggressive learners, by the formulas of the paper on coefficients kept here.
+void check_passive_aggressive() {
+  Problem problem(17, 300, 2, 0.2);
+  for (double& cost : problem.costs) cost *= 0.1;  // so that the cap of PA-I is reached
+  for (const Aggressiveness variant : {Aggressiveness::pa, Aggressiveness::pa_1, Aggressiveness::pa_2}) {
+    check_streams<PassiveAggressive>([variant](PassiveAggressive& solver) { solver.variant = variant; }, 900);
+    Driven<PassiveAggressive> driven(problem, 1 << 24, 1);
+    driven.solver.variant = variant;
+    std::vector<double> alpha(problem.size(), 0.0);
+    bool steps = true;
+    std::size_t capped = 0;
+    for (std::size_t r = 0; r < problem.size(); ++r) {
+      double f = 0;
+      for (std::size_t t = 0; t < r; ++t) f += alpha[t] * problem.k(r, t);
+      const double y = problem.labels[r] == 1 ? 1 : -1, loss = std::max(0.0, 1 - y * f), C = problem.costs[r];
+      const double own = problem.k(r, r);
+      capped += loss / own > C;
+      alpha[r] = y * (variant == Aggressiveness::pa     ? loss / own
+                      : variant == Aggressiveness::pa_1 ? std::min(C, loss / own)
+                                                        : loss / (own + 1 / (2 * C)));
+      driven.learn(r, r + 1);
+      double found = 0;
+      for (std::size_t s = 0; s < driven.expansion.size(); ++s)
+        if (driven.row_of(s) == r) found = driven.expansion.column(0).alpha[s];
+      steps &= std::abs(found - alpha[r]) < 1e-6 * (1 + std::abs(alpha[r]));
+    }
+    CHECK(steps);
+    CHECK(capped > 10);
+  }
+}
+
 void check_koil() {
   for (const Leaver leaver : {Leaver::oldest, Leaver::random})
     check_streams<Koil>(
@@ -166,6 +197,7 @@ void check_refusal() {
 int main() {
   check::guard(check_perceptrons);
   check::guard(check_margin_learners);
+  check::guard(check_passive_aggressive);
   check::guard(check_koil);
   check::guard(check_averages);
   check::guard(check_refusal);

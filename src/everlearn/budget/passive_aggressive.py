@@ -16,14 +16,23 @@ from .perceptrons import ClassWeight, Kernel
 @register
 @complete
 class KernelPA(OnePassLearner):
-    """Passive-aggressive learner (PA-I): each row within the margin joins, with what it takes to clear it.
+    """Passive-aggressive classifier: a row within the margin changes the model as little as it takes.
 
     There is no budget: it grows with the rows within the margin.
 
     Parameters
     ----------
     C : float, default=1.0
-        Largest coefficient of a row.
+        Aggressiveness: how far the model may move for one row. "PA" does not use it.
+    variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
+        Coefficient that a row with the hinge loss ``l = max(0, 1 - y f(x))`` gets. "PA" makes the loss of the
+        row 0, with ``l / K(x, x)``. "PA-I" limits this to C, which minimizes the change of f plus C times the
+        loss. "PA-II" is ``l / (K(x, x) + 1 / (2 C))``, which minimizes the change of f plus C times the
+        squared loss. Sample weights and class weights multiply C, so that "PA" only leaves out rows of
+        weight 0.
+
+        The names are those of the paper. In River's ``PAClassifier`` they are ``mode`` 0, 1 and 2, in
+        scikit-learn's ``SGDClassifier`` PA-I and PA-II are ``learning_rate`` "pa1" and "pa2".
 
     Attributes
     ----------
@@ -42,13 +51,15 @@ class KernelPA(OnePassLearner):
 
     _solver = "passive_aggressive"
     _constraints: ClassVar[dict[str, _params.Constraint]] = OnePassLearner._constraints | {
-        "C": _params.POSITIVE
+        "C": _params.POSITIVE,
+        "variant": _params.one_of("PA", "PA-I", "PA-II"),
     }
 
     def __init__(
         self,
         C: float = 1.0,
         *,
+        variant: str = "PA-I",
         kernel: Kernel = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
@@ -60,6 +71,7 @@ class KernelPA(OnePassLearner):
         verbose: bool | int = False,
     ) -> None:
         self.C = C
+        self.variant = variant
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -71,4 +83,4 @@ class KernelPA(OnePassLearner):
         self.verbose = verbose
 
     def _solver_parameters(self) -> dict[str, Any]:
-        return {}
+        return {"variant": self.variant}
