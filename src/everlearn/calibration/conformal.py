@@ -1,0 +1,269 @@
+"""AdaptiveConformal: prediction sets whose coverage is kept under concept drift.
+
+I. Gibbs, E. Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021. The miscoverage
+level follows the stream: alpha_{t+1} = alpha_t + gamma (alpha - err_t), where err_t is 1 if the set of row t
+misses its label. Whatever the data, over T labels the coverage differs from 1 - alpha by at most
+(max(alpha_1, 1 - alpha_1) + gamma) / (T gamma).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _params
+from .._persist import register
+from ._columns import ClassColumns, check_weights
+
+Floats = NDArray[np.float64]
+
+
+@register
+class AdaptiveConformal:
+    """Prediction sets that contain the true class of a share 1 - alpha of the rows, also under drift.
+
+    A set holds every class whose probability (or decision value) reaches a threshold. The threshold is a
+    quantile of what the true classes of the last `window` labeled rows had, at a level that is lowered after
+    each miss and raised after each hit.
+
+    Parameters
+    ----------
+    alpha : float, default=0.1
+        The share of rows whose set may miss the label, above 0 and below 1.
+    gamma : float, default=0.01
+        How far the level moves after a label. Larger values react faster to drift, and make the size of
+        sets fluctuate more.
+    window : int, default=1000
+        How many labeled rows the quantile is taken over.
+    classes : iterable of labels, default=None
+        The classes in the order of the columns. None takes those that have turned up, in sorted order. Other
+        classes may turn up at any time in either case.
+
+    Notes
+    -----
+    The promise holds for the sets that `update` judges: those of the rows that are passed to it, as they
+    would be at that moment. It carries over to all rows if the labeled rows are a random sample of them. Pass
+    importance weights, or only the rows drawn at random, where labels are given to selected rows.
+
+    A set may be empty, where even the most likely class is less likely than usual, and it holds all classes
+    before the first label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from everlearn.calibration import AdaptiveConformal
+    >>> rng = np.random.default_rng(0)
+    >>> proba = rng.dirichlet([0.3, 0.3, 0.3], size=2000)
+    >>> y = np.array([rng.choice(3, p=p) for p in proba])
+    >>> conformal = AdaptiveConformal(alpha=0.1, classes=[0, 1, 2]).update(proba, y)
+    >>> bool(abs(conformal.coverage - 0.9) < 0.01)
+    True
+    >>> conformal.predict_set([[0.98, 0.01, 0.01], [0.5, 0.45, 0.05]]).tolist()
+    [[True, False, False], [True, True, False]]
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = {
+        "alpha": _params.Constraint(
+            "a number between 0 and 1, both excluded",
+            lambda value: _params.SHARE.test(value) and 0 < value < 1,
+        ),
+        "gamma": _params.POSITIVE,
+        "window": _params.integer_from(1),
+    }
+
+    def __init__(
+        self,
+        alpha: float = 0.1,
+        gamma: float = 0.01,
+        window: int = 1000,
+        classes: Iterable[Any] | None = None,
+    ) -> None:
+        self.alpha, self.gamma, self.window = alpha, gamma, window
+        _params.check(self)
+        self._columns = ClassColumns(classes)
+        self._level = float(alpha)
+        self._values = np.empty(0)  # of the true classes; NaN where the columns had no value for it
+        self._weights = np.empty(0)
+        self._n_seen = 0
+        self._seen_weight = self._covered_weight = 0.0
+        self._threshold = -math.inf
+
+    def __repr__(self) -> str:
+        return f"AdaptiveConformal(alpha={self.alpha!r}, gamma={self.gamma!r}, window={self.window!r})"
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The classes known so far, in the order of the columns of `predict_set`."""
+        return self._columns.classes
+
+    @property
+    def n_seen(self) -> int:
+        """How many labels have been taken in."""
+        return self._n_seen
+
+    @property
+    def level(self) -> float:
+        """The present miscoverage level alpha_t."""
+        return self._level
+
+    @property
+    def coverage(self) -> float:
+        """The share of labels that were in their set, by weight; NaN before the first."""
+        return self._covered_weight / self._seen_weight if self._seen_weight > 0 else math.nan
+
+    def update(
+        self,
+        scores: Any,
+        y: Any,
+        sample_weight: Any = None,
+        classes: Any = None,
+        covered: Any = None,
+    ) -> AdaptiveConformal:
+        """Take in rows whose label has become known, one after the other.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_rows,) or (n_rows, n_classes)
+            Probabilities or decision values of the classes, computed before the labels were learned; one
+            decision value per row for two classes.
+        y : array-like of shape (n_rows,)
+            The labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How much each row counts, 1 on average; the step of the level is multiplied by it.
+        classes : array-like of shape (n_classes,), default=None
+            The class of each column of `scores`. None is the order of `classes`.
+        covered : array-like of bool of shape (n_rows,), default=None
+            Whether the set that was given out for the row contained its label. None judges the set that the
+            row would get now.
+
+        Returns
+        -------
+        AdaptiveConformal
+            The object itself.
+        """
+        columns = self._columns.copy()  # so that bad input changes nothing
+        codes = columns.encode(y)
+        if len(scores) != len(codes):
+            raise ValueError(f"scores and y must be as long, got {len(scores)} and {len(codes)}.")
+        matrix, places = columns.align(scores, classes)
+        weights = check_weights(sample_weight, len(codes))
+        if covered is not None and np.shape(covered) != codes.shape:
+            raise ValueError(
+                f"covered must be as long as y, got shape {np.shape(covered)} for {len(codes)} rows."
+            )
+        self._columns = columns
+        spoken = np.full(len(columns), -1)
+        spoken[places] = np.arange(len(places))
+        at = spoken[codes]
+        values = np.where(at >= 0, matrix[np.arange(len(codes)), at], np.nan)
+        for row, (value, weight) in enumerate(zip(values.tolist(), weights.tolist(), strict=True)):
+            hit = self._holds(value) if covered is None else bool(covered[row])
+            self._step(value, weight, hit)
+        return self
+
+    def predict_set(self, scores: Any, classes: Any = None) -> NDArray[np.bool_]:
+        """The classes that may be true.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_rows,) or (n_rows, n_classes)
+            Probabilities or decision values, as for `update`.
+        classes : array-like of shape (n_classes,), default=None
+            The class of each column of `scores`. None is the order of `classes`.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows, n_classes)
+            Whether each class is in the set of the row. A class without a value (NaN) is in it.
+        """
+        columns = self._columns.copy()
+        if classes is None and len(columns) == 0:
+            width = np.shape(scores)[1] if np.ndim(scores) == 2 else 2
+            columns = ClassColumns(range(max(width, 2)))
+        matrix, _ = columns.align(scores, classes)
+        return ~(matrix < self._threshold)
+
+    def state(self) -> dict[str, Any]:
+        """What has been learned so far, as plain values and arrays.
+
+        Returns
+        -------
+        dict
+            For `from_state`.
+        """
+        return {
+            "alpha": float(self.alpha),
+            "gamma": float(self.gamma),
+            "window": int(self.window),
+            "columns": self._columns.state(),
+            "level": self._level,
+            "values": self._values.copy(),
+            "weights": self._weights.copy(),
+            "n_seen": self._n_seen,
+            "seen_weight": self._seen_weight,
+            "covered_weight": self._covered_weight,
+            "threshold": self._threshold,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> AdaptiveConformal:
+        """Go on where another one stood when its `state` was taken, bit for bit.
+
+        Parameters
+        ----------
+        state : dict
+            From `state`.
+
+        Returns
+        -------
+        AdaptiveConformal
+            The continuation.
+        """
+        made = cls(state["alpha"], state["gamma"], state["window"])
+        made._columns = ClassColumns.from_state(state["columns"])
+        made._level = float(state["level"])
+        made._values = np.array(state["values"], dtype=np.float64)
+        made._weights = np.array(state["weights"], dtype=np.float64)
+        made._n_seen = int(state["n_seen"])
+        made._seen_weight = float(state["seen_weight"])
+        made._covered_weight = float(state["covered_weight"])
+        made._threshold = float(state["threshold"])
+        return made
+
+    _get_state = state
+    _from_state = from_state
+
+    def _holds(self, value: float) -> bool:
+        """Whether a set holds a class with this value; one without a value is held unless sets are empty."""
+        return not value < self._threshold if value == value else self._threshold < math.inf
+
+    def _step(self, value: float, weight: float, hit: bool) -> None:
+        self._n_seen += 1
+        self._seen_weight += weight
+        self._covered_weight += weight * hit
+        # The guarantee needs that a level outside [0, 1] comes back: the sets are full or empty there.
+        self._level += self.gamma * weight * (self.alpha - (not hit))
+        if value == value and weight > 0:
+            self._values = np.append(self._values, value)[-int(self.window) :]
+            self._weights = np.append(self._weights, weight)[-int(self.window) :]
+        self._threshold = self._quantile()
+
+    def _quantile(self) -> float:
+        """The largest threshold that a share 1 - level of the values reaches, one unseen value included."""
+        if self._level >= 1:
+            return math.inf
+        n = len(self._values)
+        if self._level <= 0 or n == 0:
+            return -math.inf
+        if (self._weights == self._weights[0]).all():
+            below = math.floor(self._level * (n + 1))  # values that may lie below the threshold
+            return -math.inf if below < 1 else float(np.partition(self._values, below - 1)[below - 1])
+        order = np.argsort(self._values, kind="stable")
+        heap = np.cumsum(self._weights[order])
+        unseen = float(self._weights.mean())
+        below = int(np.searchsorted(heap, self._level * (heap[-1] + unseen), side="right"))
+        return -math.inf if below < 1 else float(self._values[order[below - 1]])
