@@ -263,7 +263,7 @@ void Lasvm::refresh(std::size_t c) {
   }
 }
 
-void Lasvm::learn_selected(const Labelled& rows, std::vector<std::int64_t>& remaining, Rule rule, std::size_t pool,
+void Lasvm::learn_selected(const Labelled& rows, std::span<std::int64_t>& remaining, Rule rule, std::size_t pool,
                            std::size_t count) {
   // The thesis draws one candidate after the other until five lie in the margin; they come in groups here.
   constexpr std::size_t kAutoGroup = 20, kAutoMost = 100, kAutoEnough = 5;
@@ -306,7 +306,7 @@ void Lasvm::learn_selected(const Labelled& rows, std::vector<std::int64_t>& rema
     const std::size_t best = choose(rows, among, kernel.data(), rule);
     const std::int64_t row = among[best];
     std::swap(remaining[remaining.size() - 1 - best], remaining.back());
-    remaining.pop_back();
+    remaining = remaining.first(remaining.size() - 1);
 
     const std::int64_t known = expansion_.find(rows.ids[static_cast<std::size_t>(row)]);
     const std::size_t fresh = expansion_.size();

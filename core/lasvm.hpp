@@ -43,8 +43,9 @@ class Lasvm {
   void seed(const Labelled& rows, std::span<const std::int64_t> which);
   /// PROCESS and REPROCESS for each of the rows `which`, in this order, none of them twice.
   void learn(const Labelled& rows, std::span<const std::int64_t> which);
-  /// The same for `count` rows that a rule picks from `remaining`, among `pool` drawn at random at a time.
-  void learn_selected(const Labelled& rows, std::vector<std::int64_t>& remaining, Rule rule, std::size_t pool,
+  /// The same for `count` rows that a rule picks from `remaining`, among `pool` drawn at random at a time. Those left
+  /// are at the front of `remaining`, in another order; it shrinks to them.
+  void learn_selected(const Labelled& rows, std::span<std::int64_t>& remaining, Rule rule, std::size_t pool,
                       std::size_t count);
   /// Some rounds of finishing; true when no column has a pair that violates by more than tau, or when no step
   /// changes a coefficient any more.

@@ -24,13 +24,14 @@ class LasvmMachine final : public Machine {
   void learn(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
     alone([&] { solver_.learn(labelled(rows, labels, costs, ids), view(which)); });
   }
-  nb::object learn_selected(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids,
-                            const Ints& remaining, const std::string& rule, std::size_t pool, std::size_t count) {
-    std::vector<std::int64_t> left(view(remaining).begin(), view(remaining).end());
+  /// Reorders `remaining` in place; returns how many rows are left, at its front.
+  std::size_t learn_selected(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids,
+                             const MutableInts& remaining, const std::string& rule, std::size_t pool, std::size_t count) {
+    std::span<std::int64_t> left(remaining.data(), remaining.shape(0));
     const Rule chosen =
         named<Rule>(rule, {{"gradient", Rule::gradient}, {"active", Rule::active}, {"autoactive", Rule::autoactive}});
     alone([&] { solver_.learn_selected(labelled(rows, labels, costs, ids), left, chosen, pool, count); });
-    return give(std::move(left));
+    return left.size();
   }
   bool finish(std::size_t rounds) {
     return alone([&] { return solver_.finish(rounds); });
@@ -211,7 +212,8 @@ NB_MODULE(_core, module) {
       .def("set_parameters", &LasvmMachine::set_parameters, nb::arg("tau"), nb::arg("delta_max"), nb::arg("keeps"))
       .def("seed_generator", &LasvmMachine::seed_generator, nb::arg("words"))
       .def("seed", &LasvmMachine::seed)
-      .def("learn_selected", &LasvmMachine::learn_selected)
+      .def("learn_selected", &LasvmMachine::learn_selected, nb::arg("rows"), nb::arg("labels"), nb::arg("costs"),
+           nb::arg("ids"), nb::arg("remaining").noconvert(), nb::arg("rule"), nb::arg("pool"), nb::arg("count"))
       .def("finish", &LasvmMachine::finish, nb::arg("rounds"))
       .def("forget", &LasvmMachine::forget, nb::arg("ids"));
 

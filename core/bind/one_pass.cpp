@@ -261,7 +261,7 @@ void bind_one_pass(nb::module_& module) {
            nb::arg("overflow"), nb::arg("averaging"))
       .def_prop_ro("spent", &PerceptronMachine::spent);
   one_pass<PassiveAggressiveMachine>(module, "PassiveAggressive")
-      .def("set_parameters", &PassiveAggressiveMachine::set_parameters, nb::arg("variant"));
+      .def("set_parameters", &PassiveAggressiveMachine::set_parameters, nb::arg("variant") = "PA-I");
   one_pass<NormaMachine>(module, "Norma")
       .def("set_parameters", &NormaMachine::set_parameters, nb::arg("eta"), nb::arg("penalty"), nb::arg("decays"),
            nb::arg("nu"), nb::arg("has_bias"), nb::arg("budget"))

@@ -9,6 +9,7 @@ namespace everlearn::bind {
 using Labels = Array<std::int32_t>;
 using Costs = Array<double>;
 using Ints = Array<std::int64_t>;
+using MutableInts = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 inline Generator generator(const Array<std::uint64_t>& words) {
   if (words.shape(0) != 4) throw std::invalid_argument("a generator is seeded with four words");

@@ -101,6 +101,9 @@ def test_a_saved_learner_goes_on(variant, tmp_path):
 
 def test_files_without_a_variant_are_pa_i():
     X, y = noisy()
-    state = KernelPA(0.2).partial_fit(X, y, classes=[-1, 1])._get_state()
-    del state["params"]["variant"]
-    assert KernelPA._from_state(state).variant == "PA-I"
+    model = KernelPA(0.2).partial_fit(X, y, classes=[-1, 1])
+    state = model._get_state()
+    del state["params"]["variant"], state["machine"]["parameters"]["variant"]
+    loaded = KernelPA._from_state(state)
+    assert loaded.variant == "PA-I"
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))

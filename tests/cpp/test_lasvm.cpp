@@ -15,6 +15,13 @@ using namespace twin;
 
 namespace {
 
+/// Takes rows out of `remaining` by a rule, and learns them.
+void learn_selected(Lasvm& solver, const Labelled& rows, Slots& remaining, Rule rule, std::size_t pool, std::size_t count) {
+  std::span<std::int64_t> left(remaining);
+  solver.learn_selected(rows, left, rule, pool, count);
+  remaining.resize(left.size());
+}
+
 /// Row by row, machine and twin must do the same to the same model.
 void test_twin(const Problem& problem, std::size_t seeds, double delta_max, int epochs) {
   Machine machine(problem);
@@ -120,14 +127,14 @@ void test_restore(const Problem& problem, Layout layout, std::size_t before) {
   const auto half = static_cast<std::ptrdiff_t>(before / 2);
   one.learn({which.begin(), which.begin() + half});
   Slots left[2] = {{which.begin() + half, which.end()}, {}};
-  one.solver.learn_selected(problem.rows(), left[0], Rule::active, 20, before - before / 2);
+  learn_selected(one.solver, problem.rows(), left[0], Rule::active, 20, before - before / 2);
   left[1] = left[0];
   put_back(one, other);
   Machine* machines[2] = {&one, &other};
   for (int stage = 0; stage < 4; ++stage) {
     for (int m = 0; m < 2; ++m) {
       Lasvm& solver = machines[m]->solver;
-      if (stage == 0) solver.learn_selected(problem.rows(), left[m], Rule::autoactive, 0, 30);
+      if (stage == 0) learn_selected(solver, problem.rows(), left[m], Rule::autoactive, 0, 30);
       if (stage == 1) solver.learn(problem.rows(), left[m]);
       if (stage == 2) CHECK(solver.finish(kRounds));
       if (stage == 3) solver.learn(problem.rows(), which);
@@ -195,7 +202,7 @@ void test_edges() {
     CHECK(machine.alpha() == std::vector<double>(40) && machine.solver.finish(kRounds));
     CHECK(machine.decide() == std::vector<double>(40, label ? 1.0 : -1.0));
     Slots pool = rest;
-    machine.solver.learn_selected(problem.rows(), pool, Rule::active, 5, 3);
+    learn_selected(machine.solver, problem.rows(), pool, Rule::active, 5, 3);
     CHECK(pool.size() == 17 && machine.decide() == std::vector<double>(40, label ? 1.0 : -1.0));
     for (const auto r : pool) problem.labels[static_cast<std::size_t>(r)] = other[static_cast<std::size_t>(r)];
     converge(machine, 1e-6, 5);
@@ -241,7 +248,7 @@ void test_selection(const Problem& problem, Rule rule) {
     machine.solver.seed(p.rows(), start);
     remaining = first(p.size());
     remaining.erase(remaining.begin(), remaining.begin() + 12);
-    machine.solver.learn_selected(p.rows(), remaining, rule, 15, 60);
+    learn_selected(machine.solver, p.rows(), remaining, rule, 15, 60);
     machine.solver.finish(kRounds);
     return State(machine);
   };
@@ -273,7 +280,7 @@ void test_selection(const Problem& problem, Rule rule) {
       return rule == Rule::gradient ? mine - scores[0] : scores[0] - scores[1];
     };
     Slots after = remaining;
-    machine.solver.learn_selected(problem.rows(), after, rule, problem.size(), 1);
+    learn_selected(machine.solver, problem.rows(), after, rule, problem.size(), 1);
     std::int64_t chosen = -1;
     double least = kInf;
     for (const auto r : remaining) {

@@ -207,6 +207,9 @@ BAD_PARAMETERS = {
     "finishing": [1, 0, None, "no"],
     "delta_max": [-1e-9, np.nan, np.inf, "1"],
     "selection": ["passive", "", None, 1],
+    "early_stopping": [1, "yes", None],
+    "n_iter_no_change": [0, -1, 1.5, "1", None],
+    "rtol": [-0.1, np.nan, np.inf, "1", None],
     "pool_size": [*HALVES, 0, -3],
     "max_iter": [*HALVES, -2, np.inf],
 }

@@ -1,13 +1,35 @@
-"""Choosing the next row among candidates by their decision values: what the core does natively, for kernels
-that the core cannot compute.
+"""Active selection: which of some candidates to learn next, and when more rows bring nothing new.
 
-S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 3.
+`pick` is what the core does natively, for kernels that the core cannot compute.
+
+S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapters 3 to 5.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 AUTO_MOST, AUTO_ENOUGH = 100, 5  # autoactive draws until five candidates lie in the margin, at most a hundred
+
+
+def support_settled(counts: Sequence[int], window: int, rtol: float) -> bool:
+    """Whether the number of support vectors has settled, the stopping rule for active selection.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Number of support vectors after each row learnt, the last one last.
+    window : int
+        Rows over which the number must have settled.
+    rtol : float
+        Allowed difference between the largest and the smallest of the last window + 1 counts, relative to the
+        last one.
+    """
+    if len(counts) <= window:
+        return False
+    last = counts[-window - 1 :]
+    return max(last) - min(last) <= rtol * last[-1]
 
 
 def pick(

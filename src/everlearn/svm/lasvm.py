@@ -4,6 +4,7 @@ A. Bordes, S. Ertekin, J. Weston, L. Bottou, "Fast Kernel Classifiers with Onlin
 JMLR 6 (2005); S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 3.
 """
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -17,9 +18,10 @@ from .._learner import ROWS_PER_CALL, Ints, LabelledRows
 from .._online import FinishingLearner
 from .._persist import register
 from .._validate import as_block
-from ._selection import AUTO_MOST, pick
+from ._selection import AUTO_MOST, pick, support_settled
 
 _SEEDS_PER_CLASS = 5
+_UNLABELED_RULES = ("active", "autoactive")  # choose rows without looking at their labels
 
 
 @register
@@ -52,6 +54,16 @@ class LASVM(FinishingLearner, ForgettingLearner):
     max_iter : int, default=-1
         Rows that `fit` takes, -1 for all; the seeds, five of each class, are always taken. With "active" it
         is the number of labels used, not counting those looked at to find seeds of a rare class.
+    early_stopping : bool, default=False
+        Whether `fit` stops taking rows once the number of support vectors has settled, which needs
+        ``selection="active"`` or ``"autoactive"``. These take the rows near the boundary first; when their
+        supply is used up, further rows hardly add support vectors. ``n_iter_`` is then the number of labels
+        used.
+    n_iter_no_change : int, default=200
+        Rows over which the number of support vectors must have settled.
+    rtol : float, default=0.02
+        Settled means that the largest and the smallest number of support vectors over these rows differ by at
+        most this share of the last one. 0 allows no change at all, which noisy data rarely reach.
 
     Examples
     --------
@@ -69,6 +81,13 @@ class LASVM(FinishingLearner, ForgettingLearner):
     ...     clf = clf.partial_fit(X[block : block + 100], y[block : block + 100], classes=[-1, 1])
     >>> clf.finish().n_iter_
     1000
+
+    Active selection with early stopping reads few of the labels:
+
+    >>> X, y = make_banana(5000, random_state=0)
+    >>> clf = LASVM(C=10, selection="active", early_stopping=True, random_state=0).fit(X, y)
+    >>> clf.n_iter_ < 1500, clf.score(X, y) > 0.95
+    (True, True)
     """
 
     _solver = "lasvm"
@@ -82,6 +101,9 @@ class LASVM(FinishingLearner, ForgettingLearner):
         "selection": _params.one_of("random", "gradient", "active", "autoactive"),
         "pool_size": _params.integer_from(1),
         "max_iter": _params.integer_from(-1),
+        "early_stopping": _params.BOOLEAN,
+        "n_iter_no_change": _params.integer_from(1),
+        "rtol": _params.NOT_NEGATIVE,
     }
 
     def __init__(
@@ -100,6 +122,9 @@ class LASVM(FinishingLearner, ForgettingLearner):
         selection: str = "random",
         pool_size: int = 50,
         max_iter: int = -1,
+        early_stopping: bool = False,
+        n_iter_no_change: int = 200,
+        rtol: float = 0.02,
         cache_size: float = 200,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -118,12 +143,21 @@ class LASVM(FinishingLearner, ForgettingLearner):
         self.selection = selection
         self.pool_size = pool_size
         self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.n_iter_no_change = n_iter_no_change
+        self.rtol = rtol
         self.cache_size = cache_size
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     def _solver_parameters(self) -> dict[str, Any]:
+        if self.early_stopping and self.selection not in _UNLABELED_RULES:
+            raise ValueError(
+                f"early_stopping=True needs selection='active' or 'autoactive', got {self.selection!r}: with "
+                "other rules the number of support vectors settles late or never. Choose one of these, or "
+                "limit the rows with max_iter."
+            )
         return {
             "tau": float(self.tol),
             "delta_max": -1.0 if self.delta_max is None else float(self.delta_max),
@@ -146,6 +180,8 @@ class LASVM(FinishingLearner, ForgettingLearner):
         of_class = [np.flatnonzero(rows.labels[order] == number) for number in range(len(self.classes_))]
         seeds = np.sort(np.concatenate([places[:_SEEDS_PER_CLASS] for places in of_class]))
         left = len(order) * self.epochs if self.max_iter < 0 else self.max_iter
+        rows_per_call = 1 if self.early_stopping else ROWS_PER_CALL
+        counts: deque[int] = deque(maxlen=int(self.n_iter_no_change) + 1)
         with tqdm(total=left, desc="learning", unit="row", disable=not self.verbose) as bar:
             self._feed(native.seed, rows, order[seeds])
             left -= len(seeds)
@@ -156,21 +192,26 @@ class LASVM(FinishingLearner, ForgettingLearner):
                     order = random.permutation(usable).astype(np.int64)
                 order = order[: max(left, 0)] if self.selection == "random" else order
                 taken = min(max(left, 0), len(order))
-                for start in range(0, taken, ROWS_PER_CALL):
-                    count = min(ROWS_PER_CALL, taken - start)
+                for start in range(0, taken, rows_per_call):
+                    count = min(rows_per_call, taken - start)
                     if self.selection == "random":
                         self._feed(native.learn, rows, order[start : start + count])
                     else:
                         order = self._learn_selected(rows, order, count, random)
                     bar.update(count)
+                    if self.early_stopping:
+                        counts.append(len(self._machine.support()))
+                        if support_settled(list(counts), int(self.n_iter_no_change), float(self.rtol)):
+                            return
                 left -= taken
 
     def _learn_selected(self, rows: LabelledRows, remaining: Ints, count: int, random: Any) -> Ints:
-        """Take ``count`` rows by the selection rule; returns those that remain."""
+        """Take ``count`` rows by the selection rule; returns those that remain, and may reorder its input."""
         native, foreign = self._machine.native, self._foreign
         if foreign is None:
             pool = int(self.pool_size)
-            return np.asarray(native.learn_selected(*rows.for_core(), remaining, self.selection, pool, count))
+            left = native.learn_selected(*rows.for_core(), remaining, self.selection, pool, count)
+            return remaining[:left]
         pool = AUTO_MOST if self.selection == "autoactive" else self.pool_size
         for _ in range(count):
             places = random.choice(len(remaining), size=min(pool, len(remaining)), replace=False)

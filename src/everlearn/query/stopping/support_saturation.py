@@ -6,6 +6,7 @@ S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapters 4 and 5.
 from typing import Any, ClassVar
 
 from ... import _params
+from ...svm._selection import support_settled
 from ._rule import Asked, Reading, StoppingRule, Verdict, columns
 
 
@@ -64,7 +65,7 @@ class SupportSaturation(StoppingRule):
         last = [n_support for _, n_support in readings[-window - 1 :]]
         least, most = min(last), max(last)
         allowed = float(self.rtol) * last[-1]
-        stop = most - least <= allowed
+        stop = support_settled(last, window, float(self.rtol))
         words = (
             f"The support vectors {'stayed' if stop else 'still moved'} within {least} to {most} over the "
             f"last {window} questions: a spread of {most - least}, allowed is {allowed:.4g}."
