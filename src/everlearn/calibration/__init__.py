@@ -1,6 +1,7 @@
 """Probabilities and prediction sets that follow a stream."""
 
+from .classifier import CalibratedClassifier
 from .conformal import AdaptiveConformal
 from .online import OnlineCalibrator
 
-__all__ = ["AdaptiveConformal", "OnlineCalibrator"]
+__all__ = ["AdaptiveConformal", "CalibratedClassifier", "OnlineCalibrator"]

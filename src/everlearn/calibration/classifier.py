@@ -1,0 +1,325 @@
+"""CalibratedClassifier: any learner with probabilities, from a table or from a stream."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from .. import _params, _persist
+from .._validate import Array, Rows, check_rows, check_rows_and_labels
+from ..svm import LASVM
+from ._scores import log_scores, scores_of
+from .online import OnlineCalibrator
+
+Floats = NDArray[np.float64]
+
+_CLASSIFIER = _params.Constraint(
+    "a classifier with fit and decision_function or predict_proba",
+    lambda value: (
+        hasattr(value, "fit")
+        and not isinstance(value, type)
+        and (hasattr(value, "decision_function") or hasattr(value, "predict_proba"))
+    ),
+)
+
+
+@_persist.register
+class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Give a learner calibrated probabilities.
+
+    `fit` calibrates on scores from learners that have not seen the row: exact leave-one-out scores where the
+    learner has ``leave_one_out``, as `IDSVM` does, otherwise out-of-fold scores of a stratified
+    cross-validation. The learner itself is fitted on all rows. `partial_fit` scores each block before the
+    learner sees it, so that probabilities follow a stream and its drift at no extra fit.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        The learner; it is cloned. None is ``LASVM()``.
+    method : {"auto", "saturating", "sigmoid", "temperature", "venn_abers"}, default="auto"
+        How scores become probabilities; see `OnlineCalibrator`.
+    window : int, default=1000
+        How many labeled scores `partial_fit` keeps. `fit` uses all of them.
+    half_life : float or None, default=200
+        In a stream, after how many further labels a label counts half. None lets all labels in the window
+        count alike.
+    cv : int, default=5
+        Folds of the cross-validation.
+    random_state : int, RandomState instance or None, default=None
+        Draws the folds. If it is given, it also seeds an `estimator` that has no seed of its own.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X had names that are strings.
+    estimator_ : classifier
+        The fitted learner.
+    calibrator_ : OnlineCalibrator
+        What turns its scores into probabilities.
+
+    Examples
+    --------
+    >>> from everlearn import IDSVM
+    >>> from everlearn.calibration import CalibratedClassifier
+    >>> from everlearn.datasets import make_banana
+    >>> X, y = make_banana(600, random_state=0)
+    >>> clf = CalibratedClassifier(IDSVM(C=10)).fit(X[:300], y[:300])
+    >>> clf.predict_proba(X[300:302]).shape, clf.score(X[300:], y[300:]) > 0.9
+    ((2, 2), True)
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = {
+        "estimator": _params.NONE | _CLASSIFIER,
+        **OnlineCalibrator._constraints,
+        "cv": _params.integer_from(2),
+    }
+    _known: ClassVar[tuple[str, ...]] = ("classes_", "n_features_in_", "feature_names_in_")
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        method: str = "auto",
+        window: int = 1000,
+        half_life: float | None = 200,
+        cv: int = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.window = window
+        self.half_life = half_life
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CalibratedClassifier:
+        """Learn from scratch, and calibrate on rows that were not learned.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for the learner and for the calibration.
+
+        Returns
+        -------
+        CalibratedClassifier
+            The classifier itself.
+        """
+        _params.check(self)
+        before = dict(vars(self))
+        try:
+            X, y = check_rows_and_labels(self, X, y, reset=True)
+            check_classification_targets(y)
+            classes, codes = np.unique(y, return_inverse=True)
+            if len(classes) < 2:
+                raise ValueError(
+                    f"The number of classes has to be greater than one; y has 1 class, {classes[0]!r}."
+                )
+            weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+            random = check_random_state(self.random_state)
+            learner = _fitted(self._fresh(random), X, y, weights)
+            if hasattr(learner, "leave_one_out"):
+                left_out = learner.leave_one_out()
+                scores, rows = left_out.scores, np.asarray(left_out.ids)
+            else:
+                scores = self._out_of_fold(learner, X, codes, classes, weights, random)
+                rows = np.arange(len(y))
+            calibrator = OnlineCalibrator(self.method, self.window, self.half_life)
+            calibrator.fit(scores, y[rows], None if weights is None else weights[rows], learner.classes_)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        self.classes_, self.estimator_, self.calibrator_ = classes, learner, calibrator
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> CalibratedClassifier:
+        """Score rows, calibrate on these scores, then learn the rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call, unless the learner accepts new classes
+            at any time.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for the learner and for the calibration.
+
+        Returns
+        -------
+        CalibratedClassifier
+            The classifier itself.
+        """
+        _params.check(self)
+        first = not hasattr(self, "estimator_")
+        before = dict(vars(self))
+        try:
+            X, y = check_rows_and_labels(self, X, y, reset=first)
+            check_classification_targets(y)
+            scores, known = None, None
+            if first:
+                learner = self._fresh(check_random_state(self.random_state))
+                calibrator = OnlineCalibrator(self.method, self.window, self.half_life)
+            else:
+                learner, calibrator = self.estimator_, self.calibrator_
+                scores, known = scores_of(learner, X), np.array(learner.classes_)
+            weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+            options = {} if classes is None else {"classes": classes}
+            options |= {} if weights is None else {"sample_weight": weights}
+            learner.partial_fit(X, y, **options)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        if scores is not None:
+            calibrator.update(scores, y, weights, classes=known)
+        self.classes_, self.estimator_, self.calibrator_ = learner.classes_, learner, calibrator
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            They sum to 1 in each row.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        return self.calibrator_.predict_proba(scores_of(self.estimator_, X), classes=self.classes_)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Calibrated scores: log-odds of the second class, or log-probabilities when there are more.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The scores.
+        """
+        return log_scores(self.predict_proba(X))
+
+    def predict(self, X: Any) -> Array:
+        """Predict the most probable class of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predicted labels.
+        """
+        shares = self.predict_proba(X)
+        return np.asarray(self.classes_[shares.argmax(axis=1)])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(LASVM() if self.estimator is None else self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.pairwise = inner.input_tags.pairwise
+        tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        return tags
+
+    def _fresh(self, random: Any) -> Any:
+        """A learner that has not learned anything."""
+        learner = LASVM() if self.estimator is None else clone(self.estimator)
+        if self.random_state is not None:
+            params = learner.get_params()
+            if params.get("random_state", 0) is None:
+                learner.set_params(random_state=random.randint(2**31 - 1))
+        return learner
+
+    def _out_of_fold(
+        self,
+        learner: Any,
+        X: Rows,
+        codes: NDArray[np.intp],
+        classes: Array,
+        weights: Floats | None,
+        random: Any,
+    ) -> Floats:
+        """Scores of each row from a learner fitted on the other folds; NaN for a class that these lack."""
+        folds = np.empty(len(codes), dtype=np.intp)
+        for code in range(len(classes)):
+            rows = np.flatnonzero(codes == code)
+            folds[random.permutation(rows)] = (np.arange(len(rows)) + random.randint(self.cv)) % self.cv
+        pairwise = get_tags(learner).input_tags.pairwise
+        scores = np.full((len(codes), len(classes)), np.nan)
+        for fold in range(self.cv):
+            test, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            usable = train if weights is None else train[weights[train] > 0]
+            if not len(test) or len(np.unique(codes[usable])) < 2:
+                continue
+            inside, outside = X[train], X[test]
+            if pairwise:
+                inside, outside = inside[:, train], outside[:, train]
+            part = _fitted(
+                clone(learner), inside, classes[codes[train]], None if weights is None else weights[train]
+            )
+            found = scores_of(part, outside)
+            found = np.column_stack((-found, found)) if found.ndim == 1 else found
+            scores[np.ix_(test, np.searchsorted(classes, part.classes_))] = found
+        return scores
+
+    # ------------------------------------------------------------------------------------------------ state
+
+    def _get_state(self) -> dict[str, Any]:
+        params = self.get_params(deep=False)
+        if params["estimator"] is not None:
+            params["estimator"] = _persist.describe(params["estimator"])
+        state: dict[str, Any] = {"params": params}
+        if hasattr(self, "estimator_"):
+            known = vars(self)
+            state["fitted"] = {name: known[name] for name in self._known if name in known}
+            state["estimator"] = _persist.describe(self.estimator_)
+            state["calibrator"] = self.calibrator_.state()
+        return state
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> CalibratedClassifier:
+        params = dict(state["params"])
+        if params["estimator"] is not None:
+            params["estimator"] = _persist.revive(params["estimator"])
+        made = cls(**params)
+        if "fitted" in state:
+            for name, value in state["fitted"].items():
+                setattr(made, name, value)
+            made.estimator_ = _persist.revive(state["estimator"])
+            made.calibrator_ = OnlineCalibrator.from_state(state["calibrator"])
+        return made
+
+
+def _fitted(learner: Any, X: Rows, y: Array, weights: Floats | None) -> Any:
+    return learner.fit(X, y) if weights is None else learner.fit(X, y, sample_weight=weights)
