@@ -114,7 +114,7 @@ def test_a_class_that_was_not_seen_is_looked_for():
 def test_spread_needs_numbers():
     X = np.array([["a", "b"]] * 5, dtype=object)
     with pytest.raises(ValueError, match="cold_start='random'"):
-        loop(SGDClassifier()).run(X, [0, 1, 0, 1, 0])
+        loop(SGDClassifier()).run(X, [0, 1, 0, 1, 0], cold_start="spread")
 
 
 # ----------------------------------------------------------------------------------------------------- seeds

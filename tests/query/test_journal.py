@@ -111,11 +111,6 @@ def test_a_torn_line_is_cut_off(tmp_path):
         ('HEADER\n{"row": 60, "label": 0}\n', FileFormatError, "Line 2 .* no row of the pool"),
         ('HEADER\n{"row": 1, "label": 0, "x": 1}\n', FileFormatError, "Line 2"),
         ('HEADER\n{"row": 1, "label": 9}\n', ValueError, "answered 9 for row 1"),
-        (
-            'HEADER\n{"row": 1, "label": 0}\n{"row": 1, "label": 1}\n',
-            ValueError,
-            "The journal says 1 of row 1",
-        ),
     ],
 )
 def test_a_bad_file_is_refused_and_left_alone(tmp_path, content, error, words):
@@ -129,6 +124,17 @@ def test_a_bad_file_is_refused_and_left_alone(tmp_path, content, error, words):
         run.run(X, y, 5, journal=journal)
     assert journal.read_bytes() == before
     assert run.history == []
+
+
+def test_a_journal_that_contradicts_the_loop_is_refused(tmp_path):
+    X, y = two_clouds(60)
+    run = loop().run(X, y, 5, seeds={1: int(y[1])})
+    text = json.dumps(header_of(X)) + "\n" + json.dumps({"row": 1, "label": int(1 - y[1])}) + "\n"
+    (tmp_path / "j").write_text(text)
+    with pytest.raises(ValueError, match=f"The journal says {1 - y[1]} of row 1, this loop was told {y[1]}"):
+        run.run(X, y, 5, journal=tmp_path / "j")
+    assert (tmp_path / "j").read_text() == text
+    assert len(run.history) == 6
 
 
 def test_labels_of_other_rows_are_refused(tmp_path):
@@ -154,7 +160,7 @@ def test_no_label_of_a_batch_is_lost_when_the_journal_fails(tmp_path, monkeypatc
     X, y = two_clouds(60)
     notes = Notes(y)
     run = loop().run(X, y, 4, seeds=2)
-    monkeypatch.setattr("everlearn.query.active.Journal", FailsOnce)
+    monkeypatch.setattr("everlearn.query._begin.Journal", FailsOnce)
     with pytest.raises(OSError, match="No space left"):
         run.run(X, notes, 10, batch_size=10, journal=tmp_path / "j")
     monkeypatch.undo()

@@ -17,6 +17,7 @@ For a pool, from which rows are drawn at random; a model with ``predict_proba`` 
 `AutoMargin`. `as_skactiveml` makes them strategies of scikit-activeml.
 
 ==============  ==============================================================================================
+`Auto`          the default: near the boundary, every tenth query far from all rows asked
 `Random`        asks about rows at random: what the others are compared with
 `Margin`        asks about the row nearest to the boundary, of 59 drawn (`pool_size_for` has other numbers)
 `AutoMargin`    the same, of as many drawn as it takes to find five within the margin
@@ -25,6 +26,7 @@ For a pool, from which rows are drawn at random; a model with ``predict_proba`` 
 ==============  ==============================================================================================
 
 `everlearn.ActiveLearner` is the loop over a pool; `Terminal` lets it ask a person, `History` is its record.
+`Coverage` says how far rows are from all that were asked about.
 `stopping` has the rules that say when enough has been asked, and why.
 
 Z. Wang, S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines" (ICDM 2009).
@@ -36,7 +38,9 @@ from . import stopping
 from ._answers import StopAsking
 from .activeml import as_skactiveml
 from .all_rows import All
+from .auto import Auto
 from .auto_margin import AutoMargin
+from .coverage import Coverage
 from .gradient import Gradient
 from .history import History
 from .margin import Margin, pool_size_for
@@ -49,7 +53,9 @@ from .terminal import Terminal
 
 __all__ = [
     "All",
+    "Auto",
     "AutoMargin",
+    "Coverage",
     "Gradient",
     "History",
     "Margin",

@@ -24,7 +24,7 @@ class Answers:
     def __init__(self, oracle: Any, classes: Any, model: Any, total: int) -> None:
         self.oracle = oracle
         self._oracle: Callable[[Places, Any], Any]
-        if callable(oracle):
+        if oracle is None or callable(oracle):  # None where answers are told, not asked for
             self.labels = None
             self._oracle = oracle
         else:
@@ -64,8 +64,8 @@ class Answers:
         """Row numbers of `count` rows of each class, drawn at random: it looks at all labels of the array."""
         if self.labels is None:
             raise ValueError(
-                f"seeds={count} looks for rows of each class among the labels, and the oracle is a function: "
-                "give seeds as a dict of row numbers and labels, or leave them to cold_start."
+                f"seeds={count} looks for rows of each class in an array of labels, and there is none: give "
+                "seeds as a dict of row numbers and labels, or leave them to cold_start."
             )
         found = []
         for label in self.classes:
@@ -111,7 +111,10 @@ def _classes(labels: npt.NDArray[Any] | None, classes: Any, model: Any) -> npt.N
             )
         return np.asarray(model.classes_)
     if classes is None and labels is None:
-        raise ValueError("classes must be given: the oracle is a function and the model knows none yet.")
+        raise ValueError(
+            "classes must be given: there is no array of labels to read them from, and the model knows none "
+            "yet."
+        )
     if classes is None:
         classes = [label for label in labels.tolist() if not _is_missing(label)]  # type: ignore[union-attr]
         if not classes:

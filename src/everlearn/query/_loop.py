@@ -1,29 +1,31 @@
-"""One run of a loop over a pool: ask, keep what was answered, learn it, write it down."""
+"""The core of asking over a pool: choose queries, keep what was answered, learn it, write it down."""
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _params
-from .._learner import KernelLearner
-from .._online import OnlineLearner
 from ._answers import Answers
+from ._consensus import consensus
 from ._journal import Journal
-from ._pool import generator
-from ._questions import Pool, Questions
-from ._rule import Places
-from ._scores import ScoresNotFinite, class_scores, count_rows, decided, has_learnt, margins
+from ._pool import generator, seeded
+from ._questions import AGAIN, RANDOM_START, Pool, Query, Questions
+from ._scores import Scores, ScoresNotFinite, count_rows, decided, margins
+from ._view import View
 from .random_rows import Random
 from .stopping import Asked
-from .stream import _FIRST_ROWS, _take
+from .stream import _take
 
 if TYPE_CHECKING:
     from .active import ActiveLearner
 
-_SEED, _GIVEN = "seed", "given"
-# A model that can is brought to its optimum when there is one label more for so many.
+_SEED, _GIVEN, _TOLD = "seed", "given", "told"
+# A model that can is brought to its optimum after every label up to so many labels; from then on when there
+# is one label more for every hundred.
+_EVERY_LABEL = 1000
 _FINISHES = 100
 
 
@@ -40,9 +42,10 @@ class Scoring:
 
 
 class Loop:
-    """One run of one learner over the pool.
+    """One learner over one pool.
 
-    Invariant: a label is in `_given`, and in the journal, before anything is done with it that can fail.
+    Invariant: an answer is in the learner's answers, and in the journal, before anything is done with it that
+    can fail.
     """
 
     def __init__(
@@ -57,56 +60,63 @@ class Loop:
     ) -> None:
         self.learner, self.X, self.answers, self.scoring = learner, X, answers, scoring
         self.journal, self.again = journal, unknown == "later"
-        self.lookup: dict[int, Any] = {}
+        self.lookup: dict[int, list[Any]] = {}
         self.over = False
-        self.pool = Pool(X, count_rows(X), learner._gone)
-        self.questions = Questions(self.pool, learner.query, cold_start, learner._seed)
+        self.view = View(learner.model, X, answers.classes)
+        self.pool = Pool(self.view.rows, count_rows(X), learner._gone)
+        for row in learner._pending:
+            self.pool.remove(row)
+        self.questions = Questions(self.pool, seeded(learner.query, learner._seed), cold_start, learner._seed)
         self.seen = {record["label"] for record in learner.history}
-        self.keeps_rows = hasattr(learner.model, "_keeps_rows")
-        if self.keeps_rows:
-            learner.model._keeps_rows = True
 
     @property
-    def refused(self) -> int:
+    def refused(self) -> list[int]:
         """Rows that were asked about in vain."""
-        return len(self._refused())
-
-    def _refused(self) -> list[int]:
-        return [row for row in dict.fromkeys(self.learner._gone) if row not in self.learner._given]
+        learner = self.learner
+        return [
+            row
+            for row in dict.fromkeys(learner._gone)
+            if row not in learner._answers and row not in learner._pending
+        ]
 
     # ------------------------------------------------------------------------------- what is known already
 
     def catch_up(self) -> None:
-        """Learn the labels of the journal and those given but not learnt; write what the journal lacks."""
+        """Learn the answers of the journal and those kept but not learnt; write what the journal lacks."""
         learner = self.learner
         read = [] if self.journal is None else self.journal.answers
         pairs = [(row, self.answers.checked(answer, row)) for row, answer in read]
-        known = dict(learner._given)
-        for row, label in pairs:  # nothing is kept of a journal that is refused
-            if label is not None and known.setdefault(row, label) != label:
-                raise ValueError(
-                    f"The journal says {label!r} of row {row}, this loop was told {known[row]!r}: choose "
-                    "another file, or mend that line."
-                )
-        learner._given.update(known)
+        written: dict[int, list[Any]] = {}
+        for row, label in pairs:
+            if label is not None:
+                written.setdefault(row, []).append(label)
+        for row, labels in written.items():  # nothing is kept of a journal that is refused
+            for theirs, ours in zip(labels, learner._answers.get(row, []), strict=False):
+                if theirs != ours:
+                    raise ValueError(
+                        f"The journal says {theirs!r} of row {row}, this loop was told {ours!r}: choose "
+                        "another file, or correct that line."
+                    )
+        for row, labels in written.items():
+            ours = learner._answers.setdefault(row, [])
+            ours += labels[len(ours) :]
         counted = Counter(learner._gone)  # a journal repeats what this loop itself wrote
         for row, _ in pairs:
             if counted[row]:
                 counted[row] -= 1
             else:
                 self._take_out(row)
-        for row in learner._given:
+        for row in learner._answers:
             if self.pool.has(row):  # interrupted before it was taken out
                 self._take_out(row)
         if self.journal is not None:
-            written = {row for row, label in self.journal.answers if label is not None}
-            for row, label in learner._given.items():
-                if row not in written:
+            for row, labels in learner._answers.items():
+                for label in labels[len(written.get(row, [])) :]:
                     self.journal.write(row, label)
-        learnt = {record["row"] for record in learner.history}
-        for row, label in list(learner._given.items()):
-            if row not in learnt:
-                self._learn(row, label, _GIVEN)
+        learnt = Counter(record["row"] for record in learner.history)
+        for row, labels in list(learner._answers.items()):
+            for label in labels[learnt[row] :]:
+                self._learn(Query(row, _GIVEN, "given before"), label)
                 self.over = self._told_to_stop() or self.over
 
     def learn_seeds(self, seeds: Any) -> None:
@@ -115,9 +125,7 @@ class Loop:
             return
         learner = self.learner
         if isinstance(seeds, dict):
-            bad = [row for row in seeds if not (_params._is_integer(row) and 0 <= row < self.pool.total)]
-            if bad:
-                raise ValueError(f"seeds has rows that the pool has not: {bad!r}.")
+            self.check_rows(seeds, "seeds")
             pairs = [(int(row), self.answers.checked(label, row)) for row, label in seeds.items()]
         else:
             rows = self.answers.rows_of_each_class(seeds, generator(learner._seed, 0))
@@ -126,87 +134,137 @@ class Loop:
                 (int(row), self.answers.checked(label, row)) for row, label in zip(rows, labels, strict=True)
             ]
         for row, label in pairs:
-            if label is not None and learner._given.get(row, label) != label:
+            if label is not None and row in learner._answers and learner._answers[row][0] != label:
                 raise ValueError(
-                    f"seeds says {label!r} of row {row}, this loop was told {learner._given[row]!r}."
+                    f"seeds says {label!r} of row {row}, this loop was told {learner._answers[row][0]!r}."
                 )
         for row, label in pairs:
-            if label is not None and row not in learner._given:
+            if label is not None and row not in learner._answers:
                 self._note([(row, label)])
-                self._learn(row, label, _SEED)
+                self._learn(Query(row, _SEED, "a label to begin with"), label)
                 self.over = self._told_to_stop() or self.over
+
+    def check_rows(self, rows: Iterable[Any], name: str) -> None:
+        """Refuse numbers that are no rows of the pool."""
+        bad = [row for row in rows if not (_params._is_integer(row) and 0 <= row < self.pool.total)]
+        if bad:
+            raise ValueError(
+                f"{name} has rows that the pool has not: {bad!r}; it has rows 0 to {self.pool.total - 1}."
+            )
 
     # --------------------------------------------------------------------------------------------- questions
 
-    def step(self, n: int) -> int:
-        """Ask about at most n rows and learn what is answered; how many labels there were."""
+    def choose(self, n: int) -> list[Query]:
+        """At most n queries; none when there is nothing to ask, and then the loop is over."""
         learner = self.learner
-        seen = len(self.answers.classes) if learner._experienced else len(self.seen)
-        rows, why = self.questions.next(learner.model, n, len(learner._gone), seen, len(self.answers.classes))
-        if len(rows) == 0:
-            self._nothing_left()
-            return 0
+        while not self.over:
+            seen = len(self.answers.classes) if learner._experienced else len(self.seen)
+            draw = len(learner._gone) + len(learner._pending)
+            found = self.questions.next(self.view, n, draw, seen, self._settled)
+            if found or not self._second_round():
+                return found
+        return []
+
+    def hold(self, queries: list[Query]) -> None:
+        """Mark queries as pending, so that they are not asked again."""
+        for query in queries:
+            self.learner._pending[query.row] = query
+            self.pool.remove(query.row)
+
+    def put(self, queries: list[Query]) -> int:
+        """Put queries to the oracle and learn what is answered; how many labels there were."""
         one_by_one = getattr(self.answers.oracle, "one_at_a_time", False)
-        turns = rows[:, np.newaxis] if one_by_one else rows[np.newaxis]
-        return sum(self._ask(turn, why) for turn in turns if not self.over)
+        turns = [[query] for query in queries] if one_by_one else [queries]
+        return sum(self._ask(turn) for turn in turns if not self.over)
 
     def follow(self, labels: int, batch_size: int) -> None:
         """Ask until there are as many labels as in the other loop."""
-        while not self.over and len(self.learner.history) < labels:
-            self.step(min(batch_size, labels - len(self.learner.history)))
+        while (missing := labels - len(self.learner.history)) > 0:
+            queries = self.choose(min(batch_size, missing))
+            if not queries:
+                return
+            self.put(queries)
 
-    def _ask(self, rows: Places, why: str) -> int:
-        """Ask the oracle about some rows, note all answers, then learn them."""
-        fresh = np.array([row for row in rows if row not in self.lookup], dtype=np.intp)
-        found = {int(row): self.lookup[row] for row in rows if row in self.lookup}
+    def _settled(self) -> dict[int, list[Any]]:
+        """Answers by row, without rows that are asked about at present."""
+        answers, pending = self.learner._answers, self.learner._pending
+        return {row: given for row, given in answers.items() if row not in pending}
+
+    def _ask(self, queries: list[Query]) -> int:
+        """Ask the oracle, then keep and learn what it answered."""
+        known = {
+            query.row: self.lookup[query.row][0]
+            for query in queries
+            if query.row in self.lookup and query.why != AGAIN
+        }
+        fresh = np.array([query.row for query in queries if query.row not in known], dtype=np.intp)
         if len(fresh):
-            found |= dict(zip(fresh.tolist(), self.answers(fresh, _take(self.X, fresh)), strict=True))
+            known |= dict(zip(fresh.tolist(), self.answers(fresh, _take(self.X, fresh)), strict=True))
         refusal: ValueError | None = None
-        answers: list[tuple[int, Any]] = []
-        for row in rows.tolist():
+        pairs: list[tuple[Query, Any]] = []
+        for query in queries:
             try:
-                answers.append((row, self.answers.checked(found[row], row)))
+                pairs.append((query, self.answers.checked(known[query.row], query.row)))
             except ValueError as error:  # noqa: PERF203  (the other answers count all the same)
                 refusal = refusal or error
-        self._note(answers)
-        labels = [(row, label) for row, label in answers if label is not None]
-        nearest, margin = self._nearest([row for row, _ in labels]) if self._by_margin(why) else (None, {})
-        for row, label in labels:
-            self._learn(row, label, why)
-            self.over = self._told_to_stop(margin if row == nearest else {}) or self.over
+        count = self.receive(pairs)
         if refusal is not None:
             raise refusal
+        return count
+
+    def told(self, row: int) -> Query:
+        """The query that an answer belongs to, or one that stands for an answer that nobody asked for."""
+        return self.learner._pending.get(row) or Query(row, _TOLD, "told without being asked")
+
+    def receive(self, pairs: list[tuple[Query, Any]]) -> int:
+        """Keep checked answers, all of them before anything can fail, then learn; returns how many labels."""
+        self._note([(query.row, label) for query, label in pairs])
+        labels = [(query, label) for query, label in pairs if label is not None]
+        nearest, margin = self._nearest([query for query, _ in labels if self._by_margin(query.why)])
+        for query, label in labels:
+            self._learn(query, label)
+            self.over = self._told_to_stop(margin if query.row == nearest else {}) or self.over
         return len(labels)
 
     def _by_margin(self, why: str) -> bool:
-        """Whether rows were chosen by a rule that looks at the model."""
+        """Whether a row was chosen by a strategy that looks at the model."""
         query = self.learner.query
         return why == type(query).__name__ and not isinstance(query, Random)
 
-    def _nearest(self, rows: list[int]) -> tuple[int | None, dict[str, Any]]:
+    def _nearest(self, queries: list[Query]) -> tuple[int | None, dict[str, Any]]:
         """Of rows chosen at once, the one nearest to the boundary as it is now, and how near."""
-        model = self.learner.model
-        try:
-            found = margins(class_scores(model, _take(self.X, np.array(rows)))) if rows else np.zeros(0)
-        except ScoresNotFinite:
-            found = np.zeros(0)
-        if len(found) == 0:
+        if not queries or self.learner.stopping is None:
             return None, {}
-        free = model._free_margin() if isinstance(model, KernelLearner) else None
-        return rows[int(found.argmin())], {"margin": float(found.min()), "free_margin": free}
+        try:
+            found = [float(margins(self._scores(query))[0]) for query in queries]
+        except ScoresNotFinite:
+            return None, {}
+        best = int(np.argmin(found))
+        return queries[best].row, {"margin": found[best], "free_margin": self.view.free_margin()}
 
-    def _nothing_left(self) -> None:
-        refused = self._refused()
+    def _scores(self, query: Query) -> Scores:
+        """Scores of the row of a query: those by which it was chosen, unless the model has changed since."""
+        if query.scores is not None and query.version == self.view.version:
+            return query.scores
+        return self.view.scores_at(np.array([query.row]))
+
+    def _second_round(self) -> bool:
+        """Nothing is left: put back what was asked about in vain, once; otherwise say why asking ends."""
+        learner, refused = self.learner, self.refused
         if self.again and refused and self.pool.left == 0:
             self.again = False  # a second time is enough
             for row in refused:
                 self.pool.give_back(row)
-            return
+            return True
+        if learner._pending:  # their answers may change what is asked: the loop is not over
+            learner.stopped = f"{len(learner._pending)} queries are pending, and no other row is left to ask"
+            return False
         self.over = True
         if self.pool.left > 0:
-            self.learner.stopped = f"the rule wants none of the {self.pool.left} rows that are left"
+            learner.stopped = f"the rule wants none of the {self.pool.left} rows that are left"
         else:
-            self.learner.stopped = "the oracle knows no more labels" if refused else "the pool is used up"
+            learner.stopped = "the oracle knows no more labels" if refused else "the pool is used up"
+        return False
 
     def _take_out(self, row: int) -> None:
         self.learner._gone.append(row)
@@ -214,8 +272,12 @@ class Loop:
 
     def _note(self, answers: list[tuple[int, Any]]) -> None:
         """Keep answers, None for one that was not known: all of them before anything can fail."""
-        self.learner._given.update({row: label for row, label in answers if label is not None})
+        learner = self.learner
+        for row, label in answers:
+            if label is not None:
+                learner._answers.setdefault(row, []).append(label)
         for row, _ in answers:
+            learner._pending.pop(row, None)
             self._take_out(row)
         if self.journal is not None:
             for row, label in answers:
@@ -223,46 +285,66 @@ class Loop:
 
     # ----------------------------------------------------------------------------------------- what is learnt
 
-    def _learn(self, row: int, label: Any, why: str) -> None:
-        model, classes = self.learner.model, self.answers.classes
-        features = _take(self.X, np.array([row]))
-        first = not has_learnt(model)
-        record: dict[str, Any] = {"labels": len(self.learner.history) + 1, "row": row, "label": label}
-        record |= {"why": why, "right": None, "margin": None, "free_margin": None}
-        record |= {"n_support": None, "score": None}
-        if not first:
-            record |= self._before(features, label)
-        elif isinstance(model, OnlineLearner):
-            model._prepare(_take(self.X, slice(0, _FIRST_ROWS)), classes)
-        model.partial_fit(
-            features, np.asarray([label], classes.dtype), **({"classes": classes} if first else {})
-        )
-        self.learner.history.append(record)  # at once: what is learnt must not be learnt again
-        self.seen.add(label)
-        if self.keeps_rows and record["labels"] % max(1, record["labels"] // _FINISHES) == 0:
-            model.finish()
-        support = getattr(model, "support_", None)
-        record["n_support"] = None if support is None else len(support)
-        if record["labels"] % self.scoring.every == 0:
-            record["score"] = self.scoring(model)
-
-    def _before(self, features: Any, label: Any) -> dict[str, Any]:
-        """What the model says of a row whose label it is about to learn; nothing if it cannot say yet."""
-        model = self.learner.model
-        try:
-            scores = class_scores(model, features)
-        except ScoresNotFinite:
-            return {}
-        return {
-            "margin": float(margins(scores)[0]),
-            "right": bool(self.answers.classes[decided(scores)[0]] == label),
-            "free_margin": model._free_margin() if isinstance(model, KernelLearner) else None,
+    def _learn(self, query: Query, label: Any) -> None:
+        view, history = self.view, self.learner.history
+        record: dict[str, Any] = {
+            "labels": len(history) + 1,
+            "row": query.row,
+            "label": label,
+            "why": query.why,
+            "reason": query.reason,
+            "right": None,
+            "margin": None,
+            "free_margin": None,
+            "n_support": None,
+            "score": None,
         }
+        if view.ready:
+            self._note_before(record, query, label)
+        self._teach(query.row)
+        history.append(record)  # at once: what is learnt must not be learnt again
+        self.seen.add(label)
+        count = record["labels"]
+        if not view.ready:  # a tie between the first answers: nothing has been learnt yet
+            return
+        if view.finishes and (count <= _EVERY_LABEL or count % (count // _FINISHES) == 0):
+            view.finish()
+        record["n_support"] = view.n_support()
+        if count % self.scoring.every == 0:
+            record["score"] = self.scoring(view.model)
+
+    def _teach(self, row: int) -> None:
+        """Let the model know what the answers for a row say by majority, with their weight.
+
+        A model that cannot forget keeps what it learnt, and learns the new majority beside it.
+        """
+        learner, view = self.learner, self.view
+        label, weight = consensus(learner._answers[row])
+        before = learner._learnt.get(row)
+        if before is not None:
+            if before[:2] == (label, weight):
+                return
+            if before[2] is not None and view.can_forget:
+                view.forget(before[2])
+            elif before[1] > 0 and (before[0] == label or weight == 0):
+                return
+        learned_as = view.learn(row, label, weight) if weight > 0 else None
+        learner._learnt[row] = (label, weight, learned_as)
+
+    def _note_before(self, record: dict[str, Any], query: Query, label: Any) -> None:
+        """What the model says of a row whose label it is about to learn; nothing if it cannot say yet."""
+        try:
+            scores = self._scores(query)
+        except ScoresNotFinite:
+            return
+        record["margin"] = float(margins(scores)[0])
+        record["right"] = bool(self.answers.classes[decided(scores)[0]] == label)
+        record["free_margin"] = self.view.free_margin()
 
     def score_last(self) -> None:
         """The last label of a run has a score, whatever the interval is."""
         history = self.learner.history
-        if history and history[-1]["score"] is None:
+        if history and history[-1]["score"] is None and self.view.ready:
             history[-1]["score"] = self.scoring(self.learner.model)
 
     def _told_to_stop(self, margin: dict[str, Any] | None = None) -> bool:
@@ -275,7 +357,7 @@ class Loop:
         rule, last = self.learner.stopping, self.learner.history[-1]
         if rule is None:
             return False
-        at_random = last["why"] in ("Random", "cold start (random)") and last["right"] is not None
+        at_random = last["why"] in ("Random", RANDOM_START) and last["right"] is not None
         score = last["score"]
         rule.update(
             Asked(

@@ -1,7 +1,7 @@
 """What the rules for a pool share: a draw that changes no generator, and the best of what is drawn."""
 
 from abc import abstractmethod
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -147,3 +147,12 @@ def sample(random: np.random.RandomState, rows: int, count: int) -> Places:
         drawn[place] = moved.get(other, other)
         moved[other] = moved.get(place, place)
     return drawn
+
+
+def seeded(query: Any, seed: int | None) -> Any:
+    """A query strategy that draws by a seed, where its own ``random_state`` is None; otherwise itself."""
+    if seed is None or not hasattr(query, "random_state") or query.random_state is not None:
+        return query
+    query = copy(query)
+    query.random_state = seed
+    return query

@@ -1,21 +1,37 @@
 """The side of a loop that asks: the rows that are left, and which of them comes next."""
 
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy import sparse
-from sklearn.metrics.pairwise import euclidean_distances
 
-from ._pool import PoolRule, generator, sample
+from ._explore import Spread
+from ._pool import PoolRule, Worth, best_first, generator, sample
 from ._rule import Places
-from ._scores import ScoresNotFinite
+from ._scores import Scores, ScoresNotFinite, margins
+from ._view import View
+from .auto import Auto, boundary_reasons
+from .coverage import NoDistances
+from .margin import Margin
 from .random_rows import Random
 from .stream import _take
 
-# Among how many rows the one furthest from all that were asked about is looked for.
-_SPREAD_ROWS = 10_000
+RANDOM_START, SPREAD_START = "cold start (random)", "cold start (spread)"
+EXPLORED, AGAIN = "explore", "ask again"
+_MOST_ANSWERS = 3  # for one row, when a strategy asks again
+
+
+@dataclass(frozen=True)
+class Query:
+    """A row to ask about, what chose it, why, and its scores if it was scored to be chosen."""
+
+    row: int
+    why: str
+    reason: str
+    scores: Scores | None = None  # one line
+    version: int = -1  # of the model that gave the scores
 
 
 class Pool:
@@ -30,8 +46,14 @@ class Pool:
         self.numbers: Places = np.arange(total)
         self._place = np.arange(total)
         self._left = total
+        self._block: Any = None
         for row in gone:
             self.remove(row)
+
+    def use(self, X: Any) -> None:
+        """Take the same rows in another form."""
+        if X is not self.X:
+            self.X, self._block = X, None
 
     @property
     def left(self) -> int:
@@ -53,8 +75,16 @@ class Pool:
         return _take(self.X, numbers)
 
     def all_rows(self) -> Any:
-        """The rows that are left."""
-        return _take(self.X, self.numbers[: self._left])
+        """The rows that are left; an array stays in place from query to query."""
+        if not isinstance(self.X, np.ndarray):
+            return _take(self.X, self.numbers[: self._left])
+        if self._block is None:
+            self._block = self.X[self.numbers[: self._left]]
+        return self._block[: self._left]
+
+    def gone(self) -> Any:
+        """Which rows are not left."""
+        return self._place >= self._left
 
     def has(self, row: int) -> bool:
         """Whether a row is left."""
@@ -64,45 +94,99 @@ class Pool:
         """Take a row out; the last one gets its place."""
         if self.has(row):
             self._left -= 1
-            self._swap(row)
+            place = self._swap(row)
+            if self._block is not None:
+                self._block[place] = self._block[self._left]
 
     def give_back(self, row: int) -> None:
         """Put a row back that was taken out."""
         if not self.has(row):
             self._swap(row)
             self._left += 1
+            self._block = None
 
-    def _swap(self, row: int) -> None:
-        """Change places with the row at the end of those left, or just behind them."""
+    def _swap(self, row: int) -> int:
+        """Change places with the row at the end of those left, or just behind them; its old place."""
         place, other = int(self._place[row]), int(self.numbers[self._left])
         self.numbers[place], self.numbers[self._left] = other, row
         self._place[other], self._place[row] = place, self._left
+        return place
 
 
 class Questions:
     """Which rows of a pool to ask about next.
 
-    By a rule once the model has seen two classes. Before, a rule has nothing to go by, and the rows are drawn
-    at random or spread over the pool: always the one furthest from all that were asked about. While some of
-    the named classes have not been seen, every second question goes on in this way.
+    By a strategy once the model has seen two classes. Before, a strategy has nothing to go by, and rows are
+    drawn at random, or are those furthest from all that were asked about, or by turns. While some of the
+    named classes have not been seen, every second query goes on in this way.
     """
 
     def __init__(self, pool: Pool, query: Any, cold_start: str, random_state: Any) -> None:
         self.pool, self.query, self.cold_start, self.random_state = pool, query, cold_start, random_state
-        self._spread: _Spread | None = None
+        self._spread: Spread | None = None
 
-    def next(self, model: Any, n: int, draw: int, seen: int, classes: int) -> tuple[Places, str]:
-        """Row numbers, at most n, and why these."""
+    def next(
+        self, view: View, n: int, draw: int, seen: int, answered: Callable[[], dict[int, list[Any]]]
+    ) -> list[Query]:
+        """At most n queries; ``draw`` is how many there were, ``seen`` how many classes have been seen."""
+        self.pool.use(view.rows)
         n = min(n, self.pool.left)
-        if n == 0:
-            return np.zeros(0, dtype=np.intp), ""
-        name = type(self.query).__name__
-        if isinstance(self.query, Random):  # it needs no model, and stays a fair sample
-            return self._at(self._by_rule(model, n, draw)), name
-        if seen >= 2 and (seen >= classes or draw // n % 2 == 0):
+        if isinstance(self.query, Random) and n > 0:  # it needs no model, and stays a fair sample
+            return self._foreign(view, n, draw, "drawn at random")
+        if seen >= 2 and (seen >= len(view.classes) or draw // max(n, 1) % 2 == 0):
             with suppress(ScoresNotFinite):  # a model that cannot score yet
-                return self._at(self._by_rule(model, n, draw)[:n]), name
-        return self._explore(n, draw), f"cold start ({self.cold_start})"
+                return self._by_strategy(view, n, draw, answered)
+        missing = "the model has seen too few classes" if seen < 2 else "a class has not been seen yet"
+        return self._begin(n, draw, draw if seen < 2 else draw // max(n, 1) // 2, missing) if n else []
+
+    # ---------------------------------------------------------------------------------------- by a strategy
+
+    def _by_strategy(
+        self, view: View, n: int, draw: int, answered: Callable[[], dict[int, list[Any]]]
+    ) -> list[Query]:
+        query = self.query
+        if not isinstance(query, Auto):
+            if n == 0:
+                return []
+            return self._by_margin(view, n, draw) if type(query) is Margin else self._foreign(view, n, draw)
+        found: list[Query] = []
+        if _due(query.reask_every, draw, max(n, 1)):
+            found = self._again(view, answered())
+        if n and len(found) < n and (count := _due(query.explore_every, draw, n)):
+            found += self._furthest(min(count, n - len(found)), draw)
+        if n > len(found):
+            found += self._by_margin(view, n - len(found), draw, [q.row for q in found])
+        return found
+
+    def _by_margin(self, view: View, n: int, draw: int, without: list[int] | None = None) -> list[Query]:
+        """The rows nearest to the boundary, with the scores by which they were chosen."""
+        rule: PoolRule = self.query
+        more = min(n + len(without or []), self.pool.left)
+        places = rule._drawn(self.pool, more, draw)
+        whole = rule._searches_all(self.pool.left, more)
+        scores = view.scores(self.pool.all_rows() if whole else self.pool[places])
+        worth: Worth = 0.0 - margins(scores)
+        best = np.array([worth.argmax()]) if more == 1 else best_first(worth)[:more]
+        numbers = self._at(places[best]).tolist()
+        reasons = boundary_reasons(scores[best], view.classes)
+        name = type(rule).__name__
+        return [
+            Query(row, name, reasons[i], scores[best[i : i + 1]], view.version)
+            for i, row in enumerate(numbers)
+            if not without or row not in without
+        ][:n]
+
+    def _foreign(self, view: View, n: int, draw: int, reason: str | None = None) -> list[Query]:
+        """The choice of any other strategy, which sees the model itself."""
+        query, name = self.query, type(self.query).__name__
+        if isinstance(query, PoolRule):
+            whole = query._searches_all(self.pool.left, n)
+            rows = self.pool.all_rows() if whole else self.pool
+            places = query.query(view.model, rows, n, draw=draw)
+        else:
+            places = np.asarray(query.query(view.model, self.pool.all_rows(), n))
+        reason = f"chosen by {name}" if reason is None else reason
+        return [Query(row, name, reason) for row in self._at(places)[:n].tolist()]
 
     def _at(self, places: Places) -> Places:
         """The row numbers at some places of the pool."""
@@ -113,69 +197,72 @@ class Questions:
             )
         return self.pool.numbers[: self.pool.left][places]
 
-    def _explore(self, n: int, draw: int) -> Places:
-        random = generator(self.random_state, draw)
-        if self.cold_start == "random":
-            return self.pool.numbers[sample(random, self.pool.left, n)]
-        if self._spread is None:
-            self._spread = _Spread(self.pool, self.random_state)
-        return self._spread.next(n, random)
+    def _furthest(self, n: int, draw: int) -> list[Query]:
+        """The rows furthest from all asked, where rows have distances."""
+        try:
+            rows, away = self._spreading().next(n, generator(self.random_state, draw))
+        except NoDistances:
+            return []
+        return [
+            Query(row, EXPLORED, f"far from every row asked so far (distance {distance:.3g})")
+            for row, distance in zip(rows.tolist(), away, strict=True)
+        ]
 
-    def _by_rule(self, model: Any, n: int, draw: int) -> Places:
-        if not isinstance(self.query, PoolRule):
-            return np.asarray(self.query.query(model, self.pool.all_rows(), n))
-        whole = self.query._searches_all(self.pool.left, n)
-        return self.query.query(model, self.pool.all_rows() if whole else self.pool, n, draw=draw)
-
-
-class _Spread:
-    """The row furthest from all rows that were asked about, among some drawn from the pool."""
-
-    def __init__(self, pool: Pool, random_state: Any) -> None:
-        self.pool = pool
-        count = min(_SPREAD_ROWS, pool.total)
-        self.candidates = np.sort(sample(generator(random_state, 0), pool.total, count))
-        self.features = _numeric(pool.rows(self.candidates))
-        # Squared distance to the nearest row asked about.
-        self.nearest = np.full(count, np.inf)
-        self.noted = np.zeros(pool.total, dtype=bool)
-
-    def next(self, n: int, random: np.random.RandomState) -> Places:
-        chosen: list[int] = []
-        gone = self.pool._place >= self.pool.left
-        for row in np.flatnonzero(gone & ~self.noted):
-            self._note(self.pool.rows(np.array([row])))
-        self.noted |= gone
-        open_rows = ~gone[self.candidates]
-        while len(chosen) < n:
-            worth = np.where(open_rows, self.nearest, -1.0)
-            best = int(worth.argmax())
-            if worth[best] <= 0:  # nothing here differs from what was asked about
-                others = np.setdiff1d(self.pool.numbers[: self.pool.left], chosen)
-                more = random.permutation(others)[: n - len(chosen)]
-                return np.array([*chosen, *more], dtype=np.intp)
-            if not np.isfinite(worth[best]):  # the first question of all: any row
-                best = int(random.choice(np.flatnonzero(open_rows)))
-            chosen.append(int(self.candidates[best]))
-            open_rows[best] = False
-            self._note(self.features[[best]])
-        return np.array(chosen, dtype=np.intp)
-
-    def _note(self, row: Any) -> None:
-        away = euclidean_distances(self.features, _numeric(row), squared=True)[:, 0]
-        self.nearest = np.minimum(self.nearest, away)
-
-
-def _numeric(rows: Any) -> Any:
-    if sparse.issparse(rows):
-        return rows
-    try:
-        values: npt.NDArray[np.float64] = np.asarray(rows, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.full((1, 1), np.nan)
-    if not np.isfinite(values).all():
-        raise ValueError(
-            "The pool has rows that are not finite numbers, between which cold_start='spread' knows no "
-            "distance: convert them, or take cold_start='random'."
+    def _again(self, view: View, answered: dict[int, list[Any]]) -> list[Query]:
+        """The row whose answer the model contradicts most, outside the margin."""
+        rows = [row for row, answers in answered.items() if len(answers) < _MOST_ANSWERS]
+        if not rows:
+            return []
+        scores = view.scores_at(np.array(rows))
+        labels = np.searchsorted(view.classes, [answered[row][-1] for row in rows])
+        if scores.shape[1] == 1:
+            against, clear = np.where(labels == 0, scores[:, 0], -scores[:, 0]), 1.0
+        else:
+            own = scores[np.arange(len(rows)), labels]
+            against, clear = scores.max(axis=1) - own, 2.0
+        worst = int(against.argmax())
+        if against[worst] < clear:
+            return []
+        row, number = rows[worst], int(scores[worst].argmax()) if scores.shape[1] > 1 else 1 - labels[worst]
+        reason = (
+            f"asked again: the answer was {answered[row][-1]}, and the model, having learnt it, still says "
+            f"{view.classes[number]} (by {against[worst]:.2g})"
         )
-    return values
+        return [Query(row, AGAIN, reason, scores[worst : worst + 1], view.version)]
+
+    # --------------------------------------------------------------------------------------------- cold start
+
+    def _begin(self, n: int, draw: int, turn: int, missing: str) -> list[Query]:
+        """Queries without a strategy: at random, spread, or by turns."""
+        spread = {"random": 0, "spread": n, "alternate": (n + turn % 2) // 2}[self.cold_start]
+        random = generator(self.random_state, draw)
+        found: list[Query] = []
+        if spread:
+            rows = self._spread_rows(spread, random)
+            reason = f"{missing}: far from every row asked so far"
+            found = [Query(row, SPREAD_START, reason) for row in rows]
+        taken = {query.row for query in found}
+        drawn = self.pool.numbers[sample(random, self.pool.left, min(n + len(taken), self.pool.left))]
+        why = SPREAD_START if self.cold_start == "spread" else RANDOM_START
+        for row in drawn.tolist():
+            if len(found) < n and row not in taken:
+                found.append(Query(row, why, f"{missing}: drawn at random"))
+        return found
+
+    def _spread_rows(self, n: int, random: np.random.RandomState) -> list[int]:
+        try:
+            return self._spreading().next(n, random)[0].tolist()  # type: ignore[no-any-return]
+        except NoDistances:
+            if self.cold_start == "spread":
+                raise
+            return []  # rows without distances are drawn at random
+
+    def _spreading(self) -> Spread:
+        if self._spread is None:
+            self._spread = Spread(self.pool, self.random_state)
+        return self._spread
+
+
+def _due(every: int | None, draw: int, n: int) -> int:
+    """How many of the next n queries are one in so many."""
+    return 0 if every is None else (draw + n) // int(every) - draw // int(every)

@@ -1,83 +1,117 @@
 """ActiveLearner: the loop that buys labels for a pool, one by one, and remembers what came of each."""
 
-import os
 from collections.abc import Callable
-from copy import deepcopy
 from typing import Any
 
+import numpy as np
 from tqdm.auto import tqdm
 
 from .. import _params
-from ._answers import Answers, StopAsking
-from ._journal import Journal
-from ._loop import Loop, Scoring
-from ._pool import generator
-from ._run_checks import check_loop, check_numbers, check_scorer, digest
-from ._scores import count_rows, has_learnt
+from ..svm import LASVM
+from ._answers import Answers, StopAsking, _is_single
+from ._begin import Options, open_loops
+from ._loop import Loop
+from ._questions import Query
+from ._rule import Places
+from ._run_checks import check_loop
+from ._scores import count_rows
+from .auto import Auto
 from .history import History
-from .random_rows import Random
 from .stream import _sliceable
 
 _RUN = {
     "labels": _params.NONE | _params.integer_from(1),
     "batch_size": _params.integer_from(1),
     "score_every": _params.integer_from(1),
-    "cold_start": _params.one_of("spread", "random"),
+    "cold_start": _params.one_of("alternate", "spread", "random"),
     "unknown": _params.one_of("later", "never"),
     "seeds": _params.NONE | _params.integer_from(1) | _params.MAPPING,
 }
+_QUERIES = _params.integer_from(1)
 
 
 class ActiveLearner:
     """Learn from a pool of rows without labels, asking for those that matter.
 
-    A model is updated after every label, never trained anew. `LASVM` keeps all rows that were labelled, for
-    labels are dear, and is brought to its optimum after every label; from the two hundredth on, whenever
-    there is one in a hundred more. What was asked, what was answered and what the model was like then stands
-    in `history`. A run can be interrupted, by the oracle or by Ctrl-C, and resumed by calling `run` again
-    with the same pool: a label once given is never asked for again, nor lost.
+    Two ways to drive it. `run` asks an oracle (an array of labels, a function, a person at the terminal)
+    until there is reason to stop. `start`, `ask` and `tell` leave the driving to a notebook, a service or a
+    web page: ``ask`` says which rows to label and why, ``tell`` takes answers whenever they come.
+
+    The model is updated after every label, never refitted. `LASVM` keeps all labelled rows and is brought to
+    its optimum after every label up to 1,000 labels; from then on once per 1 % more. `history` has what was
+    asked, why, what was answered and what the model was like then. A run can be interrupted, by the oracle or
+    by Ctrl-C, and resumed by calling `run` again with the same pool: no label is asked for twice, or lost.
 
     Parameters
     ----------
-    model : classifier
+    model : classifier, default=None
         It has ``partial_fit`` and scores, such as `LASVM`; it goes on from what it knows. What a learner of
         everlearn takes from features alone, such as ``gamma="scale"``, it takes from the first 1,000 rows of
-        the pool.
-    query : Random, Margin, AutoMargin or another rule
-        Which rows of the pool to ask about.
+        the pool. None is ``LASVM()``.
+    query : query strategy, default=None
+        Which rows of the pool to ask about. None is `query.Auto`.
     stopping : rule of `query.stopping`, default=None
         When enough has been asked. None asks until the labels are used up. To go on after it has said stop,
         change its parameters or put another one, or None, in its place.
     random_state : int, RandomState instance or None, default=None
-        Decides about seeds, and about the rows asked about before the model has seen two classes.
+        Makes a run repeatable: it seeds the cold start, the seeds and exploration, and every query strategy
+        in the loop whose own ``random_state`` is None.
 
     Attributes
     ----------
     history : History
         A list with a dict for each label, which can be printed, drawn, and made a data frame.
+    answers : dict of row number to list of labels
+        All answers, in the order in which they came. Usually one for a row.
+    pending : dict of row number to str
+        The rows that `ask` has returned and that have not been told yet, with the reason for each in words.
     baseline : ActiveLearner or None
         The loop that ran beside this one, if `run` was told to.
     stopped : str
-        Why the last run ended.
+        Why the last run ended, or why `ask` returned nothing.
+
+    Notes
+    -----
+    Several answers for one row are kept. The model learns the majority, weighted by its lead over the next
+    label as a share of the answers: 1 where all agree, 1/3 for two against one. A tie is not learnt. Learners
+    that can forget a row, such as `LASVM` and `IDSVM`, forget what they were told before; other models keep
+    it and learn the new majority beside it.
 
     Examples
     --------
-    >>> from everlearn import LASVM, ActiveLearner, query
+    >>> from everlearn import ActiveLearner
     >>> from everlearn.datasets import make_banana
     >>> X, y = make_banana(2000, random_state=0)
-    >>> loop = ActiveLearner(LASVM(C=10, gamma=1), query.Margin(random_state=0), random_state=0)
+    >>> loop = ActiveLearner(random_state=0)
     >>> loop = loop.run(X[:1500], oracle=y[:1500], labels=100)
-    >>> len(loop.history), loop.model.score(X[1500:], y[1500:]) > 0.95
+    >>> len(loop.history), loop.model.score(X[1500:], y[1500:]) > 0.9
     (100, True)
+
+    The same, driven from outside:
+
+    >>> loop = ActiveLearner(random_state=0).start(X[:1500], classes=[-1, 1])
+    >>> rows = loop.ask(5)
+    >>> len(rows), len(loop.pending)
+    (5, 5)
+    >>> loop = loop.tell(rows[:3], y[rows[:3]])
+    >>> len(loop.history), len(loop.pending)
+    (3, 2)
     """
 
-    def __init__(self, model: Any, query: Any, stopping: Any = None, random_state: Any = None) -> None:
-        self.model, self.query, self.stopping, self.random_state = model, query, stopping, random_state
+    def __init__(
+        self, model: Any = None, query: Any = None, stopping: Any = None, random_state: Any = None
+    ) -> None:
+        self.model = LASVM() if model is None else model
+        self.query = Auto() if query is None else query
+        self.stopping, self.random_state = stopping, random_state
         self.history = History()
         self.baseline: ActiveLearner | None = None
         self.stopped = "nothing has been asked yet"
-        self._given: dict[int, Any] = {}
+        self._answers: dict[int, list[Any]] = {}
+        self._learnt: dict[int, tuple[Any, float, int | None]] = {}  # label, weight and id within the model
         self._gone: list[int] = []  # rows asked about, answered or not, in order
+        self._pending: dict[int, Query] = {}
+        self._loop: Loop | None = None
         # Of the first run: the pool, whether the model knew something before, what all draws come from.
         self._pool: tuple[int, int, str] | None = None
         self._experienced = False
@@ -85,6 +119,141 @@ class ActiveLearner:
 
     def __repr__(self) -> str:
         return f"ActiveLearner({self.model!r}, {self.query!r}, stopping={self.stopping!r})"
+
+    @property
+    def answers(self) -> dict[int, list[Any]]:
+        """All answers by row number, a copy."""
+        return {row: list(labels) for row, labels in self._answers.items()}
+
+    @property
+    def pending(self) -> dict[int, str]:
+        """The reasons of the queries that wait for an answer, by row number, a copy."""
+        return {row: query.reason for row, query in self._pending.items()}
+
+    # ----------------------------------------------------------------------------------------- ask and tell
+
+    def start(
+        self,
+        X: Any,
+        classes: Any = None,
+        *,
+        seeds: dict[int, Any] | None = None,
+        cold_start: str = "alternate",
+        test: tuple[Any, Any] | None = None,
+        scorer: Callable[[Any, Any, Any], float] | str | None = None,
+        score_every: int = 1,
+        unknown: str = "later",
+        journal: Any = None,
+    ) -> "ActiveLearner":
+        """Take a pool, so that `ask` and `tell` can be called; nothing is asked yet.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The pool.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed unless the model knows them.
+        seeds : dict of row number to label, default=None
+            Labels to begin with, learnt at once.
+        cold_start : {"alternate", "spread", "random"}, default="alternate"
+            As in `run`.
+        test : tuple of (X, y), default=None
+            Rows on which the model is scored.
+        scorer : callable or str, default=None
+            ``scorer(model, X, y)``, or a name known to scikit-learn; None is the model's own ``score``.
+        score_every : int, default=1
+            After how many labels to score.
+        unknown : {"later", "never"}, default="later"
+            Whether rows that were answered with None are asked again when no others are left.
+        journal : path, default=None
+            A file to which each answer is written before it is learnt. What is in it already is learnt first.
+
+        Returns
+        -------
+        ActiveLearner
+            The loop itself.
+        """
+        _check({name: value for name, value in locals().items() if name in _RUN})
+        options = Options(test, scorer, score_every, cold_start, unknown, journal)
+        check_loop(self, 1)
+        (loop,) = open_loops(self, _sliceable(X), Answers(None, classes, self.model, 0), options)
+        loop.catch_up()
+        loop.learn_seeds(seeds)
+        self.stopped = "asking goes on"
+        return self
+
+    def ask(self, n: int = 1) -> Places:
+        """Rows to label next; they are pending until they are told.
+
+        Parameters
+        ----------
+        n : int, default=1
+            At most so many rows.
+
+        Returns
+        -------
+        ndarray of shape (n_asked,)
+            Row numbers. `pending` has the reasons. Fewer than n, or none, when no more rows are left or the
+            stopping rule says stop; `stopped` then says why.
+        """
+        loop = self._started()
+        if not _QUERIES.test(n):
+            raise ValueError(f"n must be {_QUERIES.accepts}, got {n!r}.")
+        check_loop(self, n)
+        if self._stops(loop):
+            return np.zeros(0, dtype=np.intp)
+        queries = loop.choose(n)
+        loop.hold(queries)
+        return np.array([query.row for query in queries], dtype=np.intp)
+
+    def tell(self, ids: Any, labels: Any) -> "ActiveLearner":
+        """Take answers, in any order and number, and learn them.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            Row numbers: those that `ask` returned, some of them, or any others. A row may be there several
+            times, with answers of several people.
+        labels : label or array-like of labels
+            An answer for each; None for a row about which nothing is known.
+
+        Returns
+        -------
+        ActiveLearner
+            The loop itself.
+        """
+        loop = self._started()
+        rows = [ids] if _is_single(ids) else list(ids)
+        found = [labels] if _is_single(labels) else list(labels)
+        if len(rows) != len(found):
+            raise ValueError(
+                f"labels must have one entry for each row: got {len(found)} for {len(rows)} rows."
+            )
+        loop.check_rows(rows, "ids")
+        pairs = [
+            (loop.told(int(row)), loop.answers.checked(label, row))
+            for row, label in zip(rows, found, strict=True)
+        ]
+        loop.receive(pairs)
+        return self
+
+    def _started(self) -> Loop:
+        if self._loop is None:
+            raise ValueError("There is no pool yet: call start(X, classes=...) before ask and tell.")
+        if self._loop.view.model is not self.model:
+            raise ValueError("model was replaced after start: call start again.")
+        return self._loop
+
+    def _stops(self, loop: Loop) -> bool:
+        """Whether the stopping rule says stop; a loop that was over goes on if it does not."""
+        verdict = None if self.stopping is None else self.stopping.verdict()
+        if verdict is not None and verdict.stop:
+            self.stopped = verdict.reason
+            return True
+        loop.over = False
+        return False
+
+    # -------------------------------------------------------------------------------------------------- run
 
     def run(
         self,
@@ -94,7 +263,7 @@ class ActiveLearner:
         *,
         classes: Any = None,
         seeds: int | dict[int, Any] | None = None,
-        cold_start: str = "spread",
+        cold_start: str = "alternate",
         batch_size: int = 1,
         test: tuple[Any, Any] | None = None,
         scorer: Callable[[Any, Any, Any], float] | str | None = None,
@@ -124,10 +293,11 @@ class ActiveLearner:
         seeds : int or dict of row number to label, default=None
             Labels to begin with, learnt before anything is asked. A number takes so many rows of each class
             at random, for which it looks at all labels of the array.
-        cold_start : {"spread", "random"}, default="spread"
-            How to ask as long as the model has seen one class only: about the row furthest from all that were
-            asked about, or at random. Every second question is such a one while any of the named classes has
-            not been seen. `Random` asks at random all the time.
+        cold_start : {"alternate", "spread", "random"}, default="alternate"
+            How to ask as long as the model has seen one class only: about rows drawn at random and rows
+            furthest from all that were asked about by turns, about the furthest only, or at random only.
+            Every second query is such a one while any of the named classes has not been seen. `Random` asks
+            at random all the time.
         batch_size : int, default=1
             Rows to choose and ask about at once. The model learns them one by one all the same.
         test : tuple of (X, y), default=None
@@ -136,7 +306,7 @@ class ActiveLearner:
             ``scorer(model, X, y)``, or a name known to scikit-learn; None is the model's own ``score``.
         score_every : int, default=1
             After how many labels to score; the last one of a run is scored in any case.
-        baseline : "random" or a rule, default=None
+        baseline : "random" or a query strategy, default=None
             A second loop to run beside this one, label for label, with a copy of the model, for an honest
             comparison. It asks for labels of its own, but not for those that were given already, and has no
             stopping rule.
@@ -154,22 +324,12 @@ class ActiveLearner:
         ActiveLearner
             The loop itself.
         """
-        given = locals()
-        for name, constraint in _RUN.items():
-            if not constraint.test(given[name]):
-                raise ValueError(f"{name} must be {constraint.accepts}, got {given[name]!r}.")
+        _check({name: value for name, value in locals().items() if name in _RUN})
+        options = Options(test, scorer, score_every, cold_start, unknown, journal)
         check_loop(self, batch_size)
         X = _sliceable(X)
-        total = count_rows(X)
-        check_numbers(X)
-        scoring = Scoring(test, check_scorer(test, scorer), score_every)
-        answers = Answers(oracle, classes, self.model, total)
-        pool = self._same_pool(X, total)
-        loops = []
-        for learner, ending in self._learners(baseline):
-            path = None if journal is None else f"{os.fsdecode(journal)}{ending}"
-            book = None if path is None else Journal(path, *pool)
-            loops.append(Loop(learner, X, answers, scoring, cold_start, unknown, book))
+        answers = Answers(oracle, classes, self.model, count_rows(X))
+        loops = open_loops(self, X, answers, options, baseline)
         self.stopped = "the run was interrupted"
         try:
             self._run(loops, labels, seeds, batch_size, verbose)
@@ -186,58 +346,28 @@ class ActiveLearner:
             loop.catch_up()
             loop.learn_seeds(seeds)
         if self.baseline is not None:
-            main.lookup = self.baseline._given
+            main.lookup = self.baseline._answers
         for other in others:
-            other.lookup = self._given
+            other.lookup = self._answers
         verdict = None if self.stopping is None else self.stopping.verdict()
         if verdict is not None and verdict.stop:
             self.stopped = verdict.reason
             return
-        wanted = main.pool.left + main.refused if labels is None else labels
+        wanted = main.pool.left + len(main.refused) if labels is None else labels
         first = len(self.history)
         with tqdm(total=wanted, desc="asking", unit="label", disable=not verbose) as bar:
             while not main.over and (missing := wanted - (len(self.history) - first)) > 0:
-                bar.update(main.step(min(batch_size, missing)))
+                queries = main.choose(min(batch_size, missing))
+                if not queries:
+                    return
+                bar.update(main.put(queries))
                 for other in others:
                     other.follow(len(self.history), batch_size)
         if not main.over:
             self.stopped = "the pool is used up" if main.pool.left == 0 else f"{wanted} labels were given"
 
-    def _same_pool(self, X: Any, total: int) -> tuple[int, int, str]:
-        """Rows, features and digest of the pool, which must be that of the first run."""
-        pool = (total, int(X.shape[1]), digest(X, total))
-        if self._pool is None:
-            self._pool, self._experienced = pool, has_learnt(self.model)
-            self._seed = _seed_of(self.random_state)
-        if self._pool != pool:
-            others = " other" if self._pool[:2] == pool[:2] else ""
-            raise ValueError(
-                f"X has {pool[0]}{others} rows with {pool[1]} features, and the pool of the first run had "
-                f"{self._pool[0]} with {self._pool[1]}: a loop stays with its pool. Begin another one."
-            )
-        return pool
 
-    def _learners(self, rule: Any) -> list[tuple["ActiveLearner", str]]:
-        """The loops to run, this one first, with the endings of their journals."""
-        if rule is None:
-            return [(self, "")]
-        if self.baseline is None:
-            self._begin_baseline(rule)
-        return [(self, ""), (self.baseline, ".baseline")]  # type: ignore[list-item]
-
-    def _begin_baseline(self, rule: Any) -> None:
-        if self.history:
-            raise ValueError(
-                f"baseline={rule!r} comes after {len(self.history)} labels: it must be there from the first "
-                "run on, or it would begin with what this loop has learnt."
-            )
-        rule = Random(random_state=self._seed) if isinstance(rule, str) and rule == "random" else rule
-        if isinstance(rule, str | type) or not hasattr(rule, "query"):
-            raise ValueError(f'baseline must be "random" or a rule such as Random(), got {rule!r}.')
-        self.baseline = ActiveLearner(deepcopy(self.model), rule, None, self.random_state)
-        self.baseline._pool, self.baseline._experienced = self._pool, self._experienced
-        self.baseline._seed = self._seed
-
-
-def _seed_of(random_state: Any) -> int:
-    return int(generator(random_state, 0).randint(2**31 - 1))
+def _check(options: dict[str, Any]) -> None:
+    for name, value in options.items():
+        if not _RUN[name].test(value):
+            raise ValueError(f"{name} must be {_RUN[name].accepts}, got {value!r}.")

@@ -7,6 +7,7 @@ from typing import Any
 from .stopping._rule import pyplot
 
 _COLUMNS = ("labels", "row", "label", "why", "right", "margin", "free_margin", "n_support", "score")
+_ALL_COLUMNS = (*_COLUMNS, "reason")  # the reason is too long for a printed table
 _ENDS = 5  # lines shown of the beginning and of the end
 
 
@@ -14,11 +15,13 @@ class History(list[dict[str, Any]]):
     """A list with one dict for each label, in the order in which they were given.
 
     ==============  ==========================================================================================
-    "labels"        how many labels there are, this one included
+    "labels"        how many labels there are, this one included; several answers for one row count each
     "row"           its number in the pool
     "label"         its class
-    "why"           what chose it: "seed", "cold start (spread)", "cold start (random)", the name of the rule,
-                    or "given" for a label read back from a journal
+    "why"           what chose it: "seed", "cold start (spread)", "cold start (random)", the name of the query
+                    strategy, "explore" and "ask again" of `Auto`, "told" for a label that came without being
+                    asked for, or "given" for one read back from a journal
+    "reason"        the same in words: near which boundary the row lies, how far it is from all others
     "right"         whether the model would have said so before it learnt the label; None if it knew nothing
     "margin"        |f(x)| before the label was learnt, with more than two classes the gap between the two
                     largest scores; None if the model knew nothing
@@ -50,7 +53,7 @@ class History(list[dict[str, Any]]):
             raise ImportError(
                 "to_pandas needs pandas, which is not installed: pip install pandas."
             ) from error
-        return pandas.DataFrame(list(self), columns=list(_COLUMNS))
+        return pandas.DataFrame(list(self), columns=list(_ALL_COLUMNS))
 
     def counts(self) -> dict[Any, int]:
         """How many labels of each class were given, the most frequent first.

@@ -1,0 +1,117 @@
+"""A model over a pool: scores and learning by row numbers, with the rows validated once."""
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .._forget import ForgettingLearner, NamingLearner
+from .._learner import KernelLearner
+from .._online import OnlineLearner, StreamLearner
+from .._validate import check_range, check_rows
+from ._rule import Places
+from ._scores import Scores, ScoresNotFinite, class_scores, has_learnt
+from .stream import _FIRST_ROWS, _take
+
+# A pool that must be converted is converted as a whole up to this size; a larger one row by row.
+_MOST_CONVERTED = 256 * 2**20
+
+
+class View:
+    """A model and the pool that it learns from.
+
+    Problem: validating one row costs more than learning it. Learners of everlearn have methods that take
+    validated rows; for them the pool is validated once, when the model has seen its first label. Every other
+    model is called as it documents.
+
+    ``version`` changes whenever the model does: scores are valid as long as it stays the same.
+    """
+
+    def __init__(self, model: Any, X: Any, classes: npt.NDArray[Any]) -> None:
+        self.model, self.X, self.classes = model, X, classes
+        self.version = 0
+        self.finishes = hasattr(model, "_keeps_rows")
+        if self.finishes:
+            model._keeps_rows = True
+        self.ready = has_learnt(model)
+        self.rows = X
+        self.validated = self.ready and self._validate()
+
+    @property
+    def can_forget(self) -> bool:
+        """Whether a label can be taken back."""
+        return isinstance(self.model, ForgettingLearner) and self.validated
+
+    def scores(self, rows: Any) -> Scores:
+        """Scores of rows of the pool, in the form in which ``self.rows`` has them."""
+        if not self.validated:
+            return class_scores(self.model, rows)
+        found = self.model._decide(rows)
+        if not np.isfinite(found).all():
+            raise ScoresNotFinite(f"The scores of {type(self.model).__name__} contain NaN or infinity.")
+        return found  # type: ignore[no-any-return]
+
+    def scores_at(self, numbers: Places) -> Scores:
+        """Scores of rows by their numbers."""
+        return self.scores(_take(self.rows, numbers))
+
+    def learn(self, row: int, label: Any, weight: float = 1.0) -> int | None:
+        """Learn a label; returns the id by which the model can forget it, None if it cannot."""
+        self.version += 1
+        labels = np.asarray([label], self.classes.dtype)
+        weights = None if weight == 1.0 else np.array([weight])
+        if not self.ready and isinstance(self.model, OnlineLearner):
+            self.model._prepare(_take(self.X, slice(0, _FIRST_ROWS)), self.classes)
+        if not self.validated and has_learnt(self.model):
+            self.validated = self._validate()
+        if self.validated:
+            ids = self.model._learn_validated(self.rows[row : row + 1], labels, weights)
+            self.ready = True
+            return int(ids[0])
+        options = {} if self.ready else {"classes": self.classes}
+        if weights is not None and "sample_weight" in signature(self.model.partial_fit).parameters:
+            options["sample_weight"] = weights
+        self.model.partial_fit(_take(self.X, np.array([row])), labels, **options)
+        self.ready = True
+        return None
+
+    def forget(self, row_id: int) -> None:
+        """Take a label back."""
+        self.version += 1
+        self.model.forget([row_id])
+
+    def finish(self) -> None:
+        """Bring the model to its optimum."""
+        self.version += 1
+        self.model.finish()
+
+    def n_support(self) -> int | None:
+        """How many support vectors there are, None if the model has none."""
+        support = getattr(self.model, "support_", None)
+        return None if support is None else len(support)
+
+    def free_margin(self) -> float | None:
+        """How far the free support vectors lie from the boundary at most."""
+        return self.model._free_margin() if isinstance(self.model, KernelLearner) else None
+
+    def _validate(self) -> bool:
+        """Validate the pool, if the model takes validated rows and the pool is not too large to convert."""
+        kind = type(self.model)
+        if not (
+            isinstance(self.model, StreamLearner)
+            and kind._learn_more is StreamLearner._learn_more
+            and kind.partial_fit in (StreamLearner.partial_fit, NamingLearner.partial_fit)
+            and kind.decision_function is KernelLearner.decision_function
+            and not {"partial_fit", "decision_function"} & vars(self.model).keys()  # replaced on the object
+        ):
+            return False
+        ready = isinstance(self.X, np.ndarray) or sparse.issparse(self.X)
+        ready = ready and self.X.dtype in (np.float32, np.float64)
+        if not ready and 8 * self.X.shape[0] * self.X.shape[1] > _MOST_CONVERTED:
+            return False
+        rows = check_rows(self.model, self.X, reset=False)
+        check_range(rows, self.model._machine.spec)
+        self.rows = rows
+        return True

@@ -1,0 +1,154 @@
+"""Coverage: how far rows are from all rows that have been asked about."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
+
+Distances = npt.NDArray[np.float64]
+
+# Entries of a block of distances computed at once: 8 MB.
+_BLOCK = 1_000_000
+
+
+class NoDistances(ValueError):
+    """Rows are not finite numbers, so that there are no distances between them."""
+
+
+class Coverage:
+    """The rows that have been asked about, and how far others are from them.
+
+    A row far from every row asked so far is one about which a model can only guess, however sure it looks.
+
+    Parameters
+    ----------
+    limit : int, default=1000
+        How many rows are kept at most. Beyond it the oldest are dropped, so that memory stays bounded on a
+        stream and regions that have not been asked about for long count as new again.
+
+    Examples
+    --------
+    >>> from everlearn.query import Coverage
+    >>> coverage = Coverage()
+    >>> coverage.note([[0.0, 0.0], [4.0, 0.0]])
+    >>> coverage.distances([[1.0, 0.0], [4.0, 3.0]])
+    array([1., 9.])
+    """
+
+    def __init__(self, limit: int = 1000) -> None:
+        if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1:
+            raise ValueError(f"limit must be an integer of 1 or above, got {limit!r}.")
+        self.limit = int(limit)
+        self._parts: list[Any] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return min(self._count, self.limit)
+
+    def note(self, rows: Any) -> None:
+        """Add rows that have been asked about.
+
+        Parameters
+        ----------
+        rows : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
+        """
+        rows = numeric(rows)
+        if rows.shape[0] == 0:
+            return
+        if self._parts and self._parts[0].shape[1] != rows.shape[1]:
+            raise ValueError(
+                f"rows have {rows.shape[1]} features, those noted before have {self._parts[0].shape[1]}."
+            )
+        self._parts.append(rows.copy())
+        self._count += rows.shape[0]
+        if self._count >= 2 * self.limit:
+            self._merge()
+
+    def distances(self, rows: Any) -> Distances:
+        """Squared Euclidean distance of each row to the nearest row noted; nothing is changed.
+
+        Parameters
+        ----------
+        rows : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The distances; infinity while nothing has been noted.
+        """
+        rows = numeric(rows)
+        found = np.full(rows.shape[0], np.inf)
+        return nearest(rows, self._rows(), found) if self._count else found
+
+    def state(self) -> dict[str, Any]:
+        """What `from_state` takes: plain values and arrays.
+
+        Returns
+        -------
+        dict
+            The state.
+        """
+        return {"limit": self.limit, "rows": self._rows() if self._count else None}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> "Coverage":
+        """The object that `state` described.
+
+        Parameters
+        ----------
+        state : dict
+            What `state` returned.
+
+        Returns
+        -------
+        Coverage
+            An object that goes on as the other would have.
+        """
+        coverage = cls(state["limit"])
+        if state["rows"] is not None:
+            coverage.note(state["rows"])
+        return coverage
+
+    def _rows(self) -> Any:
+        """The rows kept, oldest first."""
+        if any(sparse.issparse(part) for part in self._parts):
+            whole = sparse.vstack(self._parts, format="csr")
+        else:
+            whole = self._parts[0] if len(self._parts) == 1 else np.concatenate(self._parts)
+        return whole[-self.limit :]
+
+    def _merge(self) -> None:
+        self._parts = [self._rows()]
+        self._count = self._parts[0].shape[0]
+
+
+def nearest(rows: Any, others: Any, so_far: Distances) -> Distances:
+    """Squared distance of each row to the nearest of others, or what it was so far if that is less."""
+    step = max(1, _BLOCK // max(1, rows.shape[0]))
+    for start in range(0, others.shape[0], step):
+        found = euclidean_distances(rows, others[start : start + step], squared=True)
+        so_far = np.minimum(so_far, found.min(axis=1))
+    return so_far
+
+
+def numeric(rows: Any) -> Any:
+    """Rows as finite numbers, between which there are distances."""
+    if sparse.issparse(rows):
+        rows, values = rows.tocsr(), rows.data
+    else:
+        try:
+            rows = values = np.asarray(rows)
+            if values.dtype not in (np.float32, np.float64):
+                rows = values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            values = np.full(1, np.nan)
+    if not np.isfinite(values).all():
+        raise NoDistances(
+            "The rows are not finite numbers, so that there are no distances between them: convert them to "
+            "numbers, or ask with cold_start='random'."
+        )
+    return rows
