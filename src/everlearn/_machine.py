@@ -1,5 +1,6 @@
 """The native expansion and a solver on it, with a state that can be copied, pickled and saved."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,78 @@ class Machine:
         machine.native.set_state(as_block(stored), native)
         return machine
 
+    @classmethod
+    def one_vs_rest(
+        cls,
+        machines: "Sequence[Machine]",
+        ids: Sequence[npt.NDArray[np.int64]],
+        labels: Sequence[npt.NDArray[np.int32]],
+        kernel: npt.NDArray[np.float64] | None = None,
+    ) -> "Machine":
+        """Put LASVM machines, each of which tells one class from the rest, together: a column for each.
+
+        Parameters
+        ----------
+        machines : sequence of Machine
+            The binary machines, in the order of their classes, which are their second ones.
+        ids : sequence of ndarray
+            The id of each slot of each machine. Slots with the same id hold the same row.
+        labels : sequence of ndarray
+            The class number of each slot.
+        kernel : ndarray of shape (n_rows, n_rows), default=None
+            Kernel values between all rows in the order of their ids, for the layout "external".
+        """
+        states = [machine.native.get_state() for machine in machines]
+        names, where, places = np.unique(np.concatenate(ids), return_index=True, return_inverse=True)
+        numbers = np.concatenate(labels)[where].astype(np.int32)
+        parts = np.split(places, np.cumsum([len(part) for part in ids])[:-1])
+        shape = (len(machines), len(names))
+        merged: dict[str, Any] = {
+            "ids": names,
+            "labels": numbers,
+            "costs": np.concatenate([state["costs"] for state in states])[where],
+            "diagonal": np.concatenate([state["diagonal"] for state in states])[where],
+            "alpha": np.zeros(shape),
+            "edge": np.zeros(shape),
+            "member": np.zeros(shape, dtype=np.uint8),
+            "evaluations": sum(state["evaluations"] for state in states),
+            "iterations": sum(state["iterations"] for state in states),
+            "seen": np.ones(len(machines), dtype=np.uint8),
+            "generator": states[0]["generator"],
+        }
+        for name in ("bias", "delta", "live"):
+            merged[name] = np.concatenate([state[name] for state in states])
+        for c, (state, part) in enumerate(zip(states, parts, strict=True)):
+            for name in ("alpha", "edge", "member"):
+                merged[name][c, part] = state[name][0]
+        sign = np.where(numbers == np.arange(len(machines))[:, np.newaxis], 1.0, -1.0)
+        if kernel is None:
+            every = [np.arange(len(part)) for part in parts]
+            stored = [
+                machine._matrix(state, len(at))
+                for machine, state, at in zip(machines, states, every, strict=True)
+            ]
+            given = _stack([machine.rows(at) for machine, at in zip(machines, every, strict=True)])[where]
+            scores = [machine.native.decide(as_block(given), 1)[:, 0] for machine in machines]
+            merged["g"] = sign - (np.array(scores) - merged["bias"][:, np.newaxis])
+            rows = _stack(stored)[where]
+            is_sparse = sparse.issparse(rows)
+            merged["values"] = rows.data if is_sparse else rows.ravel()
+            merged["columns"] = np.asarray(rows.indices if is_sparse else [], dtype=np.int32)
+            merged["starts"] = np.asarray(rows.indptr if is_sparse else [], dtype=np.int64)
+        else:
+            merged["g"] = sign - merged["alpha"] @ kernel
+            merged["kernel"] = kernel.astype(np.float32)
+        first = machines[0]
+        return cls.from_state(
+            {
+                "solver": first.solver,
+                "spec": first.spec | {"classes": len(machines)},
+                "parameters": first.parameters,
+                "native": merged,
+            }
+        )
+
     def __getstate__(self) -> dict[str, Any]:
         return self.get_state()
 
@@ -83,3 +156,8 @@ class Machine:
         if self.spec["layout"] == "sparse":
             return sparse.csr_matrix((values, image["columns"], image["starts"]), shape=shape)
         return values.reshape(shape)
+
+
+def _stack(parts: list[Rows]) -> Rows:
+    """Rows of one kind below each other."""
+    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)

@@ -10,7 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from everlearn import VIRTUAL, datasets, load, save
 from everlearn.metrics import g_means
-from svm.lasvm_helpers import assert_same, refused, snapshot, three_clouds, two_clouds
+from svm.lasvm_helpers import assert_same, refused, snapshot, two_clouds
 
 # Waveform, a class of it thinned out; means of five draws (S. Ertekin's figure 5.2, measured anew): negatives
 # for a positive, g-means of active learning alone and of VIRTUAL, rows made, and how many are support vectors
@@ -129,7 +129,6 @@ def test_copies_are_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("options", "change", "words"),
     [
-        ({}, lambda X, y: three_clouds(), "Only binary classification"),
         ({"positive": 7}, lambda X, y: (X, y), "none of the classes"),
         ({"kernel": "precomputed"}, lambda X, y: (X @ X.T, y), "pass a callable"),
         ({"n_neighbors": 0}, lambda X, y: (X, y), "n_neighbors"),

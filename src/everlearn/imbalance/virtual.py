@@ -4,25 +4,22 @@ S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 5; S. Ertek
 Imbalanced Data Classification", ISCIS 2013.
 """
 
-from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import row_norms
-from tqdm.auto import tqdm
 
 from .. import _params
 from .._docs import complete
 from .._learner import Ints, KernelLearner, LabelledRows
+from .._machine import Machine
 from .._persist import register
-from .._validate import Rows, as_block
-
-_SEEDS_PER_CLASS = 5
+from ._loop import VirtualLoop
 
 
 @register
@@ -33,12 +30,16 @@ class VIRTUAL(KernelLearner):
     Of some rows drawn from the pool, the one nearest to the boundary is learnt, as with
     ``LASVM(selection="active")``. When a row of the rare class becomes a support vector, a new row between it
     and one of its nearest neighbours of that class, in the space of the kernel, joins the pool. So rows are
-    made where the boundary is, and learnt only if they turn out to matter. Two classes only.
+    made where the boundary is, and learnt only if they turn out to matter.
+
+    With more than two classes, each is learnt against the rest, with a selection and virtual rows of its own.
+    Virtual rows are made for the classes that are rarer than all others together.
 
     Parameters
     ----------
     positive : label, default=None
-        The rare class. None takes the one with fewer rows.
+        The rare class. None takes the one with fewer rows; with more than two classes, every class with fewer
+        rows than all others together.
     n_neighbors : int, default=5
         How many of the nearest rows of the rare class may be the other end.
     n_virtual : int, default=1
@@ -53,23 +54,23 @@ class VIRTUAL(KernelLearner):
     rtol : float, default=0.02
         What hardly means: by at most this share.
     max_iter : int, default=-1
-        Rows to learn at most, virtual ones included, -1 for all; the seeds, five of each class, are always
-        learnt.
+        Rows to learn at most for each binary problem, virtual ones included, -1 for all; the seeds, five of
+        each class, are always learnt.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_SV,)
         Row numbers of the support vectors; those from the number of rows in X on are virtual rows.
-    positive_ : label
-        The rare class.
+    positive_ : label or ndarray of labels
+        The rare class; with more than two classes, those for which virtual rows were made.
     n_virtual_ : int
         Virtual rows made.
     n_virtual_support_ : int
         How many of them are support vectors.
     n_labels_ : int
         Rows of X that were learnt.
-    stopped_ : str
-        Why learning stopped.
+    stopped_ : str or list of str
+        Why learning stopped; with more than two classes, for each of them.
 
     Notes
     -----
@@ -152,7 +153,7 @@ class VIRTUAL(KernelLearner):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Their labels, of two classes.
+            Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Multiplies C for each row; a row of weight 0 is left out.
 
@@ -168,31 +169,79 @@ class VIRTUAL(KernelLearner):
                     "kernel='precomputed' has no values for rows that are yet to be made: pass a callable."
                 )
             rows, usable = self._take_all(X, y, sample_weight)
-            if len(self.classes_) != 2:
-                raise ValueError(
-                    f"Only binary classification is supported. The type of the target is multiclass: y has "
-                    f"{len(self.classes_)} classes. Learn each against the rest, for example with "
-                    "OneVsRestClassifier."
-                )
-            counts = np.bincount(rows.labels[usable], minlength=2)
-            known = self.positive is None or self.positive in self.classes_
-            if not known:
+            if self.positive is not None and self.positive not in self.classes_:
                 raise ValueError(f"positive={self.positive!r} is none of the classes {self.classes_!r}.")
-            rare = int(
-                np.argmin(counts) if self.positive is None else np.argmax(self.classes_ == self.positive)
-            )
-            self.positive_ = self.classes_[rare]
-            self._configure()
-            loop = _Loop(self, rows, usable, rare, np.random.default_rng(_seed(self.random_state)))
-            self.stopped_ = loop.run()
-            self._optimise(self._machine.native.finish, "finishing")
-            self._warn_if_unsolved("Finishing", stacklevel=2)
-            self.n_virtual_ = len(loop.made)
-            self.n_labels_ = loop.learnt_real
+            counts = np.bincount(rows.labels[usable], minlength=len(self.classes_))
+            if not counts.all():
+                raise ValueError(
+                    f"No row of the class {self.classes_[np.argmin(counts)].item()!r} has a weight above 0: "
+                    "remove the class from y, or give its rows a weight."
+                )
+            if self.positive is not None:
+                rare = np.flatnonzero(self.classes_ == self.positive)
+            elif len(counts) == 2:
+                rare = np.array([np.argmin(counts)])
+            else:
+                rare = np.flatnonzero(2 * counts < counts.sum())
+            if len(counts) == 2:
+                self._learn_two(rows, usable, int(rare[0]))
+                self.positive_ = self.classes_[rare[0]]
+            else:
+                self._learn_each(rows, rare)
+                self.positive_ = self.classes_[rare]
             self._rows_seen += self.n_virtual_
-            if self._foreign is not None:
-                self._foreign.keep(self._machine.native.ids)
         return self
+
+    def _learn_two(self, rows: LabelledRows, usable: Ints, rare: int) -> Ints:
+        """Learn two classes; returns the row numbers of the rows of X that were learnt."""
+        self._configure()
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        loop = VirtualLoop(self, rows, usable, rare, np.random.default_rng(seed))
+        self.stopped_: str | list[str] = loop.run()
+        self._optimise(self._machine.native.finish, "finishing")
+        self._warn_if_unsolved("Finishing", stacklevel=3)
+        self.n_virtual_ = len(loop.made)
+        self.n_labels_ = loop.learnt_real
+        if self._foreign is not None:
+            self._foreign.keep(self._machine.native.ids)
+        return loop.learnt_rows()
+
+    def _learn_each(self, rows: LabelledRows, rare: Any) -> None:
+        """Learn each class against the rest, and put the binary machines together.
+
+        A virtual row belongs to the problem of its class alone. Their numbers go on from class to class.
+        """
+        total = len(rows.ids)
+        learnt: list[Ints] = []
+        parts: list[VIRTUAL] = []
+        for number in range(len(self.classes_)):
+            part = clone(self).set_params(C=1.0, class_weight=None)  # the costs have both already
+            part.set_params(n_virtual=self.n_virtual if number in rare else 0)
+            part.random_state = self.random_state  # a generator goes on, where clone would copy it
+            part_rows, usable = part._take_all(rows.X, rows.labels == number, rows.costs)
+            learnt.append(part._learn_two(part_rows, usable, 1))
+            parts.append(part)
+        before = np.cumsum([0, *(part.n_virtual_ for part in parts)])
+        machines = [part._machine for part in parts]
+        ids: list[Ints] = []
+        labels: list[npt.NDArray[np.int32]] = []
+        for number, machine in enumerate(machines):
+            own = np.asarray(machine.native.ids)
+            virtual = own >= total
+            ids.append(np.where(virtual, own + before[number], own))
+            labels.append(np.where(virtual, number, rows.labels[np.minimum(own, total - 1)]).astype(np.int32))
+        kernel = None
+        if self._foreign is not None:
+            kept = [part._foreign.rows for part in parts if part._foreign is not None]  # in order of slots
+            names, where = np.unique(np.concatenate(ids), return_index=True)
+            stack = partial(sparse.vstack, format="csr") if sparse.issparse(rows.X) else np.vstack
+            features = stack(kept)[where]
+            self._foreign.add(features, names)
+            kernel = self._foreign.against(features, names)
+        self._machine = Machine.one_vs_rest(machines, ids, labels, kernel)
+        self.stopped_ = [str(part.stopped_) for part in parts]
+        self.n_virtual_ = int(before[-1])
+        self.n_labels_ = len(np.unique(np.concatenate(learnt)))
 
     @property
     def n_virtual_support_(self) -> int:
@@ -202,157 +251,3 @@ class VIRTUAL(KernelLearner):
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {"tau": float(self.tol), "delta_max": -1.0, "keeps": False}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-
-def _seed(random_state: Any) -> int:
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-class _Loop:
-    """One run over the pool. Rows of X have their row numbers, virtual rows those that follow.
-
-    Invariants: a row is learnt at most once; every virtual row lies between a real support vector of the rare
-    class and one of its nearest real neighbours of that class; virtual rows make no others.
-    """
-
-    def __init__(
-        self, learner: VIRTUAL, rows: LabelledRows, usable: Ints, rare: int, random: np.random.Generator
-    ) -> None:
-        self.learner, self.rows, self.random = learner, rows, random
-        self.rare = rare
-        self.positives = usable[rows.labels[usable] == rare]
-        self.made: list[Rows] = []
-        self.costs: list[float] = []
-        self.learnt = self.learnt_real = 0
-        order = random.permutation(usable).astype(np.int64)
-        first = [np.flatnonzero(rows.labels[order] == number)[:_SEEDS_PER_CLASS] for number in (0, 1)]
-        places = np.sort(np.concatenate(first))
-        self.seeds = order[places]
-        self.pool: list[int] = np.delete(order, places).tolist()
-        self.may_spawn = [int(row) for row in self.seeds if rows.labels[row] == rare]
-        self.native = learner._machine.native
-
-    def run(self) -> str:
-        """Learn until the pool is empty or there is reason to stop, which is returned in words."""
-        learner = self.learner
-        learner._feed(self.native.seed, self.rows, self.seeds)
-        self.learnt = self.learnt_real = len(self.seeds)
-        last: deque[int] = deque(maxlen=learner.window + 1)
-        with tqdm(total=len(self.pool), desc="learning", unit="row", disable=not learner.verbose) as bar:
-            while self.pool:
-                if 0 <= learner.max_iter <= self.learnt:
-                    return f"max_iter={learner.max_iter}: {self.learnt} rows were learnt"
-                self.learn(self.choose())
-                self.spawn_seeds()
-                bar.update()
-                bar.total = len(self.pool) + bar.n
-                last.append(int(np.count_nonzero(self.native.alpha)))
-                spread = max(last) - min(last)
-                if (
-                    learner.early_stopping
-                    and len(last) > learner.window
-                    and spread <= learner.rtol * last[-1]
-                ):
-                    return (
-                        f"the number of support vectors, {last[-1]}, changed by {spread} over the last "
-                        f"{learner.window} rows"
-                    )
-        return "every row was learnt"
-
-    def choose(self) -> int:
-        """Take the row nearest to the boundary, among those drawn, out of the pool."""
-        places = self.random.choice(
-            len(self.pool), min(self.learner.pool_size, len(self.pool)), replace=False
-        )
-        numbers = [self.pool[place] for place in places]
-        distance = np.abs(self.scores(self.features(np.array(numbers))))
-        best = int(places[np.argmin(distance)])
-        chosen, self.pool[best] = self.pool[best], self.pool[-1]
-        self.pool.pop()
-        return int(chosen)
-
-    def features(self, numbers: Ints) -> Rows:
-        """Rows of X and virtual rows by their numbers, in order."""
-        total = len(self.rows.ids)
-        virtual = numbers >= total
-        if not virtual.any():
-            return self.rows.X[numbers]
-        stack = sparse.vstack if sparse.issparse(self.rows.X) else np.vstack
-        parts = stack([self.rows.X[numbers[~virtual]], *(self.made[n - total] for n in numbers[virtual])])
-        back = np.empty(len(numbers), dtype=np.intp)
-        back[np.concatenate([np.flatnonzero(~virtual), np.flatnonzero(virtual)])] = np.arange(len(numbers))
-        return sparse.csr_matrix(parts)[back] if sparse.issparse(parts) else parts[back]
-
-    def scores(self, X: Rows) -> npt.NDArray[np.float64]:
-        foreign = self.learner._foreign
-        X = X if foreign is None else foreign.against(X, self.native.ids)
-        return np.asarray(self.native.decide(as_block(X), 1)[:, 0])
-
-    def learn(self, number: int) -> None:
-        """PROCESS and REPROCESS; a real row of the rare class that is a support vector then makes others."""
-        total = len(self.rows.ids)
-        self.learnt += 1
-        if number < total:
-            self.learner._feed(self.native.learn, self.rows, np.array([number]))
-            self.learnt_real += 1
-            if self.rows.labels[number] == self.rare and number in self.support():
-                self.make(number)
-            return
-        made = number - total
-        one = LabelledRows(
-            self.made[made],
-            np.array([self.rare], dtype=np.int32),
-            np.array([self.costs[made]]),
-            np.array([number], dtype=np.int64),
-        )
-        self.learner._feed(self.native.learn, one, np.zeros(1, dtype=np.int64))
-
-    def support(self) -> Ints:
-        """Numbers of the support vectors."""
-        return np.asarray(self.native.ids[self.native.alpha[0] != 0])
-
-    def spawn_seeds(self) -> None:
-        """Seeds are kept before they matter: they may become support vectors later."""
-        if self.may_spawn:
-            for row in np.intersect1d(self.may_spawn, self.support()):
-                self.make(int(row))
-                self.may_spawn.remove(int(row))
-
-    def make(self, row: int) -> None:
-        """Put virtual rows between a row and some of its neighbours into the pool."""
-        others = self.positives[self.positives != row]
-        if len(others) == 0 or self.learner.n_virtual == 0:
-            return
-        near = others[np.argsort(self.distances(row, others), kind="stable")[: self.learner.n_neighbors]]
-        for _ in range(self.learner.n_virtual):
-            other, share = int(self.random.choice(near)), self.random.random()
-            X = self.rows.X
-            self.pool.append(len(self.rows.ids) + len(self.made))
-            self.made.append((share * X[[row]] + (1 - share) * X[[other]]).astype(X.dtype))
-            self.costs.append(float(self.rows.costs[row]))
-
-    def distances(self, row: int, others: Ints) -> npt.NDArray[np.float64]:
-        """Squared distances in the space of the kernel, K(q, q) + K(m, m) - 2 K(q, m)."""
-        X, learner = self.rows.X, self.learner
-        spec = learner._machine.spec
-        if learner._foreign is not None:
-            own = np.array([float(np.asarray(learner.kernel(X[[m]], X[[m]]))[0, 0]) for m in others])  # type: ignore[operator]
-            return np.asarray(own - 2 * np.asarray(learner.kernel(X[[row]], X[others]))[0])  # type: ignore[operator]
-        options = {"gamma": spec["gamma"], "degree": spec["degree"], "coef0": spec["coef0"]}
-        values = pairwise_kernels(X[[row]], X[others], metric=spec["kernel"], filter_params=True, **options)[
-            0
-        ]
-        if spec["kernel"] == "rbf":
-            return np.asarray(-values)
-        squares = row_norms(X[others], squared=True)
-        own = {
-            "linear": squares,
-            "poly": (spec["gamma"] * squares + spec["coef0"]) ** spec["degree"],
-            "sigmoid": np.tanh(spec["gamma"] * squares + spec["coef0"]),
-        }[spec["kernel"]]
-        return np.asarray(own - 2 * values)

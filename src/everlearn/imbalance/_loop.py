@@ -1,0 +1,166 @@
+"""The loop of VIRTUAL over one binary problem: active selection, and rows made between rare ones."""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils.extmath import row_norms
+from tqdm.auto import tqdm
+
+from .._learner import Ints, LabelledRows
+from .._validate import Rows, as_block
+from ..svm._selection import support_settled
+
+if TYPE_CHECKING:
+    from .virtual import VIRTUAL
+
+_SEEDS_PER_CLASS = 5
+
+
+class VirtualLoop:
+    """One run over the pool. Rows of X have their row numbers, virtual rows those that follow.
+
+    Invariants: a row is learnt at most once; every virtual row lies between a real support vector of the rare
+    class and one of its nearest real neighbours of that class; virtual rows make no others.
+    """
+
+    def __init__(
+        self, learner: "VIRTUAL", rows: LabelledRows, usable: Ints, rare: int, random: np.random.Generator
+    ) -> None:
+        self.learner, self.rows, self.random = learner, rows, random
+        self.rare = rare
+        self.positives = usable[rows.labels[usable] == rare]
+        self.usable = usable
+        self.made: list[Rows] = []
+        self.costs: list[float] = []
+        self.learnt = self.learnt_real = 0
+        order = random.permutation(usable).astype(np.int64)
+        first = [np.flatnonzero(rows.labels[order] == number)[:_SEEDS_PER_CLASS] for number in (0, 1)]
+        places = np.sort(np.concatenate(first))
+        self.seeds = order[places]
+        self.pool: list[int] = np.delete(order, places).tolist()
+        self.may_spawn = [int(row) for row in self.seeds if rows.labels[row] == rare]
+        self.native = learner._machine.native
+
+    def run(self) -> str:
+        """Learn until the pool is empty or there is reason to stop, which is returned in words."""
+        learner = self.learner
+        learner._feed(self.native.seed, self.rows, self.seeds)
+        self.learnt = self.learnt_real = len(self.seeds)
+        counts: deque[int] = deque(maxlen=int(learner.window) + 1)
+        with tqdm(total=len(self.pool), desc="learning", unit="row", disable=not learner.verbose) as bar:
+            while self.pool:
+                if 0 <= learner.max_iter <= self.learnt:
+                    return f"max_iter={learner.max_iter}: {self.learnt} rows were learnt"
+                self.learn(self.choose())
+                self.spawn_seeds()
+                bar.update()
+                bar.total = len(self.pool) + bar.n
+                counts.append(int(np.count_nonzero(self.native.alpha)))
+                last = list(counts)
+                if learner.early_stopping and support_settled(last, int(learner.window), float(learner.rtol)):
+                    return (
+                        f"the number of support vectors, {last[-1]}, changed by {max(last) - min(last)} over "
+                        f"the last {learner.window} rows"
+                    )
+        return "every row was learnt"
+
+    def learnt_rows(self) -> Ints:
+        """Row numbers of the rows of X that were learnt."""
+        return np.setdiff1d(self.usable, self.pool)
+
+    def choose(self) -> int:
+        """Take the row nearest to the boundary, among those drawn, out of the pool."""
+        places = self.random.choice(
+            len(self.pool), min(self.learner.pool_size, len(self.pool)), replace=False
+        )
+        numbers = [self.pool[place] for place in places]
+        distance = np.abs(self.scores(self.features(np.array(numbers))))
+        best = int(places[np.argmin(distance)])
+        chosen, self.pool[best] = self.pool[best], self.pool[-1]
+        self.pool.pop()
+        return int(chosen)
+
+    def features(self, numbers: Ints) -> Rows:
+        """Rows of X and virtual rows by their numbers, in order."""
+        total = len(self.rows.ids)
+        virtual = numbers >= total
+        if not virtual.any():
+            return self.rows.X[numbers]
+        stack = sparse.vstack if sparse.issparse(self.rows.X) else np.vstack
+        parts = stack([self.rows.X[numbers[~virtual]], *(self.made[n - total] for n in numbers[virtual])])
+        back = np.empty(len(numbers), dtype=np.intp)
+        back[np.concatenate([np.flatnonzero(~virtual), np.flatnonzero(virtual)])] = np.arange(len(numbers))
+        return sparse.csr_matrix(parts)[back] if sparse.issparse(parts) else parts[back]
+
+    def scores(self, X: Rows) -> npt.NDArray[np.float64]:
+        foreign = self.learner._foreign
+        X = X if foreign is None else foreign.against(X, self.native.ids)
+        return np.asarray(self.native.decide(as_block(X), 1)[:, 0])
+
+    def learn(self, number: int) -> None:
+        """PROCESS and REPROCESS; a real row of the rare class that is a support vector then makes others."""
+        total = len(self.rows.ids)
+        self.learnt += 1
+        if number < total:
+            self.learner._feed(self.native.learn, self.rows, np.array([number]))
+            self.learnt_real += 1
+            if self.rows.labels[number] == self.rare and number in self.support():
+                self.make(number)
+            return
+        made = number - total
+        one = LabelledRows(
+            self.made[made],
+            np.array([self.rare], dtype=np.int32),
+            np.array([self.costs[made]]),
+            np.array([number], dtype=np.int64),
+        )
+        self.learner._feed(self.native.learn, one, np.zeros(1, dtype=np.int64))
+
+    def support(self) -> Ints:
+        """Numbers of the support vectors."""
+        return np.asarray(self.native.ids[self.native.alpha[0] != 0])
+
+    def spawn_seeds(self) -> None:
+        """Seeds are kept before they matter: they may become support vectors later."""
+        if self.may_spawn:
+            for row in np.intersect1d(self.may_spawn, self.support()):
+                self.make(int(row))
+                self.may_spawn.remove(int(row))
+
+    def make(self, row: int) -> None:
+        """Put virtual rows between a row and some of its neighbours into the pool."""
+        others = self.positives[self.positives != row]
+        if len(others) == 0 or self.learner.n_virtual == 0:
+            return
+        near = others[np.argsort(self.distances(row, others), kind="stable")[: self.learner.n_neighbors]]
+        for _ in range(self.learner.n_virtual):
+            other, share = int(self.random.choice(near)), self.random.random()
+            X = self.rows.X
+            self.pool.append(len(self.rows.ids) + len(self.made))
+            self.made.append((share * X[[row]] + (1 - share) * X[[other]]).astype(X.dtype))
+            self.costs.append(float(self.rows.costs[row]))
+
+    def distances(self, row: int, others: Ints) -> npt.NDArray[np.float64]:
+        """Squared distances in the space of the kernel, K(q, q) + K(m, m) - 2 K(q, m)."""
+        X, learner = self.rows.X, self.learner
+        spec = learner._machine.spec
+        if learner._foreign is not None:
+            own = np.array([float(np.asarray(learner.kernel(X[[m]], X[[m]]))[0, 0]) for m in others])  # type: ignore[operator]
+            return np.asarray(own - 2 * np.asarray(learner.kernel(X[[row]], X[others]))[0])  # type: ignore[operator]
+        options = {"gamma": spec["gamma"], "degree": spec["degree"], "coef0": spec["coef0"]}
+        values = pairwise_kernels(X[[row]], X[others], metric=spec["kernel"], filter_params=True, **options)[
+            0
+        ]
+        if spec["kernel"] == "rbf":
+            return np.asarray(-values)
+        squares = row_norms(X[others], squared=True)
+        own = {
+            "linear": squares,
+            "poly": (spec["gamma"] * squares + spec["coef0"]) ** spec["degree"],
+            "sigmoid": np.tanh(spec["gamma"] * squares + spec["coef0"]),
+        }[spec["kernel"]]
+        return np.asarray(own - 2 * values)
