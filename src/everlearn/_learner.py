@@ -227,7 +227,11 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Run rounds of the core until it is done."""
         native = self._machine.native
         last = native.steps + _MOST_STEPS + 100 * native.size
-        with tqdm(desc=title, unit="round", disable=not self.verbose) as bar:
+        if not self.verbose:  # a bar costs more than a round, even if it is not shown
+            while not rounds(_ROUNDS_PER_CALL) and native.steps < last:
+                pass
+            return
+        with tqdm(desc=title, unit="round") as bar:
             while not rounds(_ROUNDS_PER_CALL) and native.steps < last:
                 bar.update(_ROUNDS_PER_CALL)
                 bar.set_postfix(violation=f"{self._violation():.2g}")

@@ -64,8 +64,7 @@ class StreamLearner(KernelLearner):
         return self
 
     def _learn_validated(self, X: Rows, y: Array, sample_weight: Any = None) -> Ints:
-        """Learn more rows, validated already, of classes that are known; returns their ids."""
-        _params.check(self)
+        """Learn more rows, validated already as the parameters are; returns their ids."""
         counts = self._label_counts
         with self._unchanged_on_error():
             labels = encode_labels(y, self.classes_)

@@ -24,11 +24,12 @@ class Constraint:
 
 
 def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and value == value
+    number = type(value) in (float, int) or (isinstance(value, Real) and not isinstance(value, bool))
+    return bool(number and value == value)
 
 
 def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
 
 
 _MOST = 2**31 - 1

@@ -19,6 +19,8 @@ _INT32_MAX = np.iinfo(np.int32).max
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Rows:
     """Validate features: dense or sparse, pandas or polars, float32 or float64, finite, canonical."""
+    if not reset and not options and _is_valid(estimator, X):
+        return X
     X = validate_data(
         estimator,
         X,
@@ -33,6 +35,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Rows:
 
 def check_rows_and_labels(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Rows, Array]:
     """Validate features and labels together."""
+    if not reset and _is_valid(estimator, X) and _are_valid_labels(y, X.shape[0]):
+        return X, y
     X, y = validate_data(
         estimator,
         X,
@@ -44,6 +48,24 @@ def check_rows_and_labels(estimator: Any, X: Any, y: Any, *, reset: bool) -> tup
         multi_output=False,
     )
     return (_canonical(X) if sparse.issparse(X) else X), np.asarray(y)
+
+
+def _is_valid(estimator: Any, X: Any) -> bool:
+    """Whether scikit-learn's validation would return this array as it is: it costs more than a decision."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and X.shape[0] > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", 0)
+        and X.flags.c_contiguous
+        and not hasattr(estimator, "feature_names_in_")
+        and bool(np.isfinite(X).all())
+    )
+
+
+def _are_valid_labels(y: Any, n_rows: int) -> bool:
+    return type(y) is np.ndarray and y.shape == (n_rows,) and y.dtype.kind in "biuU"  # kinds without NaN
 
 
 def _canonical(X: Any) -> Any:
@@ -140,6 +162,8 @@ def encode_labels(y: Array, classes: Array) -> npt.NDArray[np.int32]:
 
 def row_weights(sample_weight: Any, X: Rows) -> npt.NDArray[np.float64]:
     """Validate sample weights; None is a weight of 1 for every row."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
     return np.asarray(weights, dtype=np.float64)
 

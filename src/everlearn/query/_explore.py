@@ -9,7 +9,7 @@ from ._rule import Places
 from .coverage import Distances, nearest, numeric
 
 # Rows among which the furthest is looked for: at most so many, at most so many numbers, at least so many.
-_MOST_ROWS, _MOST_VALUES, _LEAST_ROWS = 10_000, 1_000_000, 1_000
+_MOST_ROWS, _MOST_VALUES, _LEAST_ROWS = 5_000, 1_000_000, 1_000
 
 
 class Spread:

@@ -66,7 +66,8 @@ class Loop:
         self.pool = Pool(self.view.rows, count_rows(X), learner._gone)
         for row in learner._pending:
             self.pool.remove(row)
-        self.questions = Questions(self.pool, seeded(learner.query, learner._seed), cold_start, learner._seed)
+        self.query = learner.query
+        self.questions = Questions(self.pool, seeded(self.query, learner._seed), cold_start, learner._seed)
         self.seen = {record["label"] for record in learner.history}
 
     @property

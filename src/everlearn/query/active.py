@@ -199,7 +199,8 @@ class ActiveLearner:
         loop = self._started()
         if not _QUERIES.test(n):
             raise ValueError(f"n must be {_QUERIES.accepts}, got {n!r}.")
-        check_loop(self, n)
+        if n > 1:
+            check_loop(self, n)
         if self._stops(loop):
             return np.zeros(0, dtype=np.intp)
         queries = loop.choose(n)
@@ -240,8 +241,8 @@ class ActiveLearner:
     def _started(self) -> Loop:
         if self._loop is None:
             raise ValueError("There is no pool yet: call start(X, classes=...) before ask and tell.")
-        if self._loop.view.model is not self.model:
-            raise ValueError("model was replaced after start: call start again.")
+        if self._loop.view.model is not self.model or self._loop.query is not self.query:
+            raise ValueError("The model or the query strategy was replaced after start: call start again.")
         return self._loop
 
     def _stops(self, loop: Loop) -> bool:

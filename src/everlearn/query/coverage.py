@@ -11,6 +11,7 @@ Distances = npt.NDArray[np.float64]
 
 # Entries of a block of distances computed at once: 8 MB.
 _BLOCK = 1_000_000
+_ROUNDING = 1e-14
 
 
 class NoDistances(ValueError):
@@ -130,9 +131,19 @@ def nearest(rows: Any, others: Any, so_far: Distances) -> Distances:
     """Squared distance of each row to the nearest of others, or what it was so far if that is less."""
     step = max(1, _BLOCK // max(1, rows.shape[0]))
     for start in range(0, others.shape[0], step):
-        found = euclidean_distances(rows, others[start : start + step], squared=True)
+        found = _squared(rows, others[start : start + step])
         so_far = np.minimum(so_far, found.min(axis=1))
     return so_far
+
+
+def _squared(rows: Any, others: Any) -> Distances:
+    """Squared distances of all pairs; those that are 0 up to rounding are 0."""
+    if sparse.issparse(rows) or sparse.issparse(others):
+        return np.asarray(euclidean_distances(rows, others, squared=True))
+    lengths = np.einsum("ij,ij->i", rows, rows)[:, np.newaxis] + np.einsum("ij,ij->i", others, others)
+    found: Distances = lengths - 2.0 * (rows @ others.T)
+    found[found <= _ROUNDING * lengths] = 0.0
+    return found
 
 
 def numeric(rows: Any) -> Any:
@@ -141,9 +152,7 @@ def numeric(rows: Any) -> Any:
         rows, values = rows.tocsr(), rows.data
     else:
         try:
-            rows = values = np.asarray(rows)
-            if values.dtype not in (np.float32, np.float64):
-                rows = values = values.astype(np.float64)
+            rows = values = np.asarray(rows, dtype=np.float64)
         except (TypeError, ValueError):
             values = np.full(1, np.nan)
     if not np.isfinite(values).all():
