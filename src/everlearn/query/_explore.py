@@ -1,5 +1,6 @@
-"""Exploring a pool: the row furthest from all rows that were asked about."""
+"""Exploring a pool: rows far from all rows that were asked about."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ _MOST_ROWS, _MOST_VALUES, _LEAST_ROWS = 5_000, 1_000_000, 1_000
 
 
 class Spread:
-    """The row furthest from all rows that were asked about, among some drawn from the pool.
+    """Rows far from all rows that were asked about, among some drawn from the pool.
 
     The distance of each candidate to the nearest row asked is kept and brought up to date, so that a query
     costs one distance for each candidate and each row asked since the last one.
@@ -27,34 +28,35 @@ class Spread:
         self.nearest: Distances = np.full(count, np.inf)  # squared
         self.noted = np.zeros(pool.total, dtype=bool)
 
-    def next(self, n: int, random: np.random.RandomState) -> tuple[Places, list[float]]:
-        """At most n row numbers, each the furthest from all before, and their distances.
+    def next(self, drawn: Sequence[bool], random: np.random.RandomState) -> tuple[Places, list[float]]:
+        """A row for each entry of ``drawn``, far from all before it, and how far; fewer if no row differs.
 
-        Fewer where no candidate differs from the rows asked.
+        True draws a row with a probability proportional to its squared distance, as k-means++ does; False
+        takes the furthest. Where a class is rare but no outlier, the first finds it and the second does not.
         """
         gone = self.pool.gone()
         fresh = np.flatnonzero(gone & ~self.noted)
         if len(fresh):
-            self._note(numeric(self.pool.rows(fresh)))
+            self.nearest = nearest(self.features, numeric(self.pool.rows(fresh)), self.nearest)
             self.noted |= gone
         is_open = ~gone[self.candidates]
         chosen: list[int] = []
         away: list[float] = []
-        worth = np.where(is_open, self.nearest, -1.0)
-        while len(chosen) < n:
-            best = int(worth.argmax())
-            if worth[best] <= 0:
+        worth = np.where(is_open, self.nearest, 0.0)
+        for by_chance in drawn:
+            if not (worth > 0).any():
                 break
-            if not np.isfinite(worth[best]):  # nothing has been asked: any row
+            if np.isinf(worth.max()):  # nothing has been asked: any row
                 best = int(random.choice(np.flatnonzero(is_open)))
+            else:
+                total = np.cumsum(worth)
+                place = int(np.searchsorted(total, random.random_sample() * total[-1], side="right"))
+                best = min(place, len(worth) - 1) if by_chance else int(worth.argmax())
             chosen.append(int(self.candidates[best]))
             away.append(float(np.sqrt(worth[best])))
-            if len(chosen) < n:
+            if len(chosen) < len(drawn):
                 is_open[best] = False
-                # Not noted: the row may be skipped, or its query withdrawn.
+                # Not kept: the row may be skipped, or its query withdrawn.
                 worth = np.minimum(worth, nearest(self.features, self.features[[best]], self.nearest))
-                worth[~is_open] = -1.0
+                worth[~is_open] = 0.0
         return np.array(chosen, dtype=np.intp), away
-
-    def _note(self, rows: Any) -> None:
-        self.nearest = nearest(self.features, rows, self.nearest)

@@ -200,7 +200,7 @@ class Questions:
     def _furthest(self, n: int, draw: int) -> list[Query]:
         """The rows furthest from all asked, where rows have distances."""
         try:
-            rows, away = self._spreading().next(n, generator(self.random_state, draw))
+            rows, away = self._spreading().next([False] * n, generator(self.random_state, draw))
         except NoDistances:
             return []
         return [
@@ -233,25 +233,24 @@ class Questions:
     # --------------------------------------------------------------------------------------------- cold start
 
     def _begin(self, n: int, draw: int, turn: int, missing: str) -> list[Query]:
-        """Queries without a strategy: at random, spread, or by turns."""
-        spread = {"random": 0, "spread": n, "alternate": (n + turn % 2) // 2}[self.cold_start]
-        random = generator(self.random_state, draw)
-        found: list[Query] = []
-        if spread:
-            rows = self._spread_rows(spread, random)
-            reason = f"{missing}: far from every row asked so far"
-            found = [Query(row, SPREAD_START, reason) for row in rows]
-        taken = {query.row for query in found}
-        drawn = self.pool.numbers[sample(random, self.pool.left, min(n + len(taken), self.pool.left))]
-        why = SPREAD_START if self.cold_start == "spread" else RANDOM_START
-        for row in drawn.tolist():
-            if len(found) < n and row not in taken:
-                found.append(Query(row, why, f"{missing}: drawn at random"))
-        return found
+        """Queries without a strategy: at random, spread, or by turns.
 
-    def _spread_rows(self, n: int, random: np.random.RandomState) -> list[int]:
+        By turns: a row at random, one drawn by its squared distance to all rows asked, and the furthest.
+        """
+        kinds = {"random": [0], "spread": [2], "alternate": [0, 1, 2]}[self.cold_start]
+        kinds = [kinds[(turn + number) % len(kinds)] for number in range(n)]
+        random = generator(self.random_state, draw)
+        far = self._far_rows([kind == 1 for kind in kinds if kind > 0], random)
+        drawn = self.pool.numbers[sample(random, self.pool.left, min(n + len(far), self.pool.left))]
+        others = [row for row in drawn.tolist() if row not in far]
+        reason = f"{missing}: far from every row asked so far"
+        found = [Query(row, SPREAD_START, reason) for row in far]
+        why = SPREAD_START if self.cold_start == "spread" else RANDOM_START
+        return found + [Query(row, why, f"{missing}: drawn at random") for row in others[: n - len(far)]]
+
+    def _far_rows(self, drawn: list[bool], random: np.random.RandomState) -> list[int]:
         try:
-            return self._spreading().next(n, random)[0].tolist()  # type: ignore[no-any-return]
+            return self._spreading().next(drawn, random)[0].tolist() if drawn else []
         except NoDistances:
             if self.cold_start == "spread":
                 raise

@@ -295,10 +295,10 @@ class ActiveLearner:
             Labels to begin with, learnt before anything is asked. A number takes so many rows of each class
             at random, for which it looks at all labels of the array.
         cold_start : {"alternate", "spread", "random"}, default="alternate"
-            How to ask as long as the model has seen one class only: about rows drawn at random and rows
-            furthest from all that were asked about by turns, about the furthest only, or at random only.
-            Every second query is such a one while any of the named classes has not been seen. `Random` asks
-            at random all the time.
+            How to ask as long as the model has seen one class only. "alternate" takes turns: a row at random,
+            a row drawn in proportion to its squared distance to all rows asked, the row furthest from them.
+            "spread" always takes the furthest, "random" always draws. Every second query is such a one while
+            any of the named classes has not been seen. `Random` asks at random all the time.
         batch_size : int, default=1
             Rows to choose and ask about at once. The model learns them one by one all the same.
         test : tuple of (X, y), default=None
