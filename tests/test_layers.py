@@ -22,6 +22,7 @@ FLOORS = [
     ["svm", "budget", "auc"],
     ["imbalance"],
     ["calibration"],
+    ["adaptive"],
     ["query"],
     ["compat"],
     ["select"],

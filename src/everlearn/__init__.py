@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets, errors, metrics, query, semi
 from ._persist import load, save
+from .adaptive import AdaptiveSVM
 from .auc import KOIL, OAM, OPAUC
 from .budget import (
     NORMA,
@@ -46,6 +47,7 @@ __all__ = [
     "RBP",
     "VIRTUAL",
     "ActiveLearner",
+    "AdaptiveSVM",
     "AveragedKernelPerceptron",
     "BudgetKernelPerceptron",
     "Exemplars",

@@ -35,11 +35,11 @@ def check_ids(ids: Any, count: int | None = None) -> Ints:
         raise ValueError(f"ids must name every row: got {len(given)} ids for {count} rows.")
     names, times = np.unique(given, return_counts=True)
     if len(names) < len(given):
-        raise ValueError(f"ids must name a row once; {_some(names[times > 1])} is there more than once.")
+        raise ValueError(f"ids must name a row once; {some_ids(names[times > 1])} is there more than once.")
     return given
 
 
-def _some(ids: Ints) -> str:
+def some_ids(ids: Ints) -> str:
     """The first few of many ids."""
     return ", ".join(str(row_id) for row_id in ids[:5].tolist()) + (", ..." if len(ids) > 5 else "")
 
@@ -76,7 +76,7 @@ class ForgettingLearner(KernelLearner):
         missing = self._missing(named)
         if len(missing):
             raise ValueError(
-                f"This {type(self).__name__} keeps no row with the id {_some(missing)}: it has been "
+                f"This {type(self).__name__} keeps no row with the id {some_ids(missing)}: it has been "
                 "forgotten or dropped, or it never came."
             )
         return named
@@ -133,7 +133,7 @@ class NamingLearner(ForgettingLearner, StreamLearner):
         if len(missing) < len(rows.ids):
             known = np.setdiff1d(rows.ids, missing)
             raise ValueError(
-                f"This {type(self).__name__} keeps a row with the id {_some(known)} already: forget it "
+                f"This {type(self).__name__} keeps a row with the id {some_ids(known)} already: forget it "
                 "first, or give the new row another id."
             )
         return rows

@@ -170,10 +170,15 @@ def unpack(data: bytes) -> Any:
         raise FileFormatError(f"{_DAMAGED} ({exc})") from exc
 
 
+def is_registered(thing: Any) -> bool:
+    """Whether an object can be saved: its class was registered."""
+    return _registry.get(type(thing).__name__) is type(thing)
+
+
 def describe(thing: Any) -> dict[str, Any]:
     """A registered object by its class and its state, for use within another state."""
     cls = type(thing)
-    if _registry.get(cls.__name__) is not cls:
+    if not is_registered(thing):
         raise TypeError(f"A {cls.__name__} cannot be saved without pickle: take a learner of everlearn.")
     return {"class": cls.__name__, "state": thing._get_state()}
 

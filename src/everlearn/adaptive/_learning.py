@@ -1,0 +1,270 @@
+"""The machinery of `AdaptiveSVM`: rows in, experts trained, votes out, and all of it in a state."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import fields
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _params
+from .._forget import check_ids, some_ids
+from .._validate import Array, Rows, check_rows
+from ..calibration import OnlineCalibrator
+from . import _foreign
+from ._committee import Committee
+from ._rows import Codes, LabeledRows
+from ._scaler import Scaler
+from ._voters import Scale
+from .experts import Expert, resolve
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Self = TypeVar("Self", bound="CommitteeLearner")
+
+_LEAST = 1e-12  # of a probability, before its logarithm is taken
+
+
+class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of `AdaptiveSVM`: a store of labeled rows, a committee of experts on it, and a calibrator.
+
+    Invariant: every SVM of the committee is the SVM of the last rows of the store, as many as its window has.
+    """
+
+    _known: ClassVar[tuple[str, ...]] = (
+        "classes_",
+        "n_features_in_",
+        "feature_names_in_",
+        "_capacity",
+        "_rows_seen",
+        "_next_id",
+        "_seed",
+        "_counts",
+        "_numbers",
+    )
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Around validation: a call that is refused leaves the learner as it was."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _check(self) -> tuple[Expert, ...]:
+        _params.check(self)
+        return resolve(self.experts)
+
+    def _fitted(self) -> Committee:
+        if not hasattr(self, "_committee"):  # an AttributeError, so that hasattr answers no
+            raise AttributeError("This AdaptiveSVM is not fitted yet: call fit or partial_fit.")
+        return self._committee
+
+    def _begin(self, classes: Array, capacity: int) -> None:
+        """Start from nothing."""
+        self.classes_, self._capacity = classes, capacity
+        self._numbers = np.arange(len(classes))  # of the classes, which stay when others come between them
+        self._counts = np.zeros(len(classes), dtype=np.int64)
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._rows, self._scaler = LabeledRows(), Scaler(self.scaling)
+        self._calibrator = OnlineCalibrator("temperature")
+        self._rows_seen = self._next_id = 0
+
+    def _prepare(self, X: Any, classes: Any) -> None:
+        """Fix what depends on features alone by unlabeled rows, before any label is learned."""
+        with self._unchanged_on_error():
+            experts = self._check()
+            named = unique_labels(classes)
+            rows = double(check_rows(self, X, reset=True))
+            self._begin(named, int(self.max_rows))
+            self._committee = Committee(experts, len(named), self._seed)
+            self._scaler.fit(rows)
+            self._committee.scale = Scale.of(self._scaler.transform(rows))
+
+    def _relearn(self, X: Any, y: Array, like: "CommitteeLearner | None") -> None:
+        """After `_prepare`: learn rows at once, with the record of the experts of another learner.
+
+        A stream calls it when its scale has moved, or a class has come: the rows are the same, and so is what
+        is known about the experts.
+        """
+        if like is None or [e.name for e in like.experts_] != [e.name for e in self.experts_]:
+            self.partial_fit(X, y)
+            return
+        rows = double(check_rows(self, X, reset=False))
+        labels = np.searchsorted(self.classes_, y).astype(np.int32)
+        self._take_in(rows, labels, np.ones(len(y)), np.arange(len(y), dtype=np.int64))
+        self._next_id = len(y)
+        self._committee.vote.costs = like._committee.vote.costs.copy()
+        self._committee.vote.counts += np.bincount(labels, minlength=len(self.classes_))
+        old = dict(zip(like.classes_.tolist(), like._numbers.tolist(), strict=True))
+        fresh = len(old)
+        for place, label in enumerate(self.classes_.tolist()):
+            self._numbers[place] = old.get(label, fresh)
+            fresh += label not in old
+        self._calibrator = deepcopy(like._calibrator)
+        self._rebuild()
+
+    def _named(self, y: Array, classes: Any) -> Array:
+        """All classes known after a call: those before it, those named, and those of its rows."""
+        parts = [np.unique(y)]
+        if classes is not None:
+            parts.append(np.asarray(unique_labels(classes)))
+            if hasattr(self, "_committee") and np.setdiff1d(self.classes_, parts[-1]).size:
+                raise ValueError(
+                    f"classes={classes!r} differs from the classes known already, {self.classes_!r}: name "
+                    "those, too, or leave classes out."
+                )
+            if unknown := np.setdiff1d(parts[0], parts[-1]).tolist():
+                raise ValueError(f"y has labels that are not in classes={classes!r}: {unknown!r}.")
+        if hasattr(self, "_committee"):
+            parts.append(self.classes_)
+        return np.asarray(unique_labels(*parts))
+
+    def _new_ids(self, count: int, ids: Any) -> Ints:
+        if ids is None:
+            first = getattr(self, "_next_id", 0)
+            return np.arange(first, first + count, dtype=np.int64)
+        named = check_ids(ids, count)
+        if hasattr(self, "_rows"):
+            known = named[np.isin(named, self._rows.ids)]
+            if len(known):
+                raise ValueError(
+                    f"This AdaptiveSVM keeps a row with the id {some_ids(known)} already: forget it first, "
+                    "or give the new row another id."
+                )
+        return named
+
+    def _grow(self, named: Array) -> None:
+        """Make room for new classes, and train all experts on the rows kept."""
+        places = np.searchsorted(named, self.classes_)
+        numbers = np.full(len(named), -1)
+        numbers[places] = self._numbers
+        numbers[numbers < 0] = np.arange(len(self.classes_), len(named))
+        counts = np.zeros(len(named), dtype=np.int64)
+        counts[places] = self._counts
+        self.classes_, self._numbers, self._counts = named, numbers, counts
+        self._rows.labels = places[self._rows.labels].astype(np.int32)
+        self._committee.n_classes = len(named)
+        self._committee.vote.grow(places, len(named))
+        self._rebuild()
+
+    def _learn(self, X: Rows, labels: Codes, weights: Floats, ids: Ints) -> None:
+        """Let a few rows score the experts, then learn them."""
+        committee = self._committee
+        given = None
+        if committee.ready:
+            votes = committee.given(self._scaler.transform(X))
+            given = votes[:, np.arange(len(labels)), labels]
+            pooled = np.tensordot(self.weights_, votes, 1)
+            self._calibrator.update(vote_scores(pooled), self._numbers[labels], classes=self._numbers)
+        committee.vote.update(given, labels, weights, self.decay)
+        self._take_in(X, labels, weights, ids)
+        if self._scaler.due(len(self._rows)):
+            self._scaler.fit(self._rows.X, fix=False)
+            committee.scale = None
+        if not committee.ready or committee.scale is None:
+            self._rebuild()
+        else:
+            costs = self._costs(labels, weights)
+            committee.learn(self._scaler.transform(X), labels, costs, ids, self._rows.ids)
+
+    def _take_in(self, X: Rows, labels: Codes, weights: Floats, ids: Ints) -> None:
+        self._counts = self._counts + np.bincount(labels, minlength=len(self.classes_))
+        self._rows_seen += len(labels)
+        self._rows.add(X, labels, weights, ids)
+        self._rows.trim(self._capacity)
+
+    def _rebuild(self) -> None:
+        """Train all experts on the rows kept, as soon as there are two classes."""
+        rows = self._rows
+        if np.count_nonzero(self._counts) < 2:
+            return
+        costs = self._costs(rows.labels, rows.weights)
+        X = self._scaler.transform(rows.X)
+        self._committee.rebuild(X, rows.labels, costs, rows.ids, self._committee.scale)
+
+    def _costs(self, labels: Codes, weights: Floats) -> Floats:
+        """By what C is multiplied for rows: their own weight times that of their class."""
+        if self.class_weight is None:
+            return weights
+        if isinstance(self.class_weight, str):
+            seen = np.count_nonzero(self._counts)
+            factors = self._counts.sum() / (seen * np.maximum(self._counts, 1))
+        else:
+            factors = compute_class_weight(dict(self.class_weight), classes=self.classes_, y=self.classes_)
+        return np.asarray(weights * factors[labels])
+
+    def _votes(self, X: Any) -> Floats:
+        """The weighted vote on rows, of shape (n_rows, n_classes)."""
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        if not self._committee.ready:
+            shares = (self._counts + 0.5) / (self._counts.sum() + 0.5 * len(self._counts))
+            return np.broadcast_to(shares, (X.shape[0], len(shares)))
+        given = self._committee.given(self._scaler.transform(double(X)))
+        return np.asarray(np.tensordot(self.weights_, given, 1))
+
+    # -------------------------------------------------------------------------------------------------- state
+
+    def _get_state(self) -> dict[str, Any]:
+        params = self.get_params(deep=False)
+        if isinstance(params["class_weight"], Mapping):
+            params["class_weight"] = list(params["class_weight"].items())
+        if not isinstance(params["experts"], str):
+            params["experts"] = [_expert_state(expert) for expert in resolve(params["experts"])]
+        state: dict[str, Any] = {"params": params}
+        if hasattr(self, "_committee"):
+            state["fitted"] = {name: getattr(self, name) for name in self._known if hasattr(self, name)}
+            state["experts"] = [_expert_state(expert) for expert in self._committee.experts]
+            state["committee"] = self._committee.state()
+            state["rows"], state["scaler"] = self._rows.state(), self._scaler.state()
+            state["calibrator"] = self._calibrator.state()
+        return state
+
+    @classmethod
+    def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
+        params = dict(state["params"])
+        if isinstance(params["class_weight"], list):
+            params["class_weight"] = dict(params["class_weight"])
+        if not isinstance(params["experts"], str):
+            params["experts"] = [_expert_from(entry) for entry in params["experts"]]
+        learner = cls(**params)
+        if "committee" in state:
+            for name, value in state["fitted"].items():
+                if name in cls._known:
+                    setattr(learner, name, value)
+            experts = tuple(_expert_from(entry) for entry in state["experts"])
+            learner._rows = LabeledRows.from_state(state["rows"])
+            learner._scaler = Scaler.from_state(state["scaler"])
+            learner._calibrator = OnlineCalibrator.from_state(state["calibrator"])
+            learner._committee = Committee.from_state(
+                state["committee"], experts, len(learner.classes_), learner.n_features_in_, learner._seed
+            )
+        return learner
+
+
+def vote_scores(votes: Floats) -> Floats:
+    """Votes on the scale of decision values, one column for each class."""
+    return np.log(np.maximum(votes, _LEAST)) / 2
+
+
+def double(X: Rows) -> Rows:
+    """Rows in double precision; the same object if they are."""
+    return X if X.dtype == np.float64 else X.astype(np.float64)
+
+
+def _expert_state(expert: Expert) -> dict[str, Any]:
+    entry = {field.name: getattr(expert, field.name) for field in fields(expert)}
+    return entry | {"model": None if expert.model is None else _foreign.describe(expert.model)}
+
+
+def _expert_from(entry: dict[str, Any]) -> Expert:
+    return Expert(**(entry | {"model": None if entry["model"] is None else _foreign.revive(entry["model"])}))

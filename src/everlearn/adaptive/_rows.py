@@ -1,0 +1,62 @@
+"""The labeled rows that are kept: features, class numbers, weights and ids, the oldest first."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .._validate import Rows
+from ._voters import Floats, Ints
+
+Codes = npt.NDArray[np.int32]
+
+
+class LabeledRows:
+    """A bounded memory of labeled rows.
+
+    Rows leave in chunks of a tenth, so that moving the others costs each row a constant amount.
+    """
+
+    def __init__(self, X: Rows = None) -> None:
+        self.X = X
+        self.labels: Codes = np.zeros(0, dtype=np.int32)
+        self.weights: Floats = np.zeros(0)
+        self.ids: Ints = np.zeros(0, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def add(self, X: Rows, labels: Codes, weights: Floats, ids: Ints) -> None:
+        """Add rows behind the others; a first row that is sparse makes all of them so."""
+        if self.X is None or len(self) == 0:
+            self.X = X.copy()
+        elif sparse.issparse(self.X):
+            self.X = sparse.csr_matrix(sparse.vstack([self.X, X]))
+        else:
+            self.X = np.vstack([self.X, X.toarray() if sparse.issparse(X) else X])
+        self.labels = np.concatenate([self.labels, labels])
+        self.weights = np.concatenate([self.weights, weights])
+        self.ids = np.concatenate([self.ids, ids])
+
+    def trim(self, most: int) -> None:
+        """Let the oldest rows go once there are a tenth too many."""
+        if len(self) > most + max(most // 10, 1):
+            self.keep(np.arange(len(self) - most, len(self)))
+
+    def keep(self, places: npt.NDArray[np.intp]) -> None:
+        """Keep the rows at these places."""
+        self.X, self.labels = self.X[places], self.labels[places]
+        self.weights, self.ids = self.weights[places], self.ids[places]
+
+    def state(self) -> dict[str, Any]:
+        """What `from_state` takes."""
+        return {"X": self.X, "labels": self.labels, "weights": self.weights, "ids": self.ids}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> "LabeledRows":
+        """The rows that `state` described."""
+        rows = cls(state["X"])
+        rows.labels, rows.weights = np.asarray(state["labels"], np.int32), np.asarray(state["weights"])
+        rows.ids = np.asarray(state["ids"], np.int64)
+        return rows

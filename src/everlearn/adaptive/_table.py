@@ -1,0 +1,103 @@
+"""Experts for a table: compared on rows that they have not learned, the best ones kept."""
+
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import StratifiedKFold
+
+from .._validate import Rows
+from ..errors import CoreError
+from ..svm import IDSVM
+from ._committee import Committee
+from ._voters import Floats, Scale, softmax
+from .experts import DEFAULT, GRID, NO_CHANGE, Expert
+
+Codes = npt.NDArray[np.int32]
+
+_BEST = 3  # experts that vote
+_EXACT_ROWS = 300  # up to so many rows experts are compared by exact leave-one-out
+_MOST_ROWS = 2000  # on which they are compared otherwise, drawn from all
+_FOLDS = 3
+_UNTRIED = 0.5  # the loss of an expert that a table cannot judge: one with a short window
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Experts with their losses, and the votes of the best of them on rows that they had not learned."""
+
+    experts: tuple[Expert, ...]
+    losses: Floats
+    given: Floats
+    labels: Codes
+
+
+def choose(
+    experts: tuple[Expert, ...],
+    automatic: bool,
+    X: Rows,
+    labels: Codes,
+    costs: Floats,
+    random: np.random.RandomState,
+    seed: int,
+) -> Chosen:
+    """Compare experts by leave-one-out or cross-validation.
+
+    Of the grid the best three are kept, and behind them the short memories of the default committee, for the
+    case that a stream follows. Experts that were given are all kept.
+    """
+    tried = GRID if automatic else experts
+    rows = np.arange(len(labels))
+    if len(rows) > _MOST_ROWS:
+        rows = np.sort(random.permutation(len(rows))[:_MOST_ROWS])
+    X, labels, costs = X[rows], labels[rows], costs[rows]
+    n_classes = int(labels.max()) + 1
+    given = np.stack([_left_out(expert, X, labels, costs, n_classes, seed) for expert in tried])
+    right = given[:, np.arange(len(labels)), labels]
+    errors = np.mean(given.argmax(axis=2) != labels, axis=1) + 0.1 * np.mean(1.0 - right, axis=1)
+    losses = np.mean(1.0 - right, axis=1)
+    order = np.argsort(errors, kind="stable")[:_BEST]
+    if automatic:
+        short = tuple(expert for expert in DEFAULT if expert.window is not None or expert.kernel == NO_CHANGE)
+        experts = (*(tried[place] for place in order.tolist()), *short)
+        best = errors[order] - errors[order[0]]
+        losses = np.concatenate([best, np.full(len(short), _UNTRIED)])
+    pooled = given[order].mean(axis=0)
+    return Chosen(experts, losses, pooled, labels)
+
+
+def _left_out(expert: Expert, X: Rows, labels: Codes, costs: Floats, n_classes: int, seed: int) -> Floats:
+    """Probabilities that an expert gives to rows it has not learned."""
+    scale = Scale.of(X)
+    plain = expert.model is None and expert.kernel != NO_CHANGE and expert.window is None
+    if plain and len(labels) <= _EXACT_ROWS:
+        with suppress(CoreError):  # rounding errors on nearly dependent rows: folds do as well
+            return _exact(expert, X, labels, costs, n_classes, scale)
+    out = np.full((len(labels), n_classes), 1.0 / n_classes)
+    most = int(np.bincount(labels).max())
+    if most < 2:
+        return out
+    folds = StratifiedKFold(min(_FOLDS, most), shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds
+        parts = list(folds.split(np.zeros(len(labels)), labels))
+    for learn, test in parts:
+        committee = Committee((expert,), n_classes, seed)
+        committee.rebuild(X[learn], labels[learn], costs[learn], learn.astype(np.int64), scale)
+        out[test] = committee.given(X[test])[0]
+    return out
+
+
+def _exact(expert: Expert, X: Rows, labels: Codes, costs: Floats, n_classes: int, scale: Scale) -> Floats:
+    """The same by exact leave-one-out."""
+    C = expert.C / (scale.length if expert.kernel == "linear" else 1.0)
+    machine = IDSVM(C=C, kernel=expert.kernel, gamma=scale.gamma * expert.gamma)
+    found = machine.fit(X, labels, sample_weight=costs).leave_one_out()
+    scores = np.asarray(found.scores, dtype=np.float64)
+    if scores.ndim == 1:
+        scores = np.column_stack([-scores, scores])
+    out = np.full((len(labels), n_classes), 1e-6)
+    out[np.ix_(np.asarray(found.ids), machine.classes_)] = softmax(2.0 * scores)
+    return out

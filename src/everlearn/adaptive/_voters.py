@@ -1,0 +1,173 @@
+"""The experts at work: an SVM over the last labeled rows, a baseline, and a model from outside.
+
+Every voter answers the same three calls: `learn` the newest rows of the store, `keep` the rows that are still
+in the store and in its window, and `probabilities` of rows. A voter is a function of the rows in its window
+(and of the order in which they came), so that a row that is forgotten leaves it.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .._kernels import choose_centre, choose_layout
+from .._machine import Machine
+from .._validate import Rows, as_block
+from .experts import Expert
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_TEMPERATURE = 2.0  # decision values times this are the logits of a vote
+_ABSENT = -5.0  # decision value of a class that is not in a voter's window
+_TAU = 1e-3
+_ROUNDS, _MOST_ROUNDS = 8, 1000
+_CACHE_BYTES = 16 << 20
+_FADING = 0.9  # of a label for the no-change baseline
+_SMOOTHING = 0.5
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What depends on features alone: gamma="scale", the mean of squared lengths, layout and center."""
+
+    gamma: float
+    length: float
+    layout: str
+    center: Floats
+
+    @classmethod
+    def of(cls, X: Rows) -> "Scale":
+        """The scale of some rows."""
+        n = max(1, X.shape[0])
+        if sparse.issparse(X):
+            mean = np.asarray(X.mean(axis=0)).ravel()
+            squares = float(X.multiply(X).sum()) / n
+        else:
+            mean = X.mean(axis=0)
+            squares = float(np.square(X).sum()) / n
+        spread = max(squares - float(mean @ mean), 0.0)  # the mean squared distance from the mean
+        if not spread > 1e-12 * squares:
+            spread = squares if squares > 0 else 1.0
+        center = choose_centre("rbf", X) if not sparse.issparse(X) else np.zeros(0)
+        return cls(1.0 / spread, spread, choose_layout(X), center)
+
+
+def softmax(logits: Floats) -> Floats:
+    """Rows of probabilities from rows of logits."""
+    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+
+
+def smoothed(counts: Ints, n_rows: int) -> Floats:
+    """The class frequencies of a window, for each of so many rows."""
+    shares = (counts + _SMOOTHING) / (counts.sum() + _SMOOTHING * len(counts))
+    return np.broadcast_to(shares, (n_rows, len(counts))).copy()
+
+
+class SvmVoter:
+    """The exact SVM, to a tolerance, of the rows in its window.
+
+    It is LASVM that drops no row: every row of the window stays in the native machine, and after each change
+    the machine is brought to its optimum. So it is the SVM of the window whatever the way that led there.
+    """
+
+    def __init__(self, expert: Expert, n_classes: int, scale: Scale, n_features: int) -> None:
+        self.expert, self.n_classes = expert, n_classes
+        self.C = expert.C / (scale.length if expert.kernel == "linear" else 1.0)
+        spec = {
+            "kernel": expert.kernel,
+            "gamma": scale.gamma * expert.gamma,
+            "coef0": 0.0,
+            "degree": 3,
+            "layout": scale.layout,
+            "precision": "float64",
+            "width": n_features,
+            "classes": n_classes,
+            "centre": scale.center if scale.layout == "dense" else np.zeros(0),
+        }
+        self._begin(Machine("lasvm", spec))
+
+    def _begin(self, machine: Machine) -> None:
+        self.machine = machine
+        machine.configure(_CACHE_BYTES, 1, {"tau": _TAU, "delta_max": -1.0, "keeps": True})
+
+    @property
+    def window(self) -> int | None:
+        """How many rows it looks back on."""
+        return self.expert.window
+
+    def learn(self, X: Rows, labels: npt.NDArray[np.int32], weights: Floats, ids: Ints) -> None:
+        """Learn rows; `keep` has to follow."""
+        which = np.arange(len(ids), dtype=np.int64)
+        self.machine.native.learn(as_block(X), labels, self.C * weights, ids, which)
+
+    def keep(self, ids: Ints) -> None:
+        """Forget all rows but these, and solve for those that are left."""
+        native = self.machine.native
+        held = native.ids
+        if len(held) > len(ids):
+            gone = held[~np.isin(held, ids)]
+            native.forget(np.asarray(gone, dtype=np.int64))
+        for _ in range(_MOST_ROUNDS):
+            if native.finish(_ROUNDS):
+                return
+
+    def holds(self) -> Ints:
+        """The ids of its rows."""
+        return np.asarray(self.machine.native.ids)
+
+    def probabilities(self, X: Rows) -> Floats:
+        """What it says of rows: decision values as logits."""
+        native = self.machine.native
+        counts = np.bincount(native.labels, minlength=self.n_classes)
+        if np.count_nonzero(counts) < 2:
+            return smoothed(counts, X.shape[0])
+        scores = native.decide(as_block(X), 1)
+        if self.n_classes == 2:
+            scores = np.hstack([-scores, scores])
+        else:
+            scores[:, counts == 0] = _ABSENT
+        return softmax(_TEMPERATURE * scores)
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` takes."""
+        return {"machine": self.machine.get_state(), "C": self.C}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on where another one stood."""
+        self.C = float(state["C"])
+        self._begin(Machine.from_state(state["machine"]))
+
+
+class NoChangeVoter:
+    """The classes of the most recent labels: each label fades by a factor with every one that follows."""
+
+    window: int | None = None
+
+    def __init__(self, n_classes: int) -> None:
+        self.recent = np.zeros(n_classes)
+
+    def learn(self, X: Rows, labels: npt.NDArray[np.int32], weights: Floats, ids: Ints) -> None:
+        """Take note of labels."""
+        for label in labels.tolist():
+            self.recent *= _FADING
+            self.recent[label] += 1.0
+
+    def keep(self, ids: Ints) -> None:
+        """Nothing to do: labels fade by themselves."""
+
+    def probabilities(self, X: Rows) -> Floats:
+        """The recent frequencies, for every row."""
+        shares = self.recent + 1e-3
+        return np.broadcast_to(shares / shares.sum(), (X.shape[0], len(shares))).copy()
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` takes."""
+        return {"recent": self.recent.copy()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on where another one stood."""
+        self.recent = np.array(state["recent"], dtype=np.float64)

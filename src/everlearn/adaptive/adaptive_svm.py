@@ -1,0 +1,372 @@
+"""AdaptiveSVM: SVMs with different kernels and memories vote, and the stream decides how much each counts."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from .. import _params
+from .._forget import check_ids, some_ids
+from .._persist import register
+from .._validate import Array, check_rows_and_labels
+from . import _table
+from ._committee import Committee
+from ._learning import CommitteeLearner, Floats, double, vote_scores
+from .experts import Expert
+
+_FIRST_CHUNK, _CHUNK = 10, 100  # labels that are judged by one state of the experts
+
+
+@register
+class AdaptiveSVM(CommitteeLearner):
+    """SVM that chooses its kernel, its regularization and how far it looks back while the stream runs.
+
+    A committee of experts votes: SVMs with a linear kernel and with RBF kernels of several widths, on all
+    rows kept and on the last 100 and 25. Each label first scores the experts, by the probability that they
+    gave to it, and is then learned by all of them. Experts that did well on recent labels count more. So
+    short memories take over after concept drift, and long ones when nothing changes. There is nothing to
+    tune.
+
+    Labels that were not seen before may come at any time.
+
+    Parameters
+    ----------
+    experts : "auto" or list of Expert, default="auto"
+        The committee. A list may hold `Expert` objects, scikit-learn and River classifiers, and the word
+        "auto" for the default ones: ``["auto", RandomForestClassifier()]`` adds a forest, which helps where
+        classes are boxes parallel to the axes.
+    max_rows : int, default=2000
+        How many labeled rows are kept, the last ones. It bounds memory and the time for a label. `fit` keeps
+        all its rows, and `partial_fit` then goes on with as many.
+    decay : float, default=0.97
+        By what the past losses of experts are multiplied with each label.
+    learning_rate : float, default=1.0
+        Experts are weighted by the exponential of minus their loss times this.
+    share : float, default=0.01
+        Part of the weight that all experts have in common (fixed share).
+    scaling : {"standard", "none"}, default="standard"
+        Whether dense columns are standardized, by the rows of `fit` or by the first 1,000 rows of a stream.
+        Sparse rows are taken as they are.
+    class_weight : dict or "balanced", default=None
+        Multiplies C for the rows of a class. "balanced" follows the class frequencies as labels come in.
+    random_state : int, RandomState instance or None, default=None
+        Draws the folds in which `fit` compares experts, and seeds experts from outside.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X had names that are strings.
+    experts_ : list of Expert
+        The committee.
+    weights_ : ndarray of shape (n_experts,)
+        The present weights of the experts; they sum to 1.
+    ids_ : ndarray of shape (n_kept_,)
+        The ids of the rows kept, the oldest first.
+    n_kept_ : int
+        Number of labeled rows kept.
+    support_ : ndarray of shape (n_SV,)
+        The ids of rows that are support vectors of some expert.
+
+    Notes
+    -----
+    `decision_function` is the vote on the scale of decision values: for two classes a quarter of its
+    log-odds, for more half the logarithm of each vote. `predict_proba` calibrates it by one temperature,
+    which is fitted to votes that were made before their label was known.
+
+    Examples
+    --------
+    >>> from everlearn import AdaptiveSVM
+    >>> from everlearn.datasets import make_banana
+    >>> X, y = make_banana(1000, random_state=0)
+    >>> clf = AdaptiveSVM()
+    >>> for start in range(0, 500, 50):
+    ...     clf = clf.partial_fit(X[start : start + 50], y[start : start + 50])
+    >>> clf.score(X[500:], y[500:]) > 0.9, len(clf.experts_) == len(clf.weights_)
+    (True, True)
+
+    From a table, the best kernels are chosen by leave-one-out or cross-validation:
+
+    >>> clf = AdaptiveSVM(random_state=0).fit(X[:200], y[:200])
+    >>> clf.experts_[0].kernel, clf.score(X[200:], y[200:]) > 0.9
+    ('rbf', True)
+    """
+
+    _constraints: ClassVar[dict[str, _params.Constraint]] = {
+        "max_rows": _params.integer_from(2),
+        "decay": _params.SHARE,
+        "learning_rate": _params.NOT_NEGATIVE,
+        "share": _params.SHARE,
+        "scaling": _params.one_of("standard", "none"),
+        "class_weight": _params.NONE | _params.one_of("balanced") | _params.MAPPING,
+    }
+
+    def __init__(
+        self,
+        experts: Any = "auto",
+        *,
+        max_rows: int = 2000,
+        decay: float = 0.97,
+        learning_rate: float = 1.0,
+        share: float = 0.01,
+        scaling: str = "standard",
+        class_weight: dict[Any, float] | str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.experts = experts
+        self.max_rows = max_rows
+        self.decay = decay
+        self.learning_rate = learning_rate
+        self.share = share
+        self.scaling = scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    # ---------------------------------------------------------------------------------------------- learning
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AdaptiveSVM":
+        """Learn a table from scratch: compare experts by leave-one-out or cross-validation, keep the best.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C for each row; a row of weight 0 is left out.
+
+        Returns
+        -------
+        AdaptiveSVM
+            The learner itself.
+        """
+        with self._unchanged_on_error():
+            experts = self._check()
+            X, y = check_rows_and_labels(self, X, y, reset=True)
+            check_classification_targets(y)
+            classes, codes = np.unique(y, return_inverse=True)
+            if len(classes) < 2:
+                raise ValueError(
+                    f"The number of classes has to be greater than one; y has 1 class, {classes[0]!r}."
+                )
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            used = np.flatnonzero(weights > 0)
+            if len(np.unique(codes[used])) < 2:
+                raise ValueError("Only rows of one class have a weight above 0: no boundary can be learned.")
+            self._begin(classes, max(int(self.max_rows), len(used)))
+            X, labels = double(X)[used], codes[used].astype(np.int32)
+            self._scaler.fit(X)
+            self._take_in(X, labels, weights[used], np.arange(len(y), dtype=np.int64)[used])
+            self._next_id = len(y)
+            scaled, costs = self._scaler.transform(X), self._costs(labels, weights[used])
+            random = check_random_state(self.random_state)
+            found = _table.choose(
+                experts, isinstance(self.experts, str), scaled, labels, costs, random, self._seed
+            )
+            self._committee = Committee(found.experts, len(classes), self._seed)
+            self._committee.vote.costs = found.losses / max(1.0 - self.decay, 1e-3)
+            self._committee.vote.counts += np.bincount(labels, minlength=len(classes))
+            self._committee.rebuild(scaled, labels, costs, self._rows.ids)
+            self._calibrator.fit(vote_scores(found.given), self._numbers[found.labels], classes=self._numbers)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None
+    ) -> "AdaptiveSVM":
+        """Learn more rows, in the order given.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            Labels that will come. They need not be named: a label is known from its first row on.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C for each row; a row of weight 0 is left out.
+        ids : array-like of int of shape (n_samples,), default=None
+            Names by which rows can be forgotten; None continues the running row number.
+
+        Returns
+        -------
+        AdaptiveSVM
+            The learner itself.
+        """
+        with self._unchanged_on_error():
+            experts = self._check()
+            first = not hasattr(self, "_committee")
+            X, y = check_rows_and_labels(self, X, y, reset=first)
+            check_classification_targets(y)
+            named = self._named(y, classes)
+            left_out = sample_weight is not None and np.shape(sample_weight) == y.shape
+            left_out = left_out and not np.any(sample_weight)  # scikit-learn refuses weights that are all 0
+            weights = _check_sample_weight(
+                None if left_out else sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            numbers = self._new_ids(len(y), ids)
+            if first:
+                self._begin(named, int(self.max_rows))
+                self._committee = Committee(experts, len(named), self._seed)
+        self._next_id = max(self._next_id, int(numbers.max(initial=-1)) + 1)
+        if len(named) > len(self.classes_):
+            self._grow(named)
+        used = np.flatnonzero(weights > 0) if not left_out else np.zeros(0, dtype=np.intp)
+        X, weights, numbers = double(X)[used], weights[used], numbers[used]
+        labels = np.searchsorted(self.classes_, y[used]).astype(np.int32)
+        start = 0
+        while start < len(labels):
+            chunk = slice(start, start + min(max(_FIRST_CHUNK, self._rows_seen), _CHUNK))
+            self._learn(X[chunk], labels[chunk], weights[chunk], numbers[chunk])
+            start = chunk.stop
+        return self
+
+    def forget(self, ids: Any) -> "AdaptiveSVM":
+        """Unlearn rows: every expert becomes the SVM of the rows that are left.
+
+        What the experts lost on these labels stays in their record, and so does what the calibration learned
+        from them. Older rows that are still kept come back into short windows.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            The ids of the rows: the running row numbers, from 0, unless others were given. If one of them is
+            not kept, nothing is forgotten.
+
+        Returns
+        -------
+        AdaptiveSVM
+            The learner itself.
+        """
+        check_is_fitted(self)
+        named = check_ids(ids)
+        missing = named[~np.isin(named, self._rows.ids)]
+        if len(missing):
+            raise ValueError(
+                f"This AdaptiveSVM keeps no row with the id {some_ids(missing)}: it has been forgotten or "
+                "dropped, or it never came."
+            )
+        self._rows.keep(np.flatnonzero(~np.isin(self._rows.ids, named)))
+        if self._committee.ready and len(named):
+            rows = self._rows
+            costs = self._costs(rows.labels, rows.weights)
+            self._committee.forget(self._scaler.transform(rows.X), rows.labels, costs, rows.ids)
+        return self
+
+    # --------------------------------------------------------------------------------------------- decisions
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score rows: above 0 means the second class, or one column for each class when there are more.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The decision values.
+        """
+        scores = vote_scores(self._votes(X))
+        return scores if len(self.classes_) > 2 else _one_column(scores)
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predicted labels.
+        """
+        return self.labels_of(self.decision_function(X))
+
+    def labels_of(self, scores: Any) -> Array:
+        """The labels that decision values stand for.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            From `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The labels.
+        """
+        numbers = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+        return np.asarray(self.classes_[np.minimum(numbers, len(self.classes_) - 1)])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities of the classes, calibrated on votes that were made before their label was known.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The probabilities; they sum to 1 in each row.
+        """
+        scores = vote_scores(self._votes(X))
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1))
+        return np.asarray(self._calibrator.predict_proba(scores, classes=self._numbers))
+
+    # ------------------------------------------------------------------------------------------ what is known
+
+    @property
+    def experts_(self) -> list[Expert]:
+        """The committee."""
+        return list(self._fitted().experts)
+
+    @property
+    def weights_(self) -> Floats:
+        """The present weights of the experts."""
+        return self._fitted().vote.weights(self.learning_rate, self.share)
+
+    @property
+    def ids_(self) -> npt.NDArray[np.int64]:
+        """The ids of the rows kept, the oldest first."""
+        self._fitted()
+        return self._rows.ids.copy()
+
+    @property
+    def n_kept_(self) -> int:
+        """Number of labeled rows kept."""
+        self._fitted()
+        return len(self._rows)
+
+    @property
+    def support_(self) -> npt.NDArray[np.int64]:
+        """The ids of rows that are support vectors of some expert."""
+        return self._fitted().support()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_committee")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _one_column(scores: Floats) -> Floats:
+    """Half the difference of two columns; 0 where there is one class only."""
+    if scores.shape[1] < 2:
+        return np.zeros(len(scores))
+    return np.asarray((scores[:, 1] - scores[:, 0]) / 2)

@@ -1,0 +1,118 @@
+"""Expert: what one voter of an `AdaptiveSVM` is made of."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _params
+
+NO_CHANGE = "no-change"
+_KERNELS = _params.one_of("linear", "rbf", NO_CHANGE)
+_WINDOW = _params.NONE | _params.integer_from(2)
+
+
+@dataclass(frozen=True)
+class Expert:
+    """One voter of an `AdaptiveSVM`: a kernel, its parameters, and how far it looks back.
+
+    Parameters
+    ----------
+    kernel : {"linear", "rbf", "no-change"}, default="rbf"
+        The kernel of an SVM. "no-change" is a baseline: it predicts the classes of the most recent labels.
+    C : float, default=10.0
+        Regularization, relative to the scale of the rows: it is divided by the mean of K(x, x), which is 1
+        for "rbf".
+    gamma : float, default=1.0
+        Kernel coefficient of "rbf", as a multiple of ``gamma="scale"``.
+    window : int, default=None
+        How many of the last labeled rows it learns from; None is all that are kept.
+    model : classifier, default=None
+        A scikit-learn or River classifier that takes the place of the SVM. It is trained anew on its window
+        whenever that has changed by a tenth.
+
+    Examples
+    --------
+    >>> from everlearn.adaptive import Expert
+    >>> Expert("linear", C=1.0, window=100).name
+    'linear C=1 last 100'
+    """
+
+    kernel: str = "rbf"
+    C: float = 10.0
+    gamma: float = 1.0
+    window: int | None = None
+    model: Any = None
+
+    @property
+    def name(self) -> str:
+        """A short description."""
+        if self.model is not None:
+            what = type(self.model).__name__
+        elif self.kernel == NO_CHANGE:
+            return NO_CHANGE
+        else:
+            what = f"{self.kernel} C={self.C:g}"
+            what += f" gamma={self.gamma:g}*scale" if self.kernel == "rbf" else ""
+        return what if self.window is None else f"{what} last {self.window}"
+
+    def check(self) -> None:
+        """Raise a ValueError for a parameter that cannot be used."""
+        for name, constraint in (
+            ("kernel", _KERNELS),
+            ("C", _params.POSITIVE),
+            ("gamma", _params.POSITIVE),
+            ("window", _WINDOW),
+        ):
+            if not constraint.test(getattr(self, name)):
+                raise ValueError(
+                    f"{name} of an Expert must be {constraint.accepts}, got {getattr(self, name)!r}."
+                )
+        model = self.model
+        trains = hasattr(model, "fit") or hasattr(model, "learn_one")
+        if model is not None and (isinstance(model, type) or not trains):
+            raise TypeError(
+                f"model of an Expert must be a scikit-learn or River classifier (an instance), got {model!r}."
+            )
+
+
+SHORT, MEDIUM = 25, 100  # labels; concept drift is met by short memories, however few labels there are
+
+DEFAULT = (
+    Expert("linear"),
+    Expert("rbf", gamma=0.3),
+    Expert("rbf"),
+    Expert("rbf", gamma=3.0),
+    Expert("linear", window=SHORT),
+    Expert("rbf", window=SHORT),
+    Expert("linear", window=MEDIUM),
+    Expert("rbf", window=MEDIUM),
+    Expert(NO_CHANGE),
+)
+
+# What `fit` chooses from, for a table.
+GRID = (
+    *(Expert("linear", C=C) for C in (1.0, 10.0, 100.0)),
+    *(Expert("rbf", C=C, gamma=gamma) for gamma in (0.1, 0.3, 1.0, 3.0, 10.0) for C in (1.0, 10.0, 100.0)),
+)
+
+
+def resolve(given: Any) -> tuple[Expert, ...]:
+    """The experts that a parameter names, checked."""
+    if isinstance(given, str):
+        if given != "auto":
+            raise ValueError(f"experts must be 'auto' or a list of Expert, got {given!r}.")
+        return DEFAULT
+    try:
+        items = list(given)
+    except TypeError:
+        raise TypeError(f"experts must be 'auto' or a list of Expert, got {given!r}.") from None
+    found: list[Expert] = []
+    for item in items:
+        if isinstance(item, str) and item == "auto":
+            found += DEFAULT
+        else:
+            found.append(item if isinstance(item, Expert) else Expert(model=item))
+    if not found:
+        raise ValueError("experts must hold at least one Expert, got an empty list.")
+    for expert in found:
+        expert.check()
+    return tuple(found)
