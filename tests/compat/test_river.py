@@ -18,14 +18,20 @@ from sklearn.linear_model import SGDClassifier
 
 import everlearn.compat.river
 from budget.native_helpers import LEARNERS, make
-from everlearn import KOIL, NORMA, OAM, OPAUC, RBP, Forgetron, Projectron
+from everlearn import IDSVM, KOIL, LASVM, NORMA, OAM, OPAUC, RBP, Forgetron, Projectron
+from everlearn.calibration import OnlineCalibrator
 from everlearn.compat.river import RiverClassifier
 
 SEGMENTS = ["brickface", "cement", "foliage", "grass", "path", "sky", "window"]
 MODELS = {
-    cls.__name__: RiverClassifier(make(cls)) for cls in (KOIL, OAM, OPAUC, NORMA, RBP, Forgetron, Projectron)
+    cls.__name__: RiverClassifier(make(cls), classes=[False, True])
+    for cls in (KOIL, OAM, OPAUC, NORMA, RBP, Forgetron, Projectron)
 }
-MODELS["several classes"] = RiverClassifier(make(KOIL, gamma=1e-4), classes=[*SEGMENTS, True, False])
+MODELS["named classes"] = RiverClassifier(make(KOIL, gamma=1e-4), classes=[*SEGMENTS, True, False])
+MODELS["growing"] = RiverClassifier(LASVM(gamma=1e-4))
+MODELS["growing, scale"] = RiverClassifier(IDSVM(window=50), calibration="sigmoid", memory=100)
+MODELS["sparse"] = RiverClassifier(make(RBP), max_features=200)
+MODELS["uncalibrated"] = RiverClassifier(make(RBP), calibration="none")
 
 # --- River's checks ----------------------------------------------------------------------------------------
 
@@ -63,7 +69,8 @@ def test_no_check_is_left_out_and_the_labels_are_those_of_the_data():
     assert not MODELS["KOIL"]._unit_test_skips()
     assert sorted({y for _, y in datasets.ImageSegments()}) == SEGMENTS
     assert not MODELS["KOIL"]._multiclass
-    assert MODELS["several classes"]._multiclass
+    assert MODELS["named classes"]._multiclass
+    assert MODELS["growing"]._multiclass
 
 
 # --- what it learns ----------------------------------------------------------------------------------------
@@ -81,17 +88,30 @@ def stream(n, seed=0):
 
 
 @pytest.mark.parametrize("cls", LEARNERS)
-def test_features_that_come_and_go_are_columns_in_which_nothing_is_zero(cls):
+@pytest.mark.parametrize("dense", [True, False])
+def test_features_that_come_and_go_are_columns_in_which_nothing_is_zero(cls, dense, monkeypatch):
+    if not dense:
+        monkeypatch.setattr("everlearn.compat._dict_rows._DENSE_NAMES", 0)
+        monkeypatch.setattr("everlearn.compat._dict_rows._DENSE_SHARE", 2)
     dicts, X, y = stream(60)
+    X = X if dense else np.hstack([X, np.zeros((60, 6))])
     model, plain = RiverClassifier(make(cls), max_features=10), make(cls)
+    calibrator = OnlineCalibrator(classes=[0, 1])
+    order = [NAMES.index(name) for name in sorted(NAMES, key=str)]  # the first row has every name
+    X[:, :4] = X[:, order]
+    codes = (y != y[0]).astype(int)  # in the order in which labels came
+    first = int(np.argmax(codes)) + 1
     for row, (x, label) in enumerate(zip(dicts, y.tolist(), strict=True)):
-        if row:
-            f = plain.decision_function(np.hstack([X[[row]], np.zeros((1, 6))]))[0]
-            share = model.predict_proba_one(x)[True]
-            assert share == pytest.approx(1 / (1 + math.exp(-f)), abs=1e-5)
-            assert model.predict_one(x) is (share > 0.5)
+        if row >= first:
+            f = plain.decision_function(X[[row]])
+            shares = model.predict_proba_one(x)
+            wanted = calibrator.predict_proba(f)[0]
+            assert [shares[y.tolist()[0]], shares[not y.tolist()[0]]] == pytest.approx(wanted, abs=1e-5)
+            assert model.predict_one(x) is max(shares, key=shares.get)
+            calibrator.update(f, codes[[row]])
         model.learn_one(x, label)
-        plain.partial_fit(np.hstack([X[[row]], np.zeros((1, 6))]), [label], classes=[False, True])
+        plain.partial_fit(X[[row]], codes[[row]], classes=[0, 1])
+    assert model._layout.is_dense is dense
     assert model.predict_proba_one({**dicts[0], "new": 5.0}) == model.predict_proba_one(dicts[0])
 
 
@@ -105,23 +125,33 @@ def test_features_beyond_the_most_are_passed_over_and_so_are_zeros():
 
 
 def test_before_anything_is_learnt_all_classes_are_the_same():
-    assert RiverClassifier(KOIL()).predict_proba_one({"a": 1.0}) == {False: 0.5, True: 0.5}
+    assert RiverClassifier(KOIL()).predict_proba_one({"a": 1.0}) == {}
+    assert RiverClassifier(KOIL()).predict_one({"a": 1.0}) is None
     model = RiverClassifier(KOIL(), classes=["ash", "oak", "yew", "ash"])
     assert model.predict_proba_one({}) == dict.fromkeys(["ash", "oak", "yew"], 1 / 3)
     assert model.predict_one({"a": 1.0}) in ("ash", "oak", "yew")
+    model = RiverClassifier(make(KOIL))
+    model.learn_one({"a": 1.0}, "ash")
+    assert model.predict_proba_one({"a": 1.0}) == {"ash": 1.0}
 
 
 def test_a_label_that_was_not_named_is_refused_and_so_is_a_single_class():
     model = RiverClassifier(make(KOIL), classes=["no", "yes"])
-    for label in ("maybe", True, None):
+    for label in ("maybe", True):
         with pytest.raises(
             ValueError, match=r"is none of the classes \['no', 'yes'\]: name all that will come"
         ):
+            model.learn_one({"a": 1.0}, label)
+    for label in (None, math.nan):
+        with pytest.raises(ValueError, match="is no label: learn rows whose label is known"):
             model.learn_one({"a": 1.0}, label)
     assert pickle.dumps(model) == pickle.dumps(RiverClassifier(make(KOIL), classes=["no", "yes"]))
     for classes in (["no"], ["no", "no"], []):
         with pytest.raises(ValueError, match="at least two classes"):
             RiverClassifier(make(KOIL), classes=classes)
+    for options, words in (({"memory": -1}, "memory must be"), ({"calibration": "platt"}, "'method'")):
+        with pytest.raises(ValueError, match=words):
+            RiverClassifier(make(KOIL), **options)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +182,7 @@ def test_the_learner_is_copied_and_a_clone_begins_anew():
     for x, label in zip(*(part[:50] for part in stream(60)[::2]), strict=True):
         model.learn_one(x, bool(label))
     assert not hasattr(inner, "n_iter_")
-    assert model.clone().predict_proba_one({"north": 1.0}) == {False: 0.5, True: 0.5}
+    assert model.clone().predict_proba_one({"north": 1.0}) == {}
     assert model.predict_proba_one({"north": 2.0})[True] > 0.5
 
 
@@ -167,25 +197,29 @@ def test_a_pickled_model_goes_on():
         model.learn_one(x, label), copy.learn_one(x, label)
 
 
-def test_several_classes():
-    model = RiverClassifier(make(KOIL, budget=20, gamma=0.5), classes=SEGMENTS)
+@pytest.mark.parametrize("classes", [SEGMENTS, None])
+def test_several_classes(classes):
+    model = RiverClassifier(make(KOIL, budget=20, gamma=0.5), classes=classes)
     model = preprocessing.StandardScaler() | model
     right = 0
     for n, (x, y) in enumerate(datasets.ImageSegments().take(200)):
         shares = model.predict_proba_one(x)
-        assert list(shares) == SEGMENTS
-        assert sum(shares.values()) == pytest.approx(1)
-        assert model.predict_one(x) == max(shares, key=shares.get)
+        if classes:
+            assert list(shares) == SEGMENTS
+        if shares:
+            assert sum(shares.values()) == pytest.approx(1)
+            assert model.predict_one(x) == max(shares, key=shares.get)
         right += n >= 100 and model.predict_one(x) == y
         model.learn_one(x, y)
     assert right > 0.6 * 100
+    assert sorted(model.predict_proba_one(x)) == SEGMENTS
 
 
 def test_scores_beyond_what_exp_can_take():
-    model = RiverClassifier(make(RBP, kernel="linear"))
+    model = RiverClassifier(make(RBP, kernel="linear"), classes=[False, True])
     model.learn_one({"a": 1e6}, True)
-    assert model.predict_proba_one({"a": 1e6}) == {False: 0.0, True: 1.0}
-    assert model.predict_proba_one({"a": -1e6})[True] < 1e-300
+    assert model.predict_proba_one({"a": 1e6})[True] > 1 - 1e-12
+    assert model.predict_proba_one({"a": -1e6})[True] < 1e-12
 
 
 def test_a_learner_of_scikit_learn():

@@ -11,7 +11,20 @@ _LEAST = 1e-12
 
 
 def scores_of(learner: Any, X: Any) -> NDArray[np.float64]:
-    """Decision values of rows; for a learner without, log-probabilities (log-odds for two classes)."""
+    """Decision values of rows; for a learner without, log-probabilities (log-odds for two classes).
+
+    Parameters
+    ----------
+    learner : classifier
+        It has ``decision_function`` or ``predict_proba``.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or (n_samples, n_classes)
+        The scores, as `OnlineCalibrator` takes them.
+    """
     if hasattr(learner, "decision_function"):
         return np.asarray(learner.decision_function(X), dtype=np.float64)
     if not hasattr(learner, "predict_proba"):

@@ -1,4 +1,4 @@
-"""Learners of everlearn in River: rows are dicts, and come one at a time.
+"""Learners of everlearn in River: rows are dicts that come one at a time, or data frames.
 
 >>> from river import datasets, evaluate, metrics, preprocessing
 >>> from everlearn import KOIL
@@ -8,11 +8,11 @@
 True
 """
 
-import math
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 
 try:
@@ -21,39 +21,84 @@ except ImportError as error:  # pragma: no cover
     raise ImportError('everlearn.compat.river needs River: pip install "everlearn[river]".') from error
 
 from ..budget import RBP
+from ..calibration import OnlineCalibrator, scores_of
+from ._dict_rows import Layout, Memory, Names, Row
+
+_SCALE_FROM = (10, 30, 100, 300)  # rows after which gamma="scale" is computed anew
+_ALL_SCORED = 500  # rows that are all scored before they are learned; after them it is every fourth
+_SCORED_SHARE = 4
 
 
-class RiverClassifier(base.Classifier):
+class RiverClassifier(base.MiniBatchClassifier):
     """Any learner with ``partial_fit`` as a classifier of River.
 
-    A name gets a column of its own when it first comes, and a name that is missing in a row counts as 0, so
-    that features may come and go.
+    Classes need not be named: a label that has not come before is learned like any other. A learner that
+    accepts new classes itself (its attribute ``grows_classes`` is True) simply goes on. Any other is built
+    anew from the last `memory` rows, of which every class has an equal share.
+
+    A name gets a column when it first comes, and a name that is missing in a row counts as 0, so that
+    features may come and go. Rows are dense while there are few names or most of them are in every row,
+    otherwise sparse. When a name joins dense rows, the learner is built anew from the remembered rows.
+
+    Probabilities are calibrated on scores that rows had before they were learned.
 
     Parameters
     ----------
     model : classifier
-        A learner of everlearn, or another one with ``partial_fit`` and ``decision_function`` that takes
-        sparse rows. It is copied. Give its ``gamma``: "scale" would be taken from the very first row.
+        A learner of everlearn, or another one with ``partial_fit`` that scores rows. It is copied. With
+        ``gamma="scale"`` it is built anew after 10, 30, 100 and 300 rows, with the scale of these.
     classes : list of labels, default=None
-        All labels that will come; None is False and True, as River has them.
+        All labels that will come; any other is refused then. None learns labels as they come.
     max_features : int, default=1000
-        Columns there are; names that come when all are taken are passed over.
+        How many columns there are at most; names that come when all are taken are left out.
+    calibration : {"auto", "saturating", "sigmoid", "temperature", "venn_abers", "none"}, default="auto"
+        How scores become probabilities; see `everlearn.calibration.OnlineCalibrator`. With "auto" a learner
+        of everlearn that has ``predict_proba`` speaks for itself. "none" uses fixed log-odds of 3 f for two
+        classes, for speed.
+    memory : int, default=1000
+        How many rows are remembered to build the learner anew. With 0 it starts from nothing then.
 
     Notes
     -----
-    Probabilities are 1 / (1 + exp(-f)) of the scores f, brought to the sum 1: good for ranking, as ROC AUC
-    does, but not calibrated.
+    Until two classes have come, rows are remembered and not learned. Of the first 500 rows every one is
+    scored for the calibration before it is learned, after them every fourth.
     """
 
-    def __init__(self, model: Any, classes: list[Any] | None = None, max_features: int = 1000) -> None:
+    def __init__(
+        self,
+        model: Any,
+        classes: list[Any] | None = None,
+        max_features: int = 1000,
+        calibration: str = "auto",
+        memory: int = 1000,
+    ) -> None:
         self.model = model
         self.classes = classes
         self.max_features = max_features
-        self._learner: Any = None
-        self._columns: dict[Any, int] = {}
-        self._labels: list[Any] = [False, True] if classes is None else list(dict.fromkeys(classes))
-        if len(self._labels) < 2:
+        self.calibration = calibration
+        self.memory = memory
+        self._labels: list[Any] = [] if classes is None else list(dict.fromkeys(map(_plain, classes)))
+        if classes is not None and len(self._labels) < 2:
             raise ValueError(f"classes must name at least two classes, got {classes!r}.")
+        if not (isinstance(memory, int) and memory >= 0):
+            raise ValueError(f"memory must be an integer, 0 or above, got {memory!r}.")
+        self._codes = {label: code for code, label in enumerate(self._labels)}
+        self._names = Names([], max_features)
+        self._memory = Memory(memory)
+        self._layout: Layout | None = None
+        self._learner: Any = None
+        self._n_classes = 0  # that the learner was told about
+        self._n_learned = 0
+        self._calibrator = OnlineCalibrator("auto" if calibration == "none" else calibration)
+        self._speaks_for_itself = (
+            calibration == "auto"
+            and hasattr(model, "predict_proba")
+            and type(model).__module__.startswith("everlearn")
+        )
+        self._grows = bool(getattr(model, "grows_classes", False))
+        self._scored: tuple[bytes, Any] | None = None  # the last row scored; no part of the state
+
+    # -------------------------------------------------------------------------------------------- one row
 
     def learn_one(self, x: dict[Any, Any], y: Any) -> None:
         """Learn a row.
@@ -65,23 +110,43 @@ class RiverClassifier(base.Classifier):
         y : label
             Its label.
         """
-        if y not in self._labels:
-            raise ValueError(
-                f"y={y!r} is none of the classes {self._labels!r}: name all that will come with classes=..."
+        label = _plain(y)
+        self._check_label(label)
+        code = self._codes.get(label, len(self._labels))
+        names = self._names.joined_by(x)
+        row = names.row(x)
+        learner, layout, scores, known = self._learner, self._layout, None, None
+        n_classes = max(len(self._labels), code + 1)
+        if learner is not None and self._is_scored_first():
+            scores = self._scores(self._layout_row(x, row))
+            known = np.array(learner.classes_)
+        if learner is not None and not self._is_outgrown(n_classes, names):
+            learner.partial_fit(self._layout_row(x, row), np.array([code]))
+        elif n_classes > 1:
+            rows, codes = self._memory.all()
+            layout = Layout.choose(names, [*rows, row], layout)
+            learner = clone(self.model)
+            options = {} if self._grows else {"classes": range(n_classes)}
+            learner.partial_fit(layout.matrix([*rows, row]), np.array([*codes, code]), **options)
+        else:  # the first class: whether the learner would accept the row
+            trial = clone(self.model)
+            trial.partial_fit(
+                Layout.choose(names, [row], None).matrix([row]), np.array([0]), classes=range(2)
             )
-        columns = dict(self._columns)
-        for name in sorted(x, key=str):
-            if name not in columns and len(columns) < self.max_features:
-                columns[name] = len(columns)
-        row = self._row(x, columns)
-        first = self._learner is None
-        learner = clone(self.model) if first else self._learner
-        numbers = {"classes": range(len(self._labels))} if first else {}
-        learner.partial_fit(row, np.array([self._labels.index(y)]), **numbers)
-        self._learner, self._columns = learner, columns  # a row that is refused leaves no trace
+        # Nothing has changed up to here: a row that is refused leaves no trace.
+        if scores is not None:
+            self._calibrator.update(scores, [code], classes=known)
+        if code == len(self._labels):
+            self._labels.append(label)
+            self._codes[label] = code
+        if learner is not None:
+            self._n_classes = n_classes
+        self._names, self._layout, self._learner, self._scored = names, layout, learner, None
+        self._memory.add(row, code)
+        self._n_learned += 1
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        """Scores of the classes, squashed to the sum 1.
+        """Calibrated probabilities of the classes.
 
         Parameters
         ----------
@@ -93,62 +158,215 @@ class RiverClassifier(base.Classifier):
         Returns
         -------
         dict
-            A number from 0 to 1 for each class.
+            A probability for each class known so far.
         """
         if self._learner is None:
             return {label: 1 / len(self._labels) for label in self._labels}
-        scores = np.atleast_1d(self._learner.decision_function(self._row(x, self._columns))[0])
-        shares = [1 / (1 + math.exp(-min(max(float(f), -700.0), 700.0))) for f in scores]
-        if len(shares) == 1:
-            shares = [1 - shares[0], shares[0]]
-        total = sum(shares)
-        return {label: share / total for label, share in zip(self._labels, shares, strict=True)}
+        shares = self._proba(self._layout_row(x))[0].tolist()
+        return dict(zip(self._labels, shares, strict=True))
 
-    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """The class of a row.
+    # ----------------------------------------------------------------------------------------- mini-batches
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn the rows of a data frame, with the result of `learn_one` for one after the other.
 
         Parameters
         ----------
-        x : dict
-            Features by their names.
-        kwargs : dict
-            Not used.
+        X : pandas.DataFrame
+            The rows; NaN is a feature that the row does not have.
+        y : pandas.Series
+            Their labels.
+        """
+        labels = [_plain(label) for label in y.tolist()]
+        if len(labels) != len(X):
+            raise ValueError(f"X and y must be as long, got {len(X)} and {len(labels)}.")
+        for label in labels:
+            self._check_label(label)
+        names, values = _frame(X)
+        start = 0
+        while start < len(labels):
+            stop = self._plain_run(names, labels, start)
+            if stop > start + 1:
+                self._learn_run(names, values[start:stop], labels[start:stop])
+            else:
+                stop = start + 1
+                self.learn_one(_as_dict(names, values[start]), labels[start])
+            start = stop
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Calibrated probabilities of the classes for each row.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame
+            The rows.
 
         Returns
         -------
-        label
-            The class with the highest score.
+        pandas.DataFrame
+            A column for each class known so far.
         """
-        shares = self.predict_proba_one(x)
-        return max(shares, key=shares.__getitem__)
+        import pandas as pd  # type: ignore[import-untyped]
+
+        if self._learner is None or not len(X):
+            shares = np.full((len(X), len(self._labels)), 1 / max(len(self._labels), 1))
+        else:
+            shares = self._proba(self._block(*_frame(X)))
+        return pd.DataFrame(shares, index=X.index, columns=pd.Index(self._labels, dtype=object))
+
+    def predict_many(self, X: Any) -> Any:
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame
+            The rows.
+
+        Returns
+        -------
+        pandas.Series
+            The labels; None before any label has come.
+        """
+        import pandas as pd
+
+        shares = self.predict_proba_many(X).to_numpy()
+        labels = self._labels or [None]
+        best = shares.argmax(axis=1) if self._labels else np.zeros(len(X), dtype=np.intp)
+        found = [labels[place] for place in best.tolist()]
+        kinds = {type(label) for label in self._labels}
+        return pd.Series(found, index=X.index, dtype=None if kinds <= {bool} and found and kinds else object)
 
     # ------------------------------------------------------------------------------------------- River's tags
 
     @property
     def _multiclass(self) -> bool:
-        return len(self._labels) > 2
+        return self.classes is None or len(self._labels) > 2
 
     @classmethod
     def _unit_test_params(cls) -> Any:
         yield {"model": RBP(budget=50, gamma=0.1, random_state=0)}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_scored": None}
+
     # ----------------------------------------------------------------------------------------------- the rest
 
-    def _row(self, x: dict[Any, Any], columns: dict[Any, int]) -> Any:
-        """A dict as a sparse row; names without a column are passed over."""
-        entries = {}
-        for name, given in x.items():
-            try:
-                value = float(given)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"The feature {name!r} is {given!r}, and must be a number: encode it, for example with "
-                    "river.preprocessing.OneHotEncoder."
-                ) from None
-            if value != 0 and name in columns:
-                entries[columns[name]] = value
-        places = sorted(entries)
-        data = np.array([entries[place] for place in places], dtype=np.float64)
-        return sparse.csr_matrix(
-            (data, np.array(places, dtype=np.int32), [0, len(places)]), shape=(1, self.max_features)
+    def _check_label(self, label: Any) -> None:
+        if label is None or label != label:
+            raise ValueError(f"y={label!r} is no label: learn rows whose label is known.")
+        if self.classes is not None and label not in self._codes:
+            raise ValueError(
+                f"y={label!r} is none of the classes {self._labels!r}: name all that will come with "
+                "classes=..., or leave classes out, and labels are learned as they come."
+            )
+
+    def _is_scored_first(self) -> bool:
+        """Whether the next row is scored for the calibration before it is learned."""
+        if self._speaks_for_itself or self.calibration == "none":
+            return False
+        return self._n_learned < _ALL_SCORED or self._n_learned % _SCORED_SHARE == 0
+
+    def _is_outgrown(self, n_classes: int, names: Names) -> bool:
+        """Whether the learner must be built anew: for a class, a column, or a better scale."""
+        if self._layout is not None and not self._layout.holds(names):
+            return True
+        if self._grows:
+            return False
+        scaled = getattr(self.model, "gamma", None) == "scale" and self._n_learned + 1 in _SCALE_FROM
+        return n_classes > self._n_classes or scaled
+
+    def _layout_row(self, x: dict[Any, Any], row: Row | None = None) -> Any:
+        """A row as the learner has them."""
+        layout = self._layout
+        assert layout is not None
+        if layout.is_dense:
+            return self._names.dense(x, layout.width)
+        return layout.matrix([self._names.row(x) if row is None else row])
+
+    def _scores(self, matrix: Any) -> Any:
+        """Scores of rows; those of the last single row are remembered until the next is learned."""
+        if len(matrix.shape) == 2 and matrix.shape[0] > 1:
+            return scores_of(self._learner, matrix)
+        key = (
+            matrix.tobytes()
+            if isinstance(matrix, np.ndarray)
+            else matrix.data.tobytes() + matrix.indices.tobytes()
         )
+        if self._scored is None or self._scored[0] != key:
+            self._scored = key, scores_of(self._learner, matrix)
+        return self._scored[1]
+
+    def _proba(self, matrix: Any) -> Any:
+        """Probabilities of all labels known."""
+        classes = np.asarray(self._learner.classes_, dtype=np.intp)
+        if self._speaks_for_itself:
+            found = self._learner.predict_proba(matrix)
+        else:
+            found = self._calibrator.predict_proba(self._scores(matrix), classes=classes)
+        if len(classes) == len(self._labels) and classes[-1] == len(classes) - 1:
+            return found
+        shares = np.zeros((matrix.shape[0], len(self._labels)))
+        shares[:, classes] = found
+        return shares
+
+    def _block(self, names: list[Any], values: Any) -> Any:
+        """Rows of a data frame as the learner has them."""
+        layout, column = self._layout, self._names.column
+        assert layout is not None
+        if (
+            np.isinf(values).any() or not layout.is_dense
+        ):  # the former is refused with the name of the feature
+            return layout.matrix([self._names.row(_as_dict(names, row)) for row in values])
+        known = [at for at, name in enumerate(names) if column.get(name, layout.width) < layout.width]
+        dense = np.zeros((len(values), layout.width))
+        found = values[:, known]
+        dense[:, [column[names[at]] for at in known]] = np.where(np.isnan(found), 0.0, found)
+        return dense
+
+    def _plain_run(self, names: list[Any], labels: list[Any], start: int) -> int:
+        """The end of the rows from a start on that the learner, as it is, can learn at once."""
+        learned = self._n_learned - start
+        if (
+            self._learner is None
+            or self._names.joined_by(names) is not self._names
+            or learned + start < max(_ALL_SCORED, _SCALE_FROM[-1])
+        ):
+            return start
+        scores = not (self._speaks_for_itself or self.calibration == "none")
+        stop = start
+        while stop < len(labels) and labels[stop] in self._codes:
+            if scores and stop > start and (learned + stop) % _SCORED_SHARE == 0:
+                break
+            stop += 1
+        return stop
+
+    def _learn_run(self, names: list[Any], values: Any, labels: list[Any]) -> None:
+        """Learn rows of known names and labels at once; only the first may be one that is scored before."""
+        codes = [self._codes[label] for label in labels]
+        matrix = self._block(names, values)
+        rows = [self._names.row(_as_dict(names, row)) for row in values]
+        scores = self._scores(matrix[:1]) if self._is_scored_first() else None
+        known = np.array(self._learner.classes_)
+        self._learner.partial_fit(matrix, np.array(codes))
+        if scores is not None:
+            self._calibrator.update(scores, codes[:1], classes=known)
+        for row, code in zip(rows, codes, strict=True):
+            self._memory.add(row, code)
+        self._scored = None
+        self._n_learned += len(codes)
+
+
+def _frame(X: Any) -> tuple[list[Any], Any]:
+    """The names and the values of a data frame, without columns in which nothing is known."""
+    values = X.to_numpy(dtype=np.float64, na_value=np.nan)
+    known = np.flatnonzero(~np.isnan(values).all(axis=0)) if len(values) else np.arange(len(X.columns))
+    return [_plain(X.columns[place]) for place in known.tolist()], values[:, known]
+
+
+def _as_dict(names: list[Any], values: Any) -> dict[Any, float]:
+    return {name: value for name, value in zip(names, values.tolist(), strict=True) if value == value}
+
+
+def _plain(value: Any) -> Any:
+    """A label or a name as a value of Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
