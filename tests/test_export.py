@@ -48,7 +48,6 @@ CLASSES = {
     if isinstance(value, type) and not issubclass(value, Exception)
 }
 EXPORTED = sorted(set(CLASSES) - set(NO_FILE))
-TWO_CLASSES = {"QPS3VM", "VIRTUAL"}
 
 
 def problem(classes=2, rows=260, features=6, offset=0.0, seed=0):
@@ -109,8 +108,6 @@ def path(tmp_path):
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("name", EXPORTED)
 def test_every_learner_decides_the_same_as_a_file(name, classes, dtype, path):
-    if classes > 2 and name in TWO_CLASSES:
-        classes = 2
     X, y = problem(classes)
     model = fitted(name, X[:200], y[:200])
     report = export_onnx(model, path, dtype=dtype)

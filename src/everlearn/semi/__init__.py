@@ -2,7 +2,7 @@
 
 ====================  ========================================================================================
 `SubmodS3VM`          labels for unlabelled rows, any number of them and of classes, and a rule for new ones
-`QPS3VM`              the same for few rows and two classes, searched more thoroughly, or exactly
+`QPS3VM`              the same for few rows, searched more thoroughly, or exactly
 `StreamS3VM`          the same for batches that come one after the other, in constant memory
 `PessimisticSplit`    the splits into labelled and unlabelled rows on which supervised learning does worst
 ====================  ========================================================================================

@@ -15,15 +15,12 @@ but for a constant.
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from .._choice import Choice, Floats, Ints, Similarities, largest
+from ._partition import Numbers, Partition, assign
 from ._space import OVERFLOW
-
-Numbers: TypeAlias = npt.NDArray[np.int64]
 
 TWO_SIDED_UP_TO = 20_000
 
@@ -139,59 +136,30 @@ def members(numbers: Numbers, classes: int, means: bool) -> Floats:
     return np.asarray(weights / np.maximum(weights.sum(axis=0), 1) if means else weights)
 
 
+def partition_of_rows(
+    K: Similarities, s: Floats, sizes: Ints, C: float, Cs: float, highest: float
+) -> Partition:
+    """The problem of several classes."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        check_finite(s, K.times(np.ones(len(K))), C, Cs, highest)
+    return Partition(K, s, sizes, C, Cs)
+
+
 def many_classes(
     K: Similarities, s: Floats, sizes: Ints, C: float, Cs: float, highest: float, solver: str
 ) -> Transduction:
     """Share rows out among classes of given sizes, given the pull of the labels of each class at each row."""
-    n, Q = len(K), len(sizes)
-    with np.errstate(over="ignore", invalid="ignore"):
-        t = K.times(np.ones(n))
-        check_finite(s, t, C, Cs, highest)
-    alone, evaluations = assign(s, sizes), 0
-    labels = alone
+    problem, alone = partition_of_rows(K, s, sizes, C, Cs, highest), assign(s, sizes)
+    labels, evaluations = alone, 0
     if solver != "fast" and Cs > 0:
-        base = C * Cs * s + Cs**2 / 4 * K.diagonal[:, np.newaxis]
-        path = K.greedy(base, Cs**2 / 2, Cs**2 / 2 * highest, sizes.tolist())
-        labels, evaluations = np.zeros(n, dtype=np.int64), path.evaluations
-        labels[path.order] = path.groups
+        labels, path = problem.greedy(highest)
+        evaluations = path.evaluations
+    if solver != "greedy" and Cs > 0:
+        labels = problem.ascend(labels)
+    return finish_many(problem, labels, alone, evaluations)
 
-    def look(labels: Numbers) -> tuple[Floats, float]:
-        """The slope of W in every membership, and W itself."""
-        sums, at = K.times(np.eye(Q)[labels]), np.arange(n)
-        value = C * Cs * s[at, labels].sum() + Cs**2 / 4 * sums[at, labels].sum()
-        return C * Cs * s + Cs**2 / 2 * sums, float(value)
 
-    slope, value = look(labels)
-    while solver != "greedy" and Cs > 0:
-        new = assign(slope, sizes)
-        steeper, risen = look(new)
-        if not risen > value:
-            break
-        labels, slope, value = new, steeper, risen
+def finish_many(problem: Partition, labels: Numbers, alone: Numbers, evaluations: int) -> Transduction:
+    """Report on a labelling."""
+    slope, value = problem.look(labels)
     return Transduction(labels, alone, slope, value, evaluations)
-
-
-def assign(scores: Floats, sizes: Ints) -> Numbers:
-    """Give each row a class by its scores, so many rows to each class: greedy by regret.
-
-    Every row goes to the best class that is open. Of a class that more rows want than it has room for, those
-    that would lose most by going elsewhere stay, and it closes; the others choose again.
-    """
-    n = len(scores)
-    labels, room = np.full(n, -1, dtype=np.int64), np.array(sizes)
-    opened = room > 0
-    while (free := np.flatnonzero(labels < 0)).size:
-        open_scores = np.where(opened, scores[free], -np.inf)
-        best = open_scores.argmax(axis=1)
-        crowded = opened & (np.bincount(best, minlength=len(room)) > room)
-        if not crowded.any():
-            labels[free] = best
-            break
-        ranked = np.sort(open_scores, axis=1)
-        regret = ranked[:, -1] - ranked[:, -2]
-        for c in np.flatnonzero(crowded):
-            here = np.flatnonzero(best == c)
-            stay = here[np.argsort(-regret[here], kind="stable")[: room[c]]]
-            labels[free[stay]] = c
-        opened &= ~crowded
-    return labels

@@ -12,8 +12,16 @@ from .. import _params
 from .._choice import Ints, StoredSimilarities, largest
 from .._persist import register
 from ._cuts import best_cut, exact_cut
+from ._partition import Partition, assign, best_partition, exact_partition
 from ._space import Space
-from ._transduce import TWO_SIDED_UP_TO, Transduction, choice_of_positives, finish_two
+from ._transduce import (
+    TWO_SIDED_UP_TO,
+    Transduction,
+    choice_of_positives,
+    finish_many,
+    finish_two,
+    partition_of_rows,
+)
 from ._transductive import TransductiveLearner
 from ._words import documented
 
@@ -113,12 +121,14 @@ class SubmodS3VM(TransductiveLearner):
 @register
 @documented
 class QPS3VM(TransductiveLearner):
-    """Semi-supervised learner for few rows and two classes: `SubmodS3VM` with a more thorough search.
+    """Semi-supervised learner for few rows: `SubmodS3VM` with a more thorough search.
 
     The labels of unlabelled rows maximise a convex quadratic function under a given number of positives, so
     that some labelling without fractions is the best one, and there are many local optima. From several
     starts rows are relabelled by the slope of the objective, then in pairs while that raises it; the best
-    wins. It keeps the kernel matrix of the unlabelled rows, 5,000 at most.
+    wins. It keeps the kernel matrix of the unlabelled rows, 5,000 at most. More than two classes share the
+    rows out among themselves, with the objective of `SubmodS3VM`: rows are reassigned by the slopes of all
+    classes, then exchanged in pairs.
 
     Parameters
     ----------
@@ -187,11 +197,6 @@ class QPS3VM(TransductiveLearner):
         self.verbose = verbose
 
     def _refuse(self, unlabelled: int) -> None:
-        if len(self.classes_) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass: y has "
-                f"{len(self.classes_)} classes. SubmodS3VM takes any number."
-            )
         most = _MOST_EXACT if self.exact else _MOST_ROWS
         if unlabelled > most:
             raise ValueError(
@@ -203,20 +208,29 @@ class QPS3VM(TransductiveLearner):
     def _transduce(
         self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints, rho: float
     ) -> Transduction:
-        n, k = len(U), int(sizes[1])
-        K, s = StoredSimilarities(space.matrix(U)), self._pull(space, U, L, numbers, 2)
-        choice = choice_of_positives(K, s, 1.0, self._weight(rho, len(L), n, 2), max(0.0, float(K.K.max())))
+        n, Q = len(U), len(sizes)
+        K, s = StoredSimilarities(space.matrix(U)), self._pull(space, U, L, numbers, Q)
+        Cs, highest = self._weight(rho, len(L), n, Q), max(0.0, float(K.K.max()))
+        random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        if Q > 2:
+            return self._share_rows(partition_of_rows(K, s, sizes, 1.0, Cs, highest), highest, random)
+        choice, k = choice_of_positives(K, s, 1.0, Cs, highest), int(sizes[1])
         alone, evaluations = largest(s, k), 0
         if not 0 < k < n or rho == 0:
             found = alone
         elif self.exact:
             found = exact_cut(choice, k)
         else:
-            random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
             found, evaluations = best_cut(choice, k, int(self.n_starts), random)
         return finish_two(choice, found, alone, evaluations)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+    def _share_rows(self, problem: Partition, highest: float, random: np.random.Generator) -> Transduction:
+        """Label rows of more than two classes."""
+        alone, evaluations = assign(problem.s, problem.sizes), 0
+        if problem.q == 0:
+            found = alone
+        elif self.exact:
+            found = exact_partition(problem)
+        else:
+            found, evaluations = best_partition(problem, int(self.n_starts), random, highest)
+        return finish_many(problem, found, alone, evaluations)
