@@ -72,6 +72,11 @@ class StreamLearner(KernelLearner):
         self._take_in(rows, counts)
         return rows.ids
 
+    @property
+    def _last_id(self) -> int:
+        """Running number of the row that came last, its id unless it was given another one."""
+        return int(self._rows_seen) - 1
+
     def _take_in(self, rows: LabelledRows, counts: Ints) -> None:
         """Learn accepted rows; ``counts`` is what the label counts go back to if nothing is learnt."""
         self._configure()

@@ -325,9 +325,8 @@ class Loop:
         if before is not None:
             if before[:2] == (label, weight):
                 return
-            if before[2] is not None and view.can_forget:
-                view.forget(before[2])
-            elif before[1] > 0 and (before[0] == label or weight == 0):
+            forgot = view.forget(before[2])
+            if not forgot and before[1] > 0 and (before[0] == label or weight == 0):
                 return
         learned_as = view.learn(row, label, weight) if weight > 0 else None
         learner._learnt[row] = (label, weight, learned_as)

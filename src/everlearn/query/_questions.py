@@ -133,7 +133,7 @@ class Questions:
         n = min(n, self.pool.left)
         if isinstance(self.query, Random) and n > 0:  # it needs no model, and stays a fair sample
             return self._foreign(view, n, draw, "drawn at random")
-        if seen >= 2 and (seen >= len(view.classes) or draw // max(n, 1) % 2 == 0):
+        if seen >= 2 and view.ready and (seen >= len(view.classes) or draw // max(n, 1) % 2 == 0):
             with suppress(ScoresNotFinite):  # a model that cannot score yet
                 return self._by_strategy(view, n, draw, answered)
         missing = "the model has seen too few classes" if seen < 2 else "a class has not been seen yet"
@@ -209,19 +209,18 @@ class Questions:
         ]
 
     def _again(self, view: View, answered: dict[int, list[Any]]) -> list[Query]:
-        """The row whose answer the model contradicts most, outside the margin."""
+        """The row that the model, though it has learnt the answer, puts furthest on the other side."""
         rows = [row for row, answers in answered.items() if len(answers) < _MOST_ANSWERS]
         if not rows:
             return []
         scores = view.scores_at(np.array(rows))
         labels = np.searchsorted(view.classes, [answered[row][-1] for row in rows])
         if scores.shape[1] == 1:
-            against, clear = np.where(labels == 0, scores[:, 0], -scores[:, 0]), 1.0
+            against = np.where(labels == 0, scores[:, 0], -scores[:, 0])
         else:
-            own = scores[np.arange(len(rows)), labels]
-            against, clear = scores.max(axis=1) - own, 2.0
+            against = scores.max(axis=1) - scores[np.arange(len(rows)), labels]
         worst = int(against.argmax())
-        if against[worst] < clear:
+        if against[worst] <= 0:
             return []
         row, number = rows[worst], int(scores[worst].argmax()) if scores.shape[1] > 1 else 1 - labels[worst]
         reason = (

@@ -39,11 +39,6 @@ class View:
         self.rows = X
         self.validated = self.ready and self._validate()
 
-    @property
-    def can_forget(self) -> bool:
-        """Whether a label can be taken back."""
-        return isinstance(self.model, ForgettingLearner) and self.validated
-
     def scores(self, rows: Any) -> Scores:
         """Scores of rows of the pool, in the form in which ``self.rows`` has them."""
         if not self.validated:
@@ -75,12 +70,18 @@ class View:
             options["sample_weight"] = weights
         self.model.partial_fit(_take(self.X, np.array([row])), labels, **options)
         self.ready = True
-        return None
+        return self.model._last_id if isinstance(self.model, StreamLearner) else None
 
-    def forget(self, row_id: int) -> None:
-        """Take a label back."""
+    def forget(self, row_id: int | None) -> bool:
+        """Take a label back; whether the model could."""
+        model = self.model
+        if row_id is None or not isinstance(model, ForgettingLearner):
+            return False
+        if len(model._missing(np.array([row_id]))):  # dropped by a window or a budget
+            return False
         self.version += 1
-        self.model.forget([row_id])
+        model.forget([row_id])
+        return True
 
     def finish(self) -> None:
         """Bring the model to its optimum."""

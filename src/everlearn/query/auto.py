@@ -32,9 +32,10 @@ class Auto(PoolRule):
         In a loop, every so many queries one goes to the row furthest from all rows asked. None explores only
         until every class has been seen.
     reask_every : int, default=None
-        In a loop, at most every so many queries one goes to a row whose answer the model clearly
-        contradicts: the row lies on the wrong side of the boundary, outside the margin. None never asks
-        again. Use it when annotators make mistakes; an answer from a table is always the same.
+        In a loop, at most every so many queries one goes to a row whose answer the model contradicts: it has
+        learnt the answer and still puts the row on the other side of the boundary, which an SVM with C=1
+        does only if the row lies outside the margin without it. A row is asked about three times at most.
+        None never asks again. Use it when annotators make mistakes; a table always says the same.
     random_state : int, RandomState instance or None, default=None
         Decides the draw. With an int the answer is a function of it, of the pool, of n and of ``draw``; with
         a generator, of its present state, which stays as it is; with None it differs from call to call. A
