@@ -44,19 +44,25 @@ def as_dicts(matrix, classes):
 
 @pytest.mark.parametrize("method", FORMS)
 @pytest.mark.parametrize("k", [2, 4])
-def test_equal_to_a_general_optimizer(method, k):
+@pytest.mark.parametrize("table", [False, True])
+def test_equal_to_a_general_optimizer(method, k, table):
     scores, y, _ = binary(60) if k == 2 else several(60, k)
     weights = np.random.default_rng(1).random(60) * 2
     half_life = 20.0
-    calibrator = OnlineCalibrator(method, half_life=half_life, classes=range(k)).update(scores, y, weights)
-    matrix = np.column_stack((-scores, scores)) if k == 2 else scores
-    faded = weights * 0.5 ** (np.arange(59, -1, -1) / half_life)
+    calibrator = OnlineCalibrator(method, half_life=half_life, classes=range(k))
+    (calibrator.fit if table else calibrator.update)(scores, y, weights)
+    faded = weights if table else weights * 0.5 ** (np.arange(59, -1, -1) / half_life)
+    ridges = (0.2, 0.5, 0.5) if table else (1.0, 20.0, 5.0)
+    matrix = np.column_stack((-scores, scores)) if k == 2 else scores.copy()
+    if k == 4:
+        matrix[:20, 3] = np.where(y[:20] == 3, matrix[:20, 3], np.nan)  # a class that had no score then
+        calibrator = OnlineCalibrator(method, half_life=half_life, classes=range(k))
+        (calibrator.fit if table else calibrator.update)(matrix, y, weights)
     rows = as_dicts(matrix, range(k))
-    slopes, biases = plain.logit_fit(rows, y.tolist(), faded, range(k), *FORMS[method])
-    saturates = FORMS[method][0]
-    wanted = [plain.logit_proba(row, range(k), slopes, biases, saturates) for row in rows]
-    found = calibrator.predict_proba(scores)
-    assert_allclose(found, [[p[c] for c in range(k)] for p in wanted], atol=2e-4)
+    found = plain.logit_fit(rows, y.tolist(), faded, range(k), *FORMS[method], ridges)
+    wanted = [plain.logit_proba(row, range(k), *found, FORMS[method][0]) for row in rows]
+    proba = calibrator.predict_proba(scores if k == 2 else matrix)
+    assert_allclose(proba, [[p.get(c, 0.0) for c in range(k)] for p in wanted], atol=3e-4)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

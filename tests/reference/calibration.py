@@ -14,10 +14,12 @@ def logit_features(value, saturates):
     return [value, math.tanh(value)] if saturates else [value]
 
 
-def logit_proba(row, classes, slopes, biases, saturates):
+def logit_proba(row, classes, shared, biases, slopes, saturates):
     """`row`: scores by class; classes that are not in it have no probability."""
     logits = {
-        k: sum(a * f for a, f in zip(slopes, logit_features(row[k], saturates), strict=True)) + biases[k]
+        k: sum(a * f for a, f in zip(shared, logit_features(row[k], saturates), strict=True))
+        + biases[k]
+        + slopes[k] * row[k]
         for k in classes
         if k in row
     }
@@ -26,27 +28,31 @@ def logit_proba(row, classes, slopes, biases, saturates):
     return {k: math.exp(z - top) / total for k, z in logits.items()}
 
 
-def logit_fit(
-    rows, labels, weights, classes, saturates, has_bias, slope=1.5, slope_ridge=1.0, bias_ridge=20.0
-):
-    """Slopes and biases that minimize the penalized negative log-likelihood."""
-    n_slopes = 2 if saturates else 1
-    mean = slope / n_slopes
+def logit_fit(rows, labels, weights, classes, saturates, per_class, ridges=(1.0, 20.0, 5.0), prior=1.5):
+    """Shared slopes, biases and slopes of the classes that minimize the penalized negative log-likelihood."""
+    n, k = (2 if saturates else 1), len(classes)
+    mean = prior / n
+    n_own = (k if per_class else 0) + (k if per_class and k > 2 else 0)
 
     def unpack(point):
-        biases = point[n_slopes:] if has_bias else [0.0] * len(classes)
-        return point[:n_slopes], dict(zip(classes, biases, strict=True))
+        own = [*point[n:], *[0.0] * (2 * k - n_own)]
+        return (
+            point[:n],
+            dict(zip(classes, own[:k], strict=True)),
+            dict(zip(classes, own[k : 2 * k], strict=True)),
+        )
 
     def loss(point):
-        slopes, biases = unpack(point)
-        total = 0.5 * slope_ridge * sum((a - mean) ** 2 for a in slopes)
-        total += 0.5 * bias_ridge * sum(b * b for b in biases.values())
+        shared, biases, slopes = unpack(point)
+        total = 0.5 * ridges[0] * sum((a - mean) ** 2 for a in shared)
+        total += 0.5 * ridges[1] * sum(b * b for b in biases.values())
+        total += 0.5 * ridges[2] * sum(b * b for b in slopes.values())
         for row, label, weight in zip(rows, labels, weights, strict=True):
-            total -= weight * math.log(logit_proba(row, classes, slopes, biases, saturates)[label])
+            total -= weight * math.log(logit_proba(row, classes, shared, biases, slopes, saturates)[label])
         return total
 
-    start = [mean] * n_slopes + [0.0] * (len(classes) if has_bias else 0)
-    bounds = [(0, None)] * n_slopes + [(None, None)] * (len(start) - n_slopes)
+    start = [mean] * n + [0.0] * n_own
+    bounds = [(0, None)] * n + [(None, None)] * n_own
     found = minimize(loss, start, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-9})
     return unpack(found.x)
 

@@ -1,10 +1,10 @@
-"""Softmax regression on decision values: a few shared slopes and one bias per class, by Newton's method.
+"""Softmax regression on decision values, by Newton's method.
 
-The model is p_k = softmax_k(sum_j slope_j φ_j(s_k) + bias_k), with features φ of the decision value s_k of
-class k. The fit maximizes the weighted log-likelihood minus ridge penalties that pull the slopes to their
-prior mean and the biases to 0. The objective is strictly concave; slopes are kept non-negative by projection.
-J. Platt, "Probabilities for SV machines" (1999); C. Guo, G. Pleiss, Y. Sun, K. Weinberger, "On calibration of
-modern neural networks", ICML 2017, for a slope that all classes share.
+The model is p_k = softmax_k(sum_j shared_j φ_j(s_k) + slope_k s_k + bias_k), with features φ of the decision
+value s_k of class k. The fit maximizes the weighted log-likelihood minus ridge penalties that pull the shared
+slopes to their prior mean and what is a class' own to 0. The objective is strictly concave; shared slopes are
+kept non-negative by projection. J. Platt, "Probabilities for SV machines" (1999); C. Guo, G. Pleiss, Y. Sun,
+K. Weinberger, "On calibration of modern neural networks", ICML 2017, for a slope that all classes share.
 """
 
 from __future__ import annotations
@@ -17,14 +17,35 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Chosen on development streams, together: see benchmarks/calibration.py.
-_SLOPE_PRIOR = 1.5  # sum of the slopes before any label: log-odds of 3 f for two classes
-_SLOPE_RIDGE = 1.0
-_BIAS_RIDGE = 20.0
+_PRIOR = 1.5  # sum of the shared slopes before any label: log-odds of 3 f for two classes
 _MOST_STEPS = 20
 _TOLERANCE = 1e-3  # of the last step; convergence is quadratic
 _SCALE_FREE = 4.0  # scores whose root mean square lies within this factor of 1 are taken as they are
 _FARTHEST = 50.0
+
+
+@dataclass(frozen=True)
+class Ridges:
+    """How strongly parameters are pulled to their prior, in rows that speak against it.
+
+    Parameters
+    ----------
+    shared : float
+        For the slopes that all classes share.
+    bias : float
+        For the bias of each class.
+    slope : float
+        For the slope of each class that adds to the shared ones.
+    """
+
+    shared: float
+    bias: float
+    slope: float
+
+
+# Chosen on development streams and tables (benchmarks/calibration.py). A stream forgets: it has fewer rows.
+STREAM = Ridges(shared=1.0, bias=20.0, slope=5.0)
+TABLE = Ridges(shared=0.2, bias=0.5, slope=0.5)
 
 
 @dataclass(frozen=True)
@@ -35,27 +56,28 @@ class LogitForm:
     ----------
     saturates : bool
         Whether tanh(s) joins s: probabilities rise steeply near the boundary and slowly far from it.
-    has_bias : bool
-        Whether every class has a bias.
+    per_class : bool
+        Whether every class has a bias and a slope of its own; two classes share the slope.
     """
 
     saturates: bool
-    has_bias: bool
+    per_class: bool
 
     @property
     def prior(self) -> Floats:
-        """The slopes before any label."""
+        """The shared slopes before any label."""
         n = 2 if self.saturates else 1
-        return np.full(n, _SLOPE_PRIOR / n)
+        return np.full(n, _PRIOR / n)
 
     def features(self, scores: Floats, scale: float) -> Floats:
-        """Features of shape (n_slopes, n_rows, n_classes); 0 where there is no score."""
+        """Features of shape (n_shared, n_rows, n_classes), the scaled scores first; 0 without a score."""
         scaled = np.clip(np.where(np.isnan(scores), 0.0, scores / scale), -_FARTHEST, _FARTHEST)
         return np.stack((scaled, np.tanh(scaled))) if self.saturates else scaled[np.newaxis]
 
-    def proba(self, scores: Floats, scale: float, slopes: Floats, biases: Floats) -> Floats:
-        """Probabilities; 0 for a class without a score."""
-        logits = np.tensordot(slopes, self.features(scores, scale), 1) + biases
+    def proba(self, scores: Floats, scale: float, shared: Floats, own: Floats) -> Floats:
+        """Probabilities; 0 for a class without a score. `own` has a row of biases and one of slopes."""
+        features = self.features(scores, scale)
+        logits = np.tensordot(shared, features, 1) + own[0] + own[1] * features[0]
         return softmax(logits, np.isnan(scores))
 
     def fit(
@@ -65,54 +87,56 @@ class LogitForm:
         weights: Floats,
         scale: float,
         start: tuple[Floats, Floats],
+        ridges: Ridges,
     ) -> tuple[Floats, Floats]:
-        """Slopes and biases for the rows, from a starting point; every row has a score for its class."""
+        """Shared slopes, own biases and slopes for the rows, from a starting point.
+
+        Every row must have a score for its class.
+        """
         features, missing = self.features(scores, scale), np.isnan(scores)
-        n_slopes, n_rows, n_classes = features.shape
-        mean = np.concatenate((self.prior, np.zeros(n_classes)))
-        ridge = np.concatenate((np.full(n_slopes, _SLOPE_RIDGE), np.full(n_classes, _BIAS_RIDGE)))
+        n_shared, n_rows, k = features.shape
+        mean = np.concatenate((self.prior, np.zeros(2 * k)))
+        ridge = np.repeat((ridges.shared, ridges.bias, ridges.slope), (n_shared, k, k))
+        may_move = np.repeat((True, self.per_class, self.per_class and k > 2), (n_shared, k, k))
         places = np.arange(n_rows)
+        own = np.stack((np.ones_like(features[0]), features[0]))  # features of what is a class' own
         of_label = features[:, places, codes]
-        counts = np.bincount(codes, weights, n_classes)
-        point = np.concatenate(start)
+        sums = np.concatenate([np.bincount(codes, weights * part[places, codes], k) for part in own])
+        point = np.concatenate((start[0], start[1].ravel()))
 
         def evaluate(at: Floats) -> tuple[float, Floats]:
-            logits = np.tensordot(at[:n_slopes], features, 1) + at[n_slopes:]
+            bias, slope = at[n_shared:].reshape(2, k)
+            logits = np.tensordot(at[:n_shared], features, 1) + bias + slope * features[0]
             logits[missing] = -np.inf
             logits -= logits.max(axis=1, keepdims=True)
             shares = np.exp(logits)
-            sums = shares.sum(axis=1)
-            likelihood = weights @ (logits[places, codes] - np.log(sums))
-            return float(likelihood - 0.5 * ridge @ (at - mean) ** 2), shares / sums[:, np.newaxis]
+            totals = shares.sum(axis=1)
+            likelihood = weights @ (logits[places, codes] - np.log(totals))
+            return float(likelihood - 0.5 * ridge @ (at - mean) ** 2), shares / totals[:, np.newaxis]
 
         value, shares = evaluate(point)
         for _ in range(_MOST_STEPS):
             weighted = weights[:, np.newaxis] * shares
-            means = (features * shares).sum(axis=2)  # (n_slopes, n_rows)
-            gradient = np.concatenate(((of_label - means) @ weights, counts - weighted.sum(axis=0)))
-            gradient -= ridge * (point - mean)
-            flat = (features * weighted).reshape(n_slopes, -1)
-            hessian = np.diag(ridge)
-            hessian[:n_slopes, :n_slopes] += (
-                flat @ features.reshape(n_slopes, -1).T - (means * weights) @ means.T
+            means = (features * shares).sum(axis=2)  # (n_shared, n_rows)
+            expected = (own * weighted).sum(axis=1).ravel()
+            gradient = np.concatenate(((of_label - means) @ weights, sums - expected)) - ridge * (
+                point - mean
             )
-            if self.has_bias:
-                cross = flat.reshape(features.shape).sum(axis=1) - means @ weighted
-                hessian[:n_slopes, n_slopes:], hessian[n_slopes:, :n_slopes] = cross, cross.T
-                hessian[n_slopes:, n_slopes:] += np.diag(weighted.sum(axis=0)) - weighted.T @ shares
-            held = (point[:n_slopes] <= 0) & (gradient[:n_slopes] < 0)  # slopes that would become negative
-            free = np.flatnonzero(np.concatenate((~held, np.full(n_classes, self.has_bias))))
+            held = np.zeros(len(point), dtype=np.bool_)  # shared slopes that would become negative
+            held[:n_shared] = (point[:n_shared] <= 0) & (gradient[:n_shared] < 0)
+            free = np.flatnonzero(may_move & ~held)
+            hessian = np.diag(ridge) + _curvature(features, own, shares, weighted, means, weights)
             step = np.zeros_like(point)
             step[free] = np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
             if np.abs(step).max() < _TOLERANCE:
                 point = point + step
-                point[:n_slopes] = np.maximum(point[:n_slopes], 0.0)
+                point[:n_shared] = np.maximum(point[:n_shared], 0.0)
                 break
-            moved = self._line_search(evaluate, point, value, step, n_slopes)
+            moved = self._line_search(evaluate, point, value, step, n_shared)
             if moved is None:
                 break
             point, value, shares = moved
-        return point[:n_slopes].copy(), point[n_slopes:].copy()
+        return point[:n_shared].copy(), point[n_shared:].reshape(2, k).copy()
 
     @staticmethod
     def _line_search(
@@ -120,18 +144,40 @@ class LogitForm:
         point: Floats,
         value: float,
         step: Floats,
-        n_slopes: int,
+        n_shared: int,
     ) -> tuple[Floats, float, Floats] | None:
         """The first of the steps 1, 1/2, 1/4, ... that does not lower the objective; None if all do."""
         length = 1.0
         while length > 1e-4:
             at = point + length * step
-            at[:n_slopes] = np.maximum(at[:n_slopes], 0.0)
+            at[:n_shared] = np.maximum(at[:n_shared], 0.0)
             found, shares = evaluate(at)
             if found >= value:
                 return at, found, shares
             length /= 2
         return None
+
+
+def _curvature(
+    features: Floats, own: Floats, shares: Floats, weighted: Floats, means: Floats, weights: Floats
+) -> Floats:
+    """The negative Hessian of the log-likelihood."""
+    n_shared, n_rows, k = features.shape
+    found = np.empty((n_shared + 2 * k, n_shared + 2 * k))
+    flat = features.reshape(n_shared, -1)
+    found[:n_shared, :n_shared] = (flat * weighted.ravel()) @ flat.T - (means * weights) @ means.T
+    of_class = (own * weighted).transpose(1, 0, 2).reshape(n_rows, -1)  # (n_rows, 2 k)
+    plain = (own * shares).transpose(1, 0, 2).reshape(n_rows, -1)
+    together = -of_class.T @ plain
+    for one in range(2):
+        for other in range(2):
+            block = together[one * k : (one + 1) * k, other * k : (other + 1) * k]
+            block[np.diag_indices(k)] += (own[one] * own[other] * weighted).sum(axis=0)
+    found[n_shared:, n_shared:] = together
+    cross = np.stack([(own * (feature * weighted)).sum(axis=1).ravel() for feature in features])
+    cross -= means @ of_class
+    found[:n_shared, n_shared:], found[n_shared:, :n_shared] = cross, cross.T
+    return found
 
 
 def softmax(logits: Floats, missing: NDArray[np.bool_]) -> Floats:

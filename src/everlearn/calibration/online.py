@@ -12,16 +12,16 @@ from .. import _params
 from .._persist import register
 from . import _venn
 from ._columns import ClassColumns, Codes, check_weights, spread_columns
-from ._logit import LogitForm, scale_of
+from ._logit import STREAM, TABLE, LogitForm, Ridges, scale_of
 
 Floats = NDArray[np.float64]
 
 _FORMS = {
-    "auto": LogitForm(saturates=True, has_bias=True),
-    "saturating": LogitForm(saturates=True, has_bias=True),
-    "sigmoid": LogitForm(saturates=False, has_bias=True),
-    "temperature": LogitForm(saturates=False, has_bias=False),
-    "venn_abers": LogitForm(saturates=True, has_bias=False),  # for classes that have no label yet
+    "auto": LogitForm(saturates=True, per_class=True),
+    "saturating": LogitForm(saturates=True, per_class=True),
+    "sigmoid": LogitForm(saturates=False, per_class=True),
+    "temperature": LogitForm(saturates=False, per_class=False),
+    "venn_abers": LogitForm(saturates=True, per_class=False),  # for classes that have no label yet
 }
 _REFIT_SHARE = 0.02  # a refit waits for so many new labels, as a share of those in the window
 
@@ -38,10 +38,10 @@ class OnlineCalibrator:
     ----------
     method : {"auto", "saturating", "sigmoid", "temperature", "venn_abers"}, default="auto"
         How scores become probabilities. "temperature": softmax of the scores times one slope. "sigmoid": a
-        bias for each class in addition, which is Platt scaling for two classes. "saturating": tanh of the
-        scores as a second term, for probabilities that level off far from the boundary. "venn_abers": the
-        Venn-Abers predictor of each class against the rest. "auto" is "saturating", which had the lowest
-        Brier score and calibration error on development streams.
+        bias and a slope for each class in addition, which is Platt scaling for two classes. "saturating":
+        tanh of the scores as a further term, for probabilities that level off far from the boundary.
+        "venn_abers": the Venn-Abers predictor of each class against the rest. "auto" is
+        "saturating", which had the lowest Brier score and calibration error on development streams.
     window : int, default=1000
         How many labeled scores are kept.
     half_life : float or None, default=200
@@ -93,7 +93,7 @@ class OnlineCalibrator:
         self._codes: Codes = np.empty(0, dtype=np.intp)
         self._weights = np.empty(0)
         self._times = np.empty(0, dtype=np.int64)
-        self._slopes, self._biases, self._scale = self._form.prior, np.zeros(n_classes), 1.0
+        self._shared, self._own, self._scale = self._form.prior, np.zeros((2, n_classes)), 1.0
         self._tables: dict[int, _venn.Table] = {}
 
     def __repr__(self) -> str:
@@ -162,7 +162,7 @@ class OnlineCalibrator:
         given = self._columns.labels.labels[: self._columns.n_given]
         fresh = OnlineCalibrator(self.method, self.window, self.half_life, given or None)
         fresh._take_in(scores, y, sample_weight, classes, ordered=False)
-        fresh._refit()
+        fresh._refit(TABLE)
         n = len(fresh._codes)
         if n > self.window:
             fresh._keep(np.unique(np.linspace(0, n - 1, int(self.window)).astype(np.intp)))
@@ -189,9 +189,10 @@ class OnlineCalibrator:
             width = np.shape(scores)[1] if np.ndim(scores) == 2 else 2
             columns = ClassColumns(range(max(width, 2)))
         matrix, codes = columns.align(scores, classes)
-        known = codes < len(self._biases)
-        biases = np.where(known, self._biases[np.where(known, codes, 0)] if known.any() else 0.0, 0.0)
-        shares = self._form.proba(matrix, self._scale, self._slopes, biases)
+        own = np.zeros((2, len(codes)))
+        known = codes < self._own.shape[1]
+        own[:, known] = self._own[:, codes[known]]
+        shares = self._form.proba(matrix, self._scale, self._shared, own)
         if self._tables:
             shares = self._venn_abers(matrix, codes, shares)
         empty = np.isnan(matrix).all(axis=1)
@@ -218,8 +219,8 @@ class OnlineCalibrator:
             "codes": self._codes.copy(),
             "weights": self._weights.copy(),
             "times": self._times.copy(),
-            "slopes": self._slopes.copy(),
-            "biases": self._biases.copy(),
+            "shared": self._shared.copy(),
+            "own": self._own.copy(),
             "scale": self._scale,
             "tables": {
                 str(code): {"cuts": cuts.copy(), "shares": shares.copy()}
@@ -248,8 +249,8 @@ class OnlineCalibrator:
         made._codes = np.array(state["codes"], dtype=np.intp)
         made._weights = np.array(state["weights"], dtype=np.float64)
         made._times = np.array(state["times"], dtype=np.int64)
-        made._slopes = np.array(state["slopes"], dtype=np.float64)
-        made._biases = np.array(state["biases"], dtype=np.float64)
+        made._shared = np.array(state["shared"], dtype=np.float64)
+        made._own = np.array(state["own"], dtype=np.float64)
         made._scale = float(state["scale"])
         made._tables = {
             int(code): (np.array(table["cuts"]), np.array(table["shares"]))
@@ -273,7 +274,7 @@ class OnlineCalibrator:
         self._columns = columns
         if more := len(columns) - self._scores.shape[1]:
             self._scores = np.pad(self._scores, ((0, 0), (0, more)), constant_values=np.nan)
-            self._biases = np.pad(self._biases, (0, more))
+            self._own = np.pad(self._own, ((0, 0), (0, more)))
         n = len(codes)
         times = self._n_seen + (np.arange(1, n + 1) if ordered else np.full(n, n))
         self._n_seen += n
@@ -298,7 +299,7 @@ class OnlineCalibrator:
             return self._weights
         return np.asarray(self._weights * 0.5 ** ((self._n_seen - self._times) / self.half_life))
 
-    def _refit(self) -> None:
+    def _refit(self, ridges: Ridges = STREAM) -> None:
         self._pending = 0
         weights = self._faded_weights()
         scored = ~np.isnan(self._scores[np.arange(len(self._codes)), self._codes])
@@ -314,8 +315,8 @@ class OnlineCalibrator:
                     self._tables[code] = _venn.fit(values, codes[spoken] == code, weights[spoken])
         else:
             self._scale = scale_of(scores, weights)
-            start = (self._slopes, self._biases)
-            self._slopes, self._biases = self._form.fit(scores, codes, weights, self._scale, start)
+            start = (self._shared, self._own)
+            self._shared, self._own = self._form.fit(scores, codes, weights, self._scale, start, ridges)
 
     def _venn_abers(self, matrix: Floats, codes: Codes, prior: Floats) -> Floats:
         """Probabilities from the tables; the prior for a class that has none."""
