@@ -1,4 +1,4 @@
-"""class_weight="balanced" in a stream: running label counts, for every learner with partial_fit."""
+"""class_weight="balanced" in a stream: running label counts, for every kernel learner with partial_fit."""
 
 import inspect
 from itertools import pairwise
@@ -13,12 +13,13 @@ from sklearn.utils import compute_class_weight
 
 import everlearn
 from everlearn import IDSVM, LASVM, load, save
-from everlearn._learner import balanced_weights
+from everlearn._learner import KernelLearner, balanced_weights
 
 
 def has_class_weight(cls):
     return (
         inspect.isclass(cls)
+        and issubclass(cls, KernelLearner)  # a committee that trains its experts anew has weights of its own
         and hasattr(cls, "partial_fit")
         and "class_weight" in inspect.signature(cls).parameters
     )
