@@ -34,12 +34,12 @@ DEVELOPMENT_WORDS = (
 ASK_WORDS = """Half of the labels go to the rows nearest to the boundary, half are drawn at random. The
 probabilities are measured on all rows as before. *all labels* calibrates on both, *random labels* on the
 latter alone."""
-TABLE_WORDS = """{train} training rows (half of the set, if it is smaller), at most {test} test rows, means over
-{splits} splits. Every machine has C=1 and gamma="scale". *CPU s* is the whole fit. CalibratedClassifier
+TABLE_WORDS = """{train} training rows (half of the set, if it is smaller), at most {test} test rows, means
+over {splits} splits. Every machine has C=1 and gamma="scale". *CPU s* is the whole fit. CalibratedClassifier
 cross-validates in five folds, but for IDSVM, which has exact leave-one-out scores; it predicts with one
-machine, CalibratedClassifierCV with five unless "one SVC" is said. Nothing was chosen on these sets; the ridges
-for tables were chosen on heart_statlog, ionosphere, sonar, svmguide1, vehicle, satimage, ijcnn1, mushrooms,
-creditcard_sample, glass and fourclass."""
+machine, CalibratedClassifierCV with five unless "one SVC" is said. Nothing was chosen on these sets; the
+ridges for tables were chosen on heart_statlog, ionosphere, sonar, svmguide1, vehicle, satimage, ijcnn1,
+mushrooms, creditcard_sample, glass and fourclass."""
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:

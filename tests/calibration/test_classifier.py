@@ -148,6 +148,8 @@ def test_a_block_is_scored_before_it_is_learned(learner):
 class Growing(GaussianNB):
     """A learner that accepts new classes at any time."""
 
+    grows_classes = True
+
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         self.rows_ = np.vstack((self.rows_, X)) if hasattr(self, "rows_") else X
         self.labels_ = np.concatenate((getattr(self, "labels_", y[:0]), y))
@@ -159,6 +161,8 @@ def test_a_learner_whose_classes_grow():
     order = np.argsort(y == y.max(), kind="stable")  # the last class comes last
     X, y = X[order], y[order]
     clf = CalibratedClassifier(Growing())
+    assert clf.grows_classes
+    assert not CalibratedClassifier().grows_classes
     for start in range(0, 300, 20):
         clf.partial_fit(X[start : start + 20], y[start : start + 20])
     assert clf.classes_.tolist() == sorted(set(y.tolist()))

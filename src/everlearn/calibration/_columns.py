@@ -61,11 +61,12 @@ class ClassColumns:
         One score f per row becomes (-f, f) for the two classes.
         """
         matrix = score_matrix(scores, len(scores))
-        if np.isinf(matrix).any():
-            raise ValueError("scores must not be infinite; pass NaN for a row that has no score.")
-        matrix = np.clip(matrix, -_LARGEST, _LARGEST)
+        if not (np.abs(matrix) <= _LARGEST).all():
+            if np.isinf(matrix).any():
+                raise ValueError("scores must not be infinite; pass NaN for a row that has no score.")
+            matrix = np.clip(matrix, -_LARGEST, _LARGEST)
         if matrix.shape[1] == 1:
-            matrix = np.hstack((-matrix, matrix))
+            matrix = np.concatenate((-matrix, matrix), axis=1)
         if classes is None:
             codes = self.labels.order(self.n_given)
             if len(codes) != matrix.shape[1]:

@@ -71,13 +71,14 @@ class LogitForm:
 
     def features(self, scores: Floats, scale: float) -> Floats:
         """Features of shape (n_shared, n_rows, n_classes), the scaled scores first; 0 without a score."""
-        scaled = np.clip(np.where(np.isnan(scores), 0.0, scores / scale), -_FARTHEST, _FARTHEST)
-        return np.stack((scaled, np.tanh(scaled))) if self.saturates else scaled[np.newaxis]
+        scaled = np.minimum(np.maximum(scores / scale, -_FARTHEST), _FARTHEST)
+        scaled[np.isnan(scaled)] = 0.0
+        return np.array((scaled, np.tanh(scaled))) if self.saturates else scaled[np.newaxis]
 
     def proba(self, scores: Floats, scale: float, shared: Floats, own: Floats) -> Floats:
         """Probabilities; 0 for a class without a score. `own` has a row of biases and one of slopes."""
         features = self.features(scores, scale)
-        logits = np.tensordot(shared, features, 1) + own[0] + own[1] * features[0]
+        logits = _combine(shared, features) + own[0] + own[1] * features[0]
         return softmax(logits, np.isnan(scores))
 
     def fit(
@@ -106,7 +107,7 @@ class LogitForm:
 
         def evaluate(at: Floats) -> tuple[float, Floats]:
             bias, slope = at[n_shared:].reshape(2, k)
-            logits = np.tensordot(at[:n_shared], features, 1) + bias + slope * features[0]
+            logits = _combine(at[:n_shared], features) + bias + slope * features[0]
             logits[missing] = -np.inf
             logits -= logits.max(axis=1, keepdims=True)
             shares = np.exp(logits)
@@ -158,6 +159,12 @@ class LogitForm:
         return None
 
 
+def _combine(shared: Floats, features: Floats) -> Floats:
+    """The sum of the features, each times its slope."""
+    first = shared[0] * features[0]
+    return first if len(shared) == 1 else np.asarray(first + shared[1] * features[1])
+
+
 def _curvature(
     features: Floats, own: Floats, shares: Floats, weighted: Floats, means: Floats, weights: Floats
 ) -> Floats:
@@ -182,10 +189,14 @@ def _curvature(
 
 def softmax(logits: Floats, missing: NDArray[np.bool_]) -> Floats:
     """Probabilities from logits; rows in which every class is missing are all NaN."""
-    with np.errstate(invalid="ignore"):
-        logits = np.where(missing, -np.inf, logits)
-        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+    if missing.any():
+        with np.errstate(invalid="ignore"):
+            logits = np.where(missing, -np.inf, logits)
+            logits = logits - logits.max(axis=1, keepdims=True)
+    else:
+        logits = logits - logits.max(axis=1, keepdims=True)
+    shares = np.exp(logits)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def scale_of(scores: Floats, weights: Floats) -> float:

@@ -241,6 +241,11 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         shares = self.predict_proba(X)
         return np.asarray(self.classes_[shares.argmax(axis=1)])
 
+    @property
+    def grows_classes(self) -> bool:
+        """Whether `partial_fit` accepts new classes at any time, because the learner does."""
+        return bool(getattr(self.estimator, "grows_classes", False))
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
 
