@@ -38,6 +38,7 @@ from everlearn.export import OnnxReport, export_onnx
 
 # What the package exports that is no file, and why not.
 NO_FILE = {
+    "AdaptiveSVM": "a committee of learners",
     "ActiveLearner": "a loop around a learner, which is its model",
     "Exemplars": "chooses rows, and decides about none",
     "NeverEndingLearner": "a store around a learner, which is its learner_",
@@ -119,6 +120,7 @@ def test_every_learner_decides_the_same_as_a_file(name, classes, dtype, path):
 def test_what_is_no_file_says_so(name, path):
     cls = CLASSES[name]
     other, remedy = {
+        "AdaptiveSVM": lambda: (fitted(name, *problem()), "pass a learner with a single .* such as LASVM"),
         "ActiveLearner": lambda: (cls(LASVM(), everlearn.query.Random()), "its model"),
         "Exemplars": lambda: (cls(), ""),
         "NeverEndingLearner": lambda: (cls.open(":memory:"), "its learner_"),

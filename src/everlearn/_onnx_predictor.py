@@ -29,8 +29,10 @@ def describe(learner: Any) -> Predictor:
             return read(learner).tidied()
     name = type(learner).__name__
     within = next((part for part in ("model", "learner_") if hasattr(learner, part)), None)
-    remedy = "pass a classifier of everlearn" if within is None else f"pass its {within}"
-    raise TypeError(f"A {name} has no decision function that can be written in ONNX: {remedy}.")
+    remedy = f"pass its {within}"
+    if within is None:
+        remedy = "pass a learner with a single decision function, such as LASVM, IDSVM or OPAUC, or an SVC"
+    raise TypeError(f"{name} has no decision function that can be exported to ONNX: {remedy}.")
 
 
 # -------------------------------------------------------------------------------------------- kernel machines

@@ -1,6 +1,8 @@
 """The experts together: they learn the same rows, each within its window, and vote."""
 
-from typing import Any
+from collections.abc import Callable
+from copy import copy
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -8,10 +10,21 @@ import numpy.typing as npt
 from .._validate import Rows
 from ._foreign import ForeignVoter
 from ._vote import Vote
-from ._voters import Floats, Ints, NoChangeVoter, Scale, SvmVoter
+from ._voters import Floats, Ints, LearningSet, NoChangeVoter, Scale, SvmVoter
 from .experts import NO_CHANGE, Expert
 
 Codes = npt.NDArray[np.int32]
+
+
+class Memento(NamedTuple):
+    """What a committee goes back to when a call fails. SVMs are not copied: they forget and relearn rows."""
+
+    n_classes: int
+    n_changes: int
+    vote: Vote
+    scale: Scale | None
+    voters: list[Any]
+    copies: list[Any]
 
 
 class Committee:
@@ -22,36 +35,53 @@ class Committee:
         self.vote = Vote(len(experts), n_classes)
         self.voters: list[Any] = []
         self.scale: Scale | None = None
+        self.n_changes = 0  # calls that touched voters, to know whether there is anything to undo
+        self.damaged = False  # going back was interrupted, so that experts have to be trained anew
 
     @property
     def ready(self) -> bool:
         """Whether there are experts that have learned something."""
         return bool(self.voters)
 
-    def rebuild(self, X: Rows, labels: Codes, costs: Floats, ids: Ints, scale: Scale | None = None) -> None:
+    def rebuild(self, kept: LearningSet, scale: Scale | None = None) -> None:
         """Train all experts from scratch on the rows of the store; their record stays."""
+        X = kept.rows(slice(None))
         self.scale = scale or Scale.of(X)
-        self.voters = [self._voter(expert, X.shape[1]) for expert in self.experts]
-        self.learn(X, labels, costs, ids, ids)
+        voters = [self._voter(expert, X.shape[1]) for expert in self.experts]
+        everything = kept.with_rows(X)
+        for voter in voters:
+            voter.update(everything, everything)
+        self.voters, self.damaged = voters, False
 
-    def learn(self, X: Rows, labels: Codes, costs: Floats, ids: Ints, kept: Ints) -> None:
-        """Learn new rows; ``kept`` are the ids of all rows in the store, the new ones included."""
+    def learn(self, new: LearningSet, kept: LearningSet) -> None:
+        """Learn new rows; ``kept`` has all rows of the store, the new ones included."""
+        self.n_changes += 1
         for voter in self.voters:
-            last = kept if voter.window is None else kept[-voter.window :]
-            new = slice(max(0, len(ids) - len(last)), None)
-            voter.learn(_contiguous(X[new]), labels[new], costs[new], ids[new])
-            voter.keep(last)
+            voter.update(new, kept)
 
-    def forget(self, X: Rows, labels: Codes, costs: Floats, kept: Ints) -> None:
+    def follow(self, kept: LearningSet) -> None:
         """Make every expert one that has learned the rows of the store only, the last ones in its window."""
+        self.n_changes += 1
         for voter in self.voters:
-            if isinstance(voter, NoChangeVoter):
-                continue
-            last = slice(0 if voter.window is None else max(0, len(kept) - voter.window), len(kept))
-            missing = np.flatnonzero(~np.isin(kept[last], voter.holds())) + last.start
-            if len(missing):  # older rows come back into a window
-                voter.learn(_contiguous(X[missing]), labels[missing], costs[missing], kept[missing])
-            voter.keep(kept[last])
+            voter.follow(kept)
+
+    def memento(self) -> Memento:
+        """What `go_back` takes."""
+        copies = [None if isinstance(voter, SvmVoter) else copy(voter) for voter in self.voters]
+        return Memento(self.n_classes, self.n_changes, copy(self.vote), self.scale, self.voters, copies)
+
+    def go_back(self, to: Memento, kept: Callable[[], LearningSet]) -> None:
+        """Undo all that happened since a memento was taken, when the store had the rows ``kept()``."""
+        touched = self.n_changes > to.n_changes
+        self.n_classes, self.vote, self.scale = to.n_classes, to.vote, to.scale
+        self.voters = [voter if old is None else old for voter, old in zip(to.voters, to.copies, strict=True)]
+        if touched:
+            self.damaged = True
+            rows = kept()
+            for voter in self.voters:
+                if isinstance(voter, SvmVoter):
+                    voter.follow(rows)
+            self.damaged = False
 
     def given(self, X: Rows) -> Floats:
         """What each expert says of rows, of shape (n_experts, n_rows, n_classes)."""
@@ -79,6 +109,7 @@ class Committee:
             "vote": self.vote.state(),
             "voters": [voter.state() for voter in self.voters],
             "scale": None if scale is None else [scale.gamma, scale.length, scale.layout, scale.center],
+            "damaged": self.damaged,
         }
 
     @classmethod
@@ -88,13 +119,11 @@ class Committee:
         """The committee that `state` described."""
         committee = cls(experts, n_classes, seed)
         committee.vote = Vote.from_state(state["vote"])
+        committee.damaged = bool(state["damaged"])
         if state["scale"] is not None:
             committee.scale = Scale(*state["scale"])
+        if state["voters"]:
             committee.voters = [committee._voter(expert, n_features) for expert in experts]
             for voter, its in zip(committee.voters, state["voters"], strict=True):
                 voter.restore(its)
         return committee
-
-
-def _contiguous(X: Rows) -> Rows:
-    return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X

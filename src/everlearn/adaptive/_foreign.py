@@ -1,41 +1,78 @@
 """A classifier of scikit-learn or River as an expert.
 
 It is trained from scratch on its window whenever a tenth of the window is new. So it is a function of the
-rows that it was trained on last, which is what a file holds of it: loading trains it again, and runs no code
-but that of the two libraries.
+rows that it was trained on last, which is what a file holds of it: loading trains it again.
+
+A model that fails abstains: it answers with the class frequencies of its window, and a warning says so.
 """
 
-import importlib
-import re
+import inspect
 import warnings
 from copy import deepcopy
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import has_fit_parameter
 
-from .. import _persist
 from .._validate import Rows
-from ._voters import Floats, Ints, smoothed, softmax
+from ._voters import Floats, Ints, LearningSet, smoothed, softmax
 from .experts import Expert
 
+Codes = npt.NDArray[np.int32]
+
 _NEW = 0.1  # of a window, from which on the model is trained anew
-_MODULE = re.compile(r"(sklearn|river)(\.[A-Za-z_]\w*)*\Z")
+
+
+class Basis(NamedTuple):
+    """The rows that a model was trained on."""
+
+    X: Rows
+    labels: Codes
+    weights: Floats
+
+
+def own(expert: Expert) -> Expert:
+    """An expert with an unfitted copy of its model, which the caller cannot change any more."""
+    model = expert.model
+    if model is None:
+        return expert
+    if isinstance(model, BaseEstimator):
+        return replace(expert, model=clone(model))
+    return replace(expert, model=model.clone() if hasattr(model, "clone") else deepcopy(model))
 
 
 def seeded(model: Any, seed: int) -> Any:
     """A copy of an unfitted model whose every draw is decided by a seed."""
     if isinstance(model, BaseEstimator):
         copy = clone(model)
-        if "random_state" in copy.get_params(deep=False) and copy.random_state is None:
-            copy.set_params(random_state=seed)
-        return copy
-    if hasattr(model, "clone"):  # River
-        has_seed = "seed" in model._get_params() and model._get_params()["seed"] is None
-        return model.clone({"seed": seed} if has_seed else None)
+        parts = {
+            name: seed
+            for name, value in copy.get_params(deep=True).items()
+            if value is None and (name == "random_state" or name.endswith("__random_state"))
+        }
+        return copy.set_params(**parts)
+    if hasattr(model, "clone"):
+        return model.clone(_with_seed(model._get_params(), seed))
     return deepcopy(model)
+
+
+def _with_seed(params: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Parameters of a River model, in which parts are pairs of a class and its parameters, with a seed."""
+    found: dict[str, Any] = {}
+    for name, value in params.items():
+        if name == "seed" and value is None:
+            found[name] = seed
+        elif isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], type):
+            found[name] = (value[0], _with_seed(value[1], seed))
+        elif isinstance(value, dict):  # a step of a pipeline
+            found[name] = _with_seed(value, seed)
+        else:
+            found[name] = value
+    return found
 
 
 class ForeignVoter:
@@ -44,127 +81,116 @@ class ForeignVoter:
     def __init__(self, expert: Expert, n_classes: int, seed: int) -> None:
         self.expert, self.n_classes, self.seed = expert, n_classes, seed
         self.model: Any = None
-        self.X: Rows = None  # of the window, and below of the last training
-        self.labels = np.zeros(0, dtype=np.int32)
-        self.weights = np.zeros(0)
-        self.ids = np.zeros(0, dtype=np.int64)
-        self.trained: Ints = np.zeros(0, dtype=np.int64)
-        self._basis: tuple[Rows, Any, Any] | None = None
+        self.present = np.zeros(0, dtype=np.intp)  # the classes that it was trained on
+        self.counts = np.zeros(n_classes, dtype=np.int64)  # of the labels in the window
+        self.trained: Ints = np.zeros(0, dtype=np.int64)  # ids of the rows that it was trained on
+        self.basis: Basis | None = None
 
     @property
     def window(self) -> int | None:
         """How many rows it looks back on."""
         return self.expert.window
 
-    def learn(self, X: Rows, labels: npt.NDArray[np.int32], weights: Floats, ids: Ints) -> None:
-        """Add rows to the window; `keep` has to follow."""
-        if self.X is None or len(self.ids) == 0:
-            self.X = X.copy()
-        else:
-            stack = [self.X, X]
-            self.X = sparse.csr_matrix(sparse.vstack(stack)) if sparse.issparse(X) else np.vstack(stack)
-        self.labels = np.concatenate([self.labels, labels])
-        self.weights = np.concatenate([self.weights, weights])
-        self.ids = np.concatenate([self.ids, ids])
+    def update(self, new: LearningSet, kept: LearningSet) -> None:
+        """Move the window to the last of the rows kept, and train anew if enough has changed."""
+        window = kept.last(self.window)
+        ids = kept.ids[window]
+        self.counts = np.bincount(kept.labels[window], minlength=self.n_classes)
+        changed = len(np.setxor1d(ids, self.trained))
+        if changed and changed >= _NEW * len(ids):
+            self._train_on(kept, window)
 
-    def keep(self, ids: Ints) -> None:
-        """Keep these rows only, and train anew if enough has changed."""
-        if self.X is None:
-            return
-        stay = np.isin(self.ids, ids)
-        if not stay.all():
-            self.X, self.labels = self.X[np.flatnonzero(stay)], self.labels[stay]
-            self.weights, self.ids = self.weights[stay], self.ids[stay]
-        changed = len(np.setxor1d(self.ids, self.trained))
-        gone = len(np.setdiff1d(self.trained, self.ids))
-        if changed and (changed >= _NEW * len(self.ids) or (self.window is None and gone)):
-            self._train(self.X, self.labels, self.weights)
-            self.trained = self.ids.copy()
-
-    def holds(self) -> Ints:
-        """The ids of its rows."""
-        return self.ids
+    def follow(self, kept: LearningSet) -> None:
+        """The same after rows were forgotten: it is trained anew if it had learned one of them."""
+        self.update(kept, kept)
+        if not np.isin(self.trained, kept.ids).all():
+            self._train_on(kept, kept.last(self.window))
 
     def probabilities(self, X: Rows) -> Floats:
-        """What it says of rows; class frequencies while it has seen one class."""
-        counts = np.bincount(self.labels, minlength=self.n_classes)
+        """What it says of rows; class frequencies while it has seen one class, or where it fails."""
         if self.model is None or X.shape[0] == 0:
-            return smoothed(counts, X.shape[0])
-        out = np.zeros((X.shape[0], self.n_classes))
-        if hasattr(self.model, "learn_one"):
-            rows = X.toarray() if sparse.issparse(X) else X
-            for place, row in enumerate(rows.tolist()):
-                for label, chance in self.model.predict_proba_one(dict(enumerate(row))).items():
-                    out[place, label] = chance
-        elif hasattr(self.model, "predict_proba"):
-            out[:, self.model.classes_] = self.model.predict_proba(X)
-        elif hasattr(self.model, "decision_function"):
-            scores = np.asarray(self.model.decision_function(X), dtype=np.float64)
-            scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-            out[:, self.model.classes_] = softmax(2.0 * scores)
-        else:
-            out[np.arange(len(out)), self.model.predict(X)] = 1.0
+            return smoothed(self.counts, X.shape[0])
+        try:
+            out = self._ask(X)
+        except Exception as exc:  # whatever a library raises
+            self._abstain("predict", exc)
+            return smoothed(self.counts, X.shape[0])
         out = np.nan_to_num(out, nan=0.0, posinf=0.0, neginf=0.0)
         totals = out.sum(axis=1, keepdims=True)
         return np.where(totals > 0, out / np.where(totals > 0, totals, 1.0), 1.0 / self.n_classes)
 
-    def _train(self, X: Rows, labels: Any, weights: Any) -> None:
-        self._basis = (X, labels, weights)
-        if len(np.unique(labels)) < 2:
-            self.model = None
-            return
-        model = seeded(self.expert.model, self.seed)
+    def _ask(self, X: Rows) -> Floats:
+        model, out = self.model, np.zeros((X.shape[0], self.n_classes))
         if hasattr(model, "learn_one"):
             rows = X.toarray() if sparse.issparse(X) else X
-            for row, label in zip(rows.tolist(), labels.tolist(), strict=True):
-                model.learn_one(dict(enumerate(row)), label)
-        else:
+            for place, row in enumerate(rows.tolist()):
+                for label, chance in model.predict_proba_one(dict(enumerate(row))).items():
+                    out[place, self.present[int(label)]] = chance
+            return out
+        if hasattr(model, "predict_proba"):
+            out[:, self.present] = model.predict_proba(X)
+            return out
+        if hasattr(model, "decision_function"):
+            scores = np.asarray(model.decision_function(X), dtype=np.float64)
+            scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+            if scores.shape[1] == len(self.present):
+                out[:, self.present] = softmax(2.0 * scores)
+                return out
+        out[np.arange(len(out)), self.present[np.asarray(model.predict(X), dtype=np.intp)]] = 1.0
+        return out
+
+    def _train_on(self, kept: LearningSet, window: slice) -> None:
+        self._train(Basis(kept.rows(window).copy(), kept.labels[window].copy(), kept.costs[window].copy()))
+        self.trained = kept.ids[window].copy()
+
+    def _train(self, basis: Basis, quiet: bool = False) -> None:
+        """Train a new model; classes get the numbers from 0 on that binary models of River need."""
+        self.basis, self.model = basis, None
+        self.present, labels = np.unique(basis.labels[basis.weights > 0], return_inverse=True)
+        if len(self.present) < 2:
+            return
+        used = np.flatnonzero(basis.weights > 0)
+        try:
+            model = seeded(self.expert.model, self.seed)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of a library, about rows that the user did not choose
-                model.fit(X, labels)
-        self.model = model
+                _fit(model, basis.X[used], labels, basis.weights[used])
+            self.model = model
+        except Exception as exc:
+            if not quiet:
+                self._abstain("be trained", exc)
+
+    def _abstain(self, what: str, exc: Exception) -> None:
+        warnings.warn(
+            f"The expert {self.expert.name!r} could not {what} and abstains: {type(exc).__name__}: {exc}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
     def state(self) -> dict[str, Any]:
         """What `restore` takes."""
-        basis = None if self._basis is None else list(self._basis)
-        window = [self.X, self.labels, self.weights, self.ids]
-        return {"window": window, "trained": self.trained, "basis": basis}
+        basis = None if self.basis is None else list(self.basis)
+        return {"counts": self.counts, "trained": self.trained, "basis": basis}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on where another one stood: trained on the same rows, with the same seed."""
-        self.X, self.labels, self.weights, self.ids = state["window"]
-        self.trained = state["trained"]
+        self.counts, self.trained = np.asarray(state["counts"]), np.asarray(state["trained"])
         if state["basis"] is not None:
-            self._train(*state["basis"])
+            self._train(Basis(*state["basis"]), quiet=True)
 
 
-def describe(model: Any) -> dict[str, Any]:
-    """An unfitted classifier by its name and parameters, for a file."""
-    if _persist.is_registered(model):
-        return _persist.describe(model)
-    kind = type(model)
-    params = model.get_params(deep=False) if isinstance(model, BaseEstimator) else None
-    if params is None and hasattr(model, "_get_params"):
-        params = dict(model._get_params())
-    if params is None or not _MODULE.match(kind.__module__):
-        raise TypeError(
-            f"A {kind.__name__} cannot be saved: only classifiers of everlearn, scikit-learn and River can "
-            "be experts of a learner that is saved."
+def _fit(model: Any, X: Rows, labels: npt.NDArray[np.intp], weights: Floats) -> None:
+    """Train a model; weights are passed on if they differ and it takes them."""
+    weighted = bool((weights != weights[0]).any())
+    if not hasattr(model, "learn_one"):
+        takes = weighted and has_fit_parameter(model, "sample_weight")
+        model.fit(X, labels, **({"sample_weight": weights} if takes else {}))
+        return
+    if len(np.unique(labels)) > 2 and not getattr(model, "_multiclass", True):
+        raise ValueError(
+            "it is for two classes: wrap it in river.multiclass.OneVsRestClassifier for more of them"
         )
-    return {"module": kind.__module__, "name": kind.__name__, "params": params}
-
-
-def revive(state: dict[str, Any]) -> Any:
-    """The classifier that `describe` described: a class of scikit-learn, River or everlearn, by its name."""
-    if "class" in state:
-        return _persist.revive(state)
-    module, name = str(state["module"]), str(state["name"])
-    if not _MODULE.match(module):
-        raise ValueError(f"{module}.{name} is not a classifier of scikit-learn or River.")
-    kind = getattr(importlib.import_module(module), name, None)
-    trains = isinstance(kind, type) and (
-        issubclass(kind, ClassifierMixin) or (module.startswith("river") and hasattr(kind, "learn_one"))
-    )
-    if not trains:
-        raise ValueError(f"{module}.{name} is not a classifier of scikit-learn or River.")
-    return kind(**state["params"])  # type: ignore[misc]
+    takes = weighted and "w" in inspect.signature(model.learn_one).parameters
+    rows = X.toarray() if sparse.issparse(X) else X
+    for row, label, weight in zip(rows.tolist(), labels.tolist(), weights.tolist(), strict=True):
+        model.learn_one(dict(enumerate(row)), label, **({"w": weight} if takes else {}))

@@ -2,26 +2,28 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import fields
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _params
 from .._forget import check_ids, some_ids
+from .._learner import balanced_weights
 from .._validate import Array, Rows, check_rows
 from ..calibration import OnlineCalibrator
-from . import _foreign
+from . import _describe
 from ._committee import Committee
+from ._foreign import own
 from ._rows import Codes, LabeledRows
 from ._scaler import Scaler
-from ._voters import Scale
+from ._voters import LearningSet, Scale
 from .experts import Expert, resolve
 
 Floats = npt.NDArray[np.float64]
@@ -42,6 +44,7 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "n_features_in_",
         "feature_names_in_",
         "_capacity",
+        "_max_rows",
         "_rows_seen",
         "_next_id",
         "_seed",
@@ -50,43 +53,69 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     )
 
     @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Around validation: a call that is refused leaves the learner as it was."""
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Around a call that learns: one that is refused or interrupted leaves the learner as it was.
+
+        The SVMs are as they were to the bit if none of them was touched, and to their tolerance otherwise:
+        they forget the rows of the call, and relearn those that it made them forget.
+        """
         before = dict(vars(self))
+        committee = before.get("_committee")
+        if committee is not None:
+            for name in ("_rows", "_scaler", "_calibrator"):
+                before[name] = copy(before[name])
+            memento = committee.memento()
         try:
             yield
         except BaseException:
             self.__dict__ = before
+            if committee is not None:
+                committee.go_back(memento, self._kept)
             raise
 
     def _check(self) -> tuple[Expert, ...]:
+        """Check the parameters; those that a learner was begun with cannot change."""
         _params.check(self)
-        return resolve(self.experts)
+        if isinstance(self.class_weight, Mapping):
+            _check_class_weight(self.class_weight)
+        experts = resolve(self.experts)
+        if hasattr(self, "_committee"):
+            for name, now in (("experts", experts), ("scaling", self.scaling)):
+                if now != self._begun_with[name]:
+                    raise ValueError(
+                        f"{name} cannot change while a stream runs, got {getattr(self, name)!r}: set it "
+                        "back, call fit, or begin with a new learner."
+                    )
+        return experts
 
     def _fitted(self) -> Committee:
         if not hasattr(self, "_committee"):  # an AttributeError, so that hasattr answers no
             raise AttributeError("This AdaptiveSVM is not fitted yet: call fit or partial_fit.")
         return self._committee
 
-    def _begin(self, classes: Array, capacity: int) -> None:
+    def _begin(self, classes: Array, experts: tuple[Expert, ...], capacity: int | None = None) -> None:
         """Start from nothing."""
-        self.classes_, self._capacity = classes, capacity
+        self._begun_with = {"experts": experts, "scaling": self.scaling}
+        self.classes_, self._max_rows = classes, int(self.max_rows)
+        self._capacity = self._max_rows if capacity is None else capacity
         self._numbers = np.arange(len(classes))  # of the classes, which stay when others come between them
         self._counts = np.zeros(len(classes), dtype=np.int64)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._rows, self._scaler = LabeledRows(), Scaler(self.scaling)
         self._calibrator = OnlineCalibrator("temperature")
         self._rows_seen = self._next_id = 0
+        self._committee = Committee(tuple(map(own, experts)), len(classes), self._seed)
 
     def _prepare(self, X: Any, classes: Any) -> None:
         """Fix what depends on features alone by unlabeled rows, before any label is learned."""
-        with self._unchanged_on_error():
+        with self._all_or_nothing():
+            self.__dict__.pop("_committee", None)
             experts = self._check()
             named = unique_labels(classes)
             rows = double(check_rows(self, X, reset=True))
-            self._begin(named, int(self.max_rows))
-            self._committee = Committee(experts, len(named), self._seed)
+            self._begin(named, experts)
             self._scaler.fit(rows)
+            self._scaler.check(rows)
             self._committee.scale = Scale.of(self._scaler.transform(rows))
 
     def _relearn(self, X: Any, y: Array, like: "CommitteeLearner | None") -> None:
@@ -98,23 +127,28 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if like is None or [e.name for e in like.experts_] != [e.name for e in self.experts_]:
             self.partial_fit(X, y)
             return
-        rows = double(check_rows(self, X, reset=False))
-        labels = np.searchsorted(self.classes_, y).astype(np.int32)
-        self._take_in(rows, labels, np.ones(len(y)), np.arange(len(y), dtype=np.int64))
-        self._next_id = len(y)
-        self._committee.vote.costs = like._committee.vote.costs.copy()
-        self._committee.vote.counts += np.bincount(labels, minlength=len(self.classes_))
-        old = dict(zip(like.classes_.tolist(), like._numbers.tolist(), strict=True))
-        fresh = len(old)
-        for place, label in enumerate(self.classes_.tolist()):
-            self._numbers[place] = old.get(label, fresh)
-            fresh += label not in old
-        self._calibrator = deepcopy(like._calibrator)
-        self._rebuild()
+        with self._all_or_nothing():
+            rows = double(check_rows(self, X, reset=False))
+            self._scaler.check(rows)
+            labels = np.searchsorted(self.classes_, y).astype(np.int32)
+            self._take_in(rows, labels, np.ones(len(y)), np.arange(len(y), dtype=np.int64))
+            self._next_id = len(y)
+            vote = self._committee.vote
+            vote.costs = like._committee.vote.costs.copy()
+            vote.counts = vote.counts + np.bincount(labels, minlength=len(self.classes_))
+            old = dict(zip(like.classes_.tolist(), like._numbers.tolist(), strict=True))
+            fresh, numbers = len(old), self._numbers.copy()
+            for place, label in enumerate(self.classes_.tolist()):
+                numbers[place] = old.get(label, fresh)
+                fresh += label not in old
+            self._numbers, self._calibrator = numbers, deepcopy(like._calibrator)
+            self._rebuild()
 
     def _named(self, y: Array, classes: Any) -> Array:
         """All classes known after a call: those before it, those named, and those of its rows."""
         parts = [np.unique(y)]
+        if classes is None and hasattr(self, "_committee") and np.isin(parts[0], self.classes_).all():
+            return self.classes_
         if classes is not None:
             parts.append(np.asarray(unique_labels(classes)))
             if hasattr(self, "_committee") and np.setdiff1d(self.classes_, parts[-1]).size:
@@ -131,6 +165,11 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _new_ids(self, count: int, ids: Any) -> Ints:
         if ids is None:
             first = getattr(self, "_next_id", 0)
+            if first + count > np.iinfo(np.int64).max:
+                raise ValueError(
+                    f"ids=None continues the running row number, but {first - 1} was the largest id so far "
+                    "and numbers beyond 64 bits are no ids: give ids for these rows, too."
+                )
             return np.arange(first, first + count, dtype=np.int64)
         named = check_ids(ids, count)
         if hasattr(self, "_rows"):
@@ -160,6 +199,7 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Let a few rows score the experts, then learn them."""
         committee = self._committee
         given = None
+        self._scaler.check(X)
         if committee.ready:
             votes = committee.given(self._scaler.transform(X))
             given = votes[:, np.arange(len(labels)), labels]
@@ -174,7 +214,7 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._rebuild()
         else:
             costs = self._costs(labels, weights)
-            committee.learn(self._scaler.transform(X), labels, costs, ids, self._rows.ids)
+            committee.learn(LearningSet.of(self._scaler.transform(X), labels, costs, ids), self._kept())
 
     def _take_in(self, X: Rows, labels: Codes, weights: Floats, ids: Ints) -> None:
         self._counts = self._counts + np.bincount(labels, minlength=len(self.classes_))
@@ -184,22 +224,24 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _rebuild(self) -> None:
         """Train all experts on the rows kept, as soon as there are two classes."""
-        rows = self._rows
-        if np.count_nonzero(self._counts) < 2:
-            return
+        if np.count_nonzero(self._counts) >= 2:
+            self._committee.rebuild(self._kept(), self._committee.scale)
+
+    def _kept(self) -> LearningSet:
+        """The rows kept, as experts see them."""
+        rows, scaler = self._rows, self._scaler
         costs = self._costs(rows.labels, rows.weights)
-        X = self._scaler.transform(rows.X)
-        self._committee.rebuild(X, rows.labels, costs, rows.ids, self._committee.scale)
+        return LearningSet(lambda places: scaler.transform(rows.X[places]), rows.labels, costs, rows.ids)
 
     def _costs(self, labels: Codes, weights: Floats) -> Floats:
         """By what C is multiplied for rows: their own weight times that of their class."""
         if self.class_weight is None:
             return weights
         if isinstance(self.class_weight, str):
-            seen = np.count_nonzero(self._counts)
-            factors = self._counts.sum() / (seen * np.maximum(self._counts, 1))
-        else:
-            factors = compute_class_weight(dict(self.class_weight), classes=self.classes_, y=self.classes_)
+            factors = balanced_weights(self._counts)
+        else:  # a class may be named before it comes
+            named = dict(self.class_weight)
+            factors = np.array([float(named.get(label, 1.0)) for label in self.classes_.tolist()])
         return np.asarray(weights * factors[labels])
 
     def _votes(self, X: Any) -> Floats:
@@ -209,8 +251,10 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not self._committee.ready:
             shares = (self._counts + 0.5) / (self._counts.sum() + 0.5 * len(self._counts))
             return np.broadcast_to(shares, (X.shape[0], len(shares)))
-        given = self._committee.given(self._scaler.transform(double(X)))
-        return np.asarray(np.tensordot(self.weights_, given, 1))
+        X = double(X)
+        self._scaler.check(X)
+        scaled = self._scaler.transform(X)
+        return np.asarray(np.tensordot(self.weights_, self._committee.given(scaled), 1))
 
     # -------------------------------------------------------------------------------------------------- state
 
@@ -219,10 +263,13 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(params["class_weight"], Mapping):
             params["class_weight"] = list(params["class_weight"].items())
         if not isinstance(params["experts"], str):
-            params["experts"] = [_expert_state(expert) for expert in resolve(params["experts"])]
+            resolve(params["experts"])  # checks them
+            params["experts"] = [_item_state(item) for item in params["experts"]]
         state: dict[str, Any] = {"params": params}
         if hasattr(self, "_committee"):
             state["fitted"] = {name: getattr(self, name) for name in self._known if hasattr(self, name)}
+            state["scaling"] = self._begun_with["scaling"]
+            state["changed"] = resolve(self.experts) != self._begun_with["experts"]
             state["experts"] = [_expert_state(expert) for expert in self._committee.experts]
             state["committee"] = self._committee.state()
             state["rows"], state["scaler"] = self._rows.state(), self._scaler.state()
@@ -235,13 +282,15 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(params["class_weight"], list):
             params["class_weight"] = dict(params["class_weight"])
         if not isinstance(params["experts"], str):
-            params["experts"] = [_expert_from(entry) for entry in params["experts"]]
+            params["experts"] = [_item_from(entry) for entry in params["experts"]]
         learner = cls(**params)
         if "committee" in state:
             for name, value in state["fitted"].items():
                 if name in cls._known:
                     setattr(learner, name, value)
             experts = tuple(_expert_from(entry) for entry in state["experts"])
+            given = () if state["changed"] else resolve(learner.experts)  # experts that differ stay refused
+            learner._begun_with = {"experts": given, "scaling": state["scaling"]}
             learner._rows = LabeledRows.from_state(state["rows"])
             learner._scaler = Scaler.from_state(state["scaler"])
             learner._calibrator = OnlineCalibrator.from_state(state["calibrator"])
@@ -261,10 +310,35 @@ def double(X: Rows) -> Rows:
     return X if X.dtype == np.float64 else X.astype(np.float64)
 
 
+def _check_class_weight(class_weight: Mapping[Any, Any]) -> None:
+    for label, weight in class_weight.items():
+        if not _params.NOT_NEGATIVE.test(weight):
+            raise ValueError(
+                f"class_weight must map each label to {_params.NOT_NEGATIVE.accepts}, got {weight!r} for "
+                f"{label!r}."
+            )
+
+
 def _expert_state(expert: Expert) -> dict[str, Any]:
     entry = {field.name: getattr(expert, field.name) for field in fields(expert)}
-    return entry | {"model": None if expert.model is None else _foreign.describe(expert.model)}
+    return entry | {"model": None if expert.model is None else _describe.describe(expert.model)}
 
 
 def _expert_from(entry: dict[str, Any]) -> Expert:
-    return Expert(**(entry | {"model": None if entry["model"] is None else _foreign.revive(entry["model"])}))
+    model = None if entry["model"] is None else _describe.revive(entry["model"])
+    expert = Expert(**(entry | {"model": model}))
+    expert.check()
+    return expert
+
+
+def _item_state(item: Any) -> Any:
+    """An item of the parameter ``experts``: the word "auto", an expert, or a bare classifier."""
+    if isinstance(item, Expert | str):
+        return item if isinstance(item, str) else _expert_state(item)
+    return {"bare": _describe.describe(item)}
+
+
+def _item_from(entry: Any) -> Any:
+    if isinstance(entry, str):
+        return entry
+    return _describe.revive(entry["bare"]) if "bare" in entry else _expert_from(entry)

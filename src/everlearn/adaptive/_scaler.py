@@ -11,6 +11,24 @@ from .._validate import Rows
 Floats = npt.NDArray[np.float64]
 
 _MOST_ROWS = 1000  # by which the scale of a stream is fixed
+_MOST_SQUARED = float(np.finfo(np.float32).max) / 8  # kernel values are cached in single precision
+
+
+def check_range(X: Rows) -> None:
+    """Refuse scaled rows whose kernel values overflow."""
+    if X.shape[0] == 0:
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(X):
+            largest = float(X.multiply(X).sum(axis=1).max())
+        else:
+            largest = float(np.einsum("ij,ij->i", X, X).max())
+    if not largest < _MOST_SQUARED:
+        raise ValueError(
+            f"X has a row of squared length {largest:.3g} on the scale on which experts see rows, and "
+            f"kernels overflow from {_MOST_SQUARED:.1g} on: correct or leave out the row, or scale the "
+            "features."
+        )
 
 
 class Scaler:
@@ -36,16 +54,26 @@ class Scaler:
         self.rows, self.fixed = X.shape[0], fix
         if not self.active or sparse.issparse(X) or X.shape[0] == 0:
             return
-        self.mean, spread = X.mean(axis=0), X.std(axis=0)
-        tiny = spread <= 1e-12 * np.abs(X).max(axis=0)  # a constant column has the spread of rounding errors
-        self.spread = np.where(tiny, 1.0, spread)
+        top = np.abs(X).max(axis=0)
+        # Columns are brought near 1 by powers of 2, so that no square over- or underflows.
+        unit = np.exp2(np.frexp(np.where(top > 0, top, 1.0))[1] - 1.0)
+        X = X / unit
+        spread = X.std(axis=0)
+        tiny = spread * unit <= 1e-12 * top  # a constant column has the spread of rounding errors
+        self.mean, self.spread = X.mean(axis=0) * unit, np.where(tiny, 1.0, spread * unit)
 
     def transform(self, X: Rows) -> Rows:
         """Rows on the scale of the experts."""
         if self.mean is None or self.spread is None:
             return X
         dense = X.toarray() if sparse.issparse(X) else X
-        return np.ascontiguousarray((dense - self.mean) / self.spread)
+        with np.errstate(over="ignore", invalid="ignore"):  # such rows are refused
+            return np.ascontiguousarray((dense - self.mean) / self.spread)
+
+    def check(self, X: Rows) -> None:
+        """Refuse rows whose kernel values would overflow on the present scale, if there is one yet."""
+        if self.rows or not self.active or sparse.issparse(X):
+            check_range(self.transform(X))
 
     def state(self) -> dict[str, Any]:
         """What `from_state` takes."""

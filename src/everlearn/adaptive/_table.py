@@ -12,7 +12,7 @@ from .._validate import Rows
 from ..errors import CoreError
 from ..svm import IDSVM
 from ._committee import Committee
-from ._voters import Floats, Scale, softmax
+from ._voters import Floats, LearningSet, Scale, softmax
 from .experts import DEFAULT, GRID, NO_CHANGE, Expert
 
 Codes = npt.NDArray[np.int32]
@@ -35,31 +35,29 @@ class Chosen:
 
 
 def choose(
-    experts: tuple[Expert, ...],
-    automatic: bool,
-    X: Rows,
-    labels: Codes,
-    costs: Floats,
+    experts: tuple[Expert, ...] | None,
+    kept: LearningSet,
+    n_classes: int,
     random: np.random.RandomState,
     seed: int,
 ) -> Chosen:
     """Compare experts by leave-one-out or cross-validation.
 
-    Of the grid the best three are kept, and behind them the short memories of the default committee, for the
-    case that a stream follows. Experts that were given are all kept.
+    Without experts, those of the grid are compared; the best three are kept, and behind them the short
+    memories of the default committee, for the case that a stream follows. Experts that were given are all
+    kept.
     """
-    tried = GRID if automatic else experts
-    rows = np.arange(len(labels))
+    tried = GRID if experts is None else experts
+    rows = np.arange(len(kept.ids))
     if len(rows) > _MOST_ROWS:
         rows = np.sort(random.permutation(len(rows))[:_MOST_ROWS])
-    X, labels, costs = X[rows], labels[rows], costs[rows]
-    n_classes = int(labels.max()) + 1
+    X, labels, costs = kept.rows(rows), kept.labels[rows], kept.costs[rows]
     given = np.stack([_left_out(expert, X, labels, costs, n_classes, seed) for expert in tried])
     right = given[:, np.arange(len(labels)), labels]
     errors = np.mean(given.argmax(axis=2) != labels, axis=1) + 0.1 * np.mean(1.0 - right, axis=1)
     losses = np.mean(1.0 - right, axis=1)
     order = np.argsort(errors, kind="stable")[:_BEST]
-    if automatic:
+    if experts is None:
         short = tuple(expert for expert in DEFAULT if expert.window is not None or expert.kernel == NO_CHANGE)
         experts = (*(tried[place] for place in order.tolist()), *short)
         best = errors[order] - errors[order[0]]
@@ -85,7 +83,8 @@ def _left_out(expert: Expert, X: Rows, labels: Codes, costs: Floats, n_classes: 
         parts = list(folds.split(np.zeros(len(labels)), labels))
     for learn, test in parts:
         committee = Committee((expert,), n_classes, seed)
-        committee.rebuild(X[learn], labels[learn], costs[learn], learn.astype(np.int64), scale)
+        rows = LearningSet.of(X[learn], labels[learn], costs[learn], learn.astype(np.int64))
+        committee.rebuild(rows, scale)
         out[test] = committee.given(X[test])[0]
     return out
 

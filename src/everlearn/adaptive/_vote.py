@@ -1,7 +1,8 @@
 """The vote: how much each expert counts, from how it did on labels before it learnt them.
 
 Each label costs an expert 1 - p, where p is the probability that it gave to the label before learning it; a
-label of a rare class counts more, so that classes count alike. Costs fade by `decay` with every label. The
+label of a rare class counts more, up to five times, so that classes count alike; a row of weight below 1
+counts as much less. Costs fade by `decay` with every label. The
 weight of an expert with the faded cost L is proportional to exp(-learning_rate * L); a part `share` of the
 weight is spread evenly, so that an expert that was bad for long comes back within a few labels (fixed share,
 M. Herbster, M. Warmuth, "Tracking the Best Expert", Machine Learning 32, 1998).
@@ -26,7 +27,8 @@ class Vote:
 
     def weights(self, learning_rate: float, share: float) -> Floats:
         """The weights of the experts; they sum to 1."""
-        raw = np.exp(-learning_rate * (self.costs - self.costs.min()))
+        with np.errstate(over="ignore"):
+            raw = np.exp(-learning_rate * (self.costs - self.costs.min()))
         return np.asarray((1 - share) * raw / raw.sum() + share / len(raw))
 
     def update(
@@ -37,6 +39,7 @@ class Vote:
         ``given`` has the probability that each expert gave to each label, of shape (n_experts, n_labels);
         None where no expert has learned anything yet, so that classes are only counted.
         """
+        self.counts = self.counts.copy()  # a copy of the vote may share them
         for place, (label, weight) in enumerate(zip(labels.tolist(), weights.tolist(), strict=True)):
             self.counts[label] += 1
             if given is None:

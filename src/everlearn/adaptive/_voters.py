@@ -1,10 +1,11 @@
-"""The experts at work: an SVM over the last labeled rows, a baseline, and a model from outside.
+"""The experts at work: an SVM over the last labeled rows, and a baseline.
 
-Every voter answers the same three calls: `learn` the newest rows of the store, `keep` the rows that are still
-in the store and in its window, and `probabilities` of rows. A voter is a function of the rows in its window
-(and of the order in which they came), so that a row that is forgotten leaves it.
+Every voter answers the same three calls: `update` by the newest rows, `follow` the rows kept after some have
+been forgotten, and `probabilities` of rows. A voter is a function of the rows in its window, so that a row
+that is forgotten leaves it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +23,34 @@ Floats = npt.NDArray[np.float64]
 
 _TEMPERATURE = 2.0  # decision values times this are the logits of a vote
 _ABSENT = -5.0  # decision value of a class that is not in a voter's window
-_TAU = 1e-3
+_TAU = 1e-2  # how exactly an SVM is solved: votes are soft, and a smaller one only costs time
 _ROUNDS, _MOST_ROUNDS = 8, 1000
 _CACHE_BYTES = 16 << 20
 _FADING = 0.9  # of a label for the no-change baseline
 _SMOOTHING = 0.5
+
+
+@dataclass(frozen=True)
+class LearningSet:
+    """Labeled rows as experts see them, the oldest first; ``rows`` returns the scaled features at places."""
+
+    rows: Callable[[Any], Rows]
+    labels: npt.NDArray[np.int32]
+    costs: Floats
+    ids: Ints
+
+    def last(self, window: int | None) -> slice:
+        """The places of the last rows, as many as a window has."""
+        return slice(0 if window is None else max(0, len(self.ids) - window), len(self.ids))
+
+    def with_rows(self, X: Rows) -> "LearningSet":
+        """The same with features that have been computed."""
+        return LearningSet.of(X, self.labels, self.costs, self.ids)
+
+    @staticmethod
+    def of(X: Rows, labels: npt.NDArray[np.int32], costs: Floats, ids: Ints) -> "LearningSet":
+        """Rows whose scaled features are at hand."""
+        return LearningSet(lambda places: X[places], labels, costs, ids)
 
 
 @dataclass(frozen=True)
@@ -45,11 +69,11 @@ class Scale:
         if sparse.issparse(X):
             mean = np.asarray(X.mean(axis=0)).ravel()
             squares = float(X.multiply(X).sum()) / n
+            spread, least = max(squares - float(mean @ mean), 0.0), 1e-12 * squares
         else:
-            mean = X.mean(axis=0)
             squares = float(np.square(X).sum()) / n
-        spread = max(squares - float(mean @ mean), 0.0)  # the mean squared distance from the mean
-        if not spread > 1e-12 * squares:
+            spread, least = (float(X.var(axis=0).sum()) if X.shape[0] else 0.0), 1e-24 * squares
+        if not spread > least:  # rounding errors around rows that are all the same
             spread = squares if squares > 0 else 1.0
         center = choose_centre("rbf", X) if not sparse.issparse(X) else np.zeros(0)
         return cls(1.0 / spread, spread, choose_layout(X), center)
@@ -99,13 +123,28 @@ class SvmVoter:
         """How many rows it looks back on."""
         return self.expert.window
 
-    def learn(self, X: Rows, labels: npt.NDArray[np.int32], weights: Floats, ids: Ints) -> None:
-        """Learn rows; `keep` has to follow."""
-        which = np.arange(len(ids), dtype=np.int64)
-        self.machine.native.learn(as_block(X), labels, self.C * weights, ids, which)
+    def update(self, new: LearningSet, kept: LearningSet) -> None:
+        """Learn the new rows that are in the window, and forget those that have left it."""
+        window = kept.ids[kept.last(self.window)]
+        at = slice(max(0, len(new.ids) - len(window)), len(new.ids))
+        self._learn(new, at)
+        self._keep(window)
 
-    def keep(self, ids: Ints) -> None:
-        """Forget all rows but these, and solve for those that are left."""
+    def follow(self, kept: LearningSet) -> None:
+        """Hold the last of the rows kept and no others: forgotten ones go, older ones come back."""
+        window = kept.last(self.window)
+        missing = np.flatnonzero(~np.isin(kept.ids[window], self.holds())) + window.start
+        if len(missing):
+            self._learn(kept, missing)
+        self._keep(kept.ids[window])
+
+    def _learn(self, rows: LearningSet, at: Any) -> None:
+        ids = rows.ids[at]
+        block, which = as_block(rows.rows(at)), np.arange(len(ids), dtype=np.int64)
+        self.machine.native.learn(block, rows.labels[at], self.C * rows.costs[at], ids, which)
+
+    def _keep(self, ids: Ints) -> None:
+        """Forget all rows but these, which it holds, and solve for those that are left."""
         native = self.machine.native
         held = native.ids
         if len(held) > len(ids):
@@ -141,6 +180,10 @@ class SvmVoter:
         self.C = float(state["C"])
         self._begin(Machine.from_state(state["machine"]))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin(self.machine)  # a copied machine has lost the size of its cache
+
 
 class NoChangeVoter:
     """The classes of the most recent labels: each label fades by a factor with every one that follows."""
@@ -150,14 +193,18 @@ class NoChangeVoter:
     def __init__(self, n_classes: int) -> None:
         self.recent = np.zeros(n_classes)
 
-    def learn(self, X: Rows, labels: npt.NDArray[np.int32], weights: Floats, ids: Ints) -> None:
-        """Take note of labels."""
-        for label in labels.tolist():
-            self.recent *= _FADING
-            self.recent[label] += 1.0
+    def update(self, new: LearningSet, kept: LearningSet) -> None:
+        """Take note of new labels."""
+        recent = self.recent.copy()
+        for label in new.labels.tolist():
+            recent *= _FADING
+            recent[label] += 1.0
+        self.recent = recent
 
-    def keep(self, ids: Ints) -> None:
-        """Nothing to do: labels fade by themselves."""
+    def follow(self, kept: LearningSet) -> None:
+        """Start over from the labels kept."""
+        self.recent = np.zeros(len(self.recent))
+        self.update(kept, kept)
 
     def probabilities(self, X: Rows) -> Floats:
         """The recent frequencies, for every row."""

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -147,7 +147,8 @@ class AdaptiveSVM(CommitteeLearner):
         AdaptiveSVM
             The learner itself.
         """
-        with self._unchanged_on_error():
+        with self._all_or_nothing():
+            self.__dict__.pop("_committee", None)
             experts = self._check()
             X, y = check_rows_and_labels(self, X, y, reset=True)
             check_classification_targets(y)
@@ -156,24 +157,26 @@ class AdaptiveSVM(CommitteeLearner):
                 raise ValueError(
                     f"The number of classes has to be greater than one; y has 1 class, {classes[0]!r}."
                 )
+            if self.class_weight is not None:
+                compute_class_weight(self.class_weight, classes=classes, y=y)  # refuses unknown labels
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             used = np.flatnonzero(weights > 0)
             if len(np.unique(codes[used])) < 2:
                 raise ValueError("Only rows of one class have a weight above 0: no boundary can be learned.")
-            self._begin(classes, max(int(self.max_rows), len(used)))
+            self._begin(classes, experts, max(int(self.max_rows), len(used)))
             X, labels = double(X)[used], codes[used].astype(np.int32)
             self._scaler.fit(X)
+            self._scaler.check(X)
             self._take_in(X, labels, weights[used], np.arange(len(y), dtype=np.int64)[used])
             self._next_id = len(y)
-            scaled, costs = self._scaler.transform(X), self._costs(labels, weights[used])
+            kept = self._kept().with_rows(self._scaler.transform(X))
             random = check_random_state(self.random_state)
-            found = _table.choose(
-                experts, isinstance(self.experts, str), scaled, labels, costs, random, self._seed
-            )
+            tried = None if isinstance(self.experts, str) else self._committee.experts
+            found = _table.choose(tried, kept, len(classes), random, self._seed)
             self._committee = Committee(found.experts, len(classes), self._seed)
             self._committee.vote.costs = found.losses / max(1.0 - self.decay, 1e-3)
             self._committee.vote.counts += np.bincount(labels, minlength=len(classes))
-            self._committee.rebuild(scaled, labels, costs, self._rows.ids)
+            self._committee.rebuild(kept)
             self._calibrator.fit(vote_scores(found.given), self._numbers[found.labels], classes=self._numbers)
         return self
 
@@ -200,39 +203,41 @@ class AdaptiveSVM(CommitteeLearner):
         AdaptiveSVM
             The learner itself.
         """
-        with self._unchanged_on_error():
+        with self._all_or_nothing():
             experts = self._check()
             first = not hasattr(self, "_committee")
             X, y = check_rows_and_labels(self, X, y, reset=first)
-            check_classification_targets(y)
+            if y.dtype.kind not in "biuU":  # in which there is nothing that is no class
+                check_classification_targets(y)
             named = self._named(y, classes)
-            left_out = sample_weight is not None and np.shape(sample_weight) == y.shape
-            left_out = left_out and not np.any(sample_weight)  # scikit-learn refuses weights that are all 0
-            weights = _check_sample_weight(
-                None if left_out else sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+            weights = _stream_weights(sample_weight, X, y)
             numbers = self._new_ids(len(y), ids)
             if first:
-                self._begin(named, int(self.max_rows))
-                self._committee = Committee(experts, len(named), self._seed)
-        self._next_id = max(self._next_id, int(numbers.max(initial=-1)) + 1)
-        if len(named) > len(self.classes_):
-            self._grow(named)
-        used = np.flatnonzero(weights > 0) if not left_out else np.zeros(0, dtype=np.intp)
-        X, weights, numbers = double(X)[used], weights[used], numbers[used]
-        labels = np.searchsorted(self.classes_, y[used]).astype(np.int32)
-        start = 0
-        while start < len(labels):
-            chunk = slice(start, start + min(max(_FIRST_CHUNK, self._rows_seen), _CHUNK))
-            self._learn(X[chunk], labels[chunk], weights[chunk], numbers[chunk])
-            start = chunk.stop
+                self._begin(named, experts)
+            if int(self.max_rows) != self._max_rows:
+                self._max_rows = self._capacity = int(self.max_rows)
+            used = np.flatnonzero(weights > 0)
+            X, weights, used_ids = double(X)[used], weights[used], numbers[used]
+            self._scaler.check(X)
+            self._next_id = max(self._next_id, int(numbers.max(initial=-1)) + 1)
+            if len(named) > len(self.classes_):
+                self._grow(named)
+            elif self._committee.damaged:
+                self._rebuild()
+            labels = np.searchsorted(self.classes_, y[used]).astype(np.int32)
+            start = 0
+            while start < len(labels):
+                chunk = slice(start, start + min(max(_FIRST_CHUNK, self._rows_seen), _CHUNK))
+                self._learn(X[chunk], labels[chunk], weights[chunk], used_ids[chunk])
+                start = chunk.stop
         return self
 
     def forget(self, ids: Any) -> "AdaptiveSVM":
-        """Unlearn rows: every expert becomes the SVM of the rows that are left.
+        """Unlearn rows: every expert becomes one that was trained on the rows that are left.
 
-        What the experts lost on these labels stays in their record, and so does what the calibration learned
-        from them. Older rows that are still kept come back into short windows.
+        What the experts lost on these labels stays in their record, and so do the scale of the features and
+        what the calibration learned from these rows. Older rows that are still kept come back into short
+        windows.
 
         Parameters
         ----------
@@ -253,11 +258,15 @@ class AdaptiveSVM(CommitteeLearner):
                 f"This AdaptiveSVM keeps no row with the id {some_ids(missing)}: it has been forgotten or "
                 "dropped, or it never came."
             )
-        self._rows.keep(np.flatnonzero(~np.isin(self._rows.ids, named)))
-        if self._committee.ready and len(named):
-            rows = self._rows
-            costs = self._costs(rows.labels, rows.weights)
-            self._committee.forget(self._scaler.transform(rows.X), rows.labels, costs, rows.ids)
+        if len(named) == 0:
+            return self
+        self._check()
+        with self._all_or_nothing():
+            self._rows.keep(np.flatnonzero(~np.isin(self._rows.ids, named)))
+            if self._committee.damaged:
+                self._rebuild()
+            elif self._committee.ready:
+                self._committee.follow(self._kept())
         return self
 
     # --------------------------------------------------------------------------------------------- decisions
@@ -337,7 +346,9 @@ class AdaptiveSVM(CommitteeLearner):
     @property
     def weights_(self) -> Floats:
         """The present weights of the experts."""
-        return self._fitted().vote.weights(self.learning_rate, self.share)
+        committee = self._fitted()
+        _params.check(self)  # the two below may have changed since the last rows came
+        return committee.vote.weights(self.learning_rate, self.share)
 
     @property
     def ids_(self) -> npt.NDArray[np.int64]:
@@ -363,6 +374,15 @@ class AdaptiveSVM(CommitteeLearner):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _stream_weights(sample_weight: Any, X: Any, y: Array) -> Floats:
+    """Checked weights of rows; scikit-learn refuses weights that are all 0, which leave out a block here."""
+    if sample_weight is not None and np.shape(sample_weight) == y.shape and not np.any(sample_weight):
+        return np.zeros(len(y))
+    return np.asarray(
+        _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True), dtype=np.float64
+    )
 
 
 def _one_column(scores: Floats) -> Floats:

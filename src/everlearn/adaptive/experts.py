@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn import base
+
 from .. import _params
 
 NO_CHANGE = "no-change"
@@ -27,7 +29,7 @@ class Expert:
         How many of the last labeled rows it learns from; None is all that are kept.
     model : classifier, default=None
         A scikit-learn or River classifier that takes the place of the SVM. It is trained anew on its window
-        whenever that has changed by a tenth.
+        whenever that has changed by a tenth. If it fails, it abstains with a warning.
 
     Examples
     --------
@@ -66,12 +68,22 @@ class Expert:
                 raise ValueError(
                     f"{name} of an Expert must be {constraint.accepts}, got {getattr(self, name)!r}."
                 )
-        model = self.model
-        trains = hasattr(model, "fit") or hasattr(model, "learn_one")
-        if model is not None and (isinstance(model, type) or not trains):
+        if self.model is not None and not is_classifier(self.model):
             raise TypeError(
-                f"model of an Expert must be a scikit-learn or River classifier (an instance), got {model!r}."
+                "model of an Expert must be a scikit-learn or River classifier (an instance), got "
+                f"{self.model!r}."
             )
+
+
+def is_classifier(model: Any) -> bool:
+    """Whether an object is a classifier in the manner of scikit-learn or River."""
+    if isinstance(model, type):
+        return False
+    if hasattr(model, "learn_one"):
+        return hasattr(model, "predict_proba_one")
+    if isinstance(model, base.BaseEstimator):
+        return hasattr(model, "fit") and bool(base.is_classifier(model))
+    return hasattr(model, "fit") and hasattr(model, "predict")
 
 
 SHORT, MEDIUM = 25, 100  # labels; concept drift is met by short memories, however few labels there are
@@ -101,12 +113,10 @@ def resolve(given: Any) -> tuple[Expert, ...]:
         if given != "auto":
             raise ValueError(f"experts must be 'auto' or a list of Expert, got {given!r}.")
         return DEFAULT
-    try:
-        items = list(given)
-    except TypeError:
-        raise TypeError(f"experts must be 'auto' or a list of Expert, got {given!r}.") from None
+    if not isinstance(given, list | tuple):
+        raise TypeError(f"experts must be 'auto' or a list of Expert, got {given!r}.")
     found: list[Expert] = []
-    for item in items:
+    for item in given:
         if isinstance(item, str) and item == "auto":
             found += DEFAULT
         else:
