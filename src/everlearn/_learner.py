@@ -300,7 +300,21 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             The predicted labels.
         """
-        scores = self.decision_function(X)
+        return self.labels_of(self.decision_function(X))
+
+    def labels_of(self, scores: npt.NDArray[np.float64]) -> Array:
+        """The labels that decision values stand for.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            From `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The labels.
+        """
         numbers = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[numbers])
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import typer
 
-from .. import _params, auc, budget, svm
+from .. import _params, adaptive, auc, budget, svm
 
-_POLICIES = ("alarm", "window", "forget")
-_FIRST_CHOICE = {"C": 10}  # as NeverEndingLearner has it
+_POLICIES = ("window", "forget", "alarm")
+_FIRST_CHOICE = {"scaling": "none"}  # a NeverEndingLearner scales rows itself
 
 
 def learners() -> dict[str, Any]:
     """The learners that can take a stream, by their names."""
-    found = {name: getattr(room, name) for room in (svm, budget, auc) for name in room.__all__}
+    found = {name: getattr(room, name) for room in (adaptive, svm, budget, auc) for name in room.__all__}
     return {
         name: cls
         for name, cls in sorted(found.items(), key=lambda entry: entry[0].lower())
@@ -32,7 +32,7 @@ def make_learner(name: str | None, params: Sequence[str]) -> Any:
     if name is None and not params:
         return None
     by_name = {known.lower(): cls for known, cls in learners().items()}
-    cls = by_name.get((name or "LASVM").lower())
+    cls = by_name.get((name or "AdaptiveSVM").lower())
     if cls is None:
         raise typer.BadParameter(f"{name!r} is none of {', '.join(learner_names())}.", param_hint="--learner")
     given = {} if name else dict(_FIRST_CHOICE)
@@ -80,10 +80,10 @@ def make_drift(text: str | None) -> Any:
     from ..stream.drift import DETECTORS, Drift
 
     name, _, policy = text.partition(":")
-    if name not in DETECTORS or (policy or "alarm") not in _POLICIES:
+    if name not in DETECTORS or (policy or "window") not in _POLICIES:
         raise typer.BadParameter(
-            f"{text!r} must be one of {', '.join(DETECTORS)}, or with a policy such as adwin:window "
+            f"{text!r} must be one of {', '.join(DETECTORS)}, or with a policy such as adwin:alarm "
             f"({', '.join(_POLICIES)}).",
             param_hint="--drift",
         )
-    return Drift(name, policy=policy or "alarm")
+    return Drift(name, policy=policy or "window")

@@ -5,14 +5,49 @@ from typing import Any
 
 import numpy as np
 
-from .._validate import Rows
+from .. import query
+from ..query.auto import boundary_reasons
 from ._kept import Kept
+from ._scored import Scored
 from .events import Ints
 from .settings import Settings, is_pool_rule
 
 _MOST_OPEN = 10_000
 _MOST_ANSWERED = 2_000
-_FROM_THE_POOL = 500  # rows of the pool that are looked at beside a batch
+_COVERED = 1_000  # labeled rows from which the first questions keep away
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The rows that may be asked about: those of the batch, and those that came shortly before.
+
+    Parameters
+    ----------
+    fresh : Kept
+        The rows of the batch without a label.
+    recent : Kept
+        The same, and in front of them, where a batch is small, the rows that came last before it.
+    labelled : Kept
+        The labeled rows.
+    n_rows : int
+        How many rows have come.
+    scores : ndarray or None
+        The decision values of ``fresh`` by the present model, where they are known.
+    """
+
+    fresh: Kept
+    recent: Kept
+    labelled: Kept
+    n_rows: int
+    scores: Any = None
+
+    def scored(self, model: Any, rows: Kept) -> Scored:
+        """Some of these rows with the scores that are known; the others are scored when they are needed."""
+        if self.scores is not None:
+            places = self.fresh.find(rows.numbers)
+            if (places >= 0).all():
+                return Scored(model, rows.X, self.scores[places])
+        return Scored(model, rows.X)
 
 
 @dataclass(frozen=True)
@@ -24,15 +59,15 @@ class Question:
     number : int
         The number of the row.
     kind : {"rule", "audit", "start"}
-        Whether the rule chose it, or it was drawn to judge the learner by, or to begin with.
+        Whether the query strategy chose it, it was drawn to judge the learner by, or asked to begin with.
     reason : str
         Why, in words.
     utility : float
-        What the rule found it worth; NaN where it was drawn.
+        Its utility by the query strategy; NaN where no strategy chose it.
     asked_at : int
         How many rows had come.
     predicted : label or None
-        What the learner holds it for.
+        What the learner predicts.
     id : int or str, default=None
         The id under which it came.
     label : label, default=None
@@ -73,32 +108,31 @@ class Asking:
         budget = self.settings.label_budget
         return 2**62 if budget is None else budget
 
-    def choose(
-        self, count: int, fresh: Kept, pool: Kept, model: Any, n_rows: int, random: np.random.Generator
-    ) -> list[Question]:
-        """Choose rows of a batch, and of the pool, to ask about; those that are open are left out.
+    def choose(self, count: int, rows: Candidates, model: Any, n_labels: int, random: Any) -> list[Question]:
+        """Choose rows to ask about, of those that came last; those that are open are left out.
 
         A share of them is drawn from the batch at random, whatever the learner thinks: by their labels it can
         be judged without bias.
         """
-        rule = self.settings.query
-        if rule is None or count <= 0:
+        strategy = self.settings.query
+        if strategy is None or count <= 0:
             return []
-        fresh, pool = self._not_open(fresh), self._not_open(pool)
-        count = self._possible(count, fresh, pool, model)
+        fresh, rest = self._not_open(rows.fresh), self._not_open(rows.recent)
+        count = min(count, len(rest), self._most(model))
         chosen: list[Question] = []
         audits = int(self.settings.audit * (self.n_asked + count)) - self.n_audits
         if audits > 0 and len(fresh):
             for place in np.sort(random.permutation(len(fresh))[: min(audits, count)]).tolist():
-                number = int(fresh.numbers[place])
                 reason = "drawn at random, to judge the learner by"
-                chosen.append(Question(number, "audit", reason, float("nan"), n_rows))
-        for rows in (fresh, pool):  # the rows of the batch are in the pool too
-            rows.remove(numbers_of(chosen))
-        rest = self._candidates(fresh, pool, random)
+                chosen.append(self._drawn(fresh, place, "audit", reason, rows.n_rows))
+        rest.remove(numbers_of(chosen))
         count -= len(chosen)
         if count > 0 and len(rest):
-            chosen += self._by_rule(rule, count, rest, model, n_rows, random)
+            if model is None or n_labels < self.settings.start:
+                chosen += self._to_begin(count, rest, rows, random)
+            else:
+                chosen += self._by_strategy(strategy, count, rest, rows, model)
+        chosen = self._predicted(chosen, rows, model)
         self._note(chosen)
         return chosen
 
@@ -131,51 +165,72 @@ class Asking:
 
     # ------------------------------------------------------------------------------------------------ private
 
-    def _possible(self, count: int, fresh: Kept, pool: Kept, model: Any) -> int:
-        """As many questions as there are rows for, and as the rule takes beside its share of audits."""
-        older = len(pool) - int(np.isin(pool.numbers, fresh.numbers).sum())
-        count = min(count, len(fresh) + min(older, _FROM_THE_POOL))
-        most = getattr(self.settings.query, "pool_size", None)
-        if model is not None and most is not None and is_pool_rule(self.settings.query) and len(fresh):
-            count = min(count, int(most / max(1 - self.settings.audit, 1e-9)))
-        return count
+    def _most(self, model: Any) -> int:
+        """How many questions the strategy takes at a time, beside its share of audits."""
+        strategy = self.settings.query
+        if model is None or not isinstance(strategy, query.Margin) or strategy.pool_size is None:
+            return 2**62
+        return int(strategy.pool_size / max(1 - self.settings.audit, 1e-9))
 
     def _not_open(self, rows: Kept) -> Kept:
         here = Kept(rows.X, rows.numbers)
         here.remove(np.fromiter(self.open, dtype=np.int64, count=len(self.open)))
         return here
 
-    def _candidates(self, fresh: Kept, pool: Kept, random: np.random.Generator) -> Kept:
-        older = Kept(pool.X, pool.numbers)
-        older.remove(fresh.numbers)
-        if len(older) > _FROM_THE_POOL:
-            older.keep(random.permutation(len(older))[:_FROM_THE_POOL])
-        rest = Kept(fresh.X, fresh.numbers)
-        rest.add(older.X, older.numbers)
-        return rest
+    @staticmethod
+    def _drawn(rest: Kept, place: int, kind: str, reason: str, n_rows: int) -> Question:
+        """A question about a row that no strategy chose."""
+        return Question(int(rest.numbers[place]), kind, reason, float("nan"), n_rows)
 
-    def _by_rule(
-        self, rule: Any, count: int, rest: Kept, model: Any, n_rows: int, random: np.random.Generator
+    @staticmethod
+    def _predicted(chosen: list[Question], rows: Candidates, model: Any) -> list[Question]:
+        """The same questions with what the model predicts for them."""
+        if model is None or not chosen:
+            return chosen
+        here = Kept(rows.recent.X, rows.recent.numbers)
+        here.keep(here.find(numbers_of(chosen)))
+        told = dict(zip(here.numbers.tolist(), rows.scored(model, here).predictions(), strict=True))
+        return [replace(question, predicted=told[question.number]) for question in chosen]
+
+    def _to_begin(self, count: int, rest: Kept, rows: Candidates, random: Any) -> list[Question]:
+        """The first questions: every second one at random, the others far from all labeled rows.
+
+        Rows drawn at random show what is frequent; rows far from all others find rare classes.
+        """
+        far = sum((self.n_asked + place) % 2 for place in range(count))
+        order = random.permutation(len(rest))
+        chosen = [
+            (int(place), "drawn at random, to begin with") for place in np.sort(order[: count - far]).tolist()
+        ]
+        left = np.sort(order[count - far :])
+        coverage = query.Coverage()
+        if len(rows.labelled):
+            coverage.note(rows.labelled.X[-_COVERED:])
+        if chosen:
+            coverage.note(rest.X[[place for place, _ in chosen]])
+        for _ in range(far):
+            best = left[int(coverage.distances(rest.X[left]).argmax())]
+            chosen.append((int(best), "far from every labeled row"))
+            coverage.note(rest.X[[best]])
+            left = left[left != best]
+        return [self._drawn(rest, place, "start", reason, rows.n_rows) for place, reason in chosen]
+
+    def _by_strategy(
+        self, strategy: Any, count: int, rest: Kept, rows: Candidates, model: Any
     ) -> list[Question]:
-        if model is None or self.n_answered < self.settings.start:
-            places = np.sort(random.permutation(len(rest))[:count])
-            reason = "drawn at random, to begin with"
-            return [
-                Question(int(rest.numbers[place]), "start", reason, float("nan"), n_rows)
-                for place in places.tolist()
-            ]
         options: dict[str, Any] = {}
-        if is_pool_rule(rule):
+        if is_pool_rule(strategy):
             options["draw"] = self.draws
-            count = min(count, getattr(rule, "pool_size", None) or count)
         self.draws += 1
-        places = rule.query(model, rest.X, count, **options)
-        rows = rest.X[places]
-        worth = rule.utilities(model, rows)
-        reasons = _reasons(rule, model, rows)
+        scored = rows.scored(model, rest)
+        by_scores = isinstance(strategy, query.Auto | query.Margin)
+        places = strategy.query(scored if by_scores else model, rest.X, count, **options)
+        chosen = scored.at(places)
+        worth = strategy.utilities(chosen if by_scores else model, chosen.X)
+        reasons = _reasons(strategy, chosen)
         return [
-            Question(int(rest.numbers[place]), "rule", reasons[i], float(worth[i]), n_rows)
-            for i, place in enumerate(places.tolist())
+            Question(int(number), "rule", reasons[i], float(worth[i]), rows.n_rows)
+            for i, number in enumerate(rest.numbers[places].tolist())
         ]
 
     def _note(self, chosen: list[Question]) -> None:
@@ -187,18 +242,14 @@ class Asking:
             del self.open[number]
 
 
-def _reasons(rule: Any, model: Any, rows: Rows) -> list[str]:
-    """Why a rule chose rows: where it looks at the boundary, between which classes each lies."""
-    name = type(rule).__name__
-    if name == "Random":
-        return ["drawn at random"] * rows.shape[0]
-    if "Margin" not in name:
-        return [f"chosen by {name}"] * rows.shape[0]
-    scores, labels = np.asarray(model.decision_function(rows)), model.classes_.tolist()
-    if scores.ndim == 1:
-        return [f"near the boundary between {labels[0]} and {labels[1]}"] * len(scores)
-    pairs = np.sort(np.argsort(scores, axis=1)[:, -2:], axis=1)
-    return [f"near the boundary between {labels[a]} and {labels[b]}" for a, b in pairs.tolist()]
+def _reasons(strategy: Any, chosen: Scored) -> list[str]:
+    """Why a strategy chose rows: where it looks at the boundary, between which classes each lies."""
+    if isinstance(strategy, query.Random):
+        return ["drawn at random"] * chosen.X.shape[0]
+    if not isinstance(strategy, query.Auto | query.Margin | query.AutoMargin | query.RecentMargin):
+        return [f"chosen by {type(strategy).__name__}"] * chosen.X.shape[0]
+    scores = chosen.scores
+    return boundary_reasons(scores if scores.ndim == 2 else scores[:, np.newaxis], chosen.classes_)
 
 
 def numbers_of(questions: list[Question]) -> Ints:

@@ -6,25 +6,22 @@ their number, from those kept or from the log.
 """
 
 import copy
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from .. import _persist
 from .._forget import NamingLearner
-from .._learner import KernelLearner
-from .._online import OnlineLearner
-from .._validate import Array, Rows
-from ..errors import CoreError
-from ._asking import Asking, Question, numbers_of
+from .._validate import Rows
+from ._asking import Asking, Candidates, Question
 from ._kept import Kept, newer_first
+from ._model import begin, judge, teach
 from ._moments import Moments
+from ._probabilities import Probabilities
 from ._trace import Trace, measured
 from .drift import Drift
 from .evaluate import Prequential, Remembered
@@ -32,11 +29,22 @@ from .events import Arrived, Asked, Described, Event, Floats, Ints, Labelled, Sc
 from .settings import Settings
 
 _HALF_LIFE = 4  # of a row in the pool, in units of memory_rows
-_FIRST_ROWS = 1000  # from which a learner of ours takes what depends on features alone
+_LEAST_RECENT, _MOST_RECENT = 100, 500  # rows among which questions are looked for where batches are small
 _AFTER_DRIFT = 100  # labelled rows from which a learner begins anew
 _MOST_ALARMS = 1000
 _COUNTS = ("n_rows", "n_labels", "n_withdrawn", "n_failures", "scaled_at", "taught")
-_PARTS = ("pool", "labelled", "late", "moments", "remembered", "scores", "audit", "asking", "trace")
+_PARTS = (
+    "pool",
+    "labelled",
+    "late",
+    "moments",
+    "remembered",
+    "scores",
+    "audit",
+    "asking",
+    "trace",
+    "probabilities",
+)
 
 RowsOf = Callable[[Ints], Rows]
 
@@ -47,6 +55,8 @@ class Effect:
 
     predictions: list[Any] = field(default_factory=list)
     scores: Any = None
+    probabilities: Any = None
+    sets: Any = None
     questions: list[Question] = field(default_factory=list)
     drift: bool = False
 
@@ -75,6 +85,7 @@ class Fold:
         self.pool, self.labelled, self.moments = Kept(), Kept(), Moments()
         self.remembered = Remembered()
         self.scores, self.audit = (Prequential(window=settings.window) for _ in range(2))
+        self.probabilities = Probabilities(settings.coverage)
         self.drift = None if settings.drift is None else Drift.from_state(settings.drift.state())
         self.alarms: list[dict[str, Any]] = []
         self.asking, self.trace = Asking(settings), Trace()
@@ -90,7 +101,7 @@ class Fold:
                 return Effect(drift=self._learn(event.numbers, rows, event.labels.tolist(), event.time))
             case Asked():
                 count = self.asking.within_budget(event.count - len(self.asking.open))
-                return Effect(questions=self._ask(count, Kept()))
+                return Effect(questions=self._ask(count, Kept(), recent=self.n_rows))
             case Scaled():
                 self._rescale(event)
             case Described():
@@ -124,13 +135,13 @@ class Fold:
 
     def judge(self, X: Rows) -> tuple[list[Any], Any]:
         """Predictions and decision values of scaled rows; None for each while there is no learner."""
-        if self.learner is None or X.shape[0] == 0:
-            return [None] * X.shape[0], None
-        scores = np.asarray(self.learner.decision_function(X))
-        if isinstance(self.learner, KernelLearner) and type(self.learner).predict is KernelLearner.predict:
-            numbers = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-            return self.learner.classes_[numbers].tolist(), scores
-        return self.learner.predict(X).tolist(), scores
+        return judge(self.learner, X)
+
+    def shares(self, scores: Any) -> Any:
+        """The probabilities of the classes for rows with these decision values; None while there are none."""
+        if scores is None or self.learner is None:
+            return None
+        return self.probabilities.of(scores, self.learner.classes_.tolist())
 
     def scaled(self, X: Rows) -> Rows:
         """Rows as the learner gets them."""
@@ -158,6 +169,8 @@ class Fold:
         predictions, scores = self.judge(X)
         if self.transducer is not None:
             predictions = self._transduce(event, X, predictions)
+        shares = self.shares(scores)
+        sets = None if shares is None else self.probabilities.sets(shares, self.learner.classes_.tolist())
         if len(numbers):
             self.remembered.add(numbers.tolist(), predictions, scores)
         open_ = np.ones(len(numbers), dtype=bool)
@@ -170,9 +183,10 @@ class Fold:
                 numbers[event.places], X[event.places], event.labels.tolist(), event.time, late=False
             )
         fresh = Kept(X[np.flatnonzero(open_)], numbers[open_]) if open_.any() else Kept()
-        questions = self._ask(self.asking.allowance(self.n_rows), fresh)
+        known = None if scores is None or len(event.places) else scores[open_]
+        questions = self._ask(self.asking.allowance(self.n_rows), fresh, known)
         self._note()
-        return Effect(predictions, scores, questions, drift)
+        return Effect(predictions, scores, shares, sets, questions, drift)
 
     def _learn(self, numbers: Ints, X: Rows, labels: list[Any], time: float, late: bool = True) -> bool:
         """Judge what was predicted, then learn; whether drift was noticed."""
@@ -195,8 +209,8 @@ class Fold:
             self._begin_anew(enough)
         elif self.learner is None or new:
             self._begin_anew(len(self.labelled))
-        elif self._teach(self.learner, X, labels, numbers):
-            self.taught += len(labels)
+        else:
+            self._teach(X, labels, numbers)
         self.trace.add_matrix(self.scores, self.n_labels, self.n_rows)
         return drift
 
@@ -209,6 +223,9 @@ class Fold:
         if found.any():
             truth = [label for label, there in zip(labels, found.tolist(), strict=True) if there]
             self.scores.update(truth, predicted[found], scores[found])
+        fair = np.array([q is None or q.kind == "audit" for q in answers], dtype=bool)
+        if self.learner is not None:
+            self.probabilities.update(scores, labels, fair, self.learner.classes_.tolist())
         audits = np.array([q is not None and q.kind == "audit" for q in answers], dtype=bool) & found
         if audits.any():
             truth = [label for label, there in zip(labels, audits.tolist(), strict=True) if there]
@@ -222,9 +239,17 @@ class Fold:
         ]
         alarms = self.drift.update(errors) if errors else []
         for _ in alarms:
-            self.alarms = [*self.alarms, {"row": self.n_rows, "time": time, "policy": self.drift.policy}]
-            self.alarms = self.alarms[-_MOST_ALARMS:]
+            alarm = {"row": self.n_rows, "time": time, "policy": self.drift.policy}
+            self.alarms = [*self.alarms, alarm | {"action": self._action(self.drift.policy)}][-_MOST_ALARMS:]
         return bool(alarms)
+
+    def _action(self, policy: str) -> str:
+        """What is done after an alarm, in words."""
+        if policy == "alarm":
+            return "none"
+        count = min(self._enough_to_begin(), len(self.labelled) or _AFTER_DRIFT)
+        action = f"learner restarted on the last {count} labels"
+        return action + ("; older rows dropped" if policy == "forget" else "")
 
     def _rescale(self, event: Scaled) -> None:
         """Fix the scale; a later event moves all rows kept, and the learner begins anew with them."""
@@ -251,40 +276,25 @@ class Fold:
             if len(set(self.labelled.labels)) < 2 or self.learner is None:
                 self.learner = None
             return
-        learner, classes = clone(self.settings.learner), as_labels(self.classes)
-        if isinstance(learner, OnlineLearner):
-            first = Kept(rows.X, rows.numbers)
-            first.add(*self._first_rows())
-            learner._prepare(first.X[:_FIRST_ROWS], classes)
-        if self._teach(learner, rows.X, rows.labels, rows.numbers, classes):
+        learner = begin(self.settings.learner, rows, self.pool, self.classes, self.learner)
+        if learner is None:
+            self.n_failures += 1
+        else:
             self.learner, self.taught = learner, len(rows)
 
     def _enough_to_begin(self) -> int:
         """How many of the newest labelled rows to begin anew with: a hundred, or more for a second class."""
         labels = self.labelled.labels[::-1]
+        if not labels:
+            return _AFTER_DRIFT
         other = next((i for i, label in enumerate(labels) if label != labels[0]), len(labels))
         return max(_AFTER_DRIFT, other + 1)
 
-    def _first_rows(self) -> tuple[Rows, Ints]:
-        some = Kept(self.pool.X, self.pool.numbers)
-        some.keep_last(_FIRST_ROWS)
-        return some.X, some.numbers
-
-    def _teach(
-        self, learner: Any, X: Rows, labels: list[Any], numbers: Ints, classes: Array | None = None
-    ) -> bool:
-        """Let a learner learn rows; whether it could. One that fails stays as it was, and the stream goes."""
-        options: dict[str, Any] = {} if classes is None else {"classes": classes}
-        if isinstance(learner, NamingLearner):
-            options["ids"] = numbers
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # a stream goes on; the scores tell
-            try:
-                learner.partial_fit(X, as_labels(labels), **options)
-            except CoreError:
-                self.n_failures += 1
-                return False
-        return True
+    def _teach(self, X: Rows, labels: list[Any], numbers: Ints) -> None:
+        if teach(self.learner, X, labels, numbers):
+            self.taught += len(labels)
+        else:
+            self.n_failures += 1
 
     def _transduce(self, event: Arrived, X: Rows, predictions: list[Any]) -> list[Any]:
         """Label the batch together with what the transducer holds; rows with given labels are left out."""
@@ -308,21 +318,26 @@ class Fold:
             for old, given, new in zip(predictions, y, found, strict=True)
         ]
 
-    def _ask(self, count: int, fresh: Kept) -> list[Question]:
-        chosen = self.asking.choose(count, fresh, self.pool, self.learner, self.n_rows, self.random)
-        if not chosen or self.learner is None:
-            return chosen
-        numbers = numbers_of(chosen)
-        predicted: dict[int, Any] = {}
-        for rows in (self.pool, fresh):
-            places = rows.find(numbers)
-            there = places >= 0
-            if there.any():
-                found = self.judge(rows.X[places[there]])[0]
-                predicted |= dict(zip(numbers[there].tolist(), found, strict=True))
-        told = [replace(question, predicted=predicted[question.number]) for question in chosen]
-        self.asking.open |= {question.number: question for question in told}
-        return told
+    def _ask(self, count: int, fresh: Kept, scores: Any = None, recent: int | None = None) -> list[Question]:
+        """Ask about rows of a batch, and where it is small about those that came shortly before it.
+
+        Older rows are not asked about: under concept drift their labels no longer say what the next rows
+        will be.
+        """
+        if count <= 0:
+            return []
+        first = self.n_rows - (recent or self._recent_rows(len(fresh)))
+        newest = Kept(self.pool.X, self.pool.numbers)
+        newest.keep(np.flatnonzero(self.pool.numbers >= first))
+        newest.remove(fresh.numbers)
+        newest.add(fresh.X, fresh.numbers)
+        rows = Candidates(fresh, newest, self.labelled, self.n_rows, scores)
+        return self.asking.choose(count, rows, self.learner, self.n_labels, self.random)
+
+    def _recent_rows(self, n_fresh: int) -> int:
+        """Among how many of the last rows to look for questions: a batch, or as many as share a question."""
+        apart = 1 / self.settings.label_rate if self.settings.label_rate > 0 else _MOST_RECENT
+        return max(n_fresh, min(max(_LEAST_RECENT, int(apart)), _MOST_RECENT))
 
     def _shrink(self) -> None:
         """Keep the pool within its bounds: exemplars of it, or rows drawn so that older ones fade."""
@@ -397,6 +412,7 @@ class Fold:
         fold.remembered = Remembered.from_state(state["remembered"])
         fold.scores, fold.audit = (Prequential.from_state(state[name]) for name in ("scores", "audit"))
         fold.asking = Asking.from_state(state["asking"], settings)
+        fold.probabilities = Probabilities.from_state(state["probabilities"])
         fold.trace = Trace.from_state(state["trace"])
         fold.drift = None if state["drift"] is None else Drift.from_state(state["drift"])
         fold.random.bit_generator.state = state["random"]

@@ -44,8 +44,9 @@ class Drift:
         The object itself is left alone: a new one with its parameters does the work, or a copy of it if it is
         not River's. A detector that draws at random without a seed gets seed 0, as a stream that is gone
         through again must have its alarms in the same places.
-    policy : {"alarm", "window", "forget"}, default="alarm"
-        What is to be done after an alarm, for the one who asks.
+    policy : {"window", "forget", "alarm"}, default="window"
+        What a `NeverEndingLearner` does after an alarm. "window" restarts the learner on the last 100 labels.
+        "forget" also drops older rows from memory. "alarm" only reports it.
     parameters : dict
         Parameters of a detector given by its name, for instance ``delta=0.01``.
 
@@ -75,7 +76,7 @@ class Drift:
         "policy": _params.one_of("alarm", "window", "forget")
     }
 
-    def __init__(self, detector: Any = None, policy: str = "alarm", **parameters: Any) -> None:
+    def __init__(self, detector: Any = None, policy: str = "window", **parameters: Any) -> None:
         self.policy = policy
         _params.check(self)
         detector = "adwin" if detector is None else detector

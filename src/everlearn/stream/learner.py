@@ -33,6 +33,10 @@ class Outcome:
         What the learner held them for when they came; None as long as it has not seen two classes.
     decision : ndarray or None
         Its decision values.
+    probabilities : ndarray of shape (n_rows, n_classes) or None
+        Calibrated probabilities of the classes, in the order of ``classes`` in `status`.
+    prediction_sets : list of list or None
+        For each row the classes that may be true, if ``coverage`` was promised.
     questions : list of Question
         Rows that it asks about: the ``id``, and the ``reason`` for each.
     scores : dict
@@ -44,6 +48,8 @@ class Outcome:
     ids: list[Id]
     predictions: Array
     decision: Any
+    probabilities: Any
+    prediction_sets: Any
     questions: list[Question]
     scores: dict[str, float]
     drift: bool
@@ -87,7 +93,7 @@ class NeverEndingLearner(Folding):
         place: str | os.PathLike[str],
         learner: Any = None,
         *,
-        query: Any = "margin",
+        query: Any = "auto",
         transducer: Any = None,
         summariser: Any = None,
         drift: Any = None,
@@ -95,11 +101,12 @@ class NeverEndingLearner(Folding):
         label_rate: float = 0.01,
         label_budget: int | None = None,
         audit: float = 0.1,
-        start: int = 20,
+        start: int = 10,
         classes: Any = None,
         scaling: str = "standard",
         scale_columns: Any = None,
         window: int = 1000,
+        coverage: float | None = None,
         snapshot_rows: int = _SNAPSHOT_ROWS,
         retention: str = "all",
         random_state: Any = None,
@@ -112,16 +119,19 @@ class NeverEndingLearner(Folding):
         place : str or path-like
             A file, which is made if it is not there; the URL of a PostgreSQL database; or ":memory:".
         learner : classifier, default=None
-            A learner of everlearn with ``partial_fit``. None is ``LASVM(C=10)`` for a new store and whatever
-            a store has.
-        query : Rule, "margin", "random" or None, default="margin"
-            What chooses the rows to ask about. "margin" is ``query.Margin(pool_size=200)``; None never asks.
+            A learner of everlearn with ``partial_fit``. None is ``AdaptiveSVM()`` for a new store and
+            whatever a store has.
+        query : query strategy, "auto", "margin", "random" or None, default="auto"
+            What chooses the rows to ask about, among those that came last. "auto" is ``query.Auto()``,
+            "margin" is ``query.Margin(pool_size=200)``; None never asks.
         transducer : StreamS3VM, default=None
             Labels each batch with the help of its unlabelled rows; then these are its predictions.
         summariser : Exemplars, default=None
             Chooses the unlabelled rows that are kept. None draws them, newer ones more often.
         drift : Drift or str, default=None
-            Notices drift by the learner's errors, with a policy; or the name of a detector such as "adwin".
+            Detects concept drift by the learner's errors, with a policy for what to do then; or the name of a
+            detector such as "adwin", which restarts the learner on the last labels. The default learner
+            follows drift without a detector, as its experts with short memories take over.
         memory_rows : int, default=5000
             How many unlabelled rows are kept to ask about, and how many labelled ones to begin anew with.
         label_rate : float, default=0.01
@@ -130,9 +140,9 @@ class NeverEndingLearner(Folding):
             Questions in all; None sets no limit.
         audit : float, default=0.1
             The share of questions that is drawn at random, for an estimate of quality without bias.
-        start : int, default=20
-            The rule chooses once so many questions have been answered; until then rows are drawn at random.
-            A boundary drawn by the first two answers, one of them wrong, is a bad place to go on asking.
+        start : int, default=10
+            The query strategy chooses once there are so many labels, whether asked for or not. Until then
+            every second question is drawn at random, and the others are far from all labeled rows.
         classes : array-like, default=None
             Labels that may come. They need not be named: a class is known from its first label on.
         scaling : {"standard", "none"}, default="standard"
@@ -143,6 +153,9 @@ class NeverEndingLearner(Folding):
             To which columns that applies; None is all.
         window : int, default=1000
             Labels over which scores are taken.
+        coverage : float, default=None
+            The share of rows whose prediction set is to hold their class, such as 0.9. It is kept to under
+            concept drift (adaptive conformal inference). None makes no sets.
         snapshot_rows : int, default=50_000
             A snapshot is written every so many rows.
         retention : {"all", "needed"}, default="all"
@@ -181,6 +194,7 @@ class NeverEndingLearner(Folding):
                     scaling=scaling,
                     scale_columns=scale_columns,
                     window=window,
+                    coverage=coverage,
                     retention=retention,
                     random_state=random_state,
                 )
@@ -270,6 +284,8 @@ class NeverEndingLearner(Folding):
             names,
             np.array(effect.predictions, dtype=object),
             effect.scores,
+            effect.probabilities,
+            effect.sets,
             self._named(effect.questions),
             self._fold.scores.scores()["window"] if self._fold.scores.n_seen else {},
             effect.drift,
@@ -396,6 +412,46 @@ class NeverEndingLearner(Folding):
         """
         return self._fold.judge(self._fold.scaled(_checks.rows(X, self._n_features())))[1]
 
+    def predict_proba(self, X: Any) -> Any:
+        """Calibrated probabilities of rows by the present learner; nothing is changed.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes) or None
+            They sum to 1 in each row; None as long as two classes have not been seen. The calibration
+            follows the stream: it is fitted to decision values from before their label was known.
+        """
+        return self._fold.shares(self.decision_function(X))
+
+    def predict_set(self, X: Any) -> list[list[Any]] | None:
+        """The classes that may be true, with the promised ``coverage``; nothing is changed.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        list of list or None
+            The classes of each row; None as long as two classes have not been seen.
+        """
+        if self._settings.coverage is None:
+            raise ValueError(
+                "Prediction sets need a promised coverage: open the store with coverage=0.9, say."
+            )
+        shares = self.predict_proba(X)
+        return (
+            None
+            if shares is None
+            else self._fold.probabilities.sets(shares, self._fold.learner.classes_.tolist())
+        )
+
     def status(self) -> dict[str, Any]:
         """Where it stands.
 
@@ -423,6 +479,7 @@ class NeverEndingLearner(Folding):
             "memory_mb": _checks.resident_mb(),
             "scores": fold.scores.scores(),
             "audit": fold.audit.scores()["window"],
+            "coverage": fold.probabilities.coverage,
             "drift_alarms": list(fold.alarms),
             "scaled": fold.mean is not None,
             "schema": copy.deepcopy(fold.schema),

@@ -8,14 +8,14 @@ from sklearn.base import clone
 
 from .. import _params, _persist, query
 from .._validate import Array
+from ..adaptive import AdaptiveSVM
 from ..query._pool import PoolRule
 from ..query._rule import Rule
 from ..select import Exemplars
 from ..semi import StreamS3VM
-from ..svm import LASVM
 from .drift import Drift
 
-_NOT_GIVEN = object()
+_MOST_LABELED = 2000  # rows that the default learner keeps
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Settings:
     audit : float
         The share of questions about rows drawn at random.
     start : int
-        How many answers come before the rule chooses.
+        How many labels come before the query strategy chooses.
     classes : ndarray or None
         Labels that may come, if they are named.
     scaling : {"standard", "none"}
@@ -52,6 +52,8 @@ class Settings:
         To which columns that applies; None is all.
     window : int
         Labelled rows over which scores are taken.
+    coverage : float or None
+        The promised coverage of prediction sets; None makes none.
     retention : {"all", "needed"}
         Whether all rows stay in the log, or those that may be asked for again.
     seed : int
@@ -67,11 +69,12 @@ class Settings:
     label_rate: float = 0.01
     label_budget: int | None = None
     audit: float = 0.1
-    start: int = 20
+    start: int = 10
     classes: Array | None = None
     scaling: str = "standard"
     scale_columns: Array | None = None
     window: int = 1000
+    coverage: float | None = None
     retention: str = "all"
     seed: int = 0
 
@@ -98,7 +101,7 @@ class Settings:
 def make_settings(
     learner: Any = None,
     *,
-    query_rule: Any = "margin",
+    query_rule: Any = "auto",
     drift: Any = None,
     random_state: Any = None,
     classes: Any = None,
@@ -107,7 +110,9 @@ def make_settings(
 ) -> Settings:
     """Check what a caller wants, fill in defaults, and fix every seed, so that a replay is the same."""
     seed = int(np.random.RandomState(random_state).randint(2**31 - 1))
-    learner = LASVM(C=10.0) if learner is None else learner
+    if learner is None:
+        most = int(others.get("memory_rows") or _MOST_LABELED)
+        learner = AdaptiveSVM(max_rows=max(2, min(most, _MOST_LABELED)), scaling="none")
     check_learner(learner)
     learner = _seeded(clone(learner), seed)
     rule = _rule(query_rule)
@@ -145,6 +150,10 @@ _CHECKS = {
     "start": _params.integer_from(0),
     "scaling": _params.one_of("standard", "none"),
     "window": _params.integer_from(1),
+    "coverage": _params.NONE
+    | _params.Constraint(
+        "a number between 0 and 1, both excluded", lambda v: _params._is_real(v) and 0 < v < 1
+    ),
     "retention": _params.one_of("all", "needed"),
 }
 
@@ -185,6 +194,7 @@ def _seeded(thing: Any, seed: int) -> Any:
 
 
 _RULES: dict[str, Any] = {
+    "auto": query.Auto,
     "margin": lambda: query.Margin(pool_size=200),
     "random": query.Random,
     "none": lambda: None,
