@@ -16,6 +16,7 @@ BATCH = 100
 MOST_ROWS = 10_000
 METHODS = ("auto", "sigmoid", "temperature", "venn_abers")
 BINS = 15
+ALPHA = 0.1  # of the prediction sets
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def ours(stream: Course, rate: float, ask: bool, seed: int) -> dict[str, dict[st
     With `ask`, every other label goes to the row nearest to the boundary, the others are drawn at random.
     """
     from everlearn import LASVM
-    from everlearn.calibration import OnlineCalibrator
+    from everlearn.calibration import AdaptiveConformal, OnlineCalibrator
 
     classes = list(range(stream.classes))
     calibrators = {f"LASVM, {method}": OnlineCalibrator(method, classes=classes) for method in METHODS}
@@ -129,6 +130,9 @@ def ours(stream: Course, rate: float, ask: bool, seed: int) -> dict[str, dict[st
     proba = {name: np.full((len(stream.y), len(classes)), 1 / len(classes)) for name in calibrators}
     proba["LASVM, not calibrated"] = np.full((len(stream.y), len(classes)), 1 / len(classes))
     cpu = dict.fromkeys(proba, 0.0)
+    conformal = AdaptiveConformal(alpha=ALPHA, classes=classes)
+    sets = np.ones_like(proba["LASVM, not calibrated"], dtype=bool)
+    learned_from = next(iter(calibrators))  # the one whose probabilities the sets are made of
     learner = LASVM(C=10, random_state=0)
     random = np.random.default_rng(seed)
     started = False
@@ -140,6 +144,7 @@ def ours(stream: Course, rate: float, ask: bool, seed: int) -> dict[str, dict[st
                 start = process_time()
                 proba[name][rows] = calibrator.predict_proba(scores)
                 cpu[name] += process_time() - start
+            sets[rows] = conformal.predict_set(proba[learned_from][rows])
         drawn = np.flatnonzero(random.random(len(y)) < (rate / 2 if ask else rate))
         asked = np.empty(0, dtype=np.intp)
         if ask and scores is not None:
@@ -150,6 +155,8 @@ def ours(stream: Course, rate: float, ask: bool, seed: int) -> dict[str, dict[st
         if not len(wanted):
             continue
         if scores is not None:
+            held = sets[rows][drawn, y[drawn]]
+            conformal.update(proba[learned_from][rows][drawn], y[drawn], covered=held)
             for name, calibrator in calibrators.items():
                 told = drawn if name.endswith("random labels") else wanted
                 start = process_time()
@@ -161,7 +168,14 @@ def ours(stream: Course, rate: float, ask: bool, seed: int) -> dict[str, dict[st
                 learner._prepare(stream.X[:500], classes)
             learner.partial_fit(X[wanted], y[wanted])
         started = True
-    return {name: measures(found, stream.y) | {"cpu": cpu[name]} for name, found in proba.items()}
+    readers: dict[str, dict[str, Any]] = {
+        name: measures(found, stream.y) | {"cpu": cpu[name]} for name, found in proba.items()
+    }
+    readers[learned_from] |= {
+        "coverage": float(sets[np.arange(len(stream.y)), stream.y].mean()),
+        "set_size": float(sets.sum(axis=1).mean()),
+    }
+    return readers
 
 
 def rivers(stream: Course, rate: float, seed: int) -> dict[str, dict[str, Any]]:

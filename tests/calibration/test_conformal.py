@@ -124,8 +124,27 @@ def test_sets_that_were_given_out_can_be_judged():
     conformal = AdaptiveConformal(0.1, 0.01, classes=range(3))
     conformal.update(proba, y, covered=np.zeros(200, dtype=bool))
     assert conformal.coverage == 0
-    assert conformal.level == pytest.approx(0.1 - 200 * 0.01 * 0.9)
+    assert conformal.level == pytest.approx(0.1 - 0.9)  # gamma is 1 / 200 in a batch of 200
     assert conformal.predict_set(proba).all()
+
+
+@pytest.mark.parametrize("batch", [10, 100, 500])
+def test_sets_of_batches_keep_the_promise(batch):
+    """Certain rows, all alike within a batch, of which the sets are given out before any label comes."""
+    rng = np.random.default_rng(0)
+    n = 10_000
+    p = np.repeat(rng.uniform(0.5, 1, n // 100), 100)
+    proba = np.column_stack((p, 1 - p))
+    y = (rng.random(n) > p).astype(int)
+    conformal = AdaptiveConformal(0.1, classes=[0, 1])
+    covered = np.zeros(n, dtype=bool)
+    for start in range(0, n, batch):
+        rows = np.arange(start, start + batch)
+        covered[rows] = conformal.predict_set(proba[rows])[np.arange(batch), y[rows]]
+        conformal.update(proba[rows], y[rows], covered=covered[rows])
+    step = min(0.01, 1 / batch)
+    assert abs(covered.mean() - 0.9) <= (0.9 + step * batch) / (n * step)
+    assert abs(covered.mean() - 0.9) < 0.02
 
 
 def test_a_restored_one_goes_on_bit_for_bit(tmp_path):

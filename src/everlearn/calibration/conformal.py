@@ -137,8 +137,10 @@ class AdaptiveConformal:
         classes : array-like of shape (n_classes,), default=None
             The class of each column of `scores`. None is the order of `classes`.
         covered : array-like of bool of shape (n_rows,), default=None
-            Whether the set that was given out for the row contained its label. None judges the set that the
-            row would get now.
+            Whether the set that was given out for the row contained its label. None judges the sets that the
+            rows would get now, one after the other. Where labels come in batches after their sets were given
+            out, pass it: the promise is then kept for these sets. In a batch of more than 1 / gamma rows
+            gamma is the inverse of their number, so that the level does not overshoot.
 
         Returns
         -------
@@ -160,9 +162,13 @@ class AdaptiveConformal:
         spoken[places] = np.arange(len(places))
         at = spoken[codes]
         values = np.where(at >= 0, matrix[np.arange(len(codes)), at], np.nan)
+        gamma = self.gamma if covered is None else min(self.gamma, 1 / max(len(codes), 1))
         for row, (value, weight) in enumerate(zip(values.tolist(), weights.tolist(), strict=True)):
             hit = self._holds(value) if covered is None else bool(covered[row])
-            self._step(value, weight, hit)
+            self._step(value, weight, hit, gamma)
+            if covered is None:
+                self._threshold = self._quantile()
+        self._threshold = self._quantile()
         return self
 
     def predict_set(self, scores: Any, classes: Any = None) -> NDArray[np.bool_]:
@@ -241,16 +247,15 @@ class AdaptiveConformal:
         """Whether a set holds a class with this value; one without a value is held unless sets are empty."""
         return not value < self._threshold if value == value else self._threshold < math.inf
 
-    def _step(self, value: float, weight: float, hit: bool) -> None:
+    def _step(self, value: float, weight: float, hit: bool, gamma: float) -> None:
         self._n_seen += 1
         self._seen_weight += weight
         self._covered_weight += weight * hit
         # The guarantee needs that a level outside [0, 1] comes back: the sets are full or empty there.
-        self._level += self.gamma * weight * (self.alpha - (not hit))
+        self._level += gamma * weight * (self.alpha - (not hit))
         if value == value and weight > 0:
             self._values = np.append(self._values, value)[-int(self.window) :]
             self._weights = np.append(self._weights, weight)[-int(self.window) :]
-        self._threshold = self._quantile()
 
     def _quantile(self) -> float:
         """The largest threshold that a share 1 - level of the values reaches, one unseen value included."""
