@@ -1,7 +1,7 @@
 """The native expansion and a solver on it, with a state that can be copied, pickled and saved."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,17 @@ _SOLVERS: dict[str, Any] = {
     "koil": _core.Koil,
     "local": _core.LocalUpdates,
 }
+
+
+class Expansion(NamedTuple):
+    """A decision function: the sum of weights_i k(rows_i - center, x - center), plus the bias."""
+
+    kernel: str
+    parameters: dict[str, Any]  # gamma, coef0 and degree
+    rows: Rows
+    center: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64]  # of shape (n_rows, n_columns)
+    bias: npt.NDArray[np.float64]
 
 
 class Machine:
@@ -50,6 +61,16 @@ class Machine:
     def rows(self, slots: npt.NDArray[np.intp]) -> Rows:
         """Features of kept rows, as they were given."""
         return self._matrix(self.native.rows(slots.astype(np.int64), as_stored=False), len(slots))
+
+    def expansion(self, slots: npt.NDArray[np.intp]) -> Expansion:
+        """The decision function over the rows in some slots, such as those of `support`."""
+        spec = self.spec
+        center = spec["centre"] if len(spec["centre"]) else np.zeros(spec["width"])
+        parameters = {name: spec[name] for name in ("gamma", "coef0", "degree")}
+        weights = np.ascontiguousarray(self.native.alpha[:, slots].T)
+        return Expansion(
+            spec["kernel"], parameters, self.rows(slots), center, weights, np.array(self.native.bias)
+        )
 
     def get_state(self) -> dict[str, Any]:
         """Everything that decides how the machine goes on, as plain arrays and numbers."""

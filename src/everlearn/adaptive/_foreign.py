@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
 from .._validate import Rows
-from ._voters import Floats, Ints, LearningSet, smoothed, softmax
+from ._voters import Floats, Ints, LearningSet, VoterParts, smoothed, softmax
 from .experts import Expert
 
 Codes = npt.NDArray[np.int32]
@@ -118,6 +118,10 @@ class ForeignVoter:
         out = np.nan_to_num(out, nan=0.0, posinf=0.0, neginf=0.0)
         totals = out.sum(axis=1, keepdims=True)
         return np.where(totals > 0, out / np.where(totals > 0, totals, 1.0), 1.0 / self.n_classes)
+
+    def parts(self) -> VoterParts:
+        """What `probabilities` computes, which is not known of a model that has been trained."""
+        return VoterParts(shares=smoothed(self.counts, 1)[0] if self.model is None else None)
 
     def _ask(self, X: Rows) -> Floats:
         model, out = self.model, np.zeros((X.shape[0], self.n_classes))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from dataclasses import fields
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from ._committee import Committee
 from ._foreign import own
 from ._rows import Codes, LabeledRows
 from ._scaler import Scaler
-from ._voters import LearningSet, Scale
+from ._voters import LearningSet, Scale, VoterParts, smoothed
 from .experts import Expert, resolve
 
 Floats = npt.NDArray[np.float64]
@@ -31,6 +31,17 @@ Ints = npt.NDArray[np.int64]
 Self = TypeVar("Self", bound="CommitteeLearner")
 
 _LEAST = 1e-12  # of a probability, before its logarithm is taken
+
+
+class VoteParts(NamedTuple):
+    """What decision values are computed from: log(max(p, least)) / 2, where p is the weighted vote."""
+
+    mean: Floats | None  # subtracted from rows first
+    spread: Floats | None  # by which rows are divided then
+    names: list[str]  # of the experts
+    weights: Floats
+    voters: list[VoterParts]
+    least: float
 
 
 class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -249,12 +260,21 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
         if not self._committee.ready:
-            shares = (self._counts + 0.5) / (self._counts.sum() + 0.5 * len(self._counts))
-            return np.broadcast_to(shares, (X.shape[0], len(shares)))
+            return smoothed(self._counts, X.shape[0])
         X = double(X)
         self._scaler.check(X)
         scaled = self._scaler.transform(X)
         return np.asarray(np.tensordot(self.weights_, self._committee.given(scaled), 1))
+
+    def _vote_parts(self) -> VoteParts:
+        """What `_votes` computes, for export."""
+        committee, scaler = self._fitted(), self._scaler
+        if not committee.ready:
+            frequencies = VoterParts(shares=smoothed(self._counts, 1)[0])
+            return VoteParts(None, None, ["class frequencies"], np.ones(1), [frequencies], _LEAST)
+        names = [expert.name for expert in committee.experts]
+        voters = [voter.parts() for voter in committee.voters]
+        return VoteParts(scaler.mean, scaler.spread, names, self.weights_, voters, _LEAST)
 
     # -------------------------------------------------------------------------------------------------- state
 

@@ -7,14 +7,14 @@ that is forgotten leaves it.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from .._kernels import choose_centre, choose_layout
-from .._machine import Machine
+from .._machine import Expansion, Machine
 from .._validate import Rows, as_block
 from .experts import Expert
 
@@ -77,6 +77,18 @@ class Scale:
             spread = squares if squares > 0 else 1.0
         center = choose_centre("rbf", X) if not sparse.issparse(X) else np.zeros(0)
         return cls(1.0 / spread, spread, choose_layout(X), center)
+
+
+class VoterParts(NamedTuple):
+    """What a voter computes, so that other programs can: one of the two, or none where that is not known.
+
+    ``shares`` are the same probabilities for every row. ``logits`` are those of a softmax, in one column for
+    each class; for two classes it is one column f, which stands for (-f, f). Its rows have the ``ids``.
+    """
+
+    shares: Floats | None = None
+    logits: Expansion | None = None
+    ids: Ints = np.zeros(0, dtype=np.int64)
 
 
 def softmax(logits: Floats) -> Floats:
@@ -160,16 +172,30 @@ class SvmVoter:
 
     def probabilities(self, X: Rows) -> Floats:
         """What it says of rows: decision values as logits."""
-        native = self.machine.native
-        counts = np.bincount(native.labels, minlength=self.n_classes)
+        counts = self._counts()
         if np.count_nonzero(counts) < 2:
             return smoothed(counts, X.shape[0])
-        scores = native.decide(as_block(X), 1)
+        scores = self.machine.native.decide(as_block(X), 1)
         if self.n_classes == 2:
             scores = np.hstack([-scores, scores])
         else:
             scores[:, counts == 0] = _ABSENT
         return softmax(_TEMPERATURE * scores)
+
+    def parts(self) -> VoterParts:
+        """What `probabilities` computes."""
+        counts = self._counts()
+        if np.count_nonzero(counts) < 2:
+            return VoterParts(shares=smoothed(counts, 1)[0])
+        support = self.machine.support()
+        found = self.machine.expansion(support)
+        weights, bias = _TEMPERATURE * found.weights, _TEMPERATURE * found.bias
+        if self.n_classes > 2:
+            weights[:, counts == 0], bias[counts == 0] = 0.0, _TEMPERATURE * _ABSENT
+        return VoterParts(logits=found._replace(weights=weights, bias=bias), ids=self.holds()[support])
+
+    def _counts(self) -> Ints:
+        return np.bincount(self.machine.native.labels, minlength=self.n_classes)
 
     def state(self) -> dict[str, Any]:
         """What `restore` takes."""
@@ -208,8 +234,15 @@ class NoChangeVoter:
 
     def probabilities(self, X: Rows) -> Floats:
         """The recent frequencies, for every row."""
+        return np.broadcast_to(self._shares(), (X.shape[0], len(self.recent))).copy()
+
+    def parts(self) -> VoterParts:
+        """What `probabilities` computes."""
+        return VoterParts(shares=self._shares())
+
+    def _shares(self) -> Floats:
         shares = self.recent + 1e-3
-        return np.broadcast_to(shares / shares.sum(), (X.shape[0], len(shares))).copy()
+        return np.asarray(shares / shares.sum())
 
     def state(self) -> dict[str, Any]:
         """What `restore` takes."""
