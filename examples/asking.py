@@ -5,7 +5,8 @@
 Two bananas in the plane: a pool of rows without labels, and an oracle that knows them, at a price. One loop
 asks about rows at random, the other about the row nearest to the boundary, of 59 drawn at random. Its
 questions fall where the classes meet, and few are spent on rows that are clear already. Both begin without
-any label, with rows far from each other until they have seen both classes.
+any label; the second takes rows at random and rows far from each other by turns until it has seen both
+classes.
 
 The model is updated after each label, and is the support vector machine of all labels so far.
 

@@ -302,3 +302,21 @@ def test_more_classes_than_the_scores_tell():
     X, _ = three_clouds(20)
     with pytest.raises(ValueError, match="3 classes and one column"):
         query.Margin().query(Odd(), X)
+
+
+@pytest.mark.parametrize(("labels", "finishes"), [(150, 150), (420, 420)])
+def test_the_model_is_finished_after_every_label(labels, finishes, monkeypatch):
+    calls, finish = [], LASVM.finish
+    monkeypatch.setattr(LASVM, "finish", lambda self: calls.append(1) or finish(self))
+    X, y = two_clouds(450)
+    loop(rule=query.Random(0)).run(X, y, labels)
+    assert len(calls) == finishes
+
+
+def test_many_labels_are_finished_once_per_hundredth(monkeypatch):
+    calls, finish = [], LASVM.finish
+    monkeypatch.setattr(LASVM, "finish", lambda self: calls.append(1) or finish(self))
+    monkeypatch.setattr("everlearn.query._loop._EVERY_LABEL", 100)
+    X, y = two_clouds(450)
+    loop(rule=query.Random(0)).run(X, y, 400)
+    assert len(calls) == 100 + 99 + 50 + 34 + 1  # each up to 199, then every second, third and fourth

@@ -198,9 +198,9 @@ class Questions:
         return self.pool.numbers[: self.pool.left][places]
 
     def _furthest(self, n: int, draw: int) -> list[Query]:
-        """The rows furthest from all asked, where rows have distances."""
+        """Rows much further from all asked than others, where there are any."""
         try:
-            rows, away = self._spreading().next([False] * n, generator(self.random_state, draw))
+            rows, away = self._spreading().outstanding(n, generator(self.random_state, draw))
         except NoDistances:
             return []
         return [

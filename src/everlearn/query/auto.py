@@ -18,19 +18,21 @@ class Auto(PoolRule):
       has none, probabilities.
     - Full search while the pool is small; beyond, the best of a few rows drawn at random. Of 59 the best is
       among the best 5 % of the pool with a probability of 95 %, however large the pool is.
-    - In a loop, every tenth query goes to the row furthest from all rows asked so far. Uncertainty sampling
-      never visits a cluster that the model is sure about and wrong; this does.
+    - In a loop, every tenth query goes to the row furthest from all rows asked so far, if it is much further
+      than rows usually are. Uncertainty sampling never visits a cluster that the model is sure about and
+      wrong; this does.
     - In a loop, optionally, a row is asked about again where the model clearly contradicts its answer.
 
     Parameters
     ----------
     pool_size : int, default=59
         How many rows to draw from a large pool for each query. A batch of n queries draws n times as many.
-    full_search : int, default=5000
+    full_search : int, default=2000
         Pools of up to so many rows are searched in full.
     explore_every : int, default=10
-        In a loop, every so many queries one goes to the row furthest from all rows asked. None explores only
-        until every class has been seen.
+        In a loop, every so many queries one goes to the row furthest from all rows asked, if it is more than
+        2.25 times as far from them as rows are on the median. None explores only until every class has been
+        seen.
     reask_every : int, default=None
         In a loop, at most every so many queries one goes to a row whose answer the model contradicts: it has
         learnt the answer and still puts the row on the other side of the boundary, which an SVM with C=1
@@ -57,8 +59,8 @@ class Auto(PoolRule):
     >>> loop = loop.run(X[:1500], y[:1500], labels=100)
     >>> loop.model.score(X[1500:], y[1500:]) > 0.95
     True
-    >>> loop.history[-1]["reason"].split(" (")[0]
-    'far from every row asked so far'
+    >>> sorted({record["reason"].split(" (")[0] for record in loop.history[20:]})
+    ['far from every row asked so far', 'near the boundary between -1 and 1']
     """
 
     _constraints: ClassVar[dict[str, _params.Constraint]] = PoolRule._constraints | {
@@ -72,7 +74,7 @@ class Auto(PoolRule):
     def __init__(
         self,
         pool_size: int = 59,
-        full_search: int = 5000,
+        full_search: int = 2000,
         explore_every: int | None = 10,
         reask_every: int | None = None,
         random_state: Any = None,
