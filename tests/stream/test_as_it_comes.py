@@ -1,0 +1,215 @@
+"""A never-ending learner as it comes: what it asks about, what it says, how it follows concept drift."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from everlearn import AdaptiveSVM, query
+from everlearn.stream import NeverEndingLearner
+from stream.stream_helpers import bits, drop, unchanged
+
+
+def stripes(n, seed=0, flip=None):
+    """Two classes by the sign of a sum; from row ``flip`` on their names are exchanged."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 4))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    if flip is not None:
+        y[flip:] = 1 - y[flip:]
+    return X, y
+
+
+def three_blobs(n, seed=0, noise=1.0):
+    random = np.random.default_rng(seed)
+    y = random.integers(3, size=n)
+    centers = np.array([[0.0, 2.0], [2.0, -1.0], [-2.0, -1.0]])
+    return centers[y] + noise * random.normal(size=(n, 2)), np.array(["a", "b", "c"], dtype=object)[y]
+
+
+def follow(learner, X, y, size=100, first=0):
+    """Step through rows and answer every question; the predictions and the questions of each batch."""
+    predictions, asked = [], []
+    for start in range(first, X.shape[0], size):
+        out = learner.step(X[start : start + size])
+        asked.append(out.questions)
+        if out.questions:
+            learner.label([q.id for q in out.questions], [y[q.id] for q in out.questions])
+        predictions += out.predictions.tolist()
+    return np.array(predictions, dtype=object), asked
+
+
+def test_the_default_learner_follows_a_concept_that_turns_around():
+    X, y = stripes(6000, flip=3000)
+    with NeverEndingLearner.open(":memory:", label_rate=0.05, random_state=0) as learner:
+        assert isinstance(learner._settings.learner, AdaptiveSVM)
+        assert isinstance(learner._settings.query, query.Auto)
+        predictions, _ = follow(learner, X, y)
+    right = (predictions == y).astype(float)
+    assert right[1500:3000].mean() > 0.9
+    assert right[3000:3200].mean() < 0.5
+    assert right[4500:].mean() > 0.85
+
+
+@pytest.mark.parametrize("strategy", ["auto", "margin", "random"])
+def test_questions_are_about_the_rows_of_the_batch(strategy):
+    X, y = stripes(2000)
+    with NeverEndingLearner.open(":memory:", query=strategy, label_rate=0.05, random_state=0) as learner:
+        _, asked = follow(learner, X, y)
+    assert sum(map(len, asked)) == 100
+    for batch, questions in enumerate(asked):
+        assert all(100 * batch <= q.number < 100 * (batch + 1) for q in questions)
+
+
+def test_who_comes_row_by_row_is_asked_about_the_last_few_hundred():
+    X, y = stripes(1500)
+    with NeverEndingLearner.open(":memory:", label_rate=0.02, audit=0.0, random_state=0) as learner:
+        _, asked = follow(learner, X, y, size=1)
+        ages = [q.asked_at - 1 - q.number for questions in asked for q in questions]
+    assert len(ages) == 30
+    assert 0 < max(ages) < 100  # as many rows as share two questions, and 100 at least
+    with NeverEndingLearner.open(":memory:", label_rate=0.004, audit=0.0, random_state=0) as learner:
+        _, asked = follow(learner, X, y, size=1)
+    assert max(q.asked_at - 1 - q.number for questions in asked for q in questions) >= 100
+
+
+def test_labels_that_come_by_themselves_count_towards_the_start():
+    X, y = stripes(1000)
+    given = np.array([None] * 1000, dtype=object)
+    given[:40] = y[:40]
+    with NeverEndingLearner.open(":memory:", label_rate=0.02, audit=0.0, start=30, random_state=0) as learner:
+        kinds = []
+        for start in range(0, 1000, 100):
+            out = learner.step(X[start : start + 100], given[start : start + 100])
+            kinds += [q.kind for q in out.questions]
+    assert kinds == ["rule"] * 20
+
+
+def test_the_first_questions_are_random_and_far_by_turns():
+    X, y = stripes(1000)
+    X[150] = 30.0  # of the second batch, far from all others
+    with NeverEndingLearner.open(":memory:", label_rate=0.04, audit=0.0, start=20, random_state=0) as learner:
+        _, asked = follow(learner, X, y)
+    first = [q for questions in asked for q in questions if q.kind == "start"]
+    far = [q for q in first if q.reason == "far from every labeled row"]
+    assert len(first) == 20
+    assert len(far) == 10
+    assert 150 in {q.number for q in far}
+
+
+def test_a_rare_class_is_found_by_the_first_questions():
+    found = 0
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        X = random.normal(size=(1000, 3))
+        y = np.zeros(1000, dtype=int)
+        rare = random.permutation(1000)[:30]
+        X[rare] += 6.0
+        y[rare] = 1
+        with NeverEndingLearner.open(":memory:", label_rate=0.01, audit=0.0, random_state=seed) as learner:
+            follow(learner, X, y)
+            found += len(learner.status()["classes"]) == 2
+    assert found == 10  # by 10 random questions each it would be about 3
+
+
+def test_open_questions_are_not_asked_again():
+    X, _ = stripes(600)
+    with NeverEndingLearner.open(":memory:", label_rate=0.1, random_state=0) as learner:
+        asked = [q.id for start in range(0, 600, 5) for q in learner.step(X[start : start + 5]).questions]
+        assert len(asked) == len(set(asked)) == 60
+        assert learner.status()["open_questions"] == 60
+
+
+# --------------------------------------------------------------------------------------------- probabilities
+
+
+@pytest.mark.parametrize("rows", [lambda X: X, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_probabilities_fit_the_predictions_and_the_labels(rows):
+    X, y = three_blobs(4000)
+    with NeverEndingLearner.open(":memory:", label_rate=0.1, random_state=0) as learner:
+        follow(learner, rows(X[:3300]), y)
+        out = learner.step(rows(X[3300:]))
+        assert out.probabilities.shape == (700, 3)
+        assert learner.status()["classes"] == ["a", "b", "c"]
+        np.testing.assert_allclose(out.probabilities.sum(axis=1), 1.0)
+        names = np.array(["a", "b", "c"], dtype=object)
+        assert (names[out.probabilities.argmax(axis=1)] == out.predictions).mean() > 0.999
+        np.testing.assert_array_equal(learner.predict_proba(rows(X[3300:])), out.probabilities)
+    truth = np.array([list("abc").index(label) for label in y[3300:]])
+    right = out.probabilities[np.arange(700), truth]
+    confidence = out.probabilities.max(axis=1)
+    accuracy = (out.probabilities.argmax(axis=1) == truth).mean()
+    assert abs(confidence.mean() - accuracy) < 0.05
+    assert right.mean() > 0.6
+
+
+def test_there_are_no_probabilities_before_two_classes():
+    X, _ = stripes(50)
+    with NeverEndingLearner.open(":memory:", random_state=0) as learner:
+        assert learner.step(X).probabilities is None
+        assert learner.predict_proba(X) is None
+
+
+def test_prediction_sets_keep_their_coverage_under_drift():
+    X, y = three_blobs(9000, noise=1.4)
+    y[4500:] = np.array([{"a": "b", "b": "c", "c": "a"}[label] for label in y[4500:]], dtype=object)
+    inside, sizes = [], []
+    with NeverEndingLearner.open(
+        ":memory:", label_rate=0.2, audit=0.5, coverage=0.9, random_state=0
+    ) as learner:
+        for start in range(0, 9000, 100):
+            out = learner.step(X[start : start + 100])
+            learner.label([q.id for q in out.questions], [y[q.id] for q in out.questions])
+            if out.prediction_sets is not None:
+                inside += [y[start + i] in found for i, found in enumerate(out.prediction_sets)]
+                sizes += [len(found) for found in out.prediction_sets]
+        assert learner.predict_set(X[:2]) is not None
+        assert abs(learner.status()["coverage"] - 0.9) < 0.02
+    assert abs(np.mean(inside) - 0.9) < 0.04
+    assert np.mean(sizes) < 2.0
+
+
+def test_sets_need_a_promise():
+    X, y = stripes(50)
+    with NeverEndingLearner.open(":memory:", random_state=0) as learner:
+        learner.step(X, y)
+        assert learner.step(X).prediction_sets is None
+        with unchanged(learner), pytest.raises(ValueError, match=r"coverage=0\.9"):
+            learner.predict_set(X)
+    with pytest.raises(ValueError, match=r"coverage must be .* got 1"):
+        NeverEndingLearner.open(":memory:", coverage=1)
+
+
+# --------------------------------------------------------------------------------------------------- survival
+
+
+def test_a_killed_default_learner_goes_on_bit_for_bit(tmp_path):
+    X, y = three_blobs(1500)
+    options = {"label_rate": 0.1, "coverage": 0.8, "random_state": 0, "snapshot_rows": 400}
+    with NeverEndingLearner.open(":memory:", **options) as calm:
+        follow(calm, X, y, size=70)
+        place = tmp_path / "store"
+        learner = NeverEndingLearner.open(place, **options)
+        for start in range(0, 1500, 70):
+            out = learner.step(X[start : start + 70])
+            learner.label([q.id for q in out.questions], [y[q.id] for q in out.questions])
+            if start in (140, 700, 1120):
+                drop(learner)
+                learner = NeverEndingLearner.open(place)
+        probe = X[:200]
+        np.testing.assert_array_equal(learner.predict(probe), calm.predict(probe))
+        np.testing.assert_array_equal(learner.predict_proba(probe), calm.predict_proba(probe))
+        assert bits(learner, but=("alarms",)) == bits(calm, but=("alarms",))
+        learner.close()
+
+
+def test_a_new_class_and_a_new_scale_keep_the_record_of_the_experts():
+    X, y = stripes(900)
+    with NeverEndingLearner.open(":memory:", label_rate=0.2, random_state=0) as learner:
+        follow(learner, X, y)
+        before = learner.learner_.weights_
+        assert before.max() > 0.15
+        learner.rescale()
+        np.testing.assert_allclose(learner.learner_.weights_, before)
+        learner.label([0], [7])
+        assert learner.learner_.classes_.tolist() == [0, 1, 7]
+        assert np.abs(learner.learner_.weights_ - before).max() < 0.1
