@@ -7,13 +7,11 @@ import sys
 
 import numpy as np
 import onnx
-import onnxruntime
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC, LinearSVC
 
@@ -35,10 +33,10 @@ from everlearn import (
     export,
 )
 from everlearn.export import OnnxReport, export_onnx
+from export_helpers import assert_agrees, problem, run
 
 # What the package exports that is no file, and why not.
 NO_FILE = {
-    "AdaptiveSVM": "a committee of learners",
     "ActiveLearner": "a loop around a learner, which is its model",
     "Exemplars": "chooses rows, and decides about none",
     "NeverEndingLearner": "a store around a learner, which is its learner_",
@@ -51,13 +49,6 @@ CLASSES = {
 EXPORTED = sorted(set(CLASSES) - set(NO_FILE))
 
 
-def problem(classes=2, rows=260, features=6, offset=0.0, seed=0):
-    X, y = make_classification(
-        rows, features, n_informative=min(5, features), n_redundant=0, n_classes=classes, random_state=seed
-    )
-    return X + offset, y
-
-
 def fitted(name, X, y, **params):
     """A learner by its name, fitted; those that take unlabelled rows get some."""
     model = CLASSES[name](**params)
@@ -66,35 +57,6 @@ def fitted(name, X, y, **params):
     if "S3VM" in name:
         y = np.where(np.arange(len(y)) % 3 == 0, y.astype(object), None)
     return model.fit(X, y)
-
-
-def run(path, X, dtype="float32"):
-    """Labels and scores by a file."""
-    session = onnxruntime.InferenceSession(os.fspath(path), providers=["CPUExecutionProvider"])
-    assert [value.name for value in session.get_outputs()] == ["label", "scores"]
-    label, scores = session.run(None, {"X": np.asarray(X, dtype=dtype)})
-    assert scores.dtype == dtype
-    return label, scores
-
-
-def assert_agrees(model, path, X, *, dtype="float32", rtol=1e-5, standardise=lambda X: X):
-    """A file decides about fresh rows as its learner does, to rounding."""
-    label, scores = run(path, X, dtype)
-    X = standardise(np.asarray(X, dtype=dtype).astype(np.float64))
-    expected, predicted = model.decision_function(X), model.predict(X)
-    assert scores.shape == expected.shape
-    infinite = np.isinf(expected)
-    np.testing.assert_array_equal(scores[infinite], expected[infinite])
-    largest = np.abs(expected[~infinite]).max(initial=0)
-    np.testing.assert_allclose(scores[~infinite], expected[~infinite], rtol=0, atol=rtol * largest)
-    if expected.ndim == 1:
-        clear = np.abs(expected) > 2 * rtol * largest
-    else:
-        order = np.sort(expected, axis=1)
-        clear = order[:, -1] - order[:, -2] > 2 * rtol * largest
-    assert clear.mean() > 0.9
-    written = predicted if predicted.dtype.kind in "UO" else predicted.astype(np.int64)
-    np.testing.assert_array_equal(label[clear], written[clear])
 
 
 @pytest.fixture
@@ -112,7 +74,10 @@ def test_every_learner_decides_the_same_as_a_file(name, classes, dtype, path):
     X, y = problem(classes)
     model = fitted(name, X[:200], y[:200])
     report = export_onnx(model, path, dtype=dtype)
-    assert_agrees(model, path, X[200:], dtype=dtype)  # the learners themselves have single kernel values
+    # The learners themselves have single kernel values. `AdaptiveSVM` may choose C=100, which makes rounding
+    # errors larger, while the logarithm of a vote is smaller than the values that it is a vote of.
+    rtol = 1e-4 if name == "AdaptiveSVM" else 1e-5
+    assert_agrees(model, path, X[200:], dtype=dtype, rtol=rtol)
     assert report.size == path.stat().st_size
 
 
@@ -120,7 +85,6 @@ def test_every_learner_decides_the_same_as_a_file(name, classes, dtype, path):
 def test_what_is_no_file_says_so(name, path):
     cls = CLASSES[name]
     other, remedy = {
-        "AdaptiveSVM": lambda: (fitted(name, *problem()), "pass a learner with a single .* such as LASVM"),
         "ActiveLearner": lambda: (cls(LASVM(), everlearn.query.Random()), "its model"),
         "Exemplars": lambda: (cls(), ""),
         "NeverEndingLearner": lambda: (cls.open(":memory:"), "its learner_"),
@@ -612,7 +576,7 @@ def test_linear_machines_make_small_files(path):
     assert report.size < 2000
 
 
-@pytest.mark.parametrize("name", ["LASVM", "AveragedKernelPerceptron", "SubmodS3VM", "OAM"])
+@pytest.mark.parametrize("name", ["LASVM", "AveragedKernelPerceptron", "SubmodS3VM", "OAM", "AdaptiveSVM"])
 def test_export_changes_nothing_and_repeats_itself(name, tmp_path):
     X, y = problem()
     model = fitted(name, X, y)

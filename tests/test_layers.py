@@ -14,7 +14,7 @@ CORE = ROOT / "core"
 # a subpackage from itself, but neither may import from its neighbours or from above.
 FLOORS = [
     ["errors", "_core", "_params", "_atomic", "_docs", "_labels", "_onnx_graph"],
-    ["_validate"],
+    ["_validate", "_onnx_vote"],
     ["_kernels", "_machine", "_persist", "_support_sets", "_choice"],
     ["_learner", "_geometry", "metrics", "datasets"],
     ["_online"],

@@ -1,8 +1,9 @@
 """A predictor as a chain of steps on rows, and how each step is written in ONNX.
 
 Every predictor here is scores = phi(x) W + b, where phi is a chain of steps: shift and divide the features,
-bring rows to length 1, take kernel values against kept rows, multiply by a matrix. Only a vote differs: it
-takes the signs of partial sums of kernel values.
+bring rows to length 1, take kernel values against kept rows, multiply by a matrix. Only the vote of a
+perceptron differs: it takes the signs of partial sums of kernel values. The vote of an `AdaptiveSVM` is a
+step as well (`everlearn._onnx_vote`).
 
 Rounding. With single precision and features near 1e4 the shift itself is rounded by as much as 5e-4, so that
 it is taken away in two parts, the second being what the first lost. Squared distances come from norms and
@@ -11,7 +12,7 @@ shifted by the middle of the kept ones before.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -158,10 +159,7 @@ class Kernel:
         rows = graph.rounded(self.rows).astype(np.float64)  # as the graph has them, norms included
         gamma = graph.constant(np.float64(self.gamma))
         if self.name == "rbf":
-            products = graph.node("MatMul", x, graph.constant(-2 * rows.T))
-            kept = graph.node("Add", products, graph.constant(np.square(rows).sum(axis=1)))
-            apart = graph.node("Add", kept, graph.sums(graph.node("Mul", x, x)))
-            apart = graph.node("Max", apart, graph.constant(np.float64(0.0)))
+            apart = write_squared_distances(graph, x, self.rows)
             return graph.node("Exp", graph.node("Neg", graph.node("Mul", apart, gamma)))
         value = graph.node("Mul", graph.node("MatMul", x, graph.constant(rows.T)), gamma)
         value = graph.node("Add", value, graph.constant(np.float64(self.coef0)))
@@ -171,16 +169,29 @@ class Kernel:
 
     def apply(self, X: Floats) -> Floats:
         """Do it to rows, in double precision."""
-        products = X @ self.rows.T
         if self.name == "rbf":
-            norms = np.square(X).sum(axis=1)[:, np.newaxis] + np.square(self.rows).sum(axis=1)
-            return np.asarray(np.exp(-self.gamma * np.maximum(norms - 2 * products, 0)))
-        value = self.gamma * products + self.coef0
+            return np.asarray(np.exp(-self.gamma * squared_distances(X, self.rows)))
+        value = self.gamma * (X @ self.rows.T) + self.coef0
         return np.asarray(np.tanh(value) if self.name == "sigmoid" else value**self.degree)
 
     def constants(self) -> int:
         """Count the numbers stored."""
         return self.rows.size + len(self.rows)
+
+
+def write_squared_distances(graph: Graph, x: str, rows: Floats) -> str:
+    """Write the squared distances to some rows, from norms and products."""
+    rows = graph.rounded(rows).astype(np.float64)  # as the graph has them, norms included
+    products = graph.node("MatMul", x, graph.constant(-2 * rows.T))
+    kept = graph.node("Add", products, graph.constant(np.square(rows).sum(axis=1)))
+    apart = graph.node("Add", kept, graph.sums(graph.node("Mul", x, x)))
+    return graph.node("Max", apart, graph.constant(np.float64(0.0)))
+
+
+def squared_distances(X: Floats, rows: Floats) -> Floats:
+    """The same, in double precision."""
+    norms = np.square(X).sum(axis=1)[:, np.newaxis] + np.square(rows).sum(axis=1)
+    return np.asarray(np.maximum(norms - 2 * X @ rows.T, 0))
 
 
 @dataclass(frozen=True)
@@ -235,6 +246,8 @@ class Predictor:
         Rows that the learner keeps.
     ballots : sequence of Ballot
         One for each column, where scores are votes.
+    left_out : sequence of str
+        Parts of the learner that count for next to nothing and are not here, by their names.
     """
 
     classes: Array
@@ -244,11 +257,11 @@ class Predictor:
     examples: Floats
     kept: int
     ballots: Sequence[Ballot] = ()
+    left_out: Sequence[str] = ()
 
     def after(self, steps: Sequence[Step], examples: Floats) -> "Predictor":
         """The same behind other steps; examples are rows as these take them."""
-        every = (*steps, *self.steps)
-        return Predictor(self.classes, every, self.weights, self.bias, examples, self.kept, self.ballots)
+        return replace(self, steps=(*steps, *self.steps), examples=examples)
 
     def tidied(self) -> "Predictor":
         """The same with neighbouring shifts joined, and matrices at the end made part of the weights."""
@@ -264,7 +277,7 @@ class Predictor:
         while steps and isinstance(steps[-1], Matrix) and not self.ballots:
             weights = steps[-1].values @ weights
             steps.pop()
-        return Predictor(self.classes, steps, weights, self.bias, self.examples, self.kept, self.ballots)
+        return replace(self, steps=steps, weights=weights)
 
     def doubtful(self, X: Floats) -> Floats:
         """How far the score of each row may jump for rounding alone: 0, but for votes."""
@@ -293,6 +306,8 @@ def model(predictor: Predictor, labels: Array, width: int, dtype: str, inner: st
         x = graph.cast(graph.cast(x, "float32"), inner)  # the values that the learner has taken the signs of
         parts = [ballot.write(graph, x) for ballot in predictor.ballots]
         scores = graph.node("Concat", *parts, axis=1)
+    elif _changes_nothing(predictor.weights):
+        scores = x
     else:
         scores = graph.node("MatMul", x, graph.constant(predictor.weights))
     scores = graph.node("Add", scores, graph.constant(predictor.bias))
@@ -320,6 +335,12 @@ def model(predictor: Predictor, labels: Array, width: int, dtype: str, inner: st
         graph.constants,
     )
     return helper.make_model(drawn, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
+
+
+def _changes_nothing(weights: Floats) -> bool:
+    """Whether these are the weights of a step that gives decision values already."""
+    rows, columns = weights.shape
+    return rows == columns and np.array_equal(weights, np.eye(rows))
 
 
 def parts_of(rows: Array, size: int) -> Iterator[Array]:

@@ -6,13 +6,18 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from ._kernels import NATIVE
 from ._learner import KernelLearner
+from ._machine import Expansion
 from ._onnx_graph import Affine, Array, Ballot, Floats, Kernel, Matrix, Predictor, Step, Unit
+from ._onnx_vote import Vote, Voter, decision_values
+from .adaptive import AdaptiveSVM
+from .adaptive._voters import VoterParts
 from .auc._linear import LinearAUC
 from .query._chunk_learner import ChunkLearner
 from .semi._transductive import TransductiveLearner
@@ -40,37 +45,26 @@ def describe(learner: Any) -> Predictor:
 
 def _machine(learner: KernelLearner) -> Predictor:
     machine = learner._machine
-    spec, native = machine.spec, machine.native
-    if spec["layout"] == "external":
+    if machine.spec["layout"] == "external":
         _refuse_kernel(learner, learner.kernel)
     averaging = machine.parameters.get("averaging", "none")
     ballots: list[Ballot] = []
     if averaging == "none":
-        slots = machine.support()
-        weights, bias = native.alpha[:, slots].T, native.bias
+        found = machine.expansion(machine.support())
     else:
         slots, ballots = _ballots(machine)
-        bias = np.zeros(len(ballots))
         weights = np.column_stack([_mean_rule(ballot, len(slots)) for ballot in ballots])
-    rows = _dense(machine.rows(slots))
-    centre = spec["centre"] if len(spec["centre"]) else np.zeros(spec["width"])
-    kernel = {name: spec[name] for name in ("gamma", "coef0", "degree")}
-    found = _expansion(learner.classes_, spec["kernel"], kernel, rows, centre, weights, bias)
-    if averaging == "vote" and len(rows):
-        return Predictor(found.classes, found.steps, found.weights, bias, rows, len(rows), ballots)
-    return found
+        found = machine.expansion(slots)._replace(weights=weights, bias=np.zeros(len(ballots)))
+    predictor = _expansion(learner.classes_, found)
+    if averaging == "vote" and predictor.kept:
+        return dataclasses.replace(predictor, ballots=ballots)
+    return predictor
 
 
-def _expansion(
-    classes: Array,
-    name: str,
-    spec: dict[str, Any],
-    rows: Floats,
-    centre: Floats,
-    weights: Floats,
-    bias: Floats,
-) -> Predictor:
-    """Write f(x) = sum_i w_i k(x_i - centre, x - centre) + b; rows are as they were given."""
+def _expansion(classes: Array, found: Expansion) -> Predictor:
+    """The predictor that an expansion is."""
+    name, spec, rows = found.kernel, found.parameters, _dense(found.rows)
+    centre, weights, bias = found.center, found.weights, found.bias
     width, kept = rows.shape[1], len(rows)
     if kept == 0:
         return _constant(classes, width, bias)
@@ -132,10 +126,11 @@ def _svc(svc: SVC) -> Predictor:
         _refuse_kernel(svc, svc.kernel)
     if len(svc.classes_) > 2:
         raise ValueError("An SVC with more than two classes decides by pairs of them: take LASVM instead.")
-    rows, weights = _dense(svc.support_vectors_), _dense(svc.dual_coef_).T
+    rows, weights = svc.support_vectors_, _dense(svc.dual_coef_).T
     spec = {"gamma": float(svc._gamma), "coef0": float(svc.coef0), "degree": int(svc.degree)}
     origin = np.zeros(rows.shape[1])
-    return _expansion(svc.classes_, svc.kernel, spec, rows, origin, weights, np.asarray(svc.intercept_))
+    found = Expansion(svc.kernel, spec, rows, origin, weights, np.asarray(svc.intercept_))
+    return _expansion(svc.classes_, found)
 
 
 # ------------------------------------------------------------------------------------- learners with learners
@@ -154,8 +149,7 @@ def _chunks(learner: ChunkLearner) -> Predictor:
 def _transductive(learner: TransductiveLearner) -> Predictor:
     if learner.kernel == "precomputed":
         _refuse_kernel(learner, learner.kernel)
-    if len(learner.classes_) == 1:
-        raise ValueError(f"This {type(learner).__name__} knows one class only: nothing has to be decided.")
+    _refuse_one_class(learner)
     if learner._only is not None:
         only = np.arange(len(learner.classes_)) == learner._only
         bias = np.where(only[1:], 1.0, -1.0) if len(only) == 2 else np.where(only, 1.0, -np.inf)
@@ -199,8 +193,7 @@ def _values(nystroem: Any, components: Floats) -> list[Step]:
 
 def _stream(learner: StreamS3VM) -> Predictor:
     model, classes = learner._model, learner.classes_
-    if len(classes) == 1:
-        raise ValueError(f"This {type(learner).__name__} knows one class only: nothing has to be decided.")
+    _refuse_one_class(learner)
     if len(model.classes_) > 1:
         return _placed(describe(model), classes)
     only = classes == model.classes_[0]
@@ -229,6 +222,89 @@ def _placed(found: Predictor, classes: Array) -> Predictor:
     return Predictor(classes, found.steps, more, lowest, found.examples, found.kept, every)
 
 
+# ----------------------------------------------------------------------------------------------------- votes
+
+_NEGLIGIBLE = 1e-6  # weight of an expert from outside that may be missing; the comparison has the last word
+_UNSEEN = 1e-6  # by which decision values may change for SVMs that are left out
+
+
+def _vote(learner: AdaptiveSVM) -> Predictor:
+    _refuse_one_class(learner)
+    vote, classes, width = learner._vote_parts(), learner.classes_, learner.n_features_in_
+    constant = np.zeros(len(classes))
+    svms: list[tuple[float, VoterParts]] = []
+    left_out = []
+    for name, weight, parts in zip(vote.names, vote.weights.tolist(), vote.voters, strict=True):
+        if parts.shares is not None:
+            constant += weight * parts.shares
+        elif parts.logits is not None:
+            svms.append((weight, parts))
+        elif weight < _NEGLIGIBLE:
+            left_out.append(name)
+        else:
+            raise ValueError(
+                f"The expert {name!r} of this {type(learner).__name__} has the weight {weight:.2g} and "
+                "cannot be exported to ONNX: train without it. Experts with the kernels 'linear', 'rbf' and "
+                "'no-change' can be exported."
+            )
+    svms = _that_count(svms, max(float(constant.min()), vote.least))
+    if not svms:
+        return _constant(classes, width, decision_values(constant[np.newaxis], vote.least)[0])
+    rows, places = _shared_rows([parts for _, parts in svms])
+    middle = np.median(rows, axis=0) if len(rows) else np.zeros(width)
+    of_rbf = [at for at, (_, parts) in zip(places, svms, strict=True) if _kernel(parts) == "rbf"]
+    stored = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *of_rbf]))
+    voters = [
+        _voter(weight, parts, rows[at], np.searchsorted(stored, at), middle)
+        for (weight, parts), at in zip(svms, places, strict=True)
+    ]
+    step = Vote(rows[stored] - middle, voters, constant, vote.least)
+    weights = np.eye(1 if len(classes) == 2 else len(classes))  # the step gives decision values
+    steps: list[Step] = [Affine(middle, np.ones(width)), step]
+    found = Predictor(classes, steps, weights, np.zeros(len(weights)), rows, len(rows), left_out=left_out)
+    if vote.mean is None or vote.spread is None:
+        return found
+    return found.after([Affine(vote.mean, vote.spread)], rows * vote.spread + vote.mean)
+
+
+def _that_count(svms: list[tuple[float, VoterParts]], floor: float) -> list[tuple[float, VoterParts]]:
+    """Voters without those that cannot be seen.
+
+    Without a weight w, the vote for a class changes by w at most. The vote is at least ``floor``, or is taken
+    to be, so that log(vote) / 2 changes by w / (2 floor) at most, whatever the row.
+    """
+    by_weight = sorted(svms, key=lambda pair: pair[0])
+    total = np.cumsum([weight for weight, _ in by_weight])
+    unseen = int(np.count_nonzero(total <= 2 * floor * _UNSEEN))
+    return by_weight[unseen:]
+
+
+def _kernel(parts: VoterParts) -> str:
+    assert parts.logits is not None
+    return parts.logits.kernel
+
+
+def _shared_rows(voters: list[VoterParts]) -> tuple[Floats, list[npt.NDArray[np.intp]]]:
+    """Each support vector once, the oldest first, and where those of each voter are."""
+    every = [parts.logits.rows for parts in voters if parts.logits is not None]
+    ids, first = np.unique(np.concatenate([parts.ids for parts in voters]), return_index=True)
+    stacked = sparse.vstack(every, format="csr") if sparse.issparse(every[0]) else np.vstack(every)
+    return _dense(stacked[first]), [np.searchsorted(ids, parts.ids) for parts in voters]
+
+
+def _voter(
+    weight: float, parts: VoterParts, rows: Floats, places: npt.NDArray[np.intp], middle: Floats
+) -> Voter:
+    """A voter for features from which ``middle`` has been subtracted."""
+    logits = parts.logits
+    assert logits is not None
+    if logits.kernel == "rbf":
+        gamma = logits.parameters["gamma"]
+        return Voter(weight, logits.weights, logits.bias, gamma, places.astype(np.int32)).smallest()
+    combined = (rows - logits.center).T @ logits.weights
+    return Voter(weight, combined, logits.bias + (middle - logits.center) @ combined)
+
+
 # ------------------------------------------------------------------------------------------------------ odds
 
 
@@ -242,6 +318,11 @@ def _dense(rows: Any) -> Floats:
     return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
 
 
+def _refuse_one_class(learner: Any) -> None:
+    if len(learner.classes_) == 1:
+        raise ValueError(f"This {type(learner).__name__} knows one class only: nothing has to be decided.")
+
+
 def _refuse_kernel(learner: Any, kernel: Any) -> None:
     shown = repr(kernel) if isinstance(kernel, str) else "a function"
     raise ValueError(
@@ -252,6 +333,7 @@ def _refuse_kernel(learner: Any, kernel: Any) -> None:
 
 _READERS: tuple[tuple[type, Callable[[Any], Predictor]], ...] = (
     (KernelLearner, _machine),
+    (AdaptiveSVM, _vote),
     (LinearAUC, _linear),
     (ChunkLearner, _chunks),
     (TransductiveLearner, _transductive),

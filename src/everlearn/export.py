@@ -82,7 +82,10 @@ def export_onnx(
     Parameters
     ----------
     model : classifier
-        A fitted learner of everlearn with a decision function, or `LinearSVC`, or `SVC` with two classes.
+        A fitted learner of everlearn with a decision function, or `LinearSVC`, or `SVC` with two classes. An
+        `AdaptiveSVM` is written with its whole committee, its present weights and its scaling of the
+        features. Only experts of its own can be written: one with a classifier of another library
+        (``Expert(model=...)``) is an error, unless its weight is below 1e-6.
     path : path
         The file to write, by custom with ".onnx" at its end.
     mean : array-like of shape (n_features,) or float, default=None
@@ -111,6 +114,9 @@ def export_onnx(
     -----
     A learner refuses rows that are not finite or overflow; a file of ONNX cannot. It gives scores that are
     not numbers for them, and some label.
+
+    The experts of an `AdaptiveSVM` share their support vectors in the file, and the distances to them. The
+    scores are decision values: probabilities as `AdaptiveSVM.predict_proba` gives them are not in the file.
 
     Examples
     --------
@@ -150,7 +156,11 @@ def export_onnx(
         if complaint is None:
             break
     else:
-        raise ValueError(f"{complaint} Nothing was written. Scale the features, or allow a larger rtol.")
+        missing = ", ".join(map(repr, predictor.left_out))
+        without = f" The file has to do without the experts {missing}." if missing else ""
+        raise ValueError(
+            f"{complaint}{without} Nothing was written. Scale the features, or allow a larger rtol."
+        )
     name = os.fsdecode(path)
 
     def write(file: Any) -> None:
