@@ -1,9 +1,7 @@
-"""Who reads the streams, with the settings that were chosen on the development streams for both sides alike.
+"""Who reads the streams: everlearn as it comes and with a part exchanged, River, scikit-learn, baselines.
 
-`candidates` is what --develop tries, `CHOSEN` names those that --scores reports: of River's linear models and
-its forest the setting with the highest mean MCC at 1 % and 10 %, its trees with the forest's grace period,
-which was nowhere a point behind the other; of ours the default of `NeverEndingLearner`, what asking at random
-or forgetting does to it, and the one with the highest mean MCC.
+River's learners have the settings that were best on development streams among a few that were tried: the
+step of the logistic regression, shown for two, and the grace period of the forest. The others are plain.
 """
 
 from __future__ import annotations
@@ -11,150 +9,82 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from _streams_players import Make, Ours, Player, Rivers
+from _streams_players import Constant, Make, Ours, Player, Refitted, Rivers
 
-OURS, RIVER = "everlearn", "River"
-
-
+OURS, PEER, BASELINE = "everlearn", "peer", "baseline"
 FEW, ALL = (0.01, 0.1), (0.01, 0.1, 1.0)
+AS_IT_COMES = "everlearn, as it comes"
 
 
 class Reader(NamedTuple):
-    """A learner, its family, how it asks, and at which shares of labels it makes sense."""
+    """A learner, its family, at which shares of labels it is run, and whether it takes long."""
 
     family: str
     make: Make
-    asks: str
     rates: tuple[float, ...] = ALL
+    slow: bool = False
 
 
-def _ours(learner: Callable[[], Any], asks: str = "margin", **options: Any) -> Reader:
-    def make(rate: float, seed: int) -> Player:
+def _ours(learner: Callable[[], Any], rates: tuple[float, ...] = ALL, **options: Any) -> Reader:
+    def make(rate: float, seed: int, classes: int) -> Player:
         return Ours(learner(), rate, seed, **options)
 
-    asking = asks in ("margin", "random")  # is all that it is there for
-    return Reader(OURS, make, asks, FEW if asking else ALL)
+    return Reader(OURS, make, rates)
 
 
-def _river(
-    model: Callable[[], Any], entropy: bool = False, scaled: bool = False, rates: tuple[float, ...] = ALL
-) -> Reader:
-    def make(rate: float, seed: int) -> Player:
-        return Rivers(model(), rate, seed, entropy, scaled)
+def _lasvm() -> Any:
+    from everlearn.svm import LASVM
 
-    return Reader(RIVER, make, "entropy" if entropy else "random", FEW if entropy else rates)
+    return LASVM(C=10)
 
 
-MIXED = "margin, random"
+def _with_forest() -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    from everlearn import AdaptiveSVM
+
+    return AdaptiveSVM(["auto", RandomForestClassifier(random_state=0)], scaling="none")
 
 
-def _lasvm(C: float = 10.0, **options: Any) -> Callable[[], Any]:
-    def make() -> Any:
-        from everlearn.svm import LASVM
+def _logistic(step: float) -> Reader:
+    def make(rate: float, seed: int, classes: int) -> Player:
+        from river import linear_model, multiclass, optim
 
-        return LASVM(C=C, **options)
+        model = linear_model.LogisticRegression(optim.SGD(step))
+        several = model if classes == 2 else multiclass.OneVsRestClassifier(model)
+        return Rivers(several, rate, seed, entropy=True, scaled=True)
 
-    return make
-
-
-def _idsvm(window: int) -> Callable[[], Any]:
-    def make() -> Any:
-        from everlearn.svm import IDSVM
-
-        return IDSVM(C=10.0, gamma=0.03, window=window)
-
-    return make
+    return Reader(PEER, make)
 
 
-def _drift(detector: str) -> Any:
-    from everlearn.stream import Drift
+def _adaptive_forest(rate: float, seed: int, classes: int) -> Player:
+    from river import forest
 
-    return Drift(detector, policy="window")
-
-
-def _linear(name: str, *args: Any, **options: Any) -> Callable[[], Any]:
-    def make() -> Any:
-        from river import linear_model
-
-        return getattr(linear_model, name)(*args, **options)
-
-    return make
+    return Rivers(forest.ARFClassifier(n_models=10, seed=seed, grace_period=50), rate, seed, entropy=True)
 
 
-def _logistic(rate: float) -> Callable[[], Any]:
-    def make() -> Any:
-        from river import linear_model, optim
+def _neighbors(rate: float, seed: int, classes: int) -> Player:
+    from river import neighbors
 
-        return linear_model.LogisticRegression(optim.SGD(rate))
-
-    return make
+    model = neighbors.KNNClassifier(n_neighbors=5, engine=neighbors.LazySearch(window_size=500))
+    return Rivers(model, rate, seed, scaled=True)
 
 
-def _tree(name: str, **options: Any) -> Callable[[], Any]:
-    def make() -> Any:
-        from river import forest, tree
-
-        return getattr(forest if name.startswith("ARF") else tree, name)(**options)
-
-    return make
-
-
-def candidates() -> dict[str, Reader]:
-    """Everyone that --develop tries, by a name that says the settings."""
-    return {
-        "LASVM(C=10)": _ours(_lasvm()),
-        "LASVM(C=10), scale fixed": _ours(_lasvm(), "margin, 1 in 10 random", rescale=False, audit=0.1),
-        "LASVM(C=10), random": _ours(_lasvm(), "random", query="random"),
-        "LASVM(C=10), half random": _ours(_lasvm(), MIXED, audit=0.5),
-        "LASVM(C=1), half random": _ours(_lasvm(1.0), MIXED, audit=0.5),
-        "LASVM(C=10, gamma=0.03)": _ours(_lasvm(gamma=0.03), MIXED, audit=0.5),
-        "LASVM(C=10, gamma=0.03), adwin": _ours(_lasvm(gamma=0.03), MIXED, audit=0.5, drift=_drift("adwin")),
-        "IDSVM(C=10, gamma=0.03, window=100)": _ours(_idsvm(100), MIXED, audit=0.5),
-        "IDSVM(C=10, gamma=0.03, window=500)": _ours(_idsvm(500), MIXED, audit=0.5),
-        **{
-            f"LogisticRegression({rate:g})": _river(_logistic(rate), scaled=True) for rate in (0.01, 0.1, 1.0)
-        },
-        **{
-            f"LogisticRegression({rate:g}), entropy": _river(_logistic(rate), True, True)
-            for rate in (0.01, 0.1, 1.0)
-        },
-        **{f"PAClassifier({C:g})": _river(_linear("PAClassifier", C), scaled=True) for C in (0.01, 0.1, 1.0)},
-        "ALMAClassifier": _river(_linear("ALMAClassifier"), scaled=True),
-        **{
-            f"{name}({grace}){', entropy' * entropy}": _river(
-                _tree(f"Hoeffding{kind}Classifier", grace_period=grace, **seeded), entropy
-            )
-            for name, kind, seeded in (("HoeffdingTree", "Tree", {}), ("HAT", "AdaptiveTree", {"seed": 0}))
-            for grace in (50, 200)
-            for entropy in (False, True)
-        },
-        **{
-            f"ARF({grace}){', entropy' * entropy}": _river(
-                _tree("ARFClassifier", n_models=10, seed=0, grace_period=grace),
-                entropy,
-                rates=(1.0,),  # at random it was behind on the development streams, and it is slow
-            )
-            for grace in (20, 50)
-            for entropy in (False, True)
-        },
-    }
-
-
-DEFAULT = "LASVM(C=10), scale fixed"  # as `NeverEndingLearner.open` has it
-RECOMMENDED = "IDSVM(C=10, gamma=0.03, window=500)"
-CHOSEN = (
-    DEFAULT,
-    "LASVM(C=10)",
-    "LASVM(C=10), random",
-    RECOMMENDED,
-    "LASVM(C=10, gamma=0.03), adwin",
-    "LogisticRegression(0.1)",
-    "LogisticRegression(0.01), entropy",
-    "PAClassifier(0.1)",
-    "HoeffdingTree(50)",
-    "HoeffdingTree(50), entropy",
-    "HAT(50)",
-    "HAT(50), entropy",
-    "ARF(50)",
-    "ARF(50), entropy",
-)
+READERS: dict[str, Reader] = {
+    AS_IT_COMES: _ours(lambda: None),
+    "everlearn, asking at random": _ours(lambda: None, FEW, query="random"),
+    "everlearn, LASVM(C=10) alone": _ours(_lasvm),
+    "everlearn, with a random forest": _ours(_with_forest, FEW),
+    "River LogisticRegression(0.01)": _logistic(0.01),
+    "River LogisticRegression(0.1)": _logistic(0.1),
+    "River KNNClassifier": Reader(PEER, _neighbors),
+    "River ARFClassifier": Reader(PEER, _adaptive_forest, slow=True),
+    "scikit-learn forest, all labels": Reader(
+        PEER, lambda rate, seed, classes: Refitted(rate, seed), slow=True
+    ),
+    "scikit-learn forest, last 200": Reader(
+        PEER, lambda rate, seed, classes: Refitted(rate, seed, window=200), (0.1, 1.0), slow=True
+    ),
+    "no change": Reader(BASELINE, lambda rate, seed, classes: Constant(rate, seed, majority=False)),
+    "majority": Reader(BASELINE, lambda rate, seed, classes: Constant(rate, seed, majority=True)),
+}

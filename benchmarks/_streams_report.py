@@ -8,164 +8,174 @@ import numpy as np
 
 from _report import NONE, machine_lines, markdown, number
 from _semi_record import fill, head
-from _streams_learners import DEFAULT, RECOMMENDED, RIVER
+from _streams_development import CHOSEN_ON
+from _streams_learners import AS_IT_COMES, BASELINE, OURS, PEER, READERS
 from _streams_players import BATCH
 from _streams_sets import REPORTED
 
-Result = dict[str, Any]
-MEASURES = {"mcc": "MCC", "accuracy": "accuracy", "g_means": "g-means", "auc": "AUC"}
-SHOWN = 4  # digits of a score that make a difference: 0.01 of a hundred
+Results = list[dict[str, Any]]
+MEASURES = {"mcc": "MCC", "accuracy": "accuracy"}
+FAR = 3.0  # points behind the best peer that are named
 
-READING = """Rows in the order in which they came, at most 30,000 of a stream, in batches of {batch}. A batch
-is predicted first; then the labels that its reader asked for, or was given, come for the whole batch at
-once, for River as for us. Scores are over all rows, against labels that are mostly never given, times 100.
-With 1 % of the labels they are means over two seeds, which decide the labels that are drawn; the AUC is one
-over the whole stream. *asks*: `margin` and `entropy` choose the rows, `random` draws them, `margin, random`
-draws every other one. Ours are `NeverEndingLearner`s, which call `rescale()` at 500, 1,000, 2,000, 4,000,
-... rows, but for the line "scale fixed", which leaves it to `open`: that takes the scale of all rows
-whenever they have doubled, up to 10,000, and then fixes it.
-River's linear models have a StandardScaler that sees every row; its EntropySampler has a discount that is
-moved after each batch so that it keeps to the share, and gets labels at random until it has seen two
-classes, since it would never ask for one. No setting was chosen on these streams: see `--develop`."""
-WINS = """On how many streams ours are ahead of River's. *best*: the best of ours against the best of River's,
-both picked afterwards. *{name}*: this one of ours, fixed before, against the best of River's, which is picked
-afterwards for each stream and measure; and one by one, against each of River's on each stream. *The default
-of `open`*: `NeverEndingLearner.open(place)` with nothing else said, against the best of River's."""
+READING = """Rows come in batches of {batch}. Each batch is predicted before any of its labels is known; then
+the labels that were asked for come for the whole batch at once. Everybody gets the same number of labels. MCC
+is the Matthews correlation over all rows, times 100; 0 is no better than guessing. {seeds} `{ours}` is
+`NeverEndingLearner.open(store)` with nothing set but the share of labels and the seed; with 100 % of the
+labels nothing is asked. *asking at random* has `query="random"`. *LASVM(C=10) alone* has that learner in
+place of the default. *with a random forest* has `AdaptiveSVM(["auto", RandomForestClassifier()],
+scaling="none")`, with few labels only. River's logistic regression (one-vs-rest for several classes, with the
+step of its gradient descent in brackets) and adaptive random forest of 10 trees ask by `EntropySampler`,
+whose discount is moved after each batch so that it keeps to the share of labels; it gets labels at random
+until it has seen two classes, since it would never ask for one. The nearest neighbors of River (5 of the last
+500 labels) and the random forests of scikit-learn get labels at random. These forests of 100 trees are fitted
+anew, on all labels whenever there are 5 % more, or on the last 200 with every new label (which are all with
+1 % of the labels). River's logistic regression and neighbors have a `StandardScaler` that sees every row.
+*no change* predicts the last label that came, *majority* the most frequent one."""
+UNTOUCHED = """**Which streams chose settings.** No setting of any learner was chosen on the streams reported
+here. The defaults of everlearn were chosen on {chosen}. Two of the streams reported come from generators that
+were also among those, with other concepts and seeds: rbffast and agrawalgrad."""
+CHOSEN = """**These are the streams on which the defaults of everlearn were chosen**: figures for it are
+better here than they would be elsewhere."""
 
 
 def _percent(rate: float) -> str:
     return f"{100 * rate:g} %"
 
 
-def _readers(results: list[Result]) -> list[str]:
-    return list(dict.fromkeys(name for r in results for name in r["readers"]))
+class Scores:
+    """Means over seeds, of readers and streams at one share of labels."""
+
+    def __init__(self, results: Results, rate: float) -> None:
+        self.results = [r for r in results if r["rate"] == rate]
+        known = {r["stream"] for r in self.results}
+        self.streams = [name for name in (REPORTED | CHOSEN_ON) if name in known]
+        self.readers = [name for name in READERS if any(r["reader"] == name for r in self.results)]
+
+    def of(self, reader: str, stream: str, measure: str = "mcc") -> float | None:
+        found = [r[measure] for r in self.results if r["reader"] == reader and r["stream"] == stream]
+        times = 1 if measure == "cpu" else 100
+        return times * float(np.mean(found)) if found else None
+
+    def mean(self, reader: str, measure: str = "mcc") -> float | None:
+        """Over all streams; None if one is missing."""
+        found = [self.of(reader, stream, measure) for stream in self.streams]
+        return None if None in found else float(np.mean(found))  # type: ignore[arg-type]
+
+    def family(self, *families: str) -> list[str]:
+        return [name for name in self.readers if READERS[name].family in families]
+
+    def best_peer(self, stream: str) -> tuple[str, float] | None:
+        found = [(name, self.of(name, stream)) for name in self.family(PEER)]
+        there = [(name, value) for name, value in found if value is not None]
+        return max(there, key=lambda pair: pair[1]) if there else None
 
 
-def _named(name: str, results: list[Result]) -> str:
-    family = next(r["readers"][name]["family"] for r in results if name in r["readers"])
-    return f"River {name}" if family == RIVER else name
-
-
-def _scores(results: list[Result], measure: str) -> str:
-    """Readers by streams, for one share of labels; the best of a stream in bold."""
-    best = {
-        r["stream"]: max(round(found[measure], SHOWN - 1) for found in r["readers"].values()) for r in results
-    }
+def _table(scores: Scores, measure: str) -> str:
+    """Readers by streams; the best of a stream in bold."""
+    best = {}
+    for stream in scores.streams:
+        values = [scores.of(reader, stream, measure) for reader in scores.readers]
+        best[stream] = max(round(value, 1) for value in values if value is not None)
     lines = []
-    for name in _readers(results):
+    for reader in scores.readers:
         cells = []
-        for r in results:
-            value = r["readers"][name][measure]
-            text = f"{100 * value:.1f}"
-            cells.append(f"**{text}**" if round(value, SHOWN - 1) >= best[r["stream"]] else text)
-        here = [r["readers"][name] for r in results]
-        mean = f"{100 * np.mean([found[measure] for found in here]):.1f}"
-        cpu = number(float(sum(found["cpu"] for found in here)))
-        lines.append([_named(name, results), here[0]["asks"], *cells, mean, cpu])
-    header = [MEASURES[measure], "asks", *[r["stream"] for r in results], "mean", "CPU s"]
+        for stream in scores.streams:
+            value = scores.of(reader, stream, measure)
+            text = NONE if value is None else f"{value:.1f}"
+            cells.append(f"**{text}**" if value is not None and round(value, 1) >= best[stream] else text)
+        mean, cpu = scores.mean(reader, measure), scores.mean(reader, "cpu")
+        lines.append([reader, NONE if mean is None else f"{mean:.1f}", *cells, number(cpu)])
+    return markdown([MEASURES[measure], "mean", *scores.streams, "CPU s"], lines)
+
+
+def _against(scores: Scores) -> str:
+    """Ours as it comes beside each of the others."""
+    lines = []
+    for other in scores.family(OURS, PEER, BASELINE):
+        pairs = [(scores.of(AS_IT_COMES, stream), scores.of(other, stream)) for stream in scores.streams]
+        gains = np.array([a - b for a, b in pairs if a is not None and b is not None])
+        if other == AS_IT_COMES or not len(gains):
+            continue
+        lines.append(
+            [
+                other,
+                f"{gains.mean():+.1f}",
+                f"{int((gains > 0).sum())} of {len(gains)}",
+                f"{gains.max():+.1f}",
+                f"{gains.min():+.1f}",
+            ]
+        )
+    header = [f"MCC of `{AS_IT_COMES}` less that of", "mean", "ahead on", "best", "worst"]
     return markdown(header, lines)
 
 
-def _best(result: Result, measure: str, river: bool) -> float:
-    return max(found[measure] for found in result["readers"].values() if (found["family"] == RIVER) == river)
-
-
-def _wins(results: list[Result], rate: float | None) -> list[list[str]]:
-    here = [r for r in results if rate is None or r["rate"] == rate]
-    lines = []
-    rivers = [name for name in _readers(here) if _is_river(here[0], name)]
-    for measure, title in MEASURES.items():
-        both = sum(_best(r, measure, False) > _best(r, measure, True) for r in here)
-        cells = [f"{both} of {len(here)}"]
-        cells.append(_ahead(here, RECOMMENDED, measure))
-        pairs = [
-            (r["readers"][RECOMMENDED][measure], r["readers"][n][measure])
-            for r in here
-            for n in rivers
-            if n in r["readers"] and RECOMMENDED in r["readers"]
-        ]
-        cells += [f"{sum(a > b for a, b in pairs)} of {len(pairs)}", _ahead(here, DEFAULT, measure)]
-        lines.append([title, *cells])
-    return lines
-
-
-def _ahead(results: list[Result], name: str, measure: str) -> str:
-    """How often one of ours is ahead of whatever of River's is best."""
-    mine = [(r, r["readers"][name][measure]) for r in results if name in r["readers"]]
-    return f"{sum(value > _best(r, measure, True) for r, value in mine)} of {len(mine)}" if mine else NONE
-
-
-def _is_river(result: Result, name: str) -> bool:
-    return bool(result["readers"][name]["family"] == RIVER)
-
-
-def _behind(results: list[Result]) -> str:
-    """Where the recommended one is not the first, by MCC."""
-    lines = []
-    for r in results:
-        mine = r["readers"].get(RECOMMENDED)
-        if mine is None:
+def _behind(scores: Scores) -> str:
+    """Where ours is far behind the best of all peers, which is picked for each stream afterwards."""
+    lines, ahead, compared = [], 0, 0
+    for stream in scores.streams:
+        mine, peer = scores.of(AS_IT_COMES, stream), scores.best_peer(stream)
+        if mine is None or peer is None:
             continue
-        name, found = max(
-            ((n, f) for n, f in r["readers"].items() if f["family"] == RIVER), key=lambda pair: pair[1]["mcc"]
-        )
-        gap = 100 * (mine["mcc"] - found["mcc"])
-        if gap <= 0:
-            spread = 100 * max(mine["mcc_spread"], found["mcc_spread"])
-            over = f", seeds differ by {spread:.1f}" if r["seeds"] > 1 else ""
-            lines.append(
-                f"- {r['stream']} at {_percent(r['rate'])}: {gap:+.1f} MCC against River {name}{over}."
-            )
-    return "\n".join(lines or ["- nowhere"]) + "\n"
+        name, value = peer
+        compared += 1
+        ahead += mine > value
+        if mine < value - FAR:
+            lines.append(f"- {stream}: {mine:.1f} against {value:.1f} of {name} ({mine - value:+.1f})")
+    count = f"It is ahead of the best single peer, picked afterwards, on {ahead} of {compared} streams."
+    title = f"{count} More than {FAR:g} points behind it:"
+    return fill(title) + "\n" + "\n".join(lines or ["- nowhere"]) + "\n"
 
 
-def _streams(results: list[Result]) -> str:
-    seen = {r["stream"]: r for r in results}
+def _labels(scores: Scores, rate: float) -> str:
+    off = [(abs(r["labels"] - rate * r["rows"]), r["reader"], r["stream"]) for r in scores.results]
+    worst, reader, stream = max(off)
+    return fill(
+        f"Labels that someone got more or fewer than the share: at most {worst:.0f} ({reader}, {stream})."
+    )
+
+
+def _streams(results: Results) -> str:
+    sources = REPORTED | CHOSEN_ON
+    seen = {r["stream"]: r for r in sorted(results, key=lambda r: r["rows"])}
+    names = [name for name in sources if name in seen]
     return markdown(
-        ["stream", "what", "rows", "features", "positive %"],
+        ["stream", "rows", "columns", "classes", "what"],
         [
-            [
-                name,
-                REPORTED[name][0],
-                f"{r['rows']:,}",
-                str(r["features"]),
-                f"{100 * r['positives']:.0f}",
-            ]
-            for name, r in seen.items()
+            [n, f"{seen[n]['rows']:,}", str(seen[n]["features"]), str(seen[n]["classes"]), sources[n].what]
+            for n in names
         ],
     )
 
 
-def report(about: dict[str, Any], settings: dict[str, Any], results: list[Result]) -> str:
-    parts = head("Streams with few labels, beside River", about, settings, machine_lines(about))
-    parts += [_streams(results), fill(READING.format(batch=BATCH))]
-    rates = list(dict.fromkeys(r["rate"] for r in results))
-    header = ["", "best", RECOMMENDED, "its wins one by one", "the default of `open`"]
-    parts += ["## Who is ahead\n", fill(WINS.format(name=RECOMMENDED))]
+def _seeds(results: Results) -> str:
+    """How many seeds there were, where there was more than one."""
+    found = []
+    for rate in sorted({r["rate"] for r in results}):
+        for families, who in (((OURS,), "ours"), ((PEER, BASELINE), "the others")):
+            seeds = {r["seed"] for r in results if r["rate"] == rate and r["family"] in families}
+            if len(seeds) > 1:
+                found.append(f"{len(seeds)} seeds for {who} with {_percent(rate)} of the labels")
+    return f"Means over {', '.join(found)}; else one seed." if found else "One seed."
+
+
+def report(about: dict[str, Any], settings: dict[str, Any], results: Results, develop: bool) -> str:
+    title = (
+        "Streams on which the defaults were chosen" if develop else "Streams with few labels, beside peers"
+    )
+    parts = head(title, about, settings, machine_lines(about))
+    parts.append(_streams(results))
+    parts.append(fill(READING.format(batch=BATCH, ours=AS_IT_COMES, seeds=_seeds(results))))
+    parts.append(fill(CHOSEN if develop else UNTOUCHED.format(chosen=", ".join(CHOSEN_ON))))
+    rates = sorted({r["rate"] for r in results})
     for rate in rates:
-        parts += [f"{_percent(rate)} of the labels:\n", markdown(header, _wins(results, rate))]
-    parts += [f"`{RECOMMENDED}` is behind the best of River's:\n", _behind(results)]
-    for rate in rates:
-        here = [r for r in results if r["rate"] == rate]
+        scores = Scores(results, rate)
+        rows = max(r["rows"] for r in scores.results)
         parts.append(f"## {_percent(rate)} of the labels\n")
-        parts += [_scores(here, measure) for measure in MEASURES]
-        asked = {
-            name: max(abs(r["readers"][name]["labels"] / r["rows"] - rate) for r in here)
-            for name in _readers(here)
-        }
-        worst = max(asked, key=lambda name: asked[name])
-        parts.append(
-            fill(
-                f"Everyone got {_percent(rate)} of the labels, within {100 * asked[worst]:.2f} points of it."
-            )
-        )
-    return "\n".join(parts)
-
-
-def development_report(about: dict[str, Any], settings: dict[str, Any], results: list[Result]) -> str:
-    """Every candidate on the streams that settings are chosen on."""
-    parts = head("Streams to choose settings on", about, settings, machine_lines(about))
-    for rate in dict.fromkeys(r["rate"] for r in results):
-        here = [r for r in results if r["rate"] == rate]
-        parts += [f"## {_percent(rate)} of the labels\n", _scores(here, "mcc"), _scores(here, "accuracy")]
+        parts += [fill(f"At most {rows:,} rows of a stream."), _table(scores, "mcc")]
+        parts += [_against(scores), _behind(scores), _labels(scores, rate)]
+    for rate in rates:
+        parts += [
+            f"## Accuracy with {_percent(rate)} of the labels\n",
+            _table(Scores(results, rate), "accuracy"),
+        ]
     return "\n".join(parts)

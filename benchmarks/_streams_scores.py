@@ -1,83 +1,86 @@
-"""Five streams at three shares of labels: ours beside River's, on the same rows, by the same measures."""
+"""Streams at three shares of labels: ours beside River, scikit-learn and baselines, on the same rows."""
 
 from __future__ import annotations
 
-import multiprocessing
 import warnings
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from _report import say
-from _streams_learners import CHOSEN, Reader, candidates
+from _streams_development import CHOSEN_ON, development
+from _streams_learners import FEW, OURS, READERS
 from _streams_players import follow
-from _streams_record import StreamsRecord
-from _streams_report import development_report, report
-from _streams_sets import DEVELOPMENT, DEVELOPMENT_ROWS, MOST_ROWS, REPORTED, Stream, development, reported
+from _streams_record import Kept
+from _streams_report import report
+from _streams_sets import REPORTED, Stream, reported
 
 RATES = (0.01, 0.1, 1.0)
 SEEDS = {0.01: 2, 0.1: 1, 1.0: 1}  # which labels are drawn matters most where they are few
-MEASURES = ("accuracy", "g_means", "auc", "mcc")
+ROWS_WITH_ALL = 5_000  # at most, when all labels are given
+QUICK_ROWS = 1_000
 
 
-def several(reader: Reader, stream: Stream, rate: float, seeds: int) -> dict[str, Any]:
-    """Means over seeds, the spread of the MCC, and CPU seconds of one pass."""
+class Task(NamedTuple):
+    stream: str
+    rate: float
+    reader: str
+    seed: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.stream}|{self.rate:g}|{self.reader}|{self.seed}"
+
+
+def _order(task: Task) -> tuple[bool, bool, bool, bool]:
+    """Peers before ours, few labels before all, quick ones before slow ones; other seeds of peers last."""
+    reader = READERS[task.reader]
+    ours = reader.family == OURS
+    return task.seed > 0 and not ours, ours, task.rate not in FEW, reader.slow
+
+
+def tasks(settings: dict[str, Any], streams: list[str]) -> list[Task]:
+    """What is to be run, in this order."""
+    seeds = dict.fromkeys(RATES, 1) if settings["quick"] else SEEDS
+    who = settings["players"]
+    readers = [n for n, r in READERS.items() if who == "all" or (r.family == OURS) == (who == "ours")]
+    found = [
+        Task(stream, rate, name, seed)
+        for rate in settings["rates"] or RATES
+        for stream in streams
+        for name in readers
+        if rate in READERS[name].rates
+        for seed in range(seeds[rate])
+    ]
+    return sorted(found, key=_order)
+
+
+def measure(task: Task, stream: Stream) -> dict[str, Any]:
+    if task.rate == 1:
+        stream = stream.cut(ROWS_WITH_ALL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        runs = [follow(reader.make, stream, rate, seed) for seed in range(seeds)]
-    found: dict[str, Any] = {name: float(np.mean([run[name] for run in runs])) for name in MEASURES}
-    found["cpu"] = float(np.median([run["cpu"] for run in runs]))
-    found["labels"] = float(np.mean([run["labels"] for run in runs]))
-    found["mcc_spread"] = float(np.std([run["mcc"] for run in runs]))
-    return found | {"facts": runs[0]["facts"]}
+        found = follow(READERS[task.reader].make, stream, task.rate, task.seed)
+    facts = {"features": stream.X.shape[1], "classes": stream.n_classes}
+    return found | facts | task._asdict() | {"family": READERS[task.reader].family}
 
 
-def through(stream: Stream, rate: float, readers: dict[str, Reader], seeds: int) -> dict[str, dict[str, Any]]:
-    """Everyone on a stream with a share of the labels."""
-    found = {}
-    for name, reader in readers.items():
-        if rate in reader.rates:
-            found[name] = several(reader, stream, rate, seeds) | {
-                "family": reader.family,
-                "asks": reader.asks if rate < 1 else "all",
-            }
-            last = found[name]
-            say(f"{stream.name}, {rate:g}, {name}: MCC {last['mcc']:.3f}, {last['cpu']:.1f} s")
-    return found
-
-
-def one(task: tuple[str, float, bool]) -> dict[str, Any]:
-    """Everyone on one stream with one share of the labels, in whichever process."""
-    name, rate, quick = task
-    stream = reported(name, 2_000 if quick else MOST_ROWS)
-    seeds = 1 if quick else SEEDS[rate]
-    entry = {"stream": name, "rate": rate, "seeds": seeds, "rows": len(stream.y)}
-    entry |= {"features": stream.X.shape[1], "positives": float(stream.y.mean())}
-    return entry | {"readers": through(stream, rate, {name: candidates()[name] for name in CHOSEN}, seeds)}
-
-
-def run_scores(settings: dict[str, Any], about: dict[str, Any], out: Path) -> None:
-    record = StreamsRecord(out, "scores", about, settings)
-    names = [name for name in REPORTED if not settings["only"] or name in settings["only"]]
-    tasks = [(name, rate, settings["quick"]) for name in names for rate in RATES]
-    if settings["jobs"] == 1:
-        for task in tasks:
-            record.add(one(task))
-    else:
-        with multiprocessing.get_context("spawn").Pool(settings["jobs"]) as pool:
-            for entry in pool.imap(one, tasks, chunksize=1):
-                record.add(entry)
-    record.finish(report(about, settings, record.data["results"]))
-
-
-def run_development(settings: dict[str, Any], about: dict[str, Any], out: Path) -> None:
-    record = StreamsRecord(out, "develop", about, settings)
-    for name in DEVELOPMENT:
-        if settings["only"] and name not in settings["only"]:
+def run_scores(settings: dict[str, Any], about: dict[str, Any], out: Path, develop: bool = False) -> None:
+    """Run what is missing, and write the report of everything there is."""
+    kept = Kept(out, "development" if develop else "scores", about, settings)
+    names = [n for n in (CHOSEN_ON if develop else REPORTED) if not settings["only"] or n in settings["only"]]
+    todo = tasks(settings, names)
+    if settings["again"]:
+        anew = {task.key for task in todo}
+        kept.drop(anew.__contains__)
+    streams: dict[str, Stream] = {}
+    for task in todo if not settings["report"] else []:
+        if task.key in kept.read()["results"]:
             continue
-        stream = development(name, 2_000 if settings["quick"] else DEVELOPMENT_ROWS)
-        for rate in (0.01, 0.1):
-            entry = {"stream": name, "rate": rate, "rows": len(stream.y), "features": stream.X.shape[1]}
-            record.add(entry | {"readers": through(stream, rate, candidates(), 1)})
-    record.finish(development_report(about, settings, record.data["results"]))
+        if task.stream not in streams:
+            rows = QUICK_ROWS if settings["quick"] else settings["rows"]
+            streams[task.stream] = (development if develop else reported)(task.stream, rows)
+        found = measure(task, streams[task.stream])
+        kept.add(task.key, found)
+        say(f"{task.key}: MCC {100 * found['mcc']:.1f}, {found['labels']} labels, {found['cpu']:.1f} s")
+    data = kept.read()
+    kept.finish(report(data["machine"], settings, list(data["results"].values()), develop))

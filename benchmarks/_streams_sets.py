@@ -1,7 +1,7 @@
-"""The streams: five that are reported, in the order in which their rows came, and six to choose settings on.
+"""The streams that are reported: rows in the order in which they come, and their classes.
 
-No setting of any learner was chosen on a reported stream. The development streams are four of River's
-generators, each with a drift, and two real sets in the order of their files.
+No setting of any learner was chosen on one of these. `_streams_development.py` has the streams on which the
+defaults of everlearn were chosen; `DEVELOPMENT` here are the six on which the probabilities were.
 """
 
 from __future__ import annotations
@@ -9,24 +9,46 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-MOST_ROWS = 30_000
-DEVELOPMENT_ROWS = 20_000
+MOST_ROWS = 10_000
+Table = tuple[np.ndarray, np.ndarray]
+Make = Callable[[int], Table]
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Rows as they come, unscaled, and their labels 0 and 1, which nobody sees unless they are given."""
+    """Rows as they come, unscaled, and their classes 0, 1, ..., which nobody sees unless they are given."""
 
     name: str
     X: np.ndarray
     y: np.ndarray
 
+    @property
+    def n_classes(self) -> int:
+        return int(self.y.max()) + 1
+
     def cut(self, rows: int) -> Stream:
+        """The first rows."""
         return Stream(self.name, self.X[:rows], self.y[:rows])
+
+
+class Source(NamedTuple):
+    """What a stream is about, a function that makes its first rows, and every how many rows one is taken."""
+
+    what: str
+    make: Make
+    every: int = 1
+
+
+def stream_of(name: str, source: Source, rows: int) -> Stream:
+    """The first rows of a source, with classes numbered from 0."""
+    X, y = source.make(rows * source.every)
+    X, y = X[:: source.every][:rows], np.asarray(y)[:: source.every][:rows]
+    codes = np.unique(y, return_inverse=True)[1]
+    return Stream(name, np.ascontiguousarray(X, dtype=np.float64), codes.astype(np.int64))
 
 
 def _load(name: str) -> Any:
@@ -35,16 +57,22 @@ def _load(name: str) -> Any:
     return load(name)
 
 
-def _real(name: str, positive: Any = 1) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
-    def make(rows: int) -> tuple[np.ndarray, np.ndarray]:
+def real(name: str, positive: Any = None, shuffled: bool = False, first: int = 0) -> Make:
+    """A set in the order of its file or shuffled; with `positive`, one class against the others."""
+
+    def make(rows: int) -> Table:
         data = _load(name)
-        X = data.X[:rows]
-        return X.toarray() if hasattr(X, "toarray") else X, np.isin(data.y[:rows], positive)
+        which = np.arange(first, data.X.shape[0])
+        if shuffled:
+            which = np.random.default_rng(0).permutation(which)
+        which = which[:rows]
+        X, y = data.X[which], data.y[which]
+        return X.toarray() if hasattr(X, "toarray") else X, y if positive is None else np.isin(y, positive)
 
     return make
 
 
-def _kdd99(rows: int) -> tuple[np.ndarray, np.ndarray]:
+def _kdd99(rows: int) -> Table:
     """Attacks against normal traffic: counts as logarithms, a column for every protocol and flag.
 
     The service, 66 columns more, is left out for River's sake, whose time grows with the columns.
@@ -59,59 +87,126 @@ def _kdd99(rows: int) -> tuple[np.ndarray, np.ndarray]:
     return np.hstack([numbers, *columns]), np.asarray(data.extras["is_normal"][:rows]) == 0
 
 
-REPORTED: dict[str, tuple[str, Callable[[int], tuple[np.ndarray, np.ndarray]]]] = {
-    "elec2": ("price of electricity, up or down", _real("elec2")),
-    "weather": ("rain or none, 50 years of days", _real("weather_noaa")),
-    "sea": ("generated, four concepts one after another, a tenth of the labels wrong", _real("sea")),
-    "kdd99": ("attacks or normal traffic, in long blocks", _kdd99),
-    "covtype": ("lodgepole pine or another cover, by region", _real("covtype", 2)),
-}
+Pairs = Iterable[tuple[dict[Any, Any], Any]]
 
 
-def _generated(name: str) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
-    """A stream of River's generators; sine and agrawal change their concept half-way."""
+def _table(pairs: Pairs) -> Table:
+    """Rows of River as arrays; strings become the numbers of their sorted values."""
+    rows, labels = zip(*pairs, strict=True)
+    columns = []
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        if any(isinstance(value, str) for value in values):
+            columns.append(np.unique(values, return_inverse=True)[1].astype(np.float64))
+        else:
+            columns.append(np.array(values, dtype=np.float64))
+    return np.column_stack(columns), np.array(labels)
 
-    def make(rows: int) -> tuple[np.ndarray, np.ndarray]:
+
+def generated(parts: Callable[[Any], list[tuple[Pairs, float]]]) -> Make:
+    """Generators of River one after another, each for a share of the rows."""
+
+    def make(rows: int) -> Table:
         from river.datasets import synth
 
-        half = rows // 2
-        sources: dict[str, Callable[[], list[Iterable[tuple[dict[Any, float], Any]]]]] = {
-            "rbf": lambda: [
-                synth.RandomRBFDrift(1, 2, n_features=10, change_speed=0.001, n_drift_centroids=25).take(rows)
-            ],
-            "hyperplane": lambda: [
-                synth.Hyperplane(2, n_features=10, n_drift_features=5, mag_change=0.001).take(rows)
-            ],
-            "sine": lambda: [
-                synth.Sine(f, seed=f, has_noise=True).take(n) for f, n in ((0, half), (3, rows - half))
-            ],
-            "agrawal": lambda: [
-                synth.Agrawal(f, seed=f, perturbation=0.05).take(n) for f, n in ((0, half), (2, rows - half))
-            ],
-        }
-        pairs = [pair for part in sources[name]() for pair in islice(part, rows)]
-        X = np.array([[float(value) for value in row.values()] for row, _ in pairs])
-        return X, np.array([label for _, label in pairs]) == 1
+        pairs: list[tuple[dict[Any, Any], Any]] = []
+        for source, share in parts(synth):
+            pairs += islice(source, int(np.ceil(share * rows)))
+        return _table(pairs[:rows])
 
     return make
 
 
-DEVELOPMENT: dict[str, Callable[[int], tuple[np.ndarray, np.ndarray]]] = {
-    **{name: _generated(name) for name in ("rbf", "hyperplane", "sine", "agrawal")},
-    "ijcnn1": _real("ijcnn1"),
-    "shuttle": _real("shuttle", 1),
+def _wheel(name: str) -> Make:
+    """A data set that comes with River."""
+
+    def make(rows: int) -> Table:
+        from river import datasets
+
+        return _table(islice(getattr(datasets, name)(), rows))
+
+    return make
+
+
+THIRD = 1 / 3
+REPORTED: dict[str, Source] = {
+    "elec2": Source("price of electricity, up or down", real("elec2", 1)),
+    "weather": Source("rain or none, day by day", real("weather_noaa", 1)),
+    "sea": Source(
+        "generated, four concepts, a tenth of the labels wrong; every fifth row", real("sea", 1), every=5
+    ),
+    "kdd99": Source("attacks or normal traffic, in long blocks", _kdd99),
+    "covtype": Source("lodgepole pine or another cover", real("covtype", 2)),
+    "covtype7": Source("forest cover by region, rows from 300,000 on", real("covtype", first=300_000)),
+    "phishing": Source("web sites, from River", _wheel("Phishing")),
+    "bananas": Source("two curved clusters, from River", _wheel("Bananas")),
+    "segments": Source("patches of images, from River", _wheel("ImageSegments")),
+    "waveform": Source(
+        "generated, 19 of 40 columns are noise",
+        generated(lambda synth: [(synth.Waveform(11, has_noise=True), 1)]),
+    ),
+    "stagger": Source(
+        "generated, three Boolean concepts one after another",
+        generated(lambda synth: [(synth.STAGGER(f, seed=f + 1), THIRD) for f in (0, 1, 2)]),
+    ),
+    "randomtree": Source(
+        "generated by a random decision tree",
+        generated(lambda synth: [(synth.RandomTree(5, 6, n_classes=3), 1)]),
+    ),
+    "rbffast": Source(
+        "generated, all 50 Gaussians move fast",
+        generated(
+            lambda synth: [
+                (
+                    synth.RandomRBFDrift(
+                        3, 4, n_classes=2, n_features=20, change_speed=0.01, n_drift_centroids=50
+                    ),
+                    1,
+                )
+            ]
+        ),
+    ),
+    "agrawalgrad": Source(
+        "generated, rules for loans that change gradually",
+        generated(
+            lambda synth: [
+                (
+                    synth.ConceptDriftStream(
+                        synth.Agrawal(3, seed=3), synth.Agrawal(5, seed=5), seed=1, position=5000, width=2000
+                    ),
+                    1,
+                )
+            ]
+        ),
+    ),
+    "pendigits": Source("written digits, paths of a pen", real("pendigits")),
+    "usps": Source("written digits, images", real("usps")),
+    "poker": Source("poker hands; shuffled", real("poker", shuffled=True)),
+}
+
+
+def _halves(name: str, *concepts: int, **options: Any) -> Make:
+    return generated(
+        lambda synth: [(getattr(synth, name)(f, seed=f, **options), 1 / len(concepts)) for f in concepts]
+    )
+
+
+DEVELOPMENT: dict[str, Make] = {
+    "rbf": generated(
+        lambda synth: [
+            (synth.RandomRBFDrift(1, 2, n_features=10, change_speed=0.001, n_drift_centroids=25), 1)
+        ]
+    ),
+    "hyperplane": generated(
+        lambda synth: [(synth.Hyperplane(2, n_features=10, n_drift_features=5, mag_change=0.001), 1)]
+    ),
+    "sine": _halves("Sine", 0, 3, has_noise=True),
+    "agrawal": _halves("Agrawal", 0, 2, perturbation=0.05),
+    "ijcnn1": real("ijcnn1", 1),
+    "shuttle": real("shuttle", 1),
 }
 
 
 def reported(name: str, rows: int = MOST_ROWS) -> Stream:
-    """One of the five, its first rows."""
-    return _stream(name, *REPORTED[name][1](rows))
-
-
-def development(name: str, rows: int = DEVELOPMENT_ROWS) -> Stream:
-    """One of the six."""
-    return _stream(name, *DEVELOPMENT[name](rows))
-
-
-def _stream(name: str, X: Any, y: Any) -> Stream:
-    return Stream(name, np.ascontiguousarray(X, dtype=np.float64), np.asarray(y).astype(np.int64))
+    """One of the reported streams, its first rows."""
+    return stream_of(name, REPORTED[name], rows)

@@ -29,6 +29,7 @@ def _learners() -> dict[str, tuple[Callable[[], Any], dict[str, Any]]]:
     from everlearn.svm import LASVM
 
     return {
+        "as it comes, a label in 100": (lambda: None, {"label_rate": 0.01}),
         "LASVM(C=10), a label in 1,000": (lambda: LASVM(C=10), {"label_rate": 0.001}),
         "LASVM(C=10), 1,000 labels, 1 in 100": (
             lambda: LASVM(C=10),
@@ -179,7 +180,7 @@ def peers() -> list[dict[str, Any]]:
 
 def run_size(settings: dict[str, Any], about: dict[str, Any], out: Path) -> None:
     record = StreamsRecord(out, "size", about, settings)
-    rows = 20_000 if settings["quick"] else ROWS
+    rows = 20_000 if settings["quick"] else settings["rows"]
     for name in _learners():
         if settings["only"] and not any(part in name for part in settings["only"]):
             continue
