@@ -87,7 +87,7 @@ def test_what_is_asked_and_why(model, data):
     X, y = data(150)
     X[::15] *= 4  # some far from all others
     names = np.unique(y)
-    run = loop(clone(model)).start(X, classes=names, seeds={int(np.flatnonzero(y == n)[0]): n for n in names})
+    run = loop(clone(model)).start(X, classes=names, seeds={row: y[row] for row in range(20)})
     asked = [record["row"] for record in run.history]
     for _ in range(45):
         left = np.setdiff1d(np.arange(150), asked)
@@ -123,6 +123,23 @@ def test_a_reason_names_the_two_classes():
         model.partial_fit(X[[record["row"]]], [record["label"]], classes=np.unique(y)).finish()
 
 
+def test_few_labels_go_half_to_the_cold_start():
+    X, y = two_clouds(200)
+    seeds = {0: y[0], 1: y[1], 2: y[2], 3: y[3]}
+    assert len(set(seeds.values())) == 2
+    whys = [r["why"] for r in loop().run(X, y, 40, seeds=seeds).history]
+    begun = [why.startswith("cold start") for why in whys]
+    assert begun[4:20] == [False, True] * 8
+    assert not any(begun[20:])
+    assert len({why for why in whys if why.startswith("cold start")}) == 2
+    told = loop().start(X, classes=[0, 1])
+    told.tell(np.arange(25), y[:25])  # labels that come by themselves count
+    rows = told.ask()
+    assert told.pending[rows[0]].startswith("near the boundary")
+    known = loop(LASVM(C=5, gamma=0.5).fit(X[:50], y[:50])).run(X[50:], y[50:], 15)
+    assert {r["why"] for r in known.history} <= {"Auto", "explore"}
+
+
 def test_no_exploring_where_all_rows_are_equally_far():
     X = np.random.RandomState(0).randn(300, 60)
     run = loop(LASVM(gamma=1 / 60)).run(X, (X[:, 0] > 0).astype(int), 100)
@@ -140,7 +157,7 @@ def test_exploring_finds_a_cluster_about_which_the_model_is_wrong():
     random = np.random.RandomState(0)
     X = np.vstack([random.normal(at, 0.3, (n, 2)) for at, n in ((0, 200), (2, 200), (9, 100))])
     y = np.repeat([0, 1, 0], [200, 200, 100])
-    seeds = {int(row): int(y[row]) for row in (0, 1, 200, 201)}
+    seeds = {int(row): int(y[row]) for row in (*range(10), *range(200, 210))}
     scores = {}
     for every in (10, None):
         run = loop(LASVM(C=100, gamma=0.01), Auto(explore_every=every)).run(X, y, 26, seeds=seeds)

@@ -161,7 +161,8 @@ class Loop:
         while not self.over:
             seen = len(self.answers.classes) if learner._experienced else len(self.seen)
             draw = len(learner._gone) + len(learner._pending)
-            found = self.questions.next(self.view, n, draw, seen, self._settled)
+            labels = math.inf if learner._experienced else len(learner.history)
+            found = self.questions.next(self.view, n, draw, seen, labels, self._settled)
             if found or not self._second_round():
                 return found
         return []

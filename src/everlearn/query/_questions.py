@@ -21,6 +21,9 @@ from .stream import _take
 RANDOM_START, SPREAD_START = "cold start (random)", "cold start (spread)"
 EXPLORED, AGAIN = "explore", "ask again"
 _MOST_ANSWERS = 3  # for one row, when a strategy asks again
+# `Auto` goes on with the cold start in every second query up to so many labels: with a handful of labels the
+# boundary is nowhere near its place, and on imbalanced sets rows near to it are worse than random ones.
+_FEW_LABELS = 20
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ class Questions:
 
     By a strategy once the model has seen two classes. Before, a strategy has nothing to go by, and rows are
     drawn at random, or are those furthest from all that were asked about, or by turns. While some of the
-    named classes have not been seen, every second query goes on in this way.
+    named classes have not been seen, every second query goes on so; with `Auto` also up to 20 labels.
     """
 
     def __init__(self, pool: Pool, query: Any, cold_start: str, random_state: Any) -> None:
@@ -126,18 +129,29 @@ class Questions:
         self._spread: Spread | None = None
 
     def next(
-        self, view: View, n: int, draw: int, seen: int, answered: Callable[[], dict[int, list[Any]]]
+        self,
+        view: View,
+        n: int,
+        draw: int,
+        seen: int,
+        labels: float,
+        answered: Callable[[], dict[int, list[Any]]],
     ) -> list[Query]:
-        """At most n queries; ``draw`` is how many there were, ``seen`` how many classes have been seen."""
+        """At most n queries; how many there were, and how many classes and labels have been seen."""
         self.pool.use(view.rows)
         n = min(n, self.pool.left)
         if isinstance(self.query, Random) and n > 0:  # it needs no model, and stays a fair sample
             return self._foreign(view, n, draw, "drawn at random")
-        if seen >= 2 and view.ready and (seen >= len(view.classes) or draw // max(n, 1) % 2 == 0):
+        few = isinstance(self.query, Auto) and labels < _FEW_LABELS
+        by_turns = few or seen < len(view.classes)
+        if seen >= 2 and view.ready and not (by_turns and n > 0 and draw // n % 2):
             with suppress(ScoresNotFinite):  # a model that cannot score yet
                 return self._by_strategy(view, n, draw, answered)
-        missing = "the model has seen too few classes" if seen < 2 else "a class has not been seen yet"
-        return self._begin(n, draw, draw if seen < 2 else draw // max(n, 1) // 2, missing) if n else []
+        if n == 0:
+            return []
+        reason = "a class has not been seen yet" if seen < len(view.classes) else "there are few labels yet"
+        reason = "the model has seen too few classes" if seen < 2 else reason
+        return self._begin(n, draw, draw if seen < 2 else draw // n // 2, reason)
 
     # ---------------------------------------------------------------------------------------- by a strategy
 

@@ -298,7 +298,8 @@ class ActiveLearner:
             How to ask as long as the model has seen one class only. "alternate" takes turns: a row at random,
             a row drawn in proportion to its squared distance to all rows asked, the row furthest from them.
             "spread" always takes the furthest, "random" always draws. Every second query is such a one while
-            any of the named classes has not been seen. `Random` asks at random all the time.
+            any of the named classes has not been seen, with `query.Auto` also up to 20 labels. `Random` asks
+            at random all the time.
         batch_size : int, default=1
             Rows to choose and ask about at once. The model learns them one by one all the same.
         test : tuple of (X, y), default=None

@@ -18,6 +18,8 @@ class Auto(PoolRule):
       has none, probabilities.
     - Full search while the pool is small; beyond, the best of a few rows drawn at random. Of 59 the best is
       among the best 5 % of the pool with a probability of 95 %, however large the pool is.
+    - In a loop, up to 20 labels, whoever brought them, every second query goes on with the cold start: a row
+      at random or far from all rows asked. With a handful of labels the boundary is nowhere near its place.
     - In a loop, every tenth query goes to the row furthest from all rows asked so far, if it is much further
       than rows usually are. Uncertainty sampling never visits a cluster that the model is sure about and
       wrong; this does.
