@@ -25,11 +25,13 @@ class Reader(NamedTuple):
     slow: bool = False
 
 
-def _ours(learner: Callable[[], Any], rates: tuple[float, ...] = ALL, **options: Any) -> Reader:
+def _ours(
+    learner: Callable[[], Any], rates: tuple[float, ...] = ALL, slow: bool = False, **options: Any
+) -> Reader:
     def make(rate: float, seed: int, classes: int) -> Player:
         return Ours(learner(), rate, seed, **options)
 
-    return Reader(OURS, make, rates)
+    return Reader(OURS, make, rates, slow)
 
 
 def _lasvm() -> Any:
@@ -74,7 +76,7 @@ READERS: dict[str, Reader] = {
     AS_IT_COMES: _ours(lambda: None),
     "everlearn, asking at random": _ours(lambda: None, FEW, query="random"),
     "everlearn, LASVM(C=10) alone": _ours(_lasvm),
-    "everlearn, with a random forest": _ours(_with_forest, FEW),
+    "everlearn, with a random forest": _ours(_with_forest, FEW, slow=True),
     "River LogisticRegression(0.01)": _logistic(0.01),
     "River LogisticRegression(0.1)": _logistic(0.1),
     "River KNNClassifier": Reader(PEER, _neighbors),

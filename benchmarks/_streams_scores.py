@@ -15,7 +15,7 @@ from _streams_report import report
 from _streams_sets import REPORTED, Stream, reported
 
 RATES = (0.01, 0.1, 1.0)
-SEEDS = {0.01: 2, 0.1: 1, 1.0: 1}  # which labels are drawn matters most where they are few
+SEEDS = {0.01: 2, 0.1: 1, 1.0: 1}  # of ours; peers have one seed, for the time that they take
 ROWS_WITH_ALL = 5_000  # at most, when all labels are given
 QUICK_ROWS = 1_000
 
@@ -31,16 +31,14 @@ class Task(NamedTuple):
         return f"{self.stream}|{self.rate:g}|{self.reader}|{self.seed}"
 
 
-def _order(task: Task) -> tuple[bool, bool, bool, bool]:
-    """Peers before ours, few labels before all, quick ones before slow ones; other seeds of peers last."""
+def _order(task: Task) -> tuple[bool, bool, bool]:
+    """Peers before ours, few labels before all, quick ones before slow ones."""
     reader = READERS[task.reader]
-    ours = reader.family == OURS
-    return task.seed > 0 and not ours, ours, task.rate not in FEW, reader.slow
+    return reader.family == OURS, task.rate not in FEW, reader.slow
 
 
 def tasks(settings: dict[str, Any], streams: list[str]) -> list[Task]:
     """What is to be run, in this order."""
-    seeds = dict.fromkeys(RATES, 1) if settings["quick"] else SEEDS
     who = settings["players"]
     readers = [n for n, r in READERS.items() if who == "all" or (r.family == OURS) == (who == "ours")]
     found = [
@@ -49,7 +47,7 @@ def tasks(settings: dict[str, Any], streams: list[str]) -> list[Task]:
         for stream in streams
         for name in readers
         if rate in READERS[name].rates
-        for seed in range(seeds[rate])
+        for seed in range(1 if settings["quick"] or READERS[name].family != OURS else SEEDS[rate])
     ]
     return sorted(found, key=_order)
 
