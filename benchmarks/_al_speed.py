@@ -14,8 +14,8 @@ from _al_record import AskingRecord, fill
 from _report import machine_lines, markdown, say
 
 POOLS = ((2_000, 20), (20_000, 20), (2_000, 100))
-STEPS = (100, 500, 1_000)
-QUERIES = 50
+STEPS = (100, 500, 1_200)
+QUERIES = 200
 
 
 class _Timed:

@@ -180,7 +180,8 @@ class FinishingLearner(OnlineLearner):
         object
             The learner itself.
         """
-        check_is_fitted(self)
+        if not hasattr(self, "_machine"):  # the check alone costs more than finishing after one row
+            check_is_fitted(self)
         _params.check(self)
         self._configure()
         self._optimise(self._machine.native.finish, "finishing")

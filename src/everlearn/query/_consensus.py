@@ -23,6 +23,8 @@ def consensus(answers: Sequence[Any]) -> tuple[Any, float]:
     tuple of (label, float)
         The label, of equal ones the first that was answered, and its weight.
     """
+    if len(answers) == 1:
+        return answers[0], 1.0
     ranked = Counter(answers).most_common(2)
     second = ranked[1][1] if len(ranked) > 1 else 0
     return ranked[0][0], (ranked[0][1] - second) / len(answers)
