@@ -148,7 +148,7 @@ Learner = Annotated[
         "--learner",
         panel=_LEARNER,
         metavar="NAME",
-        help=f"{', '.join(learner_names())}; in any case. (default: LASVM with C=10)",
+        help=f"{', '.join(learner_names())}; in any case. (default: AdaptiveSVM)",
     ),
 ]
 Params = Annotated[
@@ -163,8 +163,8 @@ Drift = Annotated[
         "--drift",
         panel=_LEARNER,
         metavar="NAME[:POLICY]",
-        help="Notice drift: adwin, ddm, eddm, hddm_a, hddm_w, page-hinkley or kswin; then alarm (only), "
-        "window (begin anew with recent rows) or forget (these, and nothing older).",
+        help="Detect concept drift: adwin, ddm, eddm, hddm_a, hddm_w, page-hinkley or kswin; then window "
+        "(restart on the last labels, the default), forget (and drop older rows) or alarm (only report).",
     ),
 ]
 MemoryRows = Annotated[
@@ -183,8 +183,8 @@ RandomState = Annotated[
 # -------------------------------------------------------------------------------------------- what is asked
 
 Query = Annotated[
-    Literal["margin", "random", "none"] | None,
-    _option("--query", panel=_ASKING, help="What chooses the rows to ask about. (default: margin)"),
+    Literal["auto", "margin", "random", "none"] | None,
+    _option("--query", panel=_ASKING, help="Query strategy: which rows to ask about. (default: auto)"),
 ]
 LabelRate = Annotated[
     float | None,
@@ -193,7 +193,7 @@ LabelRate = Annotated[
 Start = Annotated[
     int | None,
     _option(
-        "--start", panel=_ASKING, help="Answers drawn at random before it chooses. (default: 20)", metavar="N"
+        "--start", panel=_ASKING, help="Labels before the query strategy chooses. (default: 10)", metavar="N"
     ),
 ]
 Budget = Annotated[int | None, _option("--budget", panel=_ASKING, help="Questions in all.", metavar="N")]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .._validate import Rows
 from ._foreign import ForeignVoter
+from ._relevance import RelevanceVoter
 from ._vote import Vote
 from ._voters import Floats, Ints, LearningSet, NoChangeVoter, Scale, SvmVoter
 from .experts import NO_CHANGE, Expert
@@ -67,7 +68,7 @@ class Committee:
 
     def memento(self) -> Memento:
         """What `go_back` takes."""
-        copies = [None if isinstance(voter, SvmVoter) else copy(voter) for voter in self.voters]
+        copies = [None if type(voter) is SvmVoter else copy(voter) for voter in self.voters]
         return Memento(self.n_classes, self.n_changes, copy(self.vote), self.scale, self.voters, copies)
 
     def go_back(self, to: Memento, kept: Callable[[], LearningSet]) -> None:
@@ -80,7 +81,7 @@ class Committee:
             rows = kept()
             for voter in self.voters:
                 if isinstance(voter, SvmVoter):
-                    voter.follow(rows)
+                    voter.hold(rows)
             self.damaged = False
 
     def given(self, X: Rows) -> Floats:
@@ -100,7 +101,8 @@ class Committee:
             return ForeignVoter(expert, self.n_classes, self.seed)
         if expert.kernel == NO_CHANGE:
             return NoChangeVoter(self.n_classes)
-        return SvmVoter(expert, self.n_classes, self.scale, n_features)
+        kind = RelevanceVoter if expert.relevance else SvmVoter
+        return kind(expert, self.n_classes, self.scale, n_features)
 
     def state(self) -> dict[str, Any]:
         """What `from_state` takes, beside the experts."""

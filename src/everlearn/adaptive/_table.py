@@ -69,7 +69,9 @@ def choose(
 def _left_out(expert: Expert, X: Rows, labels: Codes, costs: Floats, n_classes: int, seed: int) -> Floats:
     """Probabilities that an expert gives to rows it has not learned."""
     scale = Scale.of(X)
-    plain = expert.model is None and expert.kernel != NO_CHANGE and expert.window is None
+    plain = (
+        expert.model is None and expert.kernel != NO_CHANGE and expert.window is None and not expert.relevance
+    )
     if plain and len(labels) <= _EXACT_ROWS:
         with suppress(CoreError):  # rounding errors on nearly dependent rows: folds do as well
             return _exact(expert, X, labels, costs, n_classes, scale)

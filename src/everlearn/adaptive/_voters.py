@@ -84,11 +84,13 @@ class VoterParts(NamedTuple):
 
     ``shares`` are the same probabilities for every row. ``logits`` are those of a softmax, in one column for
     each class; for two classes it is one column f, which stands for (-f, f). Its rows have the ``ids``.
+    Columns of the input are to be multiplied by ``factors`` first, if there are any.
     """
 
     shares: Floats | None = None
     logits: Expansion | None = None
     ids: Ints = np.zeros(0, dtype=np.int64)
+    factors: Floats | None = None
 
 
 def softmax(logits: Floats) -> Floats:
@@ -112,6 +114,11 @@ class SvmVoter:
 
     def __init__(self, expert: Expert, n_classes: int, scale: Scale, n_features: int) -> None:
         self.expert, self.n_classes = expert, n_classes
+        self.start(scale, n_features)
+
+    def start(self, scale: Scale, n_features: int) -> None:
+        """Begin with no rows, on a scale."""
+        expert, n_classes = self.expert, self.n_classes
         self.C = expert.C / (scale.length if expert.kernel == "linear" else 1.0)
         spec = {
             "kernel": expert.kernel,
@@ -143,6 +150,10 @@ class SvmVoter:
         self._keep(window)
 
     def follow(self, kept: LearningSet) -> None:
+        """Be the SVM of the last of the rows kept, as if no others had come."""
+        self.hold(kept)
+
+    def hold(self, kept: LearningSet) -> None:
         """Hold the last of the rows kept and no others: forgotten ones go, older ones come back."""
         window = kept.last(self.window)
         missing = np.flatnonzero(~np.isin(kept.ids[window], self.holds())) + window.start
@@ -152,8 +163,12 @@ class SvmVoter:
 
     def _learn(self, rows: LearningSet, at: Any) -> None:
         ids = rows.ids[at]
-        block, which = as_block(rows.rows(at)), np.arange(len(ids), dtype=np.int64)
+        block, which = self._block(rows.rows(at)), np.arange(len(ids), dtype=np.int64)
         self.machine.native.learn(block, rows.labels[at], self.C * rows.costs[at], ids, which)
+
+    def _block(self, X: Rows) -> Any:
+        """Rows for the core."""
+        return as_block(X)
 
     def _keep(self, ids: Ints) -> None:
         """Forget all rows but these, which it holds, and solve for those that are left."""

@@ -27,6 +27,9 @@ class Expert:
         Kernel coefficient of "rbf", as a multiple of ``gamma="scale"``.
     window : int, default=None
         How many of the last labeled rows it learns from; None is all that are kept.
+    relevance : bool, default=False
+        Whether an SVM on dense rows weights columns by how much they tell about the classes. It helps where
+        many columns tell nothing.
     model : classifier, default=None
         A scikit-learn or River classifier that takes the place of the SVM. It is trained anew on its window
         whenever that has changed by a tenth. If it fails, it abstains with a warning.
@@ -42,6 +45,7 @@ class Expert:
     C: float = 10.0
     gamma: float = 1.0
     window: int | None = None
+    relevance: bool = False
     model: Any = None
 
     @property
@@ -54,6 +58,7 @@ class Expert:
         else:
             what = f"{self.kernel} C={self.C:g}"
             what += f" gamma={self.gamma:g}*scale" if self.kernel == "rbf" else ""
+            what += " by relevance" if self.relevance else ""
         return what if self.window is None else f"{what} last {self.window}"
 
     def check(self) -> None:
@@ -63,6 +68,7 @@ class Expert:
             ("C", _params.POSITIVE),
             ("gamma", _params.POSITIVE),
             ("window", _WINDOW),
+            ("relevance", _params.BOOLEAN),
         ):
             if not constraint.test(getattr(self, name)):
                 raise ValueError(
@@ -90,13 +96,13 @@ SHORT, MEDIUM = 25, 100  # labels; concept drift is met by short memories, howev
 
 DEFAULT = (
     Expert("linear"),
-    Expert("rbf", gamma=0.3),
     Expert("rbf"),
     Expert("rbf", gamma=3.0),
+    Expert("rbf", gamma=2.0, relevance=True),
     Expert("linear", window=SHORT),
     Expert("rbf", window=SHORT),
     Expert("linear", window=MEDIUM),
-    Expert("rbf", window=MEDIUM),
+    Expert("rbf", gamma=2.0, window=MEDIUM, relevance=True),
     Expert(NO_CHANGE),
 )
 
@@ -104,6 +110,7 @@ DEFAULT = (
 GRID = (
     *(Expert("linear", C=C) for C in (1.0, 10.0, 100.0)),
     *(Expert("rbf", C=C, gamma=gamma) for gamma in (0.1, 0.3, 1.0, 3.0, 10.0) for C in (1.0, 10.0, 100.0)),
+    *(Expert("rbf", C=C, gamma=2.0, relevance=True) for C in (10.0, 100.0)),
 )
 
 

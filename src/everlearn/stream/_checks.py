@@ -103,9 +103,13 @@ def scale_of(X: Rows, columns: Array | None, time: float) -> Scaled:
 
 
 def scale_by(moments: Moments, centred: bool, columns: Array | None, time: float) -> Scaled:
-    """Mean and spread of columns; those of sparse rows are not centred, constant ones not divided."""
+    """Mean and spread of columns; constant columns are not divided.
+
+    Columns of sparse rows are not centred, and only divided if their spread is above 1: word frequencies and
+    indicators stay as they are, since a rare word would dominate all others if it were brought to spread 1.
+    """
     mean: Floats = moments.mean if centred else np.zeros_like(moments.mean)
-    spread = moments.spread
+    spread = moments.spread if centred else np.maximum(moments.spread, 1.0)
     spread = np.where(spread > 1e-12 * (1 + np.abs(mean)), spread, 1.0)
     if columns is not None:
         if len(columns) != len(mean):

@@ -148,7 +148,8 @@ class NeverEndingLearner(Folding):
         scaling : {"standard", "none"}, default="standard"
             Whether columns are brought to mean 0 and spread 1: as the first batch has them, then as all rows
             have them whenever these have doubled, up to 10,000 rows; and then fixed. Each time is an event,
-            after which the learner begins anew with the labelled rows that are kept.
+            after which the learner begins anew with the labelled rows that are kept. Columns of sparse rows
+            are divided only if their spread is above 1, so that word frequencies stay as they are.
         scale_columns : array-like of bool, default=None
             To which columns that applies; None is all.
         window : int, default=1000
