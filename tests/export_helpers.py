@@ -3,8 +3,21 @@
 import os
 
 import numpy as np
+import onnx
 import onnxruntime
+from scipy import sparse
 from sklearn.datasets import make_classification
+
+from everlearn.adaptive import Expert
+
+FEW = [
+    Expert("linear"),
+    Expert("rbf"),
+    Expert("rbf", gamma=3.0, window=25),
+    Expert("rbf", window=100, relevance=True),
+    Expert("no-change"),
+]
+EPSILON = float(np.finfo(np.float32).eps)
 
 
 def problem(classes=2, rows=260, features=6, offset=0.0, seed=0):
@@ -41,3 +54,84 @@ def assert_agrees(model, path, X, *, dtype="float32", rtol=1e-5, standardise=lam
     assert clear.mean() > 0.9
     written = predicted if predicted.dtype.kind in "UO" else predicted.astype(np.int64)
     np.testing.assert_array_equal(label[clear], written[clear])
+
+
+# ------------------------------------------------------------------------------------------------ AdaptiveSVM
+
+
+def stream(classes=2, rows=300, features=6, seed=0, layout="dense"):
+    """Overlapping clouds, one for each class; the columns have different scales."""
+    random = np.random.default_rng(seed)
+    y = random.integers(classes, size=rows)
+    X = 1.2 * random.standard_normal((classes, features))[y] + random.standard_normal((rows, features))
+    if layout == "sparse":
+        return sparse.csr_matrix(np.where(random.random(X.shape) < 0.4, X, 0.0)), y
+    return 10.0 ** random.integers(-2, 3, features) * (X + 3), y
+
+
+def rows_of(X, dtype="float32"):
+    """Rows as a file takes them: dense, and rounded."""
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=dtype).astype(np.float64)
+
+
+def rounding(model, X):
+    """How far the decision value of each row may be off in single precision.
+
+    A softmax changes by a factor of at most exp(2 e) if its logits change by e, and so does a mean of them.
+    So log(p) / 2, and half the difference of two, change by at most e, the largest error of any logit. That
+    is the sum of the errors of kernel values, each times its coefficient; since they go either way, they add
+    up as squares do, and three times that is hardly ever exceeded. Squared distances are computed from norms
+    and products: their error is relative to the squared lengths. What the learner itself computes in single
+    precision is of the same size.
+    """
+    vote = model._vote_parts()
+    if vote.mean is not None:
+        X = (X - vote.mean) / vote.spread
+    worst = np.zeros(len(X))
+    for voter in (voter for voter in vote.voters if voter.logits is not None):
+        logits, Z = voter.logits, X if voter.factors is None else X * voter.factors
+        rows = logits.rows.toarray() if sparse.issparse(logits.rows) else logits.rows
+        if logits.kernel == "rbf":
+            gamma, size = logits.parameters["gamma"], np.abs(logits.weights).max(axis=1)
+            lengths = (np.linalg.norm(Z, axis=1)[:, np.newaxis] + np.linalg.norm(rows, axis=1)) ** 2
+            values = np.exp(-gamma * np.square(Z[:, np.newaxis] - rows).sum(axis=2))
+            errors = (values * size * (1 + gamma * lengths)).T
+        else:
+            weights = np.abs((rows - logits.center).T @ logits.weights).max(axis=1)
+            errors = ((np.abs(Z) + np.abs(rows).max(axis=0)) * weights).T
+        size = np.linalg.norm(errors, axis=0) + np.abs(logits.bias).max()
+        worst = np.maximum(worst, EPSILON * size)
+    return 3 * worst + 10 * EPSILON
+
+
+def assert_same_vote(model, path, X, dtype="float32"):
+    """A file gives decision values as its learner does, to rounding, and the labels that follow from them."""
+    label, scores = run(path, rows_of(X, dtype), dtype)
+    X = rows_of(X, dtype)
+    expected = model.decision_function(X)
+    assert scores.shape == expected.shape
+    apart = np.abs(scores - expected).reshape(len(X), -1).max(axis=1)
+    allowed = rounding(model, X)
+    assert allowed.max() < 0.01  # so that the next line says something
+    np.testing.assert_array_less(apart, allowed)
+    order = np.sort(np.column_stack([-expected, expected]) if expected.ndim == 1 else expected, axis=1)
+    clear = order[:, -1] - order[:, -2] > 2 * allowed
+    assert clear.mean() > 0.9
+    np.testing.assert_array_equal(label[clear], model.predict(X)[clear])
+
+
+def rbf_rows(path):
+    """How many rows each array of support vectors in a file has, as its columns; the rest are weights."""
+    graph = onnx.load(path).graph
+    width = graph.input[0].type.tensor_type.shape.dim[1].dim_value
+    scores = graph.output[1].type.tensor_type.shape.dim
+    columns = scores[1].dim_value if len(scores) == 2 else 1
+    arrays = [list(constant.dims) for constant in graph.initializer if len(constant.dims) == 2]
+    return [n for height, n in arrays if height == width and n != columns]
+
+
+def support_of_rbf(model, least=0.0):
+    vote = model._vote_parts()
+    voters = zip(vote.weights, vote.voters, strict=True)
+    ids = [v.ids for w, v in voters if w > least and v.logits is not None and v.logits.kernel == "rbf"]
+    return np.unique(np.concatenate(ids))

@@ -179,17 +179,34 @@ class Kernel:
         return self.rows.size + len(self.rows)
 
 
-def write_squared_distances(graph: Graph, x: str, rows: Floats) -> str:
-    """Write the squared distances to some rows, from norms and products."""
+def write_squared_distances(
+    graph: Graph, x: str, rows: Floats, *, stored: str | None = None, factors: Floats | None = None
+) -> str:
+    """Write the squared distances to some rows, from norms and products.
+
+    ``stored`` is the constant that has -2 times the transposed rows, if there is one. ``factors`` multiply
+    the differences, column by column; the rows are stored without them.
+    """
     rows = graph.rounded(rows).astype(np.float64)  # as the graph has them, norms included
-    products = graph.node("MatMul", x, graph.constant(-2 * rows.T))
+    if stored is None:
+        stored = graph.constant(-2 * rows.T)
+    own = twice = x
+    if factors is not None:
+        factors = graph.rounded(factors).astype(np.float64)
+        name = graph.constant(factors)
+        own = graph.node("Mul", x, name)
+        twice = graph.node("Mul", own, name)
+        rows = rows * factors
+    products = graph.node("MatMul", twice, stored)
     kept = graph.node("Add", products, graph.constant(np.square(rows).sum(axis=1)))
-    apart = graph.node("Add", kept, graph.sums(graph.node("Mul", x, x)))
+    apart = graph.node("Add", kept, graph.sums(graph.node("Mul", own, own)))
     return graph.node("Max", apart, graph.constant(np.float64(0.0)))
 
 
-def squared_distances(X: Floats, rows: Floats) -> Floats:
+def squared_distances(X: Floats, rows: Floats, factors: Floats | None = None) -> Floats:
     """The same, in double precision."""
+    if factors is not None:
+        X, rows = X * factors, rows * factors
     norms = np.square(X).sum(axis=1)[:, np.newaxis] + np.square(rows).sum(axis=1)
     return np.asarray(np.maximum(norms - 2 * X @ rows.T, 0))
 

@@ -249,13 +249,14 @@ def _vote(learner: AdaptiveSVM) -> Predictor:
             )
     svms = _that_count(svms, max(float(constant.min()), vote.least))
     if not svms:
-        return _constant(classes, width, decision_values(constant[np.newaxis], vote.least)[0])
+        same = _constant(classes, width, decision_values(constant[np.newaxis], vote.least)[0])
+        return dataclasses.replace(same, left_out=left_out)
     rows, places = _shared_rows([parts for _, parts in svms])
     middle = np.median(rows, axis=0) if len(rows) else np.zeros(width)
     of_rbf = [at for at, (_, parts) in zip(places, svms, strict=True) if _kernel(parts) == "rbf"]
     stored = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *of_rbf]))
     voters = [
-        _voter(weight, parts, rows[at], np.searchsorted(stored, at), middle)
+        _voter(weight, parts, np.searchsorted(stored, at), middle)
         for (weight, parts), at in zip(svms, places, strict=True)
     ]
     step = Vote(rows[stored] - middle, voters, constant, vote.least)
@@ -286,23 +287,30 @@ def _kernel(parts: VoterParts) -> str:
 
 def _shared_rows(voters: list[VoterParts]) -> tuple[Floats, list[npt.NDArray[np.intp]]]:
     """Each support vector once, the oldest first, and where those of each voter are."""
-    every = [parts.logits.rows for parts in voters if parts.logits is not None]
-    ids, first = np.unique(np.concatenate([parts.ids for parts in voters]), return_index=True)
-    stacked = sparse.vstack(every, format="csr") if sparse.issparse(every[0]) else np.vstack(every)
-    return _dense(stacked[first]), [np.searchsorted(ids, parts.ids) for parts in voters]
+    found: list[Floats] = []
+    known: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    for parts in voters:
+        assert parts.logits is not None
+        fresh = np.flatnonzero(~np.isin(parts.ids, known))
+        rows = _dense(parts.logits.rows[fresh])
+        found.append(rows if parts.factors is None else rows / parts.factors)
+        known = np.concatenate([known, parts.ids[fresh]])
+    order = np.argsort(known)
+    return np.vstack(found)[order], [np.searchsorted(known[order], parts.ids) for parts in voters]
 
 
-def _voter(
-    weight: float, parts: VoterParts, rows: Floats, places: npt.NDArray[np.intp], middle: Floats
-) -> Voter:
+def _voter(weight: float, parts: VoterParts, places: npt.NDArray[np.intp], middle: Floats) -> Voter:
     """A voter for features from which ``middle`` has been subtracted."""
-    logits = parts.logits
+    logits, factors = parts.logits, parts.factors
     assert logits is not None
-    if logits.kernel == "rbf":
-        gamma = logits.parameters["gamma"]
-        return Voter(weight, logits.weights, logits.bias, gamma, places.astype(np.int32)).smallest()
-    combined = (rows - logits.center).T @ logits.weights
-    return Voter(weight, combined, logits.bias + (middle - logits.center) @ combined)
+    if logits.kernel == "rbf" and len(places):  # there are none if the rows of a class have no weight
+        at, gamma = places.astype(np.int32), logits.parameters["gamma"]
+        return Voter(weight, logits.weights, logits.bias, gamma, at, factors).smallest()
+    weights = (_dense(logits.rows) - logits.center).T @ logits.weights
+    bias = logits.bias - logits.center @ weights
+    if factors is not None:
+        weights = factors[:, np.newaxis] * weights
+    return Voter(weight, weights, bias + middle @ weights)
 
 
 # ------------------------------------------------------------------------------------------------------ odds

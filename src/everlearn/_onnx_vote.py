@@ -1,13 +1,13 @@
 """A weighted vote as a step of a predictor: what an `AdaptiveSVM` computes from a row, in ONNX.
 
 Every voter gives the softmax of logits, which are linear in the features or in RBF kernel values. Voters
-share the support vectors, so that the file has each of them once, and the squared distances to them, so that
-each is computed once; a voter takes those that it needs and applies its own gamma. Voters whose probabilities
-do not depend on the row are one constant.
+share the support vectors, so that the file has each of them once. They also share the squared distances to
+them, unless they weight the columns differently; a voter takes those that it needs and applies its own gamma.
+Voters whose probabilities do not depend on the row are one constant.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,8 @@ class Voter:
         Of an RBF kernel; None takes the features themselves as values.
     places : ndarray of int32
         At which of the shared rows the kernel is evaluated.
+    factors : ndarray of shape (n_features,), default=None
+        By which columns are multiplied before the distances of a kernel are taken.
     """
 
     weight: float
@@ -46,6 +48,7 @@ class Voter:
     bias: Floats
     gamma: float | None = None
     places: Places = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    factors: Floats | None = None
 
     def smallest(self) -> "Voter":
         """The same, as it takes the least room in a file.
@@ -60,15 +63,12 @@ class Voter:
             return self
         weights = np.zeros((last - first + 1, columns))
         weights[self.places - first] = self.weights
-        places = np.arange(first, last + 1, dtype=np.int32)
-        return Voter(self.weight, weights, self.bias, self.gamma, places)
+        return replace(self, weights=weights, places=np.arange(first, last + 1, dtype=np.int32))
 
-    def write(self, graph: Graph, x: str, distances: str, n_rows: int) -> str:
-        """Write its probabilities times its weight."""
-        values = x
+    def write(self, graph: Graph, values: str) -> str:
+        """Write its probabilities times its weight; values are features or squared distances."""
         if self.gamma is not None:
-            apart = self._pick(graph, distances, n_rows)
-            values = graph.node("Exp", graph.node("Mul", apart, graph.constant(np.float64(-self.gamma))))
+            values = graph.node("Exp", graph.node("Mul", values, graph.constant(np.float64(-self.gamma))))
         logits = graph.node("MatMul", values, graph.constant(self.weights))
         logits = graph.node("Add", logits, graph.constant(self.bias))
         if len(self.bias) == 1:
@@ -76,17 +76,10 @@ class Voter:
         shares = graph.node("Softmax", logits, axis=1)
         return graph.node("Mul", shares, graph.constant(np.float64(self.weight)))
 
-    def _pick(self, graph: Graph, distances: str, n_rows: int) -> str:
-        if len(self.places) == n_rows and (np.diff(self.places) == 1).all():
-            return distances
-        if (np.diff(self.places) == 1).all():
-            ends = (int(self.places[0]), int(self.places[-1]) + 1, 1)
-            return graph.node("Slice", distances, *(graph.constant(np.array([end])) for end in ends))
-        return graph.node("Gather", distances, graph.constant(self.places), axis=1)
-
-    def apply(self, X: Floats, distances: Floats) -> Floats:
+    def apply(self, values: Floats) -> Floats:
         """Compute the same, in double precision."""
-        values = X if self.gamma is None else np.exp(-self.gamma * distances[:, self.places])
+        if self.gamma is not None:
+            values = np.exp(-self.gamma * values)
         logits = values @ self.weights + self.bias
         if len(self.bias) == 1:
             logits = np.hstack([-logits, logits])
@@ -117,21 +110,58 @@ class Vote:
 
     def write(self, graph: Graph, x: str) -> str:
         """Write distances, the probabilities of each voter, their sum, and its logarithm."""
-        distances = write_squared_distances(graph, x, self.rows) if len(self.rows) else ""
-        shares = [voter.write(graph, x, distances, len(self.rows)) for voter in self.voters]
+        shares = [voter.write(graph, x) for voter in self.voters if voter.gamma is None]
+        if len(self.rows):
+            stored = graph.constant(-2 * graph.rounded(self.rows).T)
+            for group in self._groups():
+                shares += self._write_group(graph, x, stored, group)
         votes = graph.node("Sum", *shares, graph.constant(self.constant))
         scores = graph.node("Log", graph.node("Max", votes, graph.constant(np.float64(self.least))))
         if len(self.constant) == 2:
             return graph.node("MatMul", scores, graph.constant(np.array([[-0.25], [0.25]])))
         return graph.node("Mul", scores, graph.constant(np.float64(0.5)))
 
+    def _groups(self) -> list[list[Voter]]:
+        """Voters with a kernel; those in a group have the same distances."""
+        groups: dict[bytes, list[Voter]] = {}
+        for voter in self.voters:
+            if voter.gamma is not None:
+                key = b"" if voter.factors is None else voter.factors.tobytes()
+                groups.setdefault(key, []).append(voter)
+        return list(groups.values())
+
+    def _write_group(self, graph: Graph, x: str, stored: str, group: list[Voter]) -> list[str]:
+        start = min(int(voter.places.min()) for voter in group)
+        stop = max(int(voter.places.max()) for voter in group) + 1
+        some = _pick(graph, stored, np.arange(start, stop), len(self.rows))
+        factors = group[0].factors
+        distances = write_squared_distances(graph, x, self.rows[start:stop], stored=some, factors=factors)
+        return [
+            voter.write(graph, _pick(graph, distances, voter.places - start, stop - start)) for voter in group
+        ]
+
     def apply(self, X: Floats) -> Floats:
         """Do it to rows, in double precision."""
-        distances = squared_distances(X, self.rows)
-        votes = sum((voter.apply(X, distances) for voter in self.voters), start=self.constant)
-        return decision_values(np.asarray(votes), self.least)
+        votes = self.constant
+        for voter in self.voters:
+            values = X
+            if voter.gamma is not None:
+                values = squared_distances(X, self.rows[voter.places], voter.factors)
+            votes = votes + voter.apply(values)
+        return decision_values(votes, self.least)
 
     def constants(self) -> int:
         """Count the numbers stored."""
-        own = sum(voter.weights.size + len(voter.places) + len(voter.bias) + 2 for voter in self.voters)
-        return self.rows.size + len(self.rows) + own + len(self.constant)
+        own = sum(int(voter.weights.size) + len(voter.places) for voter in self.voters)
+        of_groups = len(self._groups()) * sum(self.rows.shape)
+        return int(self.rows.size) + of_groups + own
+
+
+def _pick(graph: Graph, x: str, places: npt.NDArray[np.integer], width: int) -> str:
+    """Take some of the columns."""
+    if not (np.diff(places) == 1).all():
+        return graph.node("Gather", x, graph.constant(places.astype(np.int32)), axis=1)
+    if len(places) == width:
+        return x
+    ends = (int(places[0]), int(places[-1]) + 1, 1)
+    return graph.node("Slice", x, *(graph.constant(np.array([end], dtype=np.int64)) for end in ends))
