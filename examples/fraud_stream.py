@@ -10,7 +10,7 @@ pattern. Beside it the same learner asks about rows at random.
 
 At random one question in twenty is about a fraud, and of the answers that say "fraud" two in three are
 errors, which the learner then follows. Near the boundary frauds are several times as frequent, so that errors
-weigh less. Both are judged on all rows by the truth, which neither is ever told. Nothing was tuned for either.
+weigh less. Both are judged on all rows by the truth, which neither is ever told. Nothing was tuned.
 
 Prints the two side by side, writes the report out/fraud_stream.html and saves out/fraud_stream.png.
 """

@@ -88,7 +88,7 @@ class ReferenceAdaptiveSVM:
                 self.spread = np.where(spread > 1e-12 * np.abs(self.X).max(axis=0), spread, 1.0)
         if anew and len(set(self.labels_seen)) > 1:
             self.started, rows = True, self.scaled(self.X)
-            self.distance = np.square(rows - rows.mean(axis=0)).sum(axis=1).mean()
+            self.distance = spread_of(rows)
             self.start_over()
         elif self.started:
             self.move(y)
@@ -97,6 +97,7 @@ class ReferenceAdaptiveSVM:
         self.only([place for place, row_id in enumerate(self.ids) if row_id not in set(ids)])
         if self.started:
             self.recent = {}
+            self.relevant = [Relevant() for _ in self.experts]
             self.move(self.y)
         return self
 
@@ -107,6 +108,7 @@ class ReferenceAdaptiveSVM:
 
     def start_over(self):
         self.costs, self.recent = [{} for _ in self.experts], {}
+        self.relevant = [Relevant() for _ in self.experts]
         self.move(self.y)
 
     def move(self, new):
@@ -114,8 +116,16 @@ class ReferenceAdaptiveSVM:
         for label in new:
             self.recent = {name: FADING * value for name, value in self.recent.items()}
             self.recent[label] = self.recent.get(label, 0.0) + 1.0
-        for expert, costs in zip(self.experts, self.costs, strict=True):
+        for expert, costs, relevant in zip(self.experts, self.costs, self.relevant, strict=True):
             window = self.window(expert)
+            relevant.since += len(new)
+            enough = len(window) >= 15 and len({self.y[place] for place in window}) > 1
+            if expert.relevance and enough and relevant.since >= relevant.on / 2:
+                rows, labels = self.scaled(self.X[list(window)]), [self.y[place] for place in window]
+                relevant.weights = column_weights(rows, labels)
+                relevant.distance = spread_of(rows * relevant.weights)
+                relevant.on, relevant.since = len(window), 0
+                costs.clear()  # all rows are learned anew
             for place in window:
                 costs.setdefault(self.ids[place], self.weight[place] * self.weight_of(self.y[place]))
             for row_id in set(costs) - {self.ids[place] for place in window}:
@@ -153,10 +163,11 @@ class ReferenceAdaptiveSVM:
         """What every expert says of rows."""
         X = self.scaled(X)
         if self.fitted is None:
-            self.fitted = [self.fit(*pair) for pair in zip(self.experts, self.costs, strict=True)]
+            experts = zip(self.experts, self.costs, self.relevant, strict=True)
+            self.fitted = [self.fit(*parts) for parts in experts]
         return np.array([predict(X) for predict in self.fitted])
 
-    def fit(self, expert, costs):
+    def fit(self, expert, costs, relevant):
         if expert.kernel == "no-change":
             shares = np.array([self.recent.get(name, 0.0) + 1e-3 for name in self.classes])
             return lambda X: np.tile(shares / shares.sum(), (len(X), 1))
@@ -167,19 +178,21 @@ class ReferenceAdaptiveSVM:
             return lambda X: np.tile(shares, (len(X), 1))
         C = expert.C / (self.distance if expert.kernel == "linear" else 1.0)
         weight = C * np.array([costs[self.ids[place]] for place in window])
-        rows = self.scaled(self.X[window])
+        factors, distance = relevant.weights, relevant.distance or self.distance
+        rows = self.scaled(self.X[window]) * factors
 
         def machine(name):
-            svc = SVC(C=1.0, kernel=expert.kernel, gamma=expert.gamma / self.distance, tol=self.tol)
+            svc = SVC(C=1.0, kernel=expert.kernel, gamma=expert.gamma / distance, tol=self.tol)
             return svc.fit(rows, np.where(y == name, 1, -1), sample_weight=weight)
 
         if len(self.classes) == 2:
             svc = machine(self.classes[1])
-            return lambda X: softmax(2 * np.outer(svc.decision_function(X), [-1, 1]))
+            return lambda X: softmax(2 * np.outer(svc.decision_function(X * factors), [-1, 1]))
         machines = [machine(name) if (y == name).any() else None for name in self.classes]
 
         def predict(X):
-            columns = [np.full(len(X), -5.0) if svc is None else svc.decision_function(X) for svc in machines]
+            Z = X * factors
+            columns = [np.full(len(X), -5.0) if svc is None else svc.decision_function(Z) for svc in machines]
             return softmax(2 * np.column_stack(columns))
 
         return predict
@@ -188,3 +201,35 @@ class ReferenceAdaptiveSVM:
 def softmax(logits):
     shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
     return shifted / shifted.sum(axis=1, keepdims=True)
+
+
+class Relevant:
+    """The weights of columns, and the rows since they were estimated."""
+
+    def __init__(self):
+        self.weights, self.distance, self.on, self.since = 1.0, None, 0, 0
+
+
+def spread_of(rows):
+    """The mean squared distance of rows from their mean."""
+    return np.square(rows - rows.mean(axis=0)).sum(axis=1).mean()
+
+
+def relevance(column, labels):
+    """Pearson's chi-square of bins against classes beyond what chance gives, for each row."""
+    cuts = np.quantile(column, [0.2, 0.4, 0.6, 0.8])
+    bins = [sum(int(value > cut) + int(value >= cut) for cut in cuts) for value in column]
+    kinds, n = sorted(set(labels)), len(labels)
+    chi2 = 0.0
+    for number in sorted(set(bins)):
+        inside = [label for place, label in zip(bins, labels, strict=True) if place == number]
+        for kind in kinds:
+            expected = len(inside) * list(labels).count(kind) / n
+            chi2 += (inside.count(kind) - expected) ** 2 / expected
+    return max(0.0, (chi2 - (len(set(bins)) - 1) * (len(kinds) - 1)) / n)
+
+
+def column_weights(rows, labels):
+    """The square roots of relevance, the largest 1 and none below 0.1; 1 where no column tells anything."""
+    found = np.array([relevance(column, labels) for column in rows.T])
+    return np.sqrt(np.maximum(found / found.max(), 0.01)) if found.max() > 0 else 1.0

@@ -50,6 +50,7 @@ class RelevanceVoter(SvmVoter):
 
     def __init__(self, expert: Expert, n_classes: int, scale: Scale, n_features: int) -> None:
         super().__init__(expert, n_classes, scale, n_features)
+        self.plain, self.n_features = scale, n_features  # without weights
         self.weights: Floats | None = None  # of the columns
         self.estimated_on = self.since = 0
 
@@ -70,6 +71,8 @@ class RelevanceVoter(SvmVoter):
         if window.stop - window.start >= _LEAST_ROWS and len(np.unique(kept.labels[window])) > 1:
             self._estimate(kept, window)
         else:
+            self.weights, self.estimated_on, self.since = None, 0, 0
+            self.start(self.plain, self.n_features)
             self.hold(kept)
 
     def _estimate(self, kept: LearningSet, window: slice) -> None:
