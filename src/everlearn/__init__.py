@@ -4,7 +4,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from . import datasets, errors, metrics, query, semi
+from . import adaptive, calibration, datasets, errors, metrics, query, semi
 from ._persist import load, save
 from .adaptive import AdaptiveSVM
 from .auc import KOIL, OAM, OPAUC
@@ -19,6 +19,7 @@ from .budget import (
     Projectron,
     ProjectronPP,
 )
+from .calibration import CalibratedClassifier
 from .imbalance import VIRTUAL
 from .query.active import ActiveLearner
 from .query.chunks import IncrSVM, QuerySVM
@@ -50,6 +51,7 @@ __all__ = [
     "AdaptiveSVM",
     "AveragedKernelPerceptron",
     "BudgetKernelPerceptron",
+    "CalibratedClassifier",
     "Exemplars",
     "Forgetron",
     "FullSVM",
@@ -66,6 +68,8 @@ __all__ = [
     "StatQSVM",
     "StreamS3VM",
     "SubmodS3VM",
+    "adaptive",
+    "calibration",
     "datasets",
     "errors",
     "export",

@@ -98,6 +98,7 @@ class AdaptiveSVM(CommitteeLearner):
     ('rbf', True)
     """
 
+    grows_classes: ClassVar[bool] = True  # labels that were not seen before may come at any time
     _constraints: ClassVar[dict[str, _params.Constraint]] = {
         "max_rows": _params.integer_from(2),
         "decay": _params.SHARE,

@@ -34,6 +34,11 @@ class Expert:
         A scikit-learn or River classifier that takes the place of the SVM. It is trained anew on its window
         whenever that has changed by a tenth. If it fails, it abstains with a warning.
 
+    Attributes
+    ----------
+    name : str
+        A short description.
+
     Examples
     --------
     >>> from everlearn.adaptive import Expert
