@@ -38,6 +38,7 @@ from export_helpers import assert_agrees, problem, run
 # What the package exports that is no file, and why not.
 NO_FILE = {
     "ActiveLearner": "a loop around a learner, which is its model",
+    "CalibratedClassifier": "probabilities for a learner, which is its estimator_",
     "Exemplars": "chooses rows, and decides about none",
     "NeverEndingLearner": "a store around a learner, which is its learner_",
 }
@@ -86,6 +87,7 @@ def test_what_is_no_file_says_so(name, path):
     cls = CLASSES[name]
     other, remedy = {
         "ActiveLearner": lambda: (cls(LASVM(), everlearn.query.Random()), "its model"),
+        "CalibratedClassifier": lambda: (fitted(name, *problem()), "its estimator_"),
         "Exemplars": lambda: (cls(), ""),
         "NeverEndingLearner": lambda: (cls.open(":memory:"), "its learner_"),
     }[name]()

@@ -33,7 +33,7 @@ def describe(learner: Any) -> Predictor:
             check_is_fitted(learner)
             return read(learner).tidied()
     name = type(learner).__name__
-    within = next((part for part in ("model", "learner_") if hasattr(learner, part)), None)
+    within = next((part for part in ("model", "learner_", "estimator_") if hasattr(learner, part)), None)
     remedy = f"pass its {within}"
     if within is None:
         remedy = "pass a learner with a single decision function, such as LASVM, IDSVM or OPAUC, or an SVC"
