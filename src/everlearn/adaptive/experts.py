@@ -16,7 +16,7 @@ _WINDOW = _params.NONE | _params.integer_from(2)
 class Expert:
     """One voter of an `AdaptiveSVM`: a kernel, its parameters, and how far it looks back.
 
-    Parameters
+    Attributes
     ----------
     kernel : {"linear", "rbf", "no-change"}, default="rbf"
         The kernel of an SVM. "no-change" is a baseline: it predicts the classes of the most recent labels.
@@ -33,9 +33,6 @@ class Expert:
     model : classifier, default=None
         A scikit-learn or River classifier that takes the place of the SVM. It is trained anew on its window
         whenever that has changed by a tenth. If it fails, it abstains with a warning.
-
-    Attributes
-    ----------
     name : str
         A short description.
 

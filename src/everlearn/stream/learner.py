@@ -12,8 +12,8 @@ from .._validate import Array
 from ..errors import StoreError
 from . import _checks
 from ._asking import Question
-from ._folding import Folding, Happening
-from ._history import story_of
+from ._folding import Happening
+from ._looking import Looking
 from .events import Arrived, Asked, Described, Ints, Labelled, Withdrawn
 from .log import Id, Log, some
 from .settings import make_settings, with_learner
@@ -55,7 +55,7 @@ class Outcome:
     drift: bool
 
 
-class NeverEndingLearner(Folding):
+class NeverEndingLearner(Looking):
     """A learner over a durable log: rows and labels in, predictions and questions out, for ever.
 
     Make one with `open`. Every batch, label and withdrawal is an event in the log, and is durable before a
@@ -380,136 +380,7 @@ class NeverEndingLearner(Folding):
         if schema != self._fold.schema:
             self._happen(Described(copy.deepcopy(schema), clock.time()))
 
-    # ----------------------------------------------------------------------------------------------- looking
-
-    def predict(self, X: Any) -> Array:
-        """Predict rows by the present learner; nothing is changed.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            The labels; None as long as two classes have not been seen.
-        """
-        rows = self._fold.scaled(_checks.rows(X, self._n_features()))
-        return np.array(self._fold.judge(rows)[0], dtype=object)
-
-    def decision_function(self, X: Any) -> Any:
-        """Score rows by the present learner; nothing is changed.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray or None
-            The decision values.
-        """
-        return self._fold.judge(self._fold.scaled(_checks.rows(X, self._n_features())))[1]
-
-    def predict_proba(self, X: Any) -> Any:
-        """Calibrated probabilities of rows by the present learner; nothing is changed.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes) or None
-            They sum to 1 in each row; None as long as two classes have not been seen. The calibration
-            follows the stream: it is fitted to decision values from before their label was known.
-        """
-        return self._fold.shares(self.decision_function(X))
-
-    def predict_set(self, X: Any) -> list[list[Any]] | None:
-        """The classes that may be true, with the promised ``coverage``; nothing is changed.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            The rows.
-
-        Returns
-        -------
-        list of list or None
-            The classes of each row; None as long as two classes have not been seen.
-        """
-        if self._settings.coverage is None:
-            raise ValueError(
-                "Prediction sets need a promised coverage: open the store with coverage=0.9, say."
-            )
-        shares = self.predict_proba(X)
-        return (
-            None
-            if shares is None
-            else self._fold.probabilities.sets(shares, self._fold.learner.classes_.tolist())
-        )
-
-    def status(self) -> dict[str, Any]:
-        """Where it stands.
-
-        Returns
-        -------
-        dict
-            Counts of rows, labels, questions and support vectors, scores, drift alarms, what is kept.
-        """
-        self._check_open()
-        fold = self._fold
-        return {
-            "place": str(self._log.place),
-            "learner": repr(self._settings.learner),
-            "events": self._log.last,
-            "rows": fold.n_rows,
-            "labels": fold.n_labels,
-            "withdrawn": fold.n_withdrawn,
-            "failures": fold.n_failures,
-            "classes": list(fold.classes),
-            "asked": fold.asking.n_asked,
-            "open_questions": len(fold.asking.open),
-            "budget": self._settings.label_budget,
-            "support_vectors": fold.n_support,
-            "kept_rows": len(fold.pool) + len(fold.labelled),
-            "memory_mb": _checks.resident_mb(),
-            "scores": fold.scores.scores(),
-            "audit": fold.audit.scores()["window"],
-            "coverage": fold.probabilities.coverage,
-            "drift_alarms": list(fold.alarms),
-            "scaled": fold.mean is not None,
-            "schema": copy.deepcopy(fold.schema),
-        }
-
-    def story(self, **about: Any) -> dict[str, Any]:
-        """All that a report shows: curves, questions, alarms, confusion over time.
-
-        Parameters
-        ----------
-        about : dict
-            What is to be said besides, such as a title.
-
-        Returns
-        -------
-        dict
-            As `everlearn.report.write_report` takes it.
-        """
-        return story_of(self._fold, self._settings, self._log, self.status(), self._named, about)
-
-    @property
-    def learner_(self) -> Any:
-        """The present learner, fitted; None as long as two classes have not been seen. Do not change it."""
-        return self._fold.learner
-
-    @property
-    def scale_(self) -> tuple[Any, Any]:
-        """What is taken from each column, and what it is divided by."""
-        return self._fold.mean, self._fold.spread
+    # ------------------------------------------------------------------------------------------------ closing
 
     def close(self) -> None:
         """Write a snapshot, and let others open the store."""
