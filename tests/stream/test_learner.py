@@ -316,7 +316,7 @@ def test_after_drift_a_rare_class_is_not_forgotten(policy):
 @pytest.mark.parametrize("shape", [np.asarray, sparse.csr_matrix])
 def test_the_scale_can_be_fixed_anew(tmp_path, shape):
     place = tmp_path / "store"
-    moved = X * [1000.0, 0.001] + ([50.0, 3.0] if shape is np.asarray else [0.0, 0.0])
+    moved = X * [1000.0, 0.001] + [50.0, 3.0] if shape is np.asarray else X * [1000.0, 3.0]
     with opened(place, memory_rows=300) as learner:
         learner.step(shape(X[:100]), Y[:100], time=0.0)
         for batch in batches(n=300):
