@@ -140,7 +140,8 @@ class ForeignVoter:
             if scores.shape[1] == len(self.present):
                 out[:, self.present] = softmax(2.0 * scores)
                 return out
-        out[np.arange(len(out)), self.present[np.asarray(model.predict(X), dtype=np.intp)]] = 1.0
+        numbers = np.asarray(model.predict(X)).astype(np.intp, casting="same_kind")
+        out[np.arange(len(out)), self.present[numbers]] = 1.0
         return out
 
     def _train_on(self, kept: LearningSet, window: slice) -> None:

@@ -25,8 +25,8 @@ _TEMPERATURE = 2.0  # decision values times this are the logits of a vote
 _ABSENT = -5.0  # decision value of a class that is not in a voter's window
 _TAU = 1e-2  # how exactly an SVM is solved: votes are soft, and a smaller one only costs time
 _ROUNDS = 2
-# Steps after which solving stops for now, and this many more for each row: on rows far from all others rounding
-# errors of the linear kernel are above the tolerance. The largest numbers measured on other rows are a third.
+# Steps after which solving stops for now, and this many more for each row: for rows far from all others the
+# rounding errors of the linear kernel are above the tolerance. Other rows needed a third of that at most.
 _MOST_STEPS, _STEPS_PER_ROW = 5000, 50
 _CACHE_BYTES = 16 << 20
 _FADING = 0.9  # of a label for the no-change baseline
