@@ -123,11 +123,13 @@ def _report(results: list[dict[str, Any]], settings: dict[str, Any], about: dict
     are the same model with other strategies, then scikit-learn's `SVC` refitted for every label and asked by
     margin over the whole pool. The last column is `ActiveLearner` less `SVC` on the same splits. Published:
     Lu, Li, Lin, arXiv 2306.08954 (US-C and Uniform); their splits are not these, so that the standard error
-    applies to the difference. The checkerboard is generated here; splice is not at hand."""
+    applies to the difference. The checkerboard is generated here and not theirs; splice is not at hand."""
     text += (
         " The settings of `query.Auto` were chosen on these sets."
         if settings["develop"]
-        else f" No setting was chosen on these sets; the development sets are {', '.join(DEVELOPMENT)}."
+        else f""" The numbers in `query.Auto` were chosen on other sets ({", ".join(DEVELOPMENT)}, and small
+        noisy ones); that exploring should give way where the furthest row does not stand out was noticed on a
+        first run of heart and sonar."""
     )
     return "\n".join(
         [

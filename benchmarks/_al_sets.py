@@ -48,8 +48,12 @@ def _load(name: str) -> Any:
 
 
 def _checkerboard(rows: int = 1600, seed: int = 0) -> Set:
-    """A board of 4 x 4 squares without noise, of the size that the paper names."""
-    X = np.random.default_rng(seed).uniform(0, 4, (rows, 2))
+    """A board of 2 x 2 squares without noise, of the size that the paper names.
+
+    How theirs was made is not published with the table; of 2 x 2 and 4 x 4 squares, this one comes near to
+    the accuracy that they report for uniform sampling.
+    """
+    X = np.random.default_rng(seed).uniform(0, 2, (rows, 2))
     return X, (np.floor(X).sum(axis=1) % 2).astype(int)
 
 
