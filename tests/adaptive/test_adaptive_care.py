@@ -114,7 +114,6 @@ def test_a_first_call_that_is_refused_leaves_nothing(learner, args, method):
         ({"experts": [GaussianNB]}, TypeError, "an instance"),
         ({"experts": [5]}, TypeError, "model of an Expert must be .*got 5"),
     ],
-    ids=str,
 )
 def test_bad_parameters_are_refused_and_change_nothing(learner, params, error, words):
     A, b = blobs(30, 3)
