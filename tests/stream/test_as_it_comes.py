@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from everlearn import AdaptiveSVM, query
-from everlearn.stream import NeverEndingLearner
+from everlearn import LASVM, AdaptiveSVM, query
+from everlearn.stream import Drift, NeverEndingLearner
 from stream.stream_helpers import bits, drop, unchanged
 
 
@@ -213,3 +213,20 @@ def test_a_new_class_and_a_new_scale_keep_the_record_of_the_experts():
         learner.label([0], [7])
         assert learner.learner_.classes_.tolist() == [0, 1, 7]
         assert np.abs(learner.learner_.weights_ - before).max() < 0.1
+
+
+@pytest.mark.parametrize(
+    ("policy", "note"),
+    [("window", "learner restarted on the last 100 labels"), ("alarm", "reported only")],
+)
+def test_an_alarm_says_what_was_done(policy, note):
+    X, y = stripes(2000, flip=1000)
+    drift = Drift("ddm", policy=policy, warm_start=20)
+    with NeverEndingLearner.open(":memory:", LASVM(C=10), drift=drift, random_state=0) as learner:
+        for start in range(0, 2000, 100):
+            learner.step(X[start : start + 100], y[start : start + 100])
+        assert {alarm["note"] for alarm in learner.status()["drift_alarms"]} == {note}
+
+
+def test_a_detector_given_by_name_acts():
+    assert Drift("adwin").policy == "window"

@@ -240,13 +240,13 @@ class Fold:
         alarms = self.drift.update(errors) if errors else []
         for _ in alarms:
             alarm = {"row": self.n_rows, "time": time, "policy": self.drift.policy}
-            self.alarms = [*self.alarms, alarm | {"action": self._action(self.drift.policy)}][-_MOST_ALARMS:]
+            self.alarms = [*self.alarms, alarm | {"note": self._action(self.drift.policy)}][-_MOST_ALARMS:]
         return bool(alarms)
 
     def _action(self, policy: str) -> str:
         """What is done after an alarm, in words."""
         if policy == "alarm":
-            return "none"
+            return "reported only"
         count = min(self._enough_to_begin(), len(self.labelled) or _AFTER_DRIFT)
         action = f"learner restarted on the last {count} labels"
         return action + ("; older rows dropped" if policy == "forget" else "")
