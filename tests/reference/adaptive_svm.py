@@ -174,8 +174,7 @@ class ReferenceAdaptiveSVM:
         window = list(self.window(expert))
         y = np.array([self.y[place] for place in window])
         if len(set(y.tolist())) < 2:
-            shares = self.shares(y.tolist())
-            return lambda X: np.tile(shares, (len(X), 1))
+            return lambda X: np.full((len(X), len(self.classes)), 1 / len(self.classes))
         C = expert.C / (self.distance if expert.kernel == "linear" else 1.0)
         weight = C * np.array([costs[self.ids[place]] for place in window])
         factors, distance = relevant.weights, relevant.distance or self.distance

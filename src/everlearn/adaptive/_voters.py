@@ -108,6 +108,11 @@ def smoothed(counts: Ints, n_rows: int) -> Floats:
     return np.broadcast_to(shares, (n_rows, len(counts))).copy()
 
 
+def undecided(n_classes: int, n_rows: int) -> Floats:
+    """What an SVM says that has one class in its window: it must not win the vote in long runs of a class."""
+    return np.full((n_rows, n_classes), 1.0 / n_classes)
+
+
 class SvmVoter:
     """The exact SVM, to a tolerance, of the rows in its window.
 
@@ -192,7 +197,7 @@ class SvmVoter:
         """What it says of rows: decision values as logits."""
         counts = self._counts()
         if np.count_nonzero(counts) < 2:
-            return smoothed(counts, X.shape[0])
+            return undecided(self.n_classes, X.shape[0])
         scores = self.machine.native.decide(as_block(X), 1)
         if self.n_classes == 2:
             scores = np.hstack([-scores, scores])
@@ -204,7 +209,7 @@ class SvmVoter:
         """What `probabilities` computes."""
         counts = self._counts()
         if np.count_nonzero(counts) < 2:
-            return VoterParts(shares=smoothed(counts, 1)[0])
+            return VoterParts(shares=undecided(self.n_classes, 1)[0])
         support = self.machine.support()
         found = self.machine.expansion(support)
         weights, bias = _TEMPERATURE * found.weights, _TEMPERATURE * found.bias
