@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -188,6 +189,8 @@ def replaced(tree, old, new):
         ("sklearn.naive_bayes.os", "system"),
         ("sklearn.utils", "Bunch"),
         ("sklearn.conftest", "GaussianNB"),
+        ("sklearn.experimental.enable_iterative_imputer", "IterativeImputer"),
+        ("sklearn.tests.metadata_routing_common", "ConsumingClassifier"),
         ("sklearn.naive_bayes", "np"),
         ("sklearn.linear_model", "LinearRegression"),
         ("sklearn.cluster", "KMeans"),
@@ -210,8 +213,11 @@ def test_a_file_that_names_anything_but_a_classifier_is_refused(module, name, tm
     forged = replaced(header, old, {"module": module, "name": name, "params": {"dict": {}}})
     assert forged != header
     forge(path, forged, members)
+    known = set(sys.modules)
     with pytest.raises(FileFormatError):
         load(path)
+    private = {"sklearn.conftest", "sklearn.experimental.enable_iterative_imputer", "sklearn.tests"}
+    assert not (set(sys.modules) - known) & private  # which run code when they are imported
 
 
 @pytest.mark.parametrize("registered", ["OnlineCalibrator", "Exemplars", "nothing of this name"])
@@ -220,6 +226,20 @@ def test_a_file_with_a_registered_class_that_is_no_classifier_is_refused(registe
     save(AdaptiveSVM(experts=[*SVMS, LASVM()]), path)
     header, members = content_of(path)
     forge(path, replaced(header, {"class": "LASVM"}, {"class": registered}), members)
+    with pytest.raises(FileFormatError):
+        load(path)
+
+
+@pytest.mark.parametrize("fitted", [True, False])
+def test_a_parameter_that_is_no_classifier_is_refused(fitted, tmp_path):
+    path = tmp_path / "learner"
+    learner = AdaptiveSVM(experts=[GaussianNB()])
+    save(learner.partial_fit(*blobs(60)) if fitted else learner, path)
+    header, members = content_of(path)
+    content = header["state"]["dict"]["params"]["dict"]
+    clusters = {"module": "sklearn.cluster", "name": "KMeans", "params": {"dict": {}}}
+    content["experts"] = replaced(content["experts"], {"name": "GaussianNB"}, clusters)
+    forge(path, header, members)
     with pytest.raises(FileFormatError):
         load(path)
 

@@ -154,8 +154,11 @@ def test_a_large_table_is_kept_whole():
     X = random.normal(size=(20_000, 2))
     y = (X[:, 0] ** 2 + X[:, 1] ** 2 < 1.2).astype(int)
     X[:, 0] += 0.02 * random.normal(size=20_000)
+    order = np.argsort(y, kind="stable")  # as tables often come
+    X, y = X[order], y[order]
     learner = AdaptiveSVM(random_state=0).fit(X, y)
     assert learner.n_kept_ == 20_000
+    assert all(expert.kernel == "rbf" and expert.C > 1 for expert in learner.experts_[:3])
     assert learner.score(X, y) > 0.97
     learner.partial_fit(X[:10], y[:10])
     assert learner.n_kept_ == 20_010

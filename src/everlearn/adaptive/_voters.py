@@ -28,7 +28,7 @@ _ROUNDS = 2
 # Steps after which solving stops for now, and this many more for each row: for rows far from all others the
 # rounding errors of the linear kernel are above the tolerance. Other rows needed a third of that at most.
 _MOST_STEPS, _STEPS_PER_ROW = 5000, 50
-_CACHE_BYTES = 16 << 20
+_MOST_CACHE_BYTES = 200 << 20  # for each SVM, as in SVC; rows kept by default need a tenth
 _FADING = 0.9  # of a label for the no-change baseline
 _SMOOTHING = 0.5
 
@@ -142,8 +142,15 @@ class SvmVoter:
         self._begin(Machine("lasvm", spec))
 
     def _begin(self, machine: Machine) -> None:
-        self.machine = machine
-        machine.configure(_CACHE_BYTES, 1, {"tau": _TAU, "delta_max": -1.0, "keeps": True})
+        self.machine, self._room = machine, 0
+        self._make_room(machine.native.size)
+
+    def _make_room(self, n_rows: int) -> None:
+        """Let the cache hold all kernel values of so many rows, up to a limit."""
+        if n_rows >= self._room:
+            self._room = 2 * n_rows + 1000
+            cache_bytes = min(4 * self._room**2, _MOST_CACHE_BYTES)
+            self.machine.configure(cache_bytes, 1, {"tau": _TAU, "delta_max": -1.0, "keeps": True})
 
     @property
     def window(self) -> int | None:
@@ -172,6 +179,7 @@ class SvmVoter:
     def _learn(self, rows: LearningSet, at: Any) -> None:
         ids = rows.ids[at]
         block, which = self._block(rows.rows(at)), np.arange(len(ids), dtype=np.int64)
+        self._make_room(self.machine.native.size + len(ids))
         self.machine.native.learn(block, rows.labels[at], self.C * rows.costs[at], ids, which)
 
     def _block(self, X: Rows) -> Any:
