@@ -1,7 +1,7 @@
 """Who reads the streams: everlearn as it comes and with a part exchanged, River, scikit-learn, baselines.
 
-River's learners have the settings that were best on development streams among a few that were tried: the
-step of the logistic regression, shown for two, and the grace period of the forest. The others are plain.
+Peers are plain but for two settings of River: its logistic regression has two steps, the default and a larger
+one, and its forest the grace period that was better on development streams.
 """
 
 from __future__ import annotations

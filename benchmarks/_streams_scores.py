@@ -31,10 +31,11 @@ class Task(NamedTuple):
         return f"{self.stream}|{self.rate:g}|{self.reader}|{self.seed}"
 
 
-def _order(task: Task) -> tuple[bool, bool, bool]:
-    """Peers before ours, few labels before all, quick ones before slow ones."""
+def _order(task: Task) -> tuple[bool, bool, bool, bool]:
+    """Peers before ours, few labels before all, quick ones before slow ones; the slow ones of ours last."""
     reader = READERS[task.reader]
-    return reader.family == OURS, task.rate not in FEW, reader.slow
+    ours = reader.family == OURS
+    return ours, ours and reader.slow, task.rate not in FEW, reader.slow
 
 
 def tasks(settings: dict[str, Any], streams: list[str]) -> list[Task]:

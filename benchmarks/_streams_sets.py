@@ -135,7 +135,7 @@ REPORTED: dict[str, Source] = {
     "sea": Source(
         "generated, four concepts, a tenth of the labels wrong; every fifth row", real("sea", 1), every=5
     ),
-    "kdd99": Source("attacks or normal traffic, in long blocks", _kdd99),
+    "kdd99": Source("attacks or normal traffic, in long blocks; every tenth row", _kdd99, every=10),
     "covtype": Source("lodgepole pine or another cover", real("covtype", 2)),
     "covtype7": Source("forest cover by region, rows from 300,000 on", real("covtype", first=300_000)),
     "phishing": Source("web sites, from River", _wheel("Phishing")),

@@ -16,7 +16,7 @@ finds with few labels: these rows are to measure time and memory by."""
 RATES = """Rows a second of CPU. Ours predicts, writes the log, keeps a pool and chooses questions; River's
 predicts, and its sampler says whether it wants the label, from dicts that are there already; 20,000 rows
 after so many labels, with which its trees have two leaves and six."""
-FLAT = 1.1  # the last tenth over the second: more than this is not flat
+FLAT = 1.1  # the last tenth over an earlier one: more than this is not flat
 
 
 def _tenths(result: dict[str, Any]) -> str:
@@ -41,19 +41,26 @@ def _tenths(result: dict[str, Any]) -> str:
 
 
 def _flat(result: dict[str, Any]) -> str:
-    """Said of the second tenth and the last one: in the first, pools fill."""
+    """How time and memory grow from the first tenth on, and once the rows kept have stopped growing."""
     tenths = result["tenths"]
     if len(tenths) < 2:
         return ""
-    memory = tenths[-1]["resident_mb"] / tenths[1]["resident_mb"]
+    last = tenths[-1]
+    full = next(t for t in tenths[1:] if t["kept_rows"] >= 0.99 * last["kept_rows"])
     held = result.get("trimmed_mb")
     trimmed = "" if held is None else f", {held:.0f} MB at the end once the allocator has let go of the rest"
-    time = tenths[-1]["cpu_ms"]["median"] / tenths[1]["cpu_ms"]["median"]
+    since = f"From the tenth that ends with {full['rows']:,} rows, when it keeps as many rows as at the end,"
     return (
-        f"From the second tenth to the last, memory x {memory:.2f} ({_word(memory)}), CPU time of a batch "
-        f"x {time:.2f} ({_word(time)}). Peak {result['peak_mb']:.0f} MB{trimmed}. "
+        f"From the first tenth to the last, {_growth(tenths[0], last)}. {since} {_growth(full, last)}. "
+        f"Peak {result['peak_mb']:.0f} MB{trimmed}. "
         f"Store {result['store_mb']:.0f} MB for rows of {result['rows_mb']:.0f} MB.\n"
     )
+
+
+def _growth(before: dict[str, Any], after: dict[str, Any]) -> str:
+    memory = after["resident_mb"] / before["resident_mb"]
+    time = after["cpu_ms"]["median"] / before["cpu_ms"]["median"]
+    return f"memory x {memory:.2f} ({_word(memory)}), CPU time of a batch x {time:.2f} ({_word(time)})"
 
 
 def _word(times: float) -> str:
