@@ -36,8 +36,9 @@ class AdaptiveSVM(CommitteeLearner):
     ----------
     experts : "auto" or list of Expert, default="auto"
         The committee. A list may hold `Expert` objects, scikit-learn and River classifiers, and the word
-        "auto" for the default ones: ``["auto", RandomForestClassifier()]`` adds a forest, which helps where
-        classes are boxes parallel to the axes.
+        "auto" for the default ones: ``["auto", DecisionTreeClassifier()]`` adds a tree, which helps where
+        classes are boxes parallel to the axes. Losses favor sharp probabilities, so that a single tree
+        counts more than a forest.
     max_rows : int, default=2000
         How many labeled rows are kept, the last ones. It bounds memory and the time for a label. `fit` keeps
         all its rows, and `partial_fit` then goes on with as many.
