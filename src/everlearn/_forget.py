@@ -1,6 +1,6 @@
 """Learners that unlearn: rows by the ids under which they came, and taking some of them back."""
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,15 @@ def some_ids(ids: Ints) -> str:
 
 
 class ForgettingLearner(KernelLearner):
-    """Base of learners whose native solver has ``forget(ids)``."""
+    """Base of learners whose native solver has ``forget(ids)``.
+
+    ``forgetting`` says what `forget` promises. "exact": the model is, to rounding, the one that never saw the
+    rows. "removal": the rows, their coefficients and everything stored about them are gone, and the
+    invariants of the solver hold on the rows that are left; steps that other rows took because of them are
+    not undone.
+    """
+
+    forgetting: ClassVar[str] = "removal"
 
     def forget(self: Self, ids: Any) -> Self:
         """Unlearn rows: the model becomes one that has not seen them, as far as the learner promises.

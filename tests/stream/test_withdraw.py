@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from everlearn import IDSVM, LASVM, LASVMNC, KernelPerceptron
+from everlearn import IDSVM, LASVM, LASVMNC, KernelPerceptron, LocalSVM
 from everlearn.stream import NeverEndingLearner
 from everlearn.stream.events import Arrived, Labelled, Withdrawn
 from stream.stream_helpers import Story, bits, differing, of_kind, opened, unchanged, xor
@@ -99,6 +99,22 @@ def test_a_replay_with_another_learner_is_a_run_with_it_from_the_start(other, op
         ):
             assert differing(replayed, run) == []
             assert bits(replayed) == bits(run)
+
+
+@pytest.mark.parametrize(
+    "learner", [LocalSVM(C=10, gamma=0.5, random_state=0), KernelPerceptron(gamma=0.5)], ids=repr
+)
+def test_a_learner_that_does_not_forget_exactly_is_replayed(learner):
+    X, y = xor(60)
+    with opened(learner=learner) as withdrawn, opened(learner=learner) as never:
+        for store in (withdrawn, never):
+            store.step(X, time=0.0)
+        withdrawn.label(range(30), y[:30], time=1.0)
+        withdrawn.withdraw([3, 20, 21], time=2.0)
+        rest = np.delete(np.arange(30), [3, 20, 21])
+        never.label(rest, y[rest], time=1.0)
+        assert differing(withdrawn, never) == ["n_withdrawn"]
+        assert bits(withdrawn, but=["n_withdrawn"]) == bits(never, but=["n_withdrawn"])
 
 
 @pytest.mark.parametrize("learner", [LASVM(C=10, gamma=0.5), IDSVM(C=10, gamma=0.5)], ids=repr)

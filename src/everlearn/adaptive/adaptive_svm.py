@@ -99,6 +99,7 @@ class AdaptiveSVM(CommitteeLearner):
     ('rbf', True)
     """
 
+    forgetting: ClassVar[str] = "removal"  # the record of the experts and the scale stay
     grows_classes: ClassVar[bool] = True  # labels that were not seen before may come at any time
     _constraints: ClassVar[dict[str, _params.Constraint]] = {
         "max_rows": _params.integer_from(2),

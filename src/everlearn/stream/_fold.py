@@ -15,7 +15,6 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .. import _persist
-from .._forget import NamingLearner
 from .._validate import Rows
 from ._asking import Asking, Candidates, Question
 from ._kept import Kept, newer_first
@@ -113,7 +112,7 @@ class Fold:
     @property
     def forgets(self) -> bool:
         """Whether labels can be unlearnt exactly, without a replay."""
-        return isinstance(self.settings.learner, NamingLearner) and self.transducer is None
+        return getattr(self.settings.learner, "forgetting", None) == "exact" and self.transducer is None
 
     def unlearn(self, numbers: Ints) -> None:
         """Take labels back from a learner that forgets exactly; a ValueError where it cannot.

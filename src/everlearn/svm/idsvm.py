@@ -120,6 +120,7 @@ class IDSVM(NamingLearner):
     True
     """
 
+    forgetting = "exact"
     _solver = "incremental"
     _has_bias = True
     _exact = True
