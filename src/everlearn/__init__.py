@@ -1,5 +1,7 @@
 """Kernel machines for streams that never end and labels you can barely afford."""
 
+from . import _startup  # noqa: F401, I001 - first of all: the rest takes a second in which Ctrl-C may come
+
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any

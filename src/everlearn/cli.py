@@ -1,7 +1,6 @@
 """The command line: parse, call, print."""
 
-import getpass
-import os
+import sys
 import webbrowser
 from pathlib import Path
 from typing import Any, cast
@@ -17,8 +16,10 @@ except ModuleNotFoundError as error:
 
 from ._cli._app import app, command
 from ._cli._choices import make_drift, make_learner, pairs
-from ._cli._console import console, error_console, show
-from ._cli._errors import interrupted
+from ._cli._console import console
+from ._cli._errors import show_exception
+from ._cli._interrupt import deliver_again
+from ._cli._outputs import check_outputs
 
 
 @command(
@@ -41,6 +42,7 @@ def run(
     unknown_fields: option.UnknownFields = "refuse",
     quarantine: option.Quarantine = None,
     block_rows: option.BlockRows = 1000,
+    max_row_bytes: option.MaxRowBytes = 64 * 2**20,
     warm_up: option.WarmUp = 1000,
     limit: option.Limit = None,
     skip_rows: option.SkipRows = None,
@@ -61,15 +63,12 @@ def run(
 ) -> None:
     """Learn from a source into a store, and choose what to ask about.
 
-    Labels in the source come with the rows, or, with --oracle, when they are asked for. Ctrl-C stops after
-    the batch; the same command again goes on where it stopped, and with what a file has grown by.
+    Labels in the source come with the rows, or, with --oracle, when they are asked for. Ctrl-C or SIGTERM
+    stops after the batch; the same command again goes on where it stopped, and with what a file has grown by.
     """
-    from ._cli._interrupt import Interrupt
-    from ._cli._predictions import bad_rows
-    from ._cli._progress import Progress, Silent, facts
-    from ._cli._run import Plan, begin, how_to_go_on
+    from ._cli._learning import learn
+    from ._cli._run import Plan
     from ._cli._sources import Reading
-    from ._cli._tables import schema_table
 
     if oracle is not None and label not in (None, oracle):
         raise typer.BadParameter(f"the label is {label!r}: name the same field.", param_hint="--oracle")
@@ -84,6 +83,8 @@ def run(
         "memory_rows": memory_rows,
         "random_state": random_state,
     }
+    check_outputs({"--store": store}, sources=[source, schema])
+    check_outputs({"--quarantine": quarantine}, store=store, sources=[source, schema])
     # "label" is found without being named; and LIBSVM, where that is its name, must not be told.
     reading = Reading(
         source,
@@ -100,6 +101,7 @@ def run(
         warm_up=warm_up,
         unknown_fields=unknown_fields,
         quarantine=quarantine,
+        max_row_bytes=max_row_bytes,
     )
     plan = Plan(
         store,
@@ -113,27 +115,7 @@ def run(
         limit=limit,
         skip_known=known_ids == "skip",
     )
-    shown = Silent() if quiet else Progress(error_console())
-    with Interrupt(lambda: shown.say("Stopping after this batch; Ctrl-C again stops at once.")) as interrupt:
-        with interrupt.at_once():  # nothing can be lost yet
-            going = begin(plan)
-        with going:
-            if not quiet:
-                schema_table(going.schema, error_console())
-                shown.say(going.note)
-            with shown:
-                going.go(interrupt, shown)
-            found = going.learner.status()
-            if not quiet:
-                show(facts(found, going.source, shown.speed), console())
-                shown.say(going.source.message)
-                shown.say(bad_rows(going.source, quarantine))
-                shown.say(f"{going.n_known:,} rows were known by their ids." if going.n_known else "")
-    if interrupt.asked:
-        error_console().print(how_to_go_on(going.source))
-        raise interrupted()
-    if found["open_questions"] and not oracle:
-        shown.say(f"{found['open_questions']:,} open questions: everlearn ask {store}")
+    learn(plan, quiet)
 
 
 @command("everlearn ask fraud.everlearn -n 20", "everlearn ask spam.everlearn --source messages.jsonl")
@@ -147,22 +129,9 @@ def ask(
 
     A class by its name or its number; ? skips the row, u withdraws the last answer, q quits.
     """
-    from ._cli._answers import Session
-    from ._cli._raw import RawRows
-    from ._cli._sources import schema_or_none
-    from .stream import NeverEndingLearner
+    from ._cli._asking import ask_at_terminal
 
-    _must_exist(store)
-    with NeverEndingLearner.open(store) as learner:
-        schema = schema_or_none(learner.status()["schema"])
-        who = os.environ.get("USER") or getpass.getuser()
-        raw = RawRows(source, learner.status())
-        session = Session(learner, schema, who, console(), input, raw.find)
-        try:
-            session.go(n)
-        finally:
-            still = learner.status()["open_questions"]
-            console().print(f"{len(session.answered)} answered, {still} open.")
+    ask_at_terminal(store, n, source)
 
 
 @command(
@@ -177,6 +146,8 @@ def predict(
     unknown_fields: option.UnknownFields = "refuse",
     quarantine: option.Quarantine = None,
     block_rows: option.BlockRows = 1000,
+    max_row_bytes: option.MaxRowBytes = 64 * 2**20,
+    raw: option.Raw = False,
     quiet: option.Quiet = False,
     traceback: option.Traceback = False,
 ) -> None:
@@ -184,28 +155,24 @@ def predict(
 
     CSV with the id of a row (its number where the store knows no ids), the label and the decision values: one
     for two classes, which is above 0 for the second, else one for each class.
-    """
-    from ._cli._predictions import bad_rows, fitted, write_predictions
-    from ._cli._sources import Reading, stored_schema
-    from .stream import NeverEndingLearner
 
-    with NeverEndingLearner.open(store, read_only=True) as learner:
-        fitted(learner)
-        schema = stored_schema(learner.status()["schema"])
-        if schema is None:
-            raise ValueError(
-                f"{store} does not say what its columns are: it was not made by `everlearn run`."
-            )
-        reading = Reading(
-            source, format=format, block_rows=block_rows, unknown_fields=unknown_fields, quarantine=quarantine
-        )
-        with reading.open(schema) as rows:
-            n_rows = write_predictions(learner, rows, out)
-            notes = [rows.message, bad_rows(rows, quarantine)]
-    if not quiet:
-        notes.append(f"{n_rows:,} rows predicted: {out}" if out != "-" else "")
-        for note in filter(None, notes):
-            error_console().print(note, markup=False)
+    An id or a label that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a line
+    break and is no number) gets an apostrophe in front. To read such a file back, remove the first
+    apostrophe of cells that begin with apostrophes followed by one of these; or write it with --raw.
+    """
+    from ._cli._predictions import predict_source
+    from ._cli._sources import Reading
+
+    check_outputs({"--out": out, "--quarantine": quarantine}, store=store, sources=[source])
+    reading = Reading(
+        source,
+        format=format,
+        block_rows=block_rows,
+        unknown_fields=unknown_fields,
+        quarantine=quarantine,
+        max_row_bytes=max_row_bytes,
+    )
+    predict_source(store, reading, out, raw=raw, quiet=quiet)
 
 
 @command("everlearn status fraud.everlearn", "everlearn status fraud.everlearn --json")
@@ -238,10 +205,11 @@ def report(
     from .report import write_report
     from .stream import NeverEndingLearner
 
+    check_outputs({"--out": out}, store=store)
     with NeverEndingLearner.open(store, read_only=True) as learner:
         place = learner.status()["place"]
         write_report(cast(Any, learner.story(title=title or Path(place).stem)), out)
-    console().print(f"Written: {out}", markup=False)
+    console().print(f"Written: {out}")
     if open:
         webbrowser.open(out.resolve().as_uri())
 
@@ -261,12 +229,13 @@ def export(
     from .export import export_onnx
     from .stream import NeverEndingLearner
 
+    check_outputs({"MODEL.onnx": model}, store=store)
     with NeverEndingLearner.open(store, read_only=True) as learner:
         mean, spread = learner.scale_
         schema = schema_or_none(learner.status()["schema"])
         names = None if schema is None else schema.feature_names
         found = export_onnx(fitted(learner), model, mean=mean, spread=spread, feature_names=names)
-    console().print(written(model, found), markup=False)
+    console().print(written(model, found))
 
 
 @command("everlearn schema payments.csv --label is_fraud --out payments.json")
@@ -282,12 +251,14 @@ def schema(
     label_type: option.LabelType = None,
     n_features: option.Features = None,
     warm_up: option.WarmUp = 1000,
+    max_row_bytes: option.MaxRowBytes = 64 * 2**20,
     traceback: option.Traceback = False,
 ) -> None:
     """Show what the fields of a source are taken for."""
     from ._cli._sources import Reading
     from ._cli._tables import schema_table
 
+    check_outputs({"--out": out}, sources=[source])
     kinds = pairs(kind or (), "--kind", "zip=categorical")
     reading = Reading(
         source,
@@ -300,6 +271,7 @@ def schema(
         label_type=label_type,
         n_features=n_features,
         warm_up=warm_up,
+        max_row_bytes=max_row_bytes,
     )
     with reading.open(None) as rows:
         if rows.schema is None:
@@ -307,7 +279,7 @@ def schema(
         schema_table(rows.schema, console())
         if out is not None:
             rows.schema.write(out)
-            console().print(f"Written: {out}", markup=False)
+            console().print(f"Written: {out}")
 
 
 @command("everlearn bench", "everlearn bench lasvm -- --quick", context_settings={"allow_extra_args": True})
@@ -333,15 +305,9 @@ def bench(
     raise typer.Exit(_bench.run_benchmark(known[name], context.args))
 
 
-def _must_exist(store: str) -> None:
-    """Only `run` makes a store."""
-    from .stream import NeverEndingLearner
-
-    NeverEndingLearner.open(store, read_only=True).close()
-
-
 def main() -> None:
     """Run the command line."""
+    sys.excepthook, sys.unraisablehook = show_exception, deliver_again
     app(prog_name="everlearn")
 
 

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from . import _onnx_graph
-from ._atomic import replace
+from . import _atomic, _onnx_graph
 from ._onnx_graph import Array, Floats, Predictor
 from ._onnx_predictor import describe
 
@@ -87,7 +86,8 @@ def export_onnx(
         features. Only experts of its own can be written: one with a classifier of another library
         (``Expert(model=...)``) is an error, unless its weight is below 1e-6.
     path : path
-        The file to write, by custom with ".onnx" at its end.
+        The file to write, by custom with ".onnx" at its end. A store or another SQLite database is never
+        overwritten.
     mean : array-like of shape (n_features,) or float, default=None
         If the learner was trained on standardised rows (x - mean) / spread, what was subtracted: the file
         then takes the rows as they were before.
@@ -166,7 +166,7 @@ def export_onnx(
     def write(file: Any) -> None:
         file.write(data)
 
-    replace(name, write)
+    _atomic.write(name, write)
     return OnnxReport(name, len(data), predictor.kept, len(rows), difference, inner, _onnx_graph.OPSET)
 
 

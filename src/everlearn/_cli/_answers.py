@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 from scipy import sparse
 
+from .._visible import visible
 from ..stream import NeverEndingLearner, Schema
-from ._console import show
+from ._console import paragraph, show, styled
 from ._words import count, plural
 
 SKIP, UNDO, QUIT = "?", "u", "q"
@@ -78,18 +78,19 @@ class Session:
     def _show(self, question: Any, place: int, total: int) -> None:
         row = self._learner._log.rows_of(np.array([question.number], dtype=np.int64))
         thinks = self._learner.predict(row)[0]
-        head = Text(f"\nQuestion {place + 1} of {total}", style="bold")
-        head.append(f"  row {question.id}", style="dim")
+        head = styled(f"Question {place + 1} of {total}", style="bold")
+        head.append(styled(f"  row {question.id}", style="dim"))
+        self._console.print()
         self._console.print(head)
         if question.number in self._raw:
-            self._console.print(Text(f"  {self._raw[question.number]}", style="bold cyan"))
+            self._console.print(paragraph(f"  {self._raw[question.number]}", style="bold cyan"))
         else:
             self._show_columns(row)
         notes = Table.grid(padding=(0, 2))
         notes.add_column(style="dim")
         notes.add_column(overflow="fold")
-        notes.add_row("  why", Text(question.reason))
-        notes.add_row("  learner", Text(self._thought(row, thinks)))
+        notes.add_row("  why", styled(question.reason))
+        notes.add_row("  learner", styled(self._thought(row, thinks)))
         show(notes, self._console)
 
     def _show_columns(self, row: Any) -> None:
@@ -98,10 +99,10 @@ class Session:
         grid.add_column(overflow="fold")
         values, others = cells(row, self._schema)
         for name, value in values:
-            grid.add_row(Text(f"  {name}"), Text(value, style="bold cyan"))
+            grid.add_row(styled(f"  {name}"), styled(value, style="bold cyan"))
         show(grid, self._console)
         if others:
-            self._console.print(Text(f"  {others}", style="dim"))
+            self._console.print(styled(f"  {others}", style="dim"))
 
     def _thought(self, row: Any, thinks: Any) -> str:
         if thinks is None:
@@ -123,10 +124,8 @@ class Session:
         )
         prompt = f"  class{f' [{menu}]' if menu else ''}, {SKIP} skip, {UNDO} undo, {QUIT} quit > "
         while True:
-            try:
-                typed = self._read(prompt).strip()
-            except EOFError:
-                self._console.print()
+            typed = self._typed(prompt)
+            if typed is None:
                 return QUIT
             if not typed:
                 continue
@@ -136,7 +135,7 @@ class Session:
             try:
                 label, known = meant(typed, classes, self._schema)
             except ValueError as error:
-                self._console.print(f"  {error}", style="yellow", markup=False)
+                self._console.print(f"  {error}", style="yellow")
                 continue
             if known or self._confirmed(label):
                 return "label", label
@@ -145,19 +144,21 @@ class Session:
         """Whether the last answer of all is to be undone."""
         if not self.answered:
             return False
-        try:
-            typed = self._read(f"\n  That was the last one: Enter ends, {UNDO} undoes > ").strip()
-        except EOFError:
-            self._console.print()
-            return False
-        return typed.removeprefix(":") == UNDO
+        self._console.print()
+        typed = self._typed(f"  That was the last one: Enter ends, {UNDO} undoes > ")
+        return typed is not None and typed.removeprefix(":") == UNDO
 
     def _confirmed(self, label: Any) -> bool:
+        typed = self._typed(f"  {label!r} is a new class. Add it? [y/N] ")
+        return typed is not None and typed.lower() in ("y", "yes")
+
+    def _typed(self, prompt: str) -> str | None:
+        """What was typed; None at the end of the input."""
         try:
-            return self._read(f"  {label!r} is a new class. Add it? [y/N] ").strip().lower() in ("y", "yes")
+            return self._read(visible(prompt)).strip()
         except EOFError:
             self._console.print()
-            return False
+            return None
 
     def _undo(self, place: int) -> int:
         """Withdraw the last answer; the place of its question."""
@@ -166,15 +167,19 @@ class Session:
             return place
         before, name = self.answered.pop()
         self._learner.withdraw([name], by=self._by)
-        self._console.print(f"  The answer for row {name} is withdrawn.", style="yellow", markup=False)
+        self._console.print(f"  The answer for row {name} is withdrawn.", style="yellow")
         return before
 
 
 def meant(typed: str, classes: list[Any], schema: Schema | None) -> tuple[Any, bool]:
-    """The label that was typed, and whether it is a class already: its name counts first, then its number."""
-    for label in classes:
-        if str(label) == typed:
-            return label, True
+    """The label that was typed, and whether it is a class already: its name counts first, then its number.
+
+    A name with characters that cannot be typed may be given as it is shown.
+    """
+    for shown in (str, visible):
+        for label in classes:
+            if shown(label) == typed:
+                return label, True
     alike = [label for label in classes if str(label).lower() == typed.lower()]
     if len(alike) == 1:
         return alike[0], True

@@ -1,16 +1,45 @@
 """The application: its commands, each with examples, and its version."""
 
+import contextlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from .._visible import visible
 from ._errors import reporting
+
+
+class Group(TyperGroup):
+    """The commands; what a usage error says is made visible, because it can quote names of files."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Parse the arguments before the command."""
+        with _visible_usage_errors():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Parse the arguments of the command, and run it."""
+        with _visible_usage_errors():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def _visible_usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if isinstance(getattr(error, "message", None), str):
+            error.message = visible(error.message)  # type: ignore[attr-defined]
+        raise
+
 
 app = typer.Typer(
     name="everlearn",
+    cls=Group,
     help="Learn from a stream that never ends, and ask for the labels that are worth it.",
     epilog=(
         "[dim]Example:[/dim]\n  everlearn run data.csv --store data.everlearn\n"

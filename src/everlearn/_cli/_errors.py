@@ -1,4 +1,4 @@
-"""From exceptions to messages and exit codes: 1 for data and stores, 2 for usage, 130 for Ctrl-C."""
+"""From exceptions to messages and exit codes: 1 for data and stores, 2 for usage, 130 and 143 for signals."""
 
 import contextlib
 import functools
@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import typer
 
 from ..errors import CoreError, EverlearnError
-from ._console import error_console
+from ._console import error_console, paragraph, styled
+from ._interrupt import exit_status, raising, words_for
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_INTERRUPTED = 130  # 128 and the number of SIGINT, as shells have it
 _REMEDIES = {  # what the library advises a programmer to do, in words for a terminal
     "open it here with read_only=True": "look at it with `everlearn status`",
     'pass unknown_fields="ignore"': "pass --unknown-fields ignore",
@@ -32,11 +32,11 @@ def reporting(command: _Command) -> _Command:
     @functools.wraps(command)
     def reported(*args: Any, **options: Any) -> Any:
         try:
-            with _short_warnings():
+            with raising(), _short_warnings():
                 return command(*args, **options)
-        except KeyboardInterrupt:
-            error_console().print("Interrupted.")
-            raise typer.Exit(_INTERRUPTED) from None
+        except KeyboardInterrupt as error:
+            error_console().print(words_for(error))
+            raise interrupted(error) from None
         except BrokenPipeError:
             # Whoever read our output has had enough; Python would complain about it once more at exit.
             with contextlib.suppress(OSError, ValueError):
@@ -46,18 +46,31 @@ def reporting(command: _Command) -> _Command:
             raise
         except (ValueError, TypeError, EverlearnError, OSError, ImportError) as error:
             if options.get("traceback"):
-                traceback.print_exc()
-            console = error_console()
-            console.print("Error:", style="bold red", end=" ")
-            console.print(message_of(error), markup=False, highlight=False)
+                error_console().print(paragraph(traceback.format_exc(), indent=""))
+            _report(message_of(error))
+            raise typer.Exit(1) from None
+        except MemoryError:
+            _report("There is not enough memory. Take in fewer rows at a time with --block-rows.")
             raise typer.Exit(1) from None
 
     return reported  # type: ignore[return-value]
 
 
-def interrupted() -> typer.Exit:
-    """What to raise after Ctrl-C, once everything is said."""
-    return typer.Exit(_INTERRUPTED)
+def interrupted(error: BaseException) -> typer.Exit:
+    """What to raise after Ctrl-C or SIGTERM, once everything is said."""
+    return typer.Exit(exit_status(error))
+
+
+def show_exception(kind: type[BaseException], error: BaseException, where: Any) -> None:
+    """An error of the program itself, in full; a hook for `sys.excepthook`."""
+    lines = "".join(traceback.format_exception(kind, error, where)).rstrip("\n")
+    error_console().print(paragraph(lines, indent=""))
+
+
+def _report(message: str) -> None:
+    text = styled("Error: ", style="bold red")
+    text.append(paragraph(message))
+    error_console().print(text)
 
 
 def message_of(error: BaseException) -> str:
@@ -81,7 +94,7 @@ def _short_warnings() -> Any:
         console = error_console()
 
         def show(message: Any, *_: Any, **__: Any) -> None:
-            console.print(f"Note: {message}", style="yellow", markup=False, highlight=False)
+            console.print(paragraph(f"Note: {message}", style="yellow"))
 
         warnings.showwarning = show
         yield

@@ -1,52 +1,125 @@
-"""Ctrl-C: once, to stop after the batch; twice, to stop at once."""
+"""Ctrl-C and SIGTERM: once, to stop after what is under way; twice, to stop at once.
+
+Until a command runs, either ends the process with one line (`everlearn._startup`). While a command runs, both
+are raised (`raising`), so that files are closed and temporary ones removed. Where a batch or an answer should
+be finished first, an `Interrupt` takes note instead.
+"""
 
 import contextlib
+import os
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
+from .. import _startup
+
+_SIGNALS = tuple(_startup.WORDS)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which is treated as Ctrl-C is, but for its exit status."""
+
+
+def exit_status(error: BaseException) -> int:
+    """128 and the number of the signal."""
+    return 128 + (signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT)
+
+
+def words_for(error: BaseException) -> str:
+    """What to say at the end of a command that was interrupted."""
+    return _startup.WORDS[signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT]
+
+
+@contextlib.contextmanager
+def raising() -> Iterator[None]:
+    """While this lasts both signals are raised, where nobody else handles or ignores them."""
+    before = {}
+    if _in_main_thread():
+        for number in _SIGNALS:
+            if signal.getsignal(number) in (signal.SIG_DFL, _startup.end_at_once):
+                before[number] = signal.signal(number, _raise)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
 
 class Interrupt:
-    """While it is entered, Ctrl-C is noted and not raised, unless it comes again or nothing is under way.
+    """While it is entered, both signals are noted and not raised, unless one comes again.
 
     Parameters
     ----------
-    notice : callable
-        Called once, when it is noted.
+    notice : callable, default=lambda: None
+        Called once, when the first one is noted.
     """
 
-    def __init__(self, notice: Callable[[], None]) -> None:
+    def __init__(self, notice: Callable[[], None] = lambda: None) -> None:
         self._notice = notice
-        self._before: Any = None
-        self.asked = False
+        self._before: dict[int, Any] = {}
         self._waiting = False
+        self.error: KeyboardInterrupt | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether somebody wants an end."""
+        return self.error is not None
 
     def __enter__(self) -> "Interrupt":
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
+        if _in_main_thread():
+            self._before = {number: signal.signal(number, self._note) for number in _SIGNALS}
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     @contextlib.contextmanager
     def at_once(self, really: bool = True) -> Iterator[None]:
-        """While this lasts Ctrl-C is raised: nothing is under way that should be finished first."""
+        """While this lasts they are raised: nothing is under way that should be finished first."""
         self._waiting = really
         try:
+            if really and self.error is not None:
+                raise self.error  # it came before
             yield
         finally:
             self._waiting = False
 
-    def _note(self, *_: Any) -> None:
-        if self.asked or self._waiting:
-            self.asked = True
-            raise KeyboardInterrupt
-        self.asked = True
+    def _note(self, number: int, _: Any) -> None:
+        again, self.error = self.asked, _error_of(number)
+        if again or self._waiting:
+            raise self.error
         with contextlib.suppress(RuntimeError):  # it came while something was being printed
             self._notice()
+
+
+def deliver_again(unraisable: Any) -> None:
+    """A hook for exceptions in callbacks: an interrupt that got lost in one comes once more."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    number = signal.SIGTERM if issubclass(unraisable.exc_type, Terminated) else signal.SIGINT
+
+    def send() -> None:
+        time.sleep(0.01)
+        os.kill(os.getpid(), number)
+
+    threading.Thread(target=send, daemon=True).start()
+
+
+def _raise(number: int, _: Any) -> None:
+    raise _error_of(number)
+
+
+def _error_of(number: int) -> KeyboardInterrupt:
+    return Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

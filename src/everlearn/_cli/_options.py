@@ -99,6 +99,17 @@ BlockRows = Annotated[
         metavar="N",
     ),
 ]
+MaxRowBytes = Annotated[
+    int,
+    typer.Option(
+        "--max-row-bytes",
+        min=1,
+        help="Longer rows are set aside as bad, and only their beginning is kept. (default: 64 MiB)",
+        show_default=False,
+        rich_help_panel=_SOURCE,
+        metavar="N",
+    ),
+]
 WarmUp = Annotated[
     int,
     typer.Option(
@@ -235,6 +246,15 @@ RawRows = Annotated[
 ]
 Predictions = Annotated[
     str, typer.Option("--out", "-o", metavar="FILE", help='Where to; "-" is standard output.')
+]
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw",
+        show_default=False,
+        help="Write ids and labels unchanged, without the apostrophe that keeps spreadsheets from computing "
+        "them.",
+    ),
 ]
 AsJSON = Annotated[bool, typer.Option("--json", help="As JSON, with all that is known.", show_default=False)]
 Page = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write.")]

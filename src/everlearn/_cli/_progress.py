@@ -8,8 +8,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
-from rich.text import Text
 
+from ._console import styled
 from ._words import count, duration, plural, rate, share
 
 _LIVE_SECONDS = 0.25
@@ -68,7 +68,7 @@ class Progress:
     def say(self, text: str) -> None:
         """A line that stays; nothing for an empty one."""
         if text:
-            self._console.print(text, markup=False)
+            self._console.print(text)
 
     def update(self, run: Any) -> None:
         """Take note of a batch, and show it if it is time to."""
@@ -132,13 +132,13 @@ def panel(status: dict[str, Any], source: Any, speed: float | None, seconds: flo
     """Where a run stands, over a few lines."""
     done = share_done(source)
     head = Table.grid(padding=(0, 1))
-    name = Text(source.name, style="bold", no_wrap=True, overflow="ellipsis")
-    spent = Text(duration(seconds), style="dim")
+    name = styled(source.name, style="bold", no_wrap=True, overflow="ellipsis")
+    spent = styled(duration(seconds), style="dim")
     if done is None:
         head.add_row(name, spent)
     else:
         bar = ProgressBar(total=1.0, completed=done, width=32)
-        head.add_row(name, bar, Text(f"{done:.0%}"), spent)
+        head.add_row(name, bar, styled(f"{done:.0%}"), spent)
     return Group(head, facts(status, source, speed))
 
 
@@ -173,7 +173,9 @@ def facts(status: dict[str, Any], source: Any, speed: float | None) -> Table:
     for name, value, more in rows:
         warn = (name == "drift alarms" and n_alarms) or name == "bad rows"
         grid.add_row(
-            Text(f"  {name}"), Text(value, style="yellow" if warn else "bold cyan"), Text(more, style="dim")
+            styled(f"  {name}"),
+            styled(value, style="yellow" if warn else "bold cyan"),
+            styled(more, style="dim"),
         )
     return grid
 

@@ -40,6 +40,7 @@ class Reading:
     warm_up: int = 1000
     unknown_fields: str = "refuse"
     quarantine: Path | None = None
+    max_row_bytes: int = 64 * 2**20
 
     def open(self, stored: Schema | None) -> Source:
         """The source, read by the schema of a store if there is one, else by what was said and guessed."""
@@ -48,6 +49,7 @@ class Reading:
             "block_rows": self.block_rows,
             "unknown_fields": self.unknown_fields,
             "quarantine": self.quarantine,
+            "max_row_bytes": self.max_row_bytes,
         }
         if stored is not None:
             self._agrees(stored)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from .._visible import json_visible
 from ..stream import Schema
 from ._bench import Timing, self_test
-from ._console import show
+from ._console import show, styled
 from ._sources import stored_run
 from ._words import count, plural, rate, share, some
 
@@ -27,16 +27,16 @@ def schema_table(schema: Schema, console: Console) -> None:
     guessed = {field.name for field in schema.fields if field.guessed}
     table = _table("field", "kind", ">columns", "note")
     for name, kind, columns, note in rows[:_MOST_FIELDS]:
-        kinds = Text(kind)
+        kinds = styled(kind)
         if name in guessed:
             kinds.append(" ?", style="bold yellow")
-        table.add_row(Text(name, style="bold"), kinds, columns, Text(note, style="dim"))
+        table.add_row(styled(name, style="bold"), kinds, columns, styled(note, style="dim"))
     show(table, console)
     more = len(rows) - _MOST_FIELDS
     foot = f"{plural(schema.n_features, 'column')}, {'sparse' if schema.is_sparse else 'dense'}"
     foot += f", {plural(more, 'field')} not shown" if more > 0 else ""
     foot += "; ? is guessed: --label, --id, --time and --kind decide" if guessed else ""
-    console.print(Text(f" {foot}.", style="dim"))
+    console.print(styled(f" {foot}.", style="dim"))
 
 
 def _schema_lines(schema: Schema) -> list[tuple[str, str, str, str]]:
@@ -80,7 +80,7 @@ def status_table(status: Mapping[str, Any], console: Console) -> None:
         ),
     ]
     for name, value in lines:
-        grid.add_row(name, Text(value))
+        grid.add_row(name, styled(value))
     show(grid, console)
     scores = status["scores"]
     if scores["total"]["n"] or scores["total"]["abstained"]:
@@ -116,7 +116,7 @@ def timing_table(seconds: float, console: Console) -> None:
     self_test(seconds, add)
     show(table, console)
     console.print(
-        Text(
+        styled(
             "Two bananas, every row with a label, blocks of 200, predicted before they are learnt. A kernel "
             "machine slows down as it grows: compare speeds at the same number of rows only.",
             style="dim",
@@ -126,7 +126,7 @@ def timing_table(seconds: float, console: Console) -> None:
 
 def as_json(value: Any) -> str:
     """Any status as JSON, which knows neither NaN nor arrays nor keys that are no strings."""
-    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    return json_visible(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:

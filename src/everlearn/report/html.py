@@ -43,7 +43,8 @@ def write_report(story: Story, path: str | os.PathLike[str]) -> None:
     story : Story
         What to tell; a mapping with at least a title.
     path : str or path-like
-        Where to write the page, for example "report.html".
+        Where to write the page, for example "report.html". The store of the story, its side files and other
+        SQLite databases are never overwritten.
 
     Examples
     --------
@@ -55,12 +56,15 @@ def write_report(story: Story, path: str | os.PathLike[str]) -> None:
     ...     page.read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
-    page = render(story).encode("utf-8")
+    page, name, store = render(story).encode("utf-8"), os.fspath(path), story.get("store")
+    for other, role in _atomic.files_of_store(store if isinstance(store, str) else None):
+        if _atomic.same_file(name, other):
+            raise ValueError(f"path={name!r} is {role} of this story: choose another file.")
 
     def put(file: BinaryIO) -> None:
         file.write(page)
 
-    _atomic.replace(os.fspath(path), put)
+    _atomic.write(name, put)
 
 
 def render(story: Story) -> str:

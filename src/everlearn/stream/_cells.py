@@ -19,6 +19,7 @@ Bad = dict[int, str]  # row of the block -> what is wrong with its cell
 
 INFINITE = "infinite"  # or so large that its square is
 LARGEST = 1e150
+NUL = "a NUL character"
 # What stands for "no value", in any kind of field, once the blanks around it are gone.
 MISSING = frozenset({"", "?", "NA", "N/A", "null", "NULL", "nan", "NaN"})
 
@@ -39,9 +40,14 @@ def is_missing(cell: Any) -> bool:
 
 
 def string(cell: Any) -> str:
-    """A cell as a string without blanks around it, "" if it is missing; ValueError if it is nested."""
+    """A cell as a string without blanks around it, "" if it is missing; ValueError if it is nested.
+
+    A NUL is refused, too: databases cannot hold it, and it is a sign of a damaged file.
+    """
     if isinstance(cell, str):
         cell = cell.strip()
+        if "\0" in cell:
+            raise ValueError(NUL)
         return "" if cell in MISSING else cell
     if isinstance(cell, bool | np.bool_):
         return "true" if cell else "false"
@@ -159,7 +165,7 @@ def times(cells: Any) -> tuple[NDArray[np.float64], Bad]:
 def strings(cells: Any) -> tuple[list[str], Bad]:
     """A column as strings, "" for missing and for bad cells."""
     values, bad = _each(string, cells, "")
-    return values, dict.fromkeys(bad, "not a single value")
+    return values, {row: why if why == NUL else "not a single value" for row, why in bad.items()}
 
 
 def labels(cells: Any, label_type: str) -> tuple[NDArray[np.object_], Bad]:
@@ -167,7 +173,7 @@ def labels(cells: Any, label_type: str) -> tuple[NDArray[np.object_], Bad]:
     found, bad = _each(integer if label_type == "int" else string, cells, None)
     values = np.empty(len(found), dtype=object)
     values[:] = [None if label == "" else label for label in found]
-    return values, dict.fromkeys(bad, "bad label")
+    return values, {row: why if why == NUL else "bad label" for row, why in bad.items()}
 
 
 def attempt(convert: Callable[[Any], _T], cell: Any, otherwise: _T) -> tuple[_T, str]:

@@ -3,12 +3,13 @@
 import re
 
 from . import _cells
-from ._formats import BadRow, Block, as_text, is_clean, printable
+from ._formats import BadRow, Block, as_text, is_clean, printable, repeated
 from ._infer import NAMELESS
-from ._lines import Lines
+from ._lines import BLOCK_BYTES, Cut, Lines
 
 _DELIMITERS = ",;\t|"
 _QUOTED = re.compile('"[^"]*"')
+_LONE_CR = re.compile("\r[^\r\n]")
 _MAX_RECORD_LINES = 1000  # a quote that is open for longer was never meant to be
 _MAX_TAKEN = 1000  # lines at once, of which some may have to be given back
 
@@ -31,6 +32,11 @@ class CSVReader:
         first = lines.first()
         if first is None:
             return
+        if isinstance(first, Cut):
+            raise ValueError(
+                f"The first line of {lines.name} is {lines.too_long}: is it CSV? A larger max_row_bytes "
+                "reads it."
+            )
         self._delimiter = max(_DELIMITERS, key=re.sub(_QUOTED, "", as_text(first)).count)
         if header:
             self._read_header()
@@ -52,27 +58,30 @@ class CSVReader:
         raw: list[str] = []
         bad: list[BadRow] = []
         delimiter, names = self._delimiter, self._names
-        while len(rows) + len(bad) < n:
+        size = 0
+        while len(rows) + len(bad) < n and size < BLOCK_BYTES:
             lines = self._lines.take(min(n - len(rows) - len(bad), _MAX_TAKEN))
             if not lines:
                 break
             number = self._lines.number - len(lines)
             for at, line in enumerate(lines):
                 number += 1
+                size += len(line)
                 text = line.decode("utf-8", "surrogateescape").rstrip("\r\n")
-                reason = ""
-                if not text.isascii():
+                reason = self._lines.too_long if isinstance(line, Cut) else ""
+                if not text.isascii() and not reason:
                     text = text.removeprefix("\ufeff")
                     reason = "" if is_clean(text) else "invalid UTF-8"
                 if not text:
                     continue
-                quoted = '"' in text
+                quoted = '"' in text and not reason
                 row, wrong = split_quoted(text, delimiter) if quoted else (text.split(delimiter), "")
                 spread = row is None and not wrong
                 if spread:
                     self._lines.give_back(lines[at:])
                     row, wrong = self._record()
                     text = "".join(map(as_text, self._last)).rstrip("\r\n")
+                    size += len(text)
                 reason = reason or wrong
                 if reason or row is None:
                     bad.append(BadRow(number, reason, printable(text)))
@@ -98,16 +107,26 @@ class CSVReader:
         together is no record either, only the first of them is bad and the others are read again.
         """
         lines = self._lines.take(1)
-        row, reason = split_quoted(as_text(lines[0]).rstrip("\r\n"), self._delimiter)
-        while row is None and not reason:
+        fields: list[str] = []
+        text, end = _without_end(lines[0])
+        pieces, reason = _split(text, self._delimiter, fields, None)
+        size = len(lines[0])
+        while pieces is not None and not reason:
+            pieces.append(end)  # of a line inside quotes, and so part of the field
             more = self._lines.take(1) if len(lines) < _MAX_RECORD_LINES else []
             lines += more
-            if not more:
+            size += sum(map(len, more))
+            if not more or isinstance(more[0], Cut) or size > self._lines.max_bytes:
                 reason = "a quote that is not closed"
-            elif b'"' in more[0].replace(b'""', b""):
-                row, reason = split_quoted("".join(map(as_text, lines)).rstrip("\r\n"), self._delimiter)
-                if row is not None and self._width not in (None, len(row)):
-                    row, reason = None, "a quote that is not closed"
+                break
+            text, end = _without_end(more[0])
+            pieces, reason = _split(text, self._delimiter, fields, pieces)
+            n_fields = len(fields) + (pieces is not None)
+            if self._width is not None and (
+                n_fields > self._width or (pieces is None and n_fields < self._width)
+            ):
+                reason = reason or "a quote that is not closed"
+        row = None if reason else fields
         if row is None:
             self._lines.give_back(lines[1:])
             lines = lines[:1]
@@ -126,8 +145,11 @@ class CSVReader:
                 f"The first line of {self._lines.name} looks like data, not like the names of fields: "
                 "put a header on top, or pass header=False."
             )
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
+        if _LONE_CR.search(re.sub(_QUOTED, "", as_text(self._last[0]))):
+            raise ValueError(
+                f"The header of {self._lines.name} has a carriage return in it: lines must end in LF or CRLF."
+            )
+        if twice := repeated(names):
             raise ValueError(
                 f"The header of {self._lines.name} has {twice} more than once: rename the fields."
             )
@@ -148,7 +170,8 @@ class CSVReader:
         fields = self.fields or []
         known = set(fields)
         new = [name for name in names if name not in known]
-        gone = [name for name in fields if name not in names and (self.needed is None or name in self.needed)]
+        place = {name: at for at, name in enumerate(names)}
+        gone = [name for name in fields if name not in place and (self.needed is None or name in self.needed)]
         where = f"The header in line {number} of {self._lines.name}"
         if gone:
             raise ValueError(f"{where} lacks the fields {gone}: the rows after it cannot be read.")
@@ -156,7 +179,6 @@ class CSVReader:
             raise ValueError(
                 f'{where} has the unknown fields {new}: remove them or pass unknown_fields="ignore".'
             )
-        place = {name: at for at, name in enumerate(names)}
         order = [place.get(name, -1) for name in fields]
         self._order = None if order == list(range(len(names))) else order
         self._width = len(names)
@@ -167,15 +189,41 @@ class CSVReader:
 
 def split_quoted(text: str, delimiter: str) -> tuple[list[str] | None, str]:
     """The fields of a record that has quotes; None and no reason if a quote is still open at its end."""
-    row, at = [], 0
+    row: list[str] = []
+    pieces, reason = _split(text, delimiter, row, None)
+    return (None, reason) if reason or pieces is not None else (row, "")
+
+
+def _without_end(line: bytes) -> tuple[str, str]:
+    """A line as text, and its end."""
+    text = as_text(line)
+    bare = text.rstrip("\r\n")
+    return bare, text[len(bare) :]
+
+
+def _split(
+    text: str, delimiter: str, row: list[str], pieces: list[str] | None
+) -> tuple[list[str] | None, str]:
+    """Add the fields of a line to a row.
+
+    ``pieces`` are what earlier lines have of a quoted field that is still open. Returned are those of the
+    field that is open at the end of this line, else None, and what is wrong.
+    """
+    at = 0
     while True:
-        if text.startswith('"', at):
-            end = text.find('"', at + 1)
+        if pieces is not None or text.startswith('"', at):
+            if pieces is None:
+                pieces = []
+                at += 1
+            end = text.find('"', at)
             while end >= 0 and text.startswith('"', end + 1):
                 end = text.find('"', end + 2)
             if end < 0:
-                return None, ""
-            row.append(text[at + 1 : end].replace('""', '"'))
+                pieces.append(text[at:])
+                return pieces, ""
+            pieces.append(text[at:end])
+            row.append("".join(pieces).replace('""', '"'))
+            pieces = None
             end += 1
             if end < len(text) and text[end] != delimiter:
                 return None, "text after a closing quote"
@@ -184,7 +232,7 @@ def split_quoted(text: str, delimiter: str) -> tuple[list[str] | None, str]:
             end = len(text) if end < 0 else end
             row.append(text[at:end])
         if end >= len(text):
-            return row, ""
+            return None, ""
         at = end + 1
 
 

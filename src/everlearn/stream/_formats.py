@@ -10,7 +10,8 @@ field.
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +19,9 @@ import numpy as np
 from scipy import sparse
 
 from ._cells import INFINITE, LARGEST
-from ._lines import Lines
+from ._lines import BLOCK_BYTES, Cut, Lines
 
-_LIBSVM = re.compile(
-    r"\s*(?:([^\s:]+)(?:\s+|$))?(?:qid:\S+(?:\s+|$))?((?:\d{1,9}:[^\s:]+(?:\s+|$))*)", re.ASCII
-)
+_LIBSVM_PAIR = re.compile(rb"\d{1,9}:[^:_]+")
 _LIBSVM_FIRST = re.compile(r"\s*[^\s:]+(?:\s+qid:\S+)?(?:\s+\d+:[^\s:]+)+\s*(?:#.*)?", re.ASCII)
 
 
@@ -54,6 +53,12 @@ class Block:
     columns: dict[str, Any]
     bad: list[BadRow] = field(default_factory=list)
     rows: Any = None  # LIBSVM: the features, column j for the index j
+    others: dict[str, int] = field(default_factory=dict)  # fields without cells, and where they came first
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """The names that are there more than once, in order."""
+    return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
 def sniff(first: bytes) -> str:
@@ -81,27 +86,35 @@ class JSONReader:
         numbers: list[int] = []
         raw: list[str] = []
         bad: list[BadRow] = []
-        names: dict[str, None] = {}
-        while len(rows) + len(bad) < n:
+        names: dict[str, int] = {}  # and the first row that has it
+        size = 0
+        while len(rows) + len(bad) < n and size < BLOCK_BYTES:
             lines = self._lines.take(n - len(rows) - len(bad))
             if not lines:
                 break
+            size += sum(map(len, lines))
             for number, line in enumerate(lines, self._lines.number - len(lines) + 1):
                 text = as_text(line).strip().removeprefix("\ufeff")
                 if not text:
                     continue
-                row, reason = _json_object(text)
+                row, reason = ({}, self._lines.too_long) if isinstance(line, Cut) else _json_object(text)
                 if reason:
                     bad.append(BadRow(number, reason, printable(text)))
                     continue
-                if row.keys() != names.keys():
-                    names |= dict.fromkeys(row)
+                if not row.keys() <= names.keys():
+                    for name in row:
+                        names.setdefault(name, len(rows))
                 rows.append(row)
                 numbers.append(number)
                 raw.append(text)
         if not rows and not bad:
             return None
-        return Block(numbers, raw, {name: [row.get(name) for row in rows] for name in names}, bad)
+        # A cell for each row only where it will be looked at: rows that all have other keys would need the
+        # square of their size.
+        used = [name for name in names if self.wanted is None or name in self.wanted]
+        columns = {name: [row.get(name) for row in rows] for name in used}
+        others = {name: first for name, first in names.items() if name not in columns}
+        return Block(numbers, raw, columns, bad, others=others)
 
 
 class LIBSVMReader:
@@ -122,13 +135,18 @@ class LIBSVMReader:
         raw: list[str] = []
         bad: list[BadRow] = []
         starts, indices, values = [0], [], []
-        while len(labels) + len(bad) < n:
+        size = 0
+        while len(labels) + len(bad) < n and size < BLOCK_BYTES:
             lines = self._lines.take(n - len(labels) - len(bad))
             if not lines:
                 break
+            size += sum(map(len, lines))
             for number, line in enumerate(lines, self._lines.number - len(lines) + 1):
                 text = as_text(line).rstrip("\r\n")
                 if not text.partition("#")[0].strip():
+                    continue
+                if isinstance(line, Cut):
+                    bad.append(BadRow(number, self._lines.too_long, printable(text)))
                     continue
                 label, row_indices, row_values, reason = _libsvm_row(text)
                 if reason:
@@ -184,10 +202,13 @@ def _json_object(text: str) -> tuple[dict[str, Any], str]:
 def _libsvm_row(text: str) -> tuple[str | None, list[int], list[float], str]:
     if not text.isascii() and not is_clean(text):
         return None, [], [], "invalid UTF-8"
-    match = _LIBSVM.fullmatch(text.partition("#")[0])
-    if match is None or "_" in match[2]:
+    pairs = text.partition("#")[0].encode().split()  # bytes: ASCII blanks only
+    label = pairs.pop(0).decode() if b":" not in pairs[0] else None
+    if pairs and pairs[0].startswith(b"qid:"):
+        pairs.pop(0)
+    if not all(map(_LIBSVM_PAIR.fullmatch, pairs)):
         return None, [], [], "not label index:value ..."
-    parts = match[2].replace(":", " ").split()
+    parts = b" ".join(pairs).replace(b":", b" ").split()
     try:
         values = list(map(float, parts[1::2]))
     except ValueError:
@@ -197,4 +218,4 @@ def _libsvm_row(text: str) -> tuple[str | None, list[int], list[float], str]:
     indices = list(map(int, parts[::2]))
     if len(set(indices)) < len(indices):
         return None, [], [], "an index twice"
-    return match[1], indices, values, ""
+    return label, indices, values, ""

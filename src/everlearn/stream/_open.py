@@ -24,10 +24,15 @@ _PARQUET = b"PAR1"
 
 
 def open_reader(
-    name: str, format: str | None, schema: Schema | None, header: bool, unknown_fields: str
+    name: str,
+    format: str | None,
+    schema: Schema | None,
+    header: bool,
+    unknown_fields: str,
+    max_row_bytes: int,
 ) -> tuple[Any, Lines | None, str]:
     """The reader, its lines (None for Parquet, which has none) and the format."""
-    lines = Lines(name)
+    lines = Lines(name, max_row_bytes)
     try:
         found = format or _format_of(lines)
         if schema is not None and (found == "libsvm") != (schema.n_sparse is not None):

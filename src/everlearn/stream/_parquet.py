@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ._formats import Block
+from ._formats import Block, repeated
 
 _READ_BUFFER = 1 << 20
 
@@ -32,8 +32,7 @@ class ParquetReader:
             raise ValueError(f"{path} is not a Parquet file: {error}.") from error
         schema = self._file.schema_arrow
         self.fields: list[str] | None = list(schema.names)
-        twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
-        if twice:
+        if twice := repeated(schema.names):
             raise ValueError(f"{path} has the columns {twice} more than once: rename them.")
         types = self._arrow.types
         self.times = {f.name for f in schema if types.is_timestamp(f.type) or types.is_date(f.type)}

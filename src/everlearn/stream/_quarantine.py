@@ -6,10 +6,26 @@ from collections import Counter
 from dataclasses import replace
 from typing import TextIO
 
+from .. import _atomic
 from ._formats import BadRow
 
 _SHOWN = 20
 _RAW_SHOWN = 1000  # characters of a bad row that are kept in memory
+
+
+def refuse_inputs(path: str, source: str, schema: str | None) -> None:
+    """Refuse a quarantine that is the source, its schema or a store.
+
+    A source that gets its own bad rows appended would be read without end.
+    """
+    for name, role in ((source, "the source"), (schema, "the schema")):
+        if name is not None and _same_regular_file(path, 0 if name == "-" else name):
+            raise ValueError(f"quarantine={path!r} is {role}: bad rows need a file of their own.")
+    _atomic.refuse_database(path)
+
+
+def _same_regular_file(path: str, other: str | int) -> bool:
+    return os.path.isfile(other) and _atomic.same_file(path, other)
 
 
 class Quarantine:

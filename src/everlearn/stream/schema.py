@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import _atomic
 from . import _encode
+from ._formats import repeated
 
 __all__ = ["KINDS", "Field", "Schema"]
 
@@ -128,9 +129,7 @@ class Schema:
         self.header = header
         self.n_sparse = n_sparse
         self.zero_based = zero_based
-        names = [field.name for field in self.fields]
-        if len(set(names)) < len(names):
-            twice = sorted({name for name in names if names.count(name) > 1})
+        if twice := repeated(field.name for field in self.fields):
             raise ValueError(f"Fields {twice} appear more than once: give each field a name of its own.")
         for kind in _SINGLE:
             of_kind = [field.name for field in self.fields if field.kind == kind]
@@ -320,14 +319,14 @@ class Schema:
         Parameters
         ----------
         path : str or path-like
-            The file; one that exists is replaced.
+            The file; one that exists is replaced, unless it is a store or another SQLite database.
         """
         text = json.dumps(self.state(), indent=2, ensure_ascii=False) + "\n"
 
         def put(file: BinaryIO) -> None:
             file.write(text.encode())
 
-        _atomic.replace(os.fspath(path), put)
+        _atomic.write(os.fspath(path), put)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Schema:

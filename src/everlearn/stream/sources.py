@@ -12,7 +12,7 @@ from ._batches import Batch, judge, without_first
 from ._formats import BadRow, Block
 from ._lines import Lines
 from ._open import open_reader
-from ._quarantine import Quarantine
+from ._quarantine import Quarantine, refuse_inputs
 from ._warm_up import libsvm_schema, read_ahead, table_schema
 from .schema import Schema
 
@@ -40,8 +40,8 @@ class Settings:
 class Source(Iterator[Batch]):
     """An iterator of batches; made by `open_source`.
 
-    A block is ``block_rows`` records of the file; a batch is what is good of a block. A block without a good
-    row is passed over.
+    A block is ``block_rows`` records of the file, or fewer if they take up more than 64 MiB; a batch is what
+    is good of a block. A block without a good row is passed over.
 
     Parameters
     ----------
@@ -233,7 +233,8 @@ class Source(Iterator[Batch]):
         self._reader.wanted = {field.name for field in schema.fields if field.kind != "ignore"}
         if names is None:
             return
-        gone = [field.name for field in schema.fields if field.name in needed and field.name not in names]
+        there = set(names)
+        gone = [field.name for field in schema.fields if field.name in needed and field.name not in there]
         if gone:
             raise ValueError(f"{self.name} lacks the fields {gone} of the schema; it has {list(names)}.")
         self._refuse_unknown(names, "")
@@ -256,6 +257,9 @@ class Source(Iterator[Batch]):
             if name not in known:
                 row = next((row for row, cell in enumerate(cells) if cell is not None), 0)
                 self._refuse_unknown([name], f" in line {block.lines[row]}")
+        for name, row in block.others.items():
+            if name not in known:
+                self._refuse_unknown([name], f" in line {block.lines[row]}")
         for field in schema.fields:
             block.columns.setdefault(field.name, [None] * len(block.lines))
 
@@ -277,13 +281,14 @@ def open_source(
     kinds: Mapping[str, str] | None = None,
     label_type: str | None = None,
     n_features: int | None = None,
+    max_row_bytes: int = 64 * 2**20,
 ) -> Source:
     """Open a file, or standard input, as a stream of batches.
 
     A bad row (a wrong number of fields, no number where one is expected, an infinite value, broken JSON,
-    bytes that are no UTF-8, an id for the second time in its block, a malformed label or time) is set aside
-    with its line and the reason; it neither stops the stream nor vanishes. A file read with a given schema
-    may lack the label, the time and the fields that are ignored.
+    bytes that are no UTF-8, a NUL character, an id for the second time in its block, a malformed label or
+    time, too many bytes) is set aside with its line and the reason; it neither stops the stream nor vanishes.
+    A file read with a given schema may lack the label, the time and the fields that are ignored.
 
     A line of CSV that consists of the names of the fields is a header again, as where files were put one
     after the other: it is no row, and the rows after it are read in the order that it says.
@@ -306,7 +311,7 @@ def open_source(
         What to do about fields that the schema does not know.
     quarantine : str or path-like, default=None
         File to which bad rows are appended, as JSON lines with "source", "line", "reason" and "raw". None
-        counts them and keeps the first 20.
+        counts them and keeps the first 20. The source itself, its schema and a store are refused.
     on_bad : {"quarantine", "raise"}, default="quarantine"
         Whether a bad row is set aside or is a ValueError.
     header : bool, default=True
@@ -324,6 +329,9 @@ def open_source(
         What labels are converted to; None looks at those of the warm-up.
     n_features : int, default=None
         Columns of LIBSVM; None takes the largest index of the warm-up. A larger index is a bad row.
+    max_row_bytes : int, default=67108864
+        The longest line, or record of CSV over several lines, in bytes. A longer one is a bad row, of which
+        only the beginning is kept. It is never in memory as a whole. Parquet has no lines and no such limit.
 
     Returns
     -------
@@ -355,10 +363,18 @@ def open_source(
             raise ValueError(
                 f"{option}={value!r} must be one of {[word for word in words if word is not None]}."
             )
-    for option, number in (("block_rows", block_rows), ("warm_up", warm_up), ("n_features", n_features)):
+    for option, number in (
+        ("block_rows", block_rows),
+        ("warm_up", warm_up),
+        ("n_features", n_features),
+        ("max_row_bytes", max_row_bytes),
+    ):
         if number is not None and number < 1:
             raise ValueError(f"{option}={number} must be at least 1.")
     name = os.fspath(path)
+    schema_file = None if schema is None or isinstance(schema, Schema) else os.fspath(schema)
+    if quarantine is not None:
+        refuse_inputs(os.fspath(quarantine), name, schema_file)
     if schema is not None and not isinstance(schema, Schema):
         schema = Schema.read(schema)
     hints = {"label": label, "id": id, "time": time, "kinds": kinds}
@@ -367,7 +383,7 @@ def open_source(
             "A schema is given, so label, id, time, kinds, label_type and n_features must not be."
         )
     header = header if schema is None else schema.header
-    reader, lines, found = open_reader(name, format, schema, header, unknown_fields)
+    reader, lines, found = open_reader(name, format, schema, header, unknown_fields, max_row_bytes)
     try:
         if found == "libsvm" and any(hint is not None for hint in hints.values()):
             raise ValueError(
