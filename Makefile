@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(shell find core CMakeLists.txt pyproject.toml -type f)
 
-.PHONY: run test lint bench clean
+.PHONY: run test lint bench torture soak clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/python examples/fraud_stream.py
@@ -21,6 +21,14 @@ lint: $(VENV)/lint.stamp
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/lasvm.py
+
+# Kills, power cuts, full disks and other processes at a store; minutes. `make torture ARGS="--seed 1"`.
+torture: $(VENV)/test.stamp
+	cd tests && ../$(BIN)/python -m torture $(ARGS)
+
+# Ten million rows through a store on disk; goes on where it was interrupted.
+soak: $(VENV)/bench.stamp
+	$(BIN)/python benchmarks/soak.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) build out

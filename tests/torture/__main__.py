@@ -1,0 +1,165 @@
+"""Torture a store: kills, power cuts, full and broken disks, other processes, a clock that goes backwards.
+
+    make torture                                    everything, some minutes
+    python -m torture --only "killed" --kinds lasvm   a part of it (with tests/ on the path)
+    python -m torture --short                       seconds; what the tests run
+
+Every scenario runs a fixed script of calls on a never-ending learner, disturbs it, and compares with a calm
+run: the log is a prefix of the calm one to the bit, every acknowledged call is there once, and the state is
+equal bit for bit. `--seed` changes the script and all that is drawn. The exit status is 1 if a promise was
+broken.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+from .shim import Shim, build, environment
+
+HERE = Path(__file__).resolve().parent
+_LIBRARY_FOLDER = HERE.parent.parent / "build" / "torture"
+
+
+def _arguments(argv):
+    parser = argparse.ArgumentParser(
+        prog="torture", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", default="", help="scenarios whose name has this in it")
+    parser.add_argument("--kinds", help="comma-separated kinds of learners; all if not given")
+    parser.add_argument("--short", action="store_true", help="a sample of everything")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--length", type=int, help="calls of the script")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="scenarios at the same time")
+    parser.add_argument("--json", type=Path, help="where to write the results")
+    options = parser.parse_args(argv)
+    short = options.short
+    options.length = options.length or (16 if short else 80)
+    options.share = 0.1 if short else 1.0  # of crash states
+    options.draws = options.tears = 1 if short else 2
+    options.end_sample = 20
+    options.passes = 1 if short else 3
+    options.stride = 25 if short else 1  # of faults
+    options.rounds = 2 if short else 20
+    return options
+
+
+def _units(options):
+    """What to run: scenarios and kinds of learners."""
+    from . import company, crashes, databases, faults, terminal
+    from .script import KINDS
+
+    kinds = options.kinds.split(",") if options.kinds else list(KINDS)
+    table = [  # the kinds after each are those of the short form
+        ("crash at every write", crashes.crash_at_every_write, kinds, ["adaptive", "needed"]),
+        ("killed again and again", crashes.killed_again_and_again, kinds, ["idsvm"]),
+        ("full disk at every write", faults.full_disk_at_every_write, kinds, ["lasvm"]),
+        ("broken disk at every write", faults.broken_disk_at_every_write, kinds, ["needed"]),
+        ("short writes", faults.short_writes, kinds, ["lasvm"]),
+        ("two writers", company.two_writers, ["lasvm", "needed"], ["lasvm"]),
+        ("readers throughout", company.readers_throughout, kinds, ["lasvm"]),
+        ("killed while asking", terminal.killed_while_asking, ["adaptive", "lasvm"], ["lasvm"]),
+        ("PostgreSQL killed", databases.postgres_killed, ["lasvm", "needed", "idsvm"], ["needed"]),
+        ("PostgreSQL, lock lost", databases.postgres_lock_lost, ["lasvm"], []),
+    ]
+    return [
+        (f"{name}, {kind}", run, kind)
+        for name, run, which, few in table
+        for kind in (few if options.short else which)
+        if options.only in name and kind in kinds
+    ]
+
+
+def _start(unit, options):
+    """Run a scenario in a process of its own; its process number and where its result comes from."""
+    name, run, kind = unit
+    here, there = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(there)
+        return pid, here
+    os.close(here)
+    memory = Path("/dev/shm")
+    folder = Path(tempfile.mkdtemp(prefix="torture-", dir=memory if os.access(memory, os.W_OK) else None))
+    result, start, last = {"name": name}, time.monotonic(), [time.monotonic()]
+
+    def say(text):
+        if time.monotonic() - last[0] > 20:
+            last[0] = time.monotonic()
+            print(f"  ... {name}: {text}", flush=True)
+
+    try:
+        warnings.simplefilter("ignore")
+        count, note = run(kind, options, folder, Shim(), say)
+        result |= {"checked": count, "note": note}
+    except BaseException:
+        result["error"] = traceback.format_exc()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    result["seconds"] = time.monotonic() - start
+    with os.fdopen(there, "w") as pipe:
+        json.dump(result, pipe)
+    os._exit(0)
+
+
+def _run_all(units, options):
+    waiting, running, results = list(units), {}, []
+    while waiting or running:
+        while waiting and len(running) < max(1, options.jobs):
+            unit = waiting.pop(0)
+            pid, pipe = _start(unit, options)
+            running[pid] = unit, pipe
+        pid, status = os.waitpid(-1, 0)
+        if pid not in running:
+            continue
+        unit, pipe = running.pop(pid)
+        with os.fdopen(pipe) as file:
+            text = file.read()
+        result = (
+            json.loads(text) if text else {"name": unit[0], "error": f"died, status {status}", "seconds": 0}
+        )
+        results.append(result)
+        word = "BROKEN" if "error" in result else f"{result['checked']:,} checked, {result['note']}"
+        print(
+            f"[{len(results)}/{len(units)}] {result['name']}: {word}, {result['seconds']:.0f} s", flush=True
+        )
+        if "error" in result:
+            print(result["error"], flush=True)
+    return results
+
+
+def _summary(results):
+    width = max(len(result["name"]) for result in results)
+    print(f"\n{'scenario':{width}}  {'checked':>8}  {'seconds':>7}  result")
+    for result in sorted(results, key=lambda result: result["name"]):
+        word = "BROKEN" if "error" in result else "ok"
+        print(f"{result['name']:{width}}  {result.get('checked', 0):>8,}  {result['seconds']:>7.0f}  {word}")
+    broken = sum("error" in result for result in results)
+    print(f"\n{len(results) - broken} of {len(results)} hold.")
+    return broken
+
+
+def main(argv=None):
+    options = _arguments(argv)
+    if "TORTURE_LIBRARY" not in os.environ:  # once more, under the shim
+        found = environment(build(_LIBRARY_FOLDER))
+        found["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
+        os.execve(sys.executable, [sys.executable, "-m", "torture", *(argv or sys.argv[1:])], found)
+    units = _units(options)
+    if not units:
+        print(f"No scenario has {options.only!r} in its name.")
+        return 2
+    results = _run_all(units, options)
+    if options.json:
+        options.json.write_text(json.dumps(results))
+    return 1 if _summary(results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
