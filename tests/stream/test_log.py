@@ -222,7 +222,7 @@ def test_one_process_writes_and_others_look(tmp_path):
         assert looking.status()["rows"] == 220
         looking.predict(X)
         assert looking.ask(3) is not None
-        with unchanged(looking), pytest.raises(StoreError, match="read only"):
+        with unchanged(looking), pytest.raises(StoreError, match="read_only=True"):
             looking.step(X)
         with NeverEndingLearner.replay(place) as replayed:
             assert bits(replayed) == bits(looking)

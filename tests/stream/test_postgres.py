@@ -98,7 +98,7 @@ if programs() is not None:
             assert [type(event) for event in logs[0]] == [type(event) for event in logs[1]]
             state = bits(store)
             drop(store)
-        assert len(execute(url, "SELECT seq FROM snapshots")) > 2
+        assert len(execute(url, "SELECT seq FROM everlearn.snapshots")) > 2
         with NeverEndingLearner.open(url) as store:
             assert bits(store) == state
         with NeverEndingLearner.replay(url) as replayed:
@@ -141,7 +141,7 @@ if programs() is not None:
             NeverEndingLearner.open(url)
         with NeverEndingLearner.open(url, read_only=True) as looking:
             assert looking.status()["rows"] == 320
-            with unchanged(looking), pytest.raises(StoreError, match="read only"):
+            with unchanged(looking), pytest.raises(StoreError, match="read_only=True"):
                 looking.step(X)
         os.kill(other.pid, signal.SIGKILL)
         other.join()
@@ -171,7 +171,7 @@ if programs() is not None:
         assert execute(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == []
         with opened(url) as learner:
             learner.step(X)
-        execute(url, "UPDATE meta SET value = '99' WHERE key = 'version'")
+        execute(url, "UPDATE everlearn.meta SET value = '99' WHERE key = 'version'")
         with pytest.raises(StoreError, match="version 99"):
             NeverEndingLearner.open(url)
         for wrong in (url.replace("/store", "/nothing"), url.replace("host=", "host=/nowhere")):
@@ -179,11 +179,40 @@ if programs() is not None:
                 with pytest.raises(StoreError, match="cannot be opened"):
                     NeverEndingLearner.open(wrong, read_only=read_only)
 
+    def test_tables_of_other_programs_are_not_in_the_way(postgres):
+        url = database(postgres)
+        execute(url, "CREATE TABLE events (name text)")
+        with opened(url) as learner:
+            learner.step(X)
+        names = "SELECT tablename FROM pg_tables WHERE schemaname = "
+        assert execute(url, names + "'public'") == [("events",)]
+        assert len(execute(url, names + "'everlearn'")) == 5
+        assert execute(url, "SELECT * FROM events") == []
+
+    def test_opening_leaves_all_tables_or_none(postgres):
+        url = database(postgres)
+        execute(url, "CREATE SCHEMA everlearn")
+        execute(url, "CREATE TABLE everlearn.events (name text)")
+        with pytest.raises(StoreError, match="cannot be"):
+            NeverEndingLearner.open(url)
+        assert execute(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'everlearn'") == [("events",)]
+
+    def test_a_store_from_before_tables_had_a_schema_is_moved(postgres):
+        url = database(postgres)
+        with opened(url) as learner:
+            learner.step(X, Y)
+            state = bits(learner)
+        for name in ("meta", "events", "rows", "marks", "snapshots"):
+            execute(url, f"ALTER TABLE everlearn.{name} SET SCHEMA public")
+        execute(url, "DROP SCHEMA everlearn")
+        with NeverEndingLearner.open(url) as learner:
+            assert bits(learner) == state
+
     def test_a_torn_snapshot_is_passed_over(postgres):
         url = database(postgres)
         with run(opened(url, snapshot_rows=50)) as learner:
             state = bits(learner)
-        execute(url, "UPDATE snapshots SET content = :torn", torn=_persist.pack({})[:-3])
+        execute(url, "UPDATE everlearn.snapshots SET content = :torn", torn=_persist.pack({})[:-3])
         with pytest.warns(UserWarning, match="older one and the log behind it"):
             learner = NeverEndingLearner.open(url)
         with learner:

@@ -11,8 +11,9 @@ from scipy import sparse
 
 from everlearn import IDSVM, LASVM, LASVMNC, KernelPerceptron, LocalSVM
 from everlearn.stream import NeverEndingLearner
+from everlearn.stream._fold import Fold
 from everlearn.stream.events import Arrived, Labelled, Withdrawn
-from stream.stream_helpers import Story, bits, differing, of_kind, opened, unchanged, xor
+from stream.stream_helpers import Story, bits, differing, drop, of_kind, opened, unchanged, xor
 
 PHASES = (Phase.explicit, Phase.generate)  # shrinking such stories takes minutes
 SEEDS = st.integers(0, 2**16)
@@ -236,3 +237,20 @@ def test_what_comes_in_is_kept_as_it_came(tmp_path):
         state = bits(learner)
     with NeverEndingLearner.replay(tmp_path / "store") as replayed:
         assert bits(replayed) == state
+
+
+def test_opening_folds_once_however_many_labels_were_withdrawn(tmp_path, monkeypatch):
+    X, y = xor(60)
+    learner = opened(tmp_path / "store")
+    for start in range(0, 60, 10):
+        out = learner.step(X[start : start + 10], y[start : start + 10])
+        learner.withdraw(out.ids[:1])
+        learner.label(out.ids[1:2], [1 - y[start + 1]])
+    before, events = bits(learner), learner._log.last
+    drop(learner)
+    folded = []
+    apply = Fold.apply
+    monkeypatch.setattr(Fold, "apply", lambda fold, *event: folded.append(event) or apply(fold, *event))
+    with NeverEndingLearner.open(tmp_path / "store") as again:
+        assert bits(again) == before
+    assert 0 < len(folded) <= events

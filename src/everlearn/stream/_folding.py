@@ -2,6 +2,7 @@
 
 import time as clock
 from dataclasses import replace
+from threading import RLock
 from typing import Any, TypeAlias
 
 from .._validate import Array, Rows
@@ -26,6 +27,7 @@ class Folding:
     """Base of `NeverEndingLearner`: a log, a state, and how both change together."""
 
     def __init__(self, log: Log, settings: Settings, snapshot_rows: int) -> None:
+        self._lock = RLock()
         self._log, self._settings = log, settings
         self._snapshots = Snapshots(log, snapshot_rows, _KEEP_SNAPSHOTS, settings.retention == "needed")
         self._fold, rows, seq = recover_behind(log, settings)

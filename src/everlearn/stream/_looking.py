@@ -9,11 +9,13 @@ from .._validate import Array
 from . import _checks
 from ._folding import Folding
 from ._history import story_of
+from ._lock import locked
 
 
 class Looking(Folding):
     """Base of `NeverEndingLearner`: what can be asked of it without an event."""
 
+    @locked
     def predict(self, X: Any) -> Array:
         """Predict rows by the present learner; nothing is changed.
 
@@ -30,6 +32,7 @@ class Looking(Folding):
         rows = self._fold.scaled(_checks.rows(X, self._n_features()))
         return np.array(self._fold.judge(rows)[0], dtype=object)
 
+    @locked
     def decision_function(self, X: Any) -> Any:
         """Score rows by the present learner; nothing is changed.
 
@@ -45,6 +48,7 @@ class Looking(Folding):
         """
         return self._fold.judge(self._fold.scaled(_checks.rows(X, self._n_features())))[1]
 
+    @locked
     def predict_proba(self, X: Any) -> Any:
         """Calibrated probabilities of rows by the present learner; nothing is changed.
 
@@ -61,6 +65,7 @@ class Looking(Folding):
         """
         return self._fold.shares(self.decision_function(X))
 
+    @locked
     def predict_set(self, X: Any) -> list[list[Any]] | None:
         """The classes that may be true, with the promised ``coverage``; nothing is changed.
 
@@ -85,6 +90,7 @@ class Looking(Folding):
             else self._fold.probabilities.sets(shares, self._fold.learner.classes_.tolist())
         )
 
+    @locked
     def status(self) -> dict[str, Any]:
         """Where it stands.
 
@@ -118,7 +124,8 @@ class Looking(Folding):
             "schema": copy.deepcopy(fold.schema),
         }
 
-    def story(self, **about: Any) -> dict[str, Any]:
+    @locked
+    def story(self, /, **about: Any) -> dict[str, Any]:
         """All that a report shows: curves, questions, alarms, confusion over time.
 
         Parameters
@@ -134,11 +141,16 @@ class Looking(Folding):
         return story_of(self._fold, self._settings, self._log, self.status(), self._named, about)
 
     @property
+    @locked
     def learner_(self) -> Any:
-        """The present learner, fitted; None as long as two classes have not been seen. Do not change it."""
+        """The present learner, fitted; None as long as two classes have not been seen. Do not change it.
+
+        It is the live object: other threads that call `step` or `label` change it.
+        """
         return self._fold.learner
 
     @property
+    @locked
     def scale_(self) -> tuple[Any, Any]:
         """What is taken from each column, and what it is divided by."""
         return self._fold.mean, self._fold.spread

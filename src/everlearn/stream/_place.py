@@ -4,6 +4,8 @@ import contextlib
 import os
 import secrets
 import sqlite3
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,8 +15,9 @@ from filelock import FileLock, Timeout
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from ..errors import StoreError
+from ._tables import NAMES, TABLES
 
-_OURS = {"meta", "events", "rows", "marks", "snapshots"}
+SCHEMA = "everlearn"  # of the tables in a PostgreSQL database
 _LOCK = 0x65766572  # the number of the lock in a PostgreSQL database
 _PATIENCE = 30.0  # seconds to wait for another process that is writing a page
 
@@ -34,6 +37,9 @@ class Place:
         self.name: str = os.fspath(place)
         self._lock: FileLock | None = None
         self._connection: Any = None
+        self._finalizer: weakref.finalize[..., Any] | None = None
+        self.path: Path | None = None  # of a file
+        self.lacks_log = False  # whether a file has no write-ahead log beside it
         self.durable = self.name != ":memory:"
         if not self.durable:
             self._open_memory()
@@ -50,11 +56,42 @@ class Place:
 
     def close(self) -> None:
         """Close all connections, and let others in."""
+        if self._finalizer is not None:
+            self._finalizer.detach()
         if self._connection is not None:
             self._connection.close()
         self.engine.dispose()
         if self._lock is not None:
             self._lock.release()
+
+    def has_tables(self) -> bool:
+        """Whether there is a store."""
+        schema = SCHEMA if self.engine.dialect.name == "postgresql" else None
+        return bool(sa.inspect(self.engine).has_table("meta", schema=schema))
+
+    def prepare(self, db: Any) -> None:
+        """Make the tables that are missing, as part of a transaction.
+
+        In PostgreSQL they have a schema of their own: tables of other programs are not in the way.
+        """
+        if self.engine.dialect.name == "postgresql":
+            tables = sa.inspect(db)
+            ours_elsewhere = not tables.has_schema(SCHEMA) and set(tables.get_table_names()) >= NAMES
+            db.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
+            if ours_elsewhere and {"key", "value"} == {c["name"] for c in tables.get_columns("meta")}:
+                for name in sorted(NAMES):  # a store from before tables had a schema
+                    db.execute(sa.text(f"ALTER TABLE {name} SET SCHEMA {SCHEMA}"))
+        else:
+            db.exec_driver_sql("BEGIN IMMEDIATE")  # the driver begins none for CREATE TABLE
+        TABLES.create_all(db)
+        for table in TABLES.sorted_tables:  # one of another program by the same name fails here
+            db.execute(sa.select(table).limit(0))
+
+    def checkpoint(self, mode: str = "TRUNCATE") -> bool:
+        """Move the write-ahead log into the file; whether no reader was in the way. TRUNCATE empties it."""
+        with self.engine.connect() as db:
+            busy, _, _ = db.exec_driver_sql(f"PRAGMA wal_checkpoint({mode})").one()
+        return not busy
 
     def _open_memory(self) -> None:
         address = f"file:everlearn-{secrets.token_hex(8)}?mode=memory&cache=shared"
@@ -75,6 +112,8 @@ class Place:
             raise StoreError(f"{path} cannot be opened: there is no folder {path.parent}.")
         if read_only and not path.exists():
             raise StoreError(f"There is no store at {path}.")
+        log = Path(f"{path}-wal")  # whoever looks at a copy makes an empty one
+        self.path, self.lacks_log = path, not (log.exists() and log.stat().st_size)
         if path.exists():
             _refuse_foreign(path)
         if not read_only:
@@ -85,14 +124,17 @@ class Place:
             db = sqlite3.connect(address, uri=True, timeout=_PATIENCE, check_same_thread=False)
             if not read_only:
                 db.execute("PRAGMA journal_mode=WAL")
+                db.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten
             db.execute("PRAGMA synchronous=FULL")  # acknowledged is durable, power cuts included
             return db
 
         self.engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.pool.QueuePool)
+        if not read_only:
+            self._finalizer = weakref.finalize(self, _end_use, connect, os.getpid())
 
     def _take(self, path: Path) -> None:
         """Be the only one; a lock of a process that was killed is gone with it."""
-        self._lock = FileLock(f"{path}-lock")
+        self._lock = FileLock(f"{path}-lock", thread_local=False)  # any thread may close
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
@@ -105,7 +147,7 @@ class Place:
 
     def _open_url(self, read_only: bool) -> None:
         try:
-            self.engine = sa.create_engine(self.name)
+            self.engine = sa.create_engine(self.name).execution_options(schema_translate_map={None: SCHEMA})
         except (ArgumentError, ImportError) as exc:
             raise StoreError(f"{self.name.split('://')[0]}://... cannot be opened: {exc}.") from exc
         if self.engine.dialect.name != "postgresql":
@@ -126,6 +168,14 @@ class Place:
             )
 
 
+def _end_use(connect: Callable[[], sqlite3.Connection], owner: int) -> None:
+    """What closing does, for a store that nobody has closed: SQLite then deletes its write-ahead log, too."""
+    if os.getpid() == owner:  # not in a forked process
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(connect()) as db:
+            db.execute("UPDATE meta SET value = 'false' WHERE key = 'in_use'")
+            db.commit()
+
+
 def _address(path: Path, mode: str) -> str:
     return f"file:{quote(str(path))}?mode={mode}"
 
@@ -140,5 +190,5 @@ def _refuse_foreign(path: Path) -> None:
             tables = {name for (name,) in db.execute(ask)}
     except sqlite3.Error as exc:
         raise StoreError(f"{path} cannot be opened: {exc}.") from exc
-    if not tables <= _OURS:
+    if not tables <= NAMES:
         raise StoreError(f"{path} is not a store of everlearn, but another SQLite database.")

@@ -36,8 +36,14 @@ def recover(log: Log, settings: Settings) -> Fold:
 
 
 def recover_behind(log: Log, settings: Settings) -> tuple[Fold, int, int]:
-    """The state after the last event; and of the snapshot behind it the rows that had come, and the event."""
+    """The state after the last event; and of the snapshot behind it the rows that had come, and the event.
+
+    A learner that cannot forget is folded once, without all labels that are dead by now: going through the
+    withdrawals one by one would fold it anew for each.
+    """
     start, fold = _restored(log, settings)
+    if not fold.forgets:
+        return _fold_living(log, settings, log.replaced(log.last), log.last + 1, forgets=False)
     rows = fold.n_rows
     for seq, event in log.read(after=start):
         fold, _ = step(log, fold, event, seq)
@@ -75,21 +81,31 @@ def _without(log: Log, fold: Fold, back: dict[int, int], seq: int) -> Fold:
 
 def _anew(log: Log, fold: Fold, back: dict[int, int], seq: int) -> Fold:
     lives = [*log.replaced(seq - 1), *((number, given, seq) for number, given in back.items())]
-    forgets = fold.forgets
-    start, anew = _base(log, fold.settings, lives, forgets, seq)
+    return _fold_living(log, fold.settings, lives, seq, forgets=fold.forgets)[0]
+
+
+def _fold_living(
+    log: Log, settings: Settings, lives: list[tuple[int, int, int]], seq: int, forgets: bool
+) -> tuple[Fold, int, int]:
+    """The fold over the events before ``seq`` without the labels whose lives have ended.
+
+    With it, of the snapshot that it begins with, the rows that had come, and the event.
+    """
+    start, fold = _base(log, settings, lives, forgets, seq)
     if start < (log.meta("complete_from") or 0):
         raise StoreError(
             f"{log.place} has dropped rows up to event {log.meta('complete_from')} to save room: a label "
             "from before it is withdrawn or replaced only with a learner that forgets, such as IDSVM."
         )
+    rows = fold.n_rows
     dead: dict[int, set[int]] = {}
     for number, given, _ in lives:
         dead.setdefault(given, set()).add(number)
     for at, event in log.read(after=start, until=seq - 1):
         for part in _living(event, dead.get(at, set())):
-            anew.apply(part, log.rows_of)
-    anew.n_withdrawn = len(lives)
-    return anew
+            fold.apply(part, log.rows_of)
+    fold.n_withdrawn = len(lives)
+    return fold, rows, start
 
 
 def _base(

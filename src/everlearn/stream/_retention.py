@@ -12,19 +12,18 @@ import numpy as np
 import sqlalchemy as sa
 
 from .. import _persist
+from ._tables import EVENTS, GONE, MARKS, ROWS, SNAPSHOTS
 from .events import Arrived, Ints
-from .log import _EVENTS, _MARKS, _ROWS, _SNAPSHOTS, TRIMMED, Log
-
-GONE = -1  # the place of a row that was dropped
+from .log import TRIMMED, Log
 
 
 def trim(log: Log, until: int, needed: Ints) -> int:
     """Drop rows that came up to an event and are not needed; how many."""
     kept = set(needed.tolist())
-    later = sa.select(_MARKS.c.number).where(_MARKS.c.seq > until)  # labels that a replay from there gives
-    ask = sa.select(_ROWS.c.number, _ROWS.c.seq).where(_ROWS.c.seq <= until, _ROWS.c.place >= 0)
+    later = sa.select(MARKS.c.number).where(MARKS.c.seq > until)  # labels that a replay from there gives
+    ask = sa.select(ROWS.c.number, ROWS.c.seq).where(ROWS.c.seq <= until, ROWS.c.place >= 0)
     dropped = 0
-    with log._reporting("written to"), log.place.engine.begin() as db:
+    with log.transaction() as db:
         events: dict[int, list[int]] = {}
         kept |= {int(number) for number in db.scalars(later)}
         for number, seq in db.execute(ask):
@@ -34,17 +33,17 @@ def trim(log: Log, until: int, needed: Ints) -> int:
             _trim_event(log, db, seq, numbers)
             dropped += len(numbers)
         if dropped:
-            db.execute(sa.delete(_SNAPSHOTS).where(_SNAPSHOTS.c.seq < until))
+            db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq < until))
+            log.set_meta(db, complete_from=until)
     if dropped:
-        log.set_meta(complete_from=until)
-        log._event.cache_clear()
+        log.forget_events()
     return dropped
 
 
 def _trim_event(log: Log, db: Any, seq: int, numbers: list[int]) -> None:
     """Rewrite an event with the rows that are left, and say where these are now."""
     rows = db.execute(
-        sa.select(_ROWS.c.number, _ROWS.c.place).where(_ROWS.c.seq == seq, _ROWS.c.place >= 0)
+        sa.select(ROWS.c.number, ROWS.c.place).where(ROWS.c.seq == seq, ROWS.c.place >= 0)
     ).all()
     gone = set(numbers)
     left = sorted((int(number), int(place)) for number, place in rows if number not in gone)
@@ -58,9 +57,9 @@ def _trim_event(log: Log, db: Any, seq: int, numbers: list[int]) -> None:
         "time": event.time,
     }
     changed = {"kind": TRIMMED, "content": _persist.pack(content)}
-    db.execute(sa.update(_EVENTS).where(_EVENTS.c.seq == seq).values(**changed))
+    db.execute(sa.update(EVENTS).where(EVENTS.c.seq == seq).values(**changed))
     moves = [{"n": number, "p": place} for place, (number, _) in enumerate(left)]
     moves += [{"n": number, "p": GONE} for number in numbers]
     db.execute(
-        sa.update(_ROWS).where(_ROWS.c.number == sa.bindparam("n")).values(place=sa.bindparam("p")), moves
+        sa.update(ROWS).where(ROWS.c.number == sa.bindparam("n")).values(place=sa.bindparam("p")), moves
     )

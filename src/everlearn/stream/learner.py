@@ -13,6 +13,7 @@ from ..errors import StoreError
 from . import _checks
 from ._asking import Question
 from ._folding import Happening
+from ._lock import locked
 from ._looking import Looking
 from .events import Arrived, Asked, Described, Ints, Labelled, Withdrawn
 from .log import Id, Log, some
@@ -62,6 +63,9 @@ class NeverEndingLearner(Looking):
     call returns. The state of the learner is a fold over these events: a snapshot of it is written now and
     then, and opening takes the newest one and folds the events behind it. So a process that is killed loses
     nothing, and goes on bit for bit as if it had not been.
+
+    All methods may be called from several threads: they run one after the other. One process writes to a
+    store; others open it with ``read_only=True`` and see the events that were there when they did.
 
     Parameters
     ----------
@@ -252,6 +256,7 @@ class NeverEndingLearner(Looking):
 
     # -------------------------------------------------------------------------------------------- the stream
 
+    @locked
     def step(self, X: Any, y: Any = None, *, ids: Any = None, time: float | None = None) -> Outcome:
         """Take in a batch: predict it, learn the labels that come with it, choose what to ask about.
 
@@ -292,6 +297,7 @@ class NeverEndingLearner(Looking):
             effect.drift,
         )
 
+    @locked
     def label(self, ids: Any, y: Any, *, by: str = "", time: float | None = None) -> None:
         """Give labels to rows that came before; where one had another label, the last one counts.
 
@@ -315,6 +321,7 @@ class NeverEndingLearner(Looking):
             now = _now(time)
             self._happen(Labelled(self._log.numbers_of(names), labels, str(by), now))
 
+    @locked
     def withdraw(self, ids: Any, *, by: str = "", time: float | None = None) -> None:
         """Take labels back: the learner becomes what it would be had they never been given.
 
@@ -339,6 +346,7 @@ class NeverEndingLearner(Looking):
         if names:
             self._happen(Withdrawn(numbers, str(by), _now(time)))
 
+    @locked
     def ask(self, n: int = 1) -> list[Question]:
         """Questions to be answered now: those open, and if they are fewer, more from the rows that are kept.
 
@@ -361,6 +369,7 @@ class NeverEndingLearner(Looking):
         newest = list(self._fold.asking.open.values())[::-1][:count]
         return self._named(newest)
 
+    @locked
     def rescale(self) -> None:
         """Fix the scale of columns by rows kept to ask about, mostly recent ones; the learner begins anew."""
         self._check_open()
@@ -369,6 +378,7 @@ class NeverEndingLearner(Looking):
             raise ValueError("There is nothing to scale by: no row is kept, or scaling is 'none'.")
         self._happen(_checks.scale_of(self._fold.raw(kept), self._settings.scale_columns, clock.time()))
 
+    @locked
     def describe(self, schema: dict[str, Any]) -> None:
         """Keep what the columns are, such as the state of a `Schema`; it is an event of its own.
 
@@ -382,6 +392,7 @@ class NeverEndingLearner(Looking):
 
     # ------------------------------------------------------------------------------------------------ closing
 
+    @locked
     def close(self) -> None:
         """Write a snapshot, and let others open the store."""
         if self._log is None:

@@ -30,46 +30,12 @@ from .. import _persist
 from .._validate import Rows
 from ..errors import FileFormatError, StoreError
 from ._place import Place
+from ._tables import EVENTS, MARKS, META, ROWS, SNAPSHOTS
 from .events import Arrived, Event, Ints, Labelled, Withdrawn, decode, encode
 
 VERSION = 1
 Id: TypeAlias = int | str
 
-_TABLES = sa.MetaData()
-_big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-_META = sa.Table("meta", _TABLES, sa.Column("key", sa.Text, primary_key=True), sa.Column("value", sa.Text))
-_EVENTS = sa.Table(
-    "events",
-    _TABLES,
-    sa.Column("seq", _big, primary_key=True, autoincrement=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("time", sa.Float, nullable=False),
-    sa.Column("rows", _big, nullable=False),
-    sa.Column("seconds", sa.Float, nullable=False),
-    sa.Column("memory", sa.Float, nullable=False),
-    sa.Column("content", sa.LargeBinary, nullable=False),
-)
-_ROWS = sa.Table(
-    "rows",
-    _TABLES,
-    sa.Column("number", _big, primary_key=True, autoincrement=False),
-    sa.Column("id", sa.Text, nullable=False, unique=True),
-    sa.Column("seq", _big, nullable=False),
-    sa.Column("place", sa.Integer, nullable=False),
-)
-_MARKS = sa.Table(
-    "marks",
-    _TABLES,
-    sa.Column("number", _big, nullable=False, index=True),
-    sa.Column("seq", _big, nullable=False, index=True),
-    sa.Column("given", sa.Boolean, nullable=False),
-)
-_SNAPSHOTS = sa.Table(
-    "snapshots",
-    _TABLES,
-    sa.Column("seq", _big, primary_key=True, autoincrement=False),
-    sa.Column("content", sa.LargeBinary, nullable=False),
-)
 TRIMMED = "trimmed"  # the kind of an event that has lost rows
 _AT_A_TIME = 500  # ids in a question to the database
 _EVENTS_AT_A_TIME = 64
@@ -90,15 +56,21 @@ class Log:
         self.place = Place(place, read_only)
         self.read_only = read_only
         try:
-            with self._reporting("opened"):
-                if not read_only:
-                    _TABLES.create_all(self.place.engine)
-                self._meta = self._read_meta()
+            with self.reporting("opened"):
+                if read_only:
+                    self._meta = self._read_meta()
+                else:
+                    self._meta = self._prepared_meta()
             self._check_version()
-            with self._reporting("read"), self.place.engine.connect() as db:
-                self.last = int(db.scalar(sa.select(sa.func.max(_EVENTS.c.seq))) or 0)
-                newest = db.scalar(sa.select(sa.func.max(_ROWS.c.number)))
-                self.n_rows = 0 if newest is None else int(newest) + 1
+            with self.reporting("read"), self.place.engine.connect() as db:
+                newest = db.execute(
+                    sa.select(EVENTS.c.seq, EVENTS.c.rows).order_by(EVENTS.c.seq.desc()).limit(1)
+                )
+                self.last, self.n_rows = (int(value) for value in newest.first() or (0, 0))
+                snapshot = int(db.scalar(sa.select(sa.func.max(SNAPSHOTS.c.seq))) or 0)
+            self._check_complete(snapshot)
+            if not read_only:
+                self._begin_use()
         except BaseException:
             self.place.close()
             raise
@@ -107,22 +79,28 @@ class Log:
     # ------------------------------------------------------------------------------------------------ writing
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator["Writing"]:
-        """A transaction: what is added is durable when the block ends, and nothing is if it raises."""
+    def transaction(self) -> Iterator[Any]:
+        """A connection whose changes are durable when the block ends, and undone if it raises."""
         if self.read_only:
-            raise StoreError(f"{self.place} was opened to be read only.")
+            raise StoreError(f"{self.place} was opened with read_only=True.")
+        with self.reporting("written to"), self.place.engine.begin() as db:
+            yield db
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator["Writing"]:
+        """A transaction that adds events; they count once it is durable."""
         writing = Writing(self)
-        with self._reporting("written to"), self.place.engine.begin() as db:
+        with self.transaction() as db:
             writing.db = db
             yield writing
         self.last, self.n_rows = writing.last, writing.n_rows
 
-    def set_meta(self, **values: Any) -> None:
-        """Keep values, which JSON can hold, by their names."""
-        with self._reporting("written to"), self.place.engine.begin() as db:
+    def set_meta(self, db: Any = None, /, **values: Any) -> None:
+        """Keep values, which JSON can hold, by their names; in a transaction of one's own if it is given."""
+        with self.transaction() if db is None else contextlib.nullcontext(db) as connection:
             for key, value in values.items():
-                db.execute(sa.delete(_META).where(_META.c.key == key))
-                db.execute(sa.insert(_META).values(key=key, value=json.dumps(value)))
+                connection.execute(sa.delete(META).where(META.c.key == key))
+                connection.execute(sa.insert(META).values(key=key, value=json.dumps(value)))
         self._meta |= values
 
     def meta(self, key: str) -> Any:
@@ -136,12 +114,12 @@ class Log:
         until = self.last if until is None else until
         while after < until:
             ask = (
-                sa.select(_EVENTS.c.seq, _EVENTS.c.kind, _EVENTS.c.content)
-                .where(_EVENTS.c.seq > after, _EVENTS.c.seq <= until)
-                .order_by(_EVENTS.c.seq)
+                sa.select(EVENTS.c.seq, EVENTS.c.kind, EVENTS.c.content)
+                .where(EVENTS.c.seq > after, EVENTS.c.seq <= until)
+                .order_by(EVENTS.c.seq)
                 .limit(_EVENTS_AT_A_TIME)
             )
-            with self._reporting("read"), self.place.engine.connect() as db:
+            with self.reporting("read"), self.place.engine.connect() as db:
                 found = db.execute(ask).all()
             if not found:
                 return
@@ -157,7 +135,7 @@ class Log:
     def numbers_of(self, ids: Iterable[Id]) -> Ints:
         """Row numbers by ids; an error names those that never came."""
         keys = [id_key(given) for given in ids]
-        found = dict(self._look(_ROWS.c.id, _ROWS.c.number, keys))
+        found = dict(self._look(ROWS.c.id, ROWS.c.number, keys))
         unknown = [json.loads(key) for key in keys if key not in found]
         if unknown:
             raise ValueError(f"No row with the id {some(unknown)} has come.")
@@ -166,22 +144,22 @@ class Log:
     def ids_of(self, numbers: Iterable[int]) -> list[Id]:
         """Ids by row numbers."""
         keys = [int(number) for number in numbers]
-        found = dict(self._look(_ROWS.c.number, _ROWS.c.id, keys))
+        found = dict(self._look(ROWS.c.number, ROWS.c.id, keys))
         return [json.loads(found[key]) for key in keys]
 
     def known(self, ids: Sequence[Id]) -> list[Id]:
         """Those of some ids under which a row has come already."""
         keys = [id_key(given) for given in ids]
-        found = {key for key, _ in self._look(_ROWS.c.id, _ROWS.c.number, keys)}
+        found = {key for key, _ in self._look(ROWS.c.id, ROWS.c.number, keys)}
         return [given for given, key in zip(ids, keys, strict=True) if key in found]
 
     def rows_of(self, numbers: Ints) -> Rows:
         """Rows as they came, by their numbers."""
-        ask = sa.select(_ROWS.c.number, _ROWS.c.seq, _ROWS.c.place)
+        ask = sa.select(ROWS.c.number, ROWS.c.seq, ROWS.c.place)
         where = {}
         for part in _parts([int(number) for number in numbers]):
-            with self._reporting("read"), self.place.engine.connect() as db:
-                for number, seq, place in db.execute(ask.where(_ROWS.c.number.in_(part))):
+            with self.reporting("read"), self.place.engine.connect() as db:
+                for number, seq, place in db.execute(ask.where(ROWS.c.number.in_(part))):
                     where[number] = (int(seq), int(place))
         found = []
         for number in numbers.tolist():
@@ -199,12 +177,12 @@ class Log:
 
     def labelled_at(self, numbers: Ints, before: int) -> dict[int, int]:
         """By row number, the event that gave the label which the row has before an event; without: absent."""
-        ask = sa.select(_MARKS.c.number, _MARKS.c.seq, _MARKS.c.given).order_by(_MARKS.c.seq)
+        ask = sa.select(MARKS.c.number, MARKS.c.seq, MARKS.c.given).order_by(MARKS.c.seq)
         found: dict[int, int] = {}
         for part in _parts([int(number) for number in numbers]):
-            with self._reporting("read"), self.place.engine.connect() as db:
+            with self.reporting("read"), self.place.engine.connect() as db:
                 for number, seq, given in db.execute(
-                    ask.where(_MARKS.c.number.in_(part), _MARKS.c.seq < before)
+                    ask.where(MARKS.c.number.in_(part), MARKS.c.seq < before)
                 ):
                     if given:
                         found[int(number)] = int(seq)
@@ -214,16 +192,16 @@ class Log:
 
     def replaced(self, until: int) -> list[tuple[int, int, int]]:
         """Labels that no longer count after an event: the row, the event that gave each, that ended it."""
-        often = sa.select(_MARKS.c.number).where(_MARKS.c.seq <= until)
-        often = often.group_by(_MARKS.c.number).having(sa.func.count() > 1)
+        often = sa.select(MARKS.c.number).where(MARKS.c.seq <= until)
+        often = often.group_by(MARKS.c.number).having(sa.func.count() > 1)
         ask = (
-            sa.select(_MARKS.c.number, _MARKS.c.seq, _MARKS.c.given)
-            .where(_MARKS.c.seq <= until, _MARKS.c.number.in_(often))
-            .order_by(_MARKS.c.seq)
+            sa.select(MARKS.c.number, MARKS.c.seq, MARKS.c.given)
+            .where(MARKS.c.seq <= until, MARKS.c.number.in_(often))
+            .order_by(MARKS.c.seq)
         )
         given: dict[int, int] = {}
         found = []
-        with self._reporting("read"), self.place.engine.connect() as db:
+        with self.reporting("read"), self.place.engine.connect() as db:
             for number, seq, is_given in db.execute(ask):
                 if number in given:
                     found.append((int(number), given.pop(number), int(seq)))
@@ -233,8 +211,8 @@ class Log:
 
     def meters(self) -> npt.NDArray[np.float64]:
         """A line for every event: rows that had come, seconds that folding it took, MiB in use after it."""
-        ask = sa.select(_EVENTS.c.rows, _EVENTS.c.seconds, _EVENTS.c.memory).order_by(_EVENTS.c.seq)
-        with self._reporting("read"), self.place.engine.connect() as db:
+        ask = sa.select(EVENTS.c.rows, EVENTS.c.seconds, EVENTS.c.memory).order_by(EVENTS.c.seq)
+        with self.reporting("read"), self.place.engine.connect() as db:
             found = [tuple(row) for row in db.execute(ask)]
         return np.array(found, dtype=np.float64).reshape(-1, 3)
 
@@ -242,21 +220,21 @@ class Log:
 
     def write_snapshot(self, seq: int, state: bytes, keep: int) -> None:
         """Keep the state after an event, and of the older ones enough to go back."""
-        with self._reporting("written to"), self.place.engine.begin() as db:
-            db.execute(sa.delete(_SNAPSHOTS).where(_SNAPSHOTS.c.seq == seq))
-            db.execute(sa.insert(_SNAPSHOTS).values(seq=seq, content=state))
-            kept = list(db.scalars(sa.select(_SNAPSHOTS.c.seq).order_by(_SNAPSHOTS.c.seq.desc())))
+        with self.reporting("written to"), self.place.engine.begin() as db:
+            db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq == seq))
+            db.execute(sa.insert(SNAPSHOTS).values(seq=seq, content=state))
+            kept = list(db.scalars(sa.select(SNAPSHOTS.c.seq).order_by(SNAPSHOTS.c.seq.desc())))
             gone = [seq for seq in kept if seq not in thinned(kept, keep)]
             if gone:
-                db.execute(sa.delete(_SNAPSHOTS).where(_SNAPSHOTS.c.seq.in_(gone)))
+                db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq.in_(gone)))
 
     def snapshot(self, at_most: int | None = None) -> tuple[int, Any]:
         """The newest state that can be read, up to an event, and the event; 0 and None if there is none."""
-        ask = sa.select(_SNAPSHOTS.c.seq).order_by(_SNAPSHOTS.c.seq.desc())
-        with self._reporting("read"), self.place.engine.connect() as db:
+        ask = sa.select(SNAPSHOTS.c.seq).order_by(SNAPSHOTS.c.seq.desc())
+        with self.reporting("read"), self.place.engine.connect() as db:
             seqs = [seq for seq in db.scalars(ask) if at_most is None or seq <= at_most]
             for seq in seqs:
-                content = db.scalar(sa.select(_SNAPSHOTS.c.content).where(_SNAPSHOTS.c.seq == seq))
+                content = db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq))
                 try:
                     return int(seq), _persist.unpack(bytes(content or b""))
                 except FileFormatError as exc:
@@ -267,21 +245,31 @@ class Log:
                     )
         return 0, None
 
+    def forget_events(self) -> None:
+        """Drop events that are held in memory, after the log has been rewritten."""
+        self._event.cache_clear()
+
     def close(self) -> None:
-        """Let go of the place; others may open it."""
-        self.place.close()
+        """Move everything into the file itself, and let others open it."""
+        try:
+            if not self.read_only and self.place.path is not None:
+                with contextlib.suppress(StoreError):  # a full disk: then the write-ahead log stays
+                    self.set_meta(in_use=False)
+                    self.place.checkpoint()
+        finally:
+            self.place.close()
 
     # ------------------------------------------------------------------------------------------------ private
 
     def _look(self, by: Any, what: Any, keys: list[Any]) -> Iterator[tuple[Any, Any]]:
         for part in _parts(keys):
-            with self._reporting("read"), self.place.engine.connect() as db:
+            with self.reporting("read"), self.place.engine.connect() as db:
                 yield from [(a, b) for a, b in db.execute(sa.select(by, what).where(by.in_(part)))]
 
     def _read_event(self, seq: int) -> Event:
-        with self._reporting("read"), self.place.engine.connect() as db:
+        with self.reporting("read"), self.place.engine.connect() as db:
             kind, content = db.execute(
-                sa.select(_EVENTS.c.kind, _EVENTS.c.content).where(_EVENTS.c.seq == seq)
+                sa.select(EVENTS.c.kind, EVENTS.c.content).where(EVENTS.c.seq == seq)
             ).one()
         return self._decoded(seq, kind, content)
 
@@ -293,24 +281,56 @@ class Log:
                 f"Event {seq} of {self.place} cannot be read: {exc}. Restore the store from a backup."
             ) from exc
 
+    def _prepared_meta(self) -> dict[str, Any]:
+        """Make what is missing, in one transaction: a store is there as a whole or not at all."""
+        with self.place.engine.begin() as db:
+            self.place.prepare(db)
+            meta = _read_values(db)
+            if "version" not in meta:
+                meta = {"version": VERSION, "created": time.time()}
+                values = [{"key": key, "value": json.dumps(value)} for key, value in meta.items()]
+                db.execute(sa.insert(META), values)
+        return meta
+
     def _read_meta(self) -> dict[str, Any]:
-        if not sa.inspect(self.place.engine).has_table("meta"):
+        if not self.place.has_tables():
             raise StoreError(f"{self.place} is not a store of everlearn.")
         with self.place.engine.connect() as db:
-            return {key: json.loads(value) for key, value in db.execute(sa.select(_META))}
+            return _read_values(db)
 
     def _check_version(self) -> None:
         version = self._meta.get("version")
-        if version is None and not self.read_only:
-            self.set_meta(version=VERSION, created=time.time())
-        elif type(version) is not int or not 1 <= version <= VERSION:
+        if type(version) is not int or not 1 <= version <= VERSION:
             raise StoreError(
                 f"{self.place} is a store of version {version}, and this everlearn reads up to {VERSION}: "
                 "update everlearn."
             )
 
+    def _check_complete(self, snapshot: int) -> None:
+        """Notice a store that has lost its newest events."""
+        if snapshot > self.last:
+            raise StoreError(
+                f"The log of {self.place} ends with event {self.last}, but it has a snapshot taken after "
+                f"event {snapshot}: events are missing. Restore the store from a backup."
+            )
+        if self._meta.get("in_use") and self.place.lacks_log:
+            warnings.warn(
+                f"{self.place} was in use when it was last written to, and its write-ahead log "
+                f"{self.place}-wal is missing: it was copied without it, or the log was deleted. Events "
+                f"after number {self.last} may be lost ({self.n_rows:,} rows are here). Copy a store with "
+                "`everlearn backup`.",
+                stacklevel=4,
+            )
+
+    def _begin_use(self) -> None:
+        """Say in the file itself that a write-ahead log belongs to it from now on."""
+        if self.place.path is not None:
+            self.set_meta(in_use=True)
+            self.place.checkpoint("FULL")  # the log is not emptied: it is known by not being empty
+
     @contextlib.contextmanager
-    def _reporting(self, what: str) -> Iterator[None]:
+    def reporting(self, what: str) -> Iterator[None]:
+        """Errors of the database within the block become a `StoreError` that names the store."""
         try:
             yield
         except DBAPIError as exc:
@@ -333,7 +353,7 @@ class Writing:
         seq, numbers, given = self.last, np.zeros(0, dtype=np.int64), True
         kind, content = encode(event)
         self.db.execute(
-            sa.insert(_EVENTS).values(
+            sa.insert(EVENTS).values(
                 seq=seq,
                 kind=kind,
                 time=event.time,
@@ -350,7 +370,7 @@ class Writing:
                 for place, given in enumerate(ids)
             ]
             if rows:
-                self.db.execute(sa.insert(_ROWS), rows)
+                self.db.execute(sa.insert(ROWS), rows)
             self.n_rows += len(rows)
             numbers = event.first + event.places
         elif isinstance(event, Labelled):
@@ -359,8 +379,12 @@ class Writing:
             numbers, given = event.numbers, False
         if len(numbers):
             marks = [{"number": number, "seq": seq, "given": given} for number in numbers.tolist()]
-            self.db.execute(sa.insert(_MARKS), marks)
+            self.db.execute(sa.insert(MARKS), marks)
         return seq
+
+
+def _read_values(db: Any) -> dict[str, Any]:
+    return {key: json.loads(value) for key, value in db.execute(sa.select(META))}
 
 
 def id_key(given: Any) -> str:

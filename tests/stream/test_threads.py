@@ -1,0 +1,115 @@
+"""Several threads use one never-ending learner: calls run one after the other, and nothing is mixed up."""
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from everlearn import IDSVM, _persist
+from everlearn.errors import StoreError
+from everlearn.stream import NeverEndingLearner
+from stream.stream_helpers import bits, opened, xor
+
+THREADS, BATCHES, BATCH = 8, 3, 5
+
+
+@pytest.fixture(autouse=True)
+def _switching_often():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    yield
+    sys.setswitchinterval(before)
+
+
+def run_all(*jobs):
+    """Run jobs in threads of their own; the first error of any of them."""
+    failures = []
+
+    def guarded(job):
+        try:
+            job()
+        except Exception as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=guarded, args=(job,)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_rows_of_several_threads_are_numbered_and_learned_once_each(tmp_path):
+    X, y = xor(THREADS * BATCHES * BATCH)
+    place = tmp_path / "store"
+    learner = opened(place, IDSVM(C=10, gamma=0.5), snapshot_rows=40)  # it forgets without a replay
+    received = []
+
+    def work(first):
+        for start in range(first, len(y), THREADS * BATCH):
+            batch = slice(start, start + BATCH)
+            out = learner.step(X[batch], y[batch])
+            received.append((out.ids, start))
+            learner.label(out.ids[:1], y[batch][:1])
+            learner.withdraw(out.ids[1:2])
+
+    run_all(*(lambda first=first: work(first * BATCH) for first in range(THREADS)))
+    ids = sorted(row_id for batch, _ in received for row_id in batch)
+    assert ids == list(range(len(y)))
+    assert learner.status()["labels"] == len(y) - THREADS * BATCHES
+    for batch, start in received:
+        rows = learner._log.rows_of(np.array(batch))
+        np.testing.assert_array_equal(rows, X[start : start + BATCH])
+    before, learner_values = bits(learner), learner.decision_function(X)
+    learner.close()
+    with NeverEndingLearner.open(place) as again:
+        assert bits(again) == before
+        np.testing.assert_array_equal(again.decision_function(X), learner_values)
+
+
+def test_whoever_looks_sees_whole_events(tmp_path):
+    X, y = xor(400)
+    with opened(tmp_path / "store", snapshot_rows=200) as learner:
+        learner.step(X[:100], y[:100])
+        done = threading.Event()
+
+        def write():
+            try:
+                for start in range(100, 400, 20):
+                    learner.step(X[start : start + 20], y[start : start + 20])
+            finally:
+                done.set()
+
+        def look():
+            while not done.is_set():
+                status = learner.status()
+                assert status["rows"] % 20 == 0
+                assert status["rows"] == status["labels"]
+                assert learner.predict(X[:50]).shape == (50,)
+                assert learner.predict_proba(X[:50]).shape == (50, 2)
+                assert len(learner.story()["steps"]["rows"]) <= status["events"] + 60
+                learner.ask(2)
+
+        run_all(write, look, look)
+        assert learner.status()["rows"] == 400
+
+
+def test_a_store_that_one_thread_closes_is_closed_for_all(tmp_path):
+    X, y = xor(400)
+    learner = opened(tmp_path / "store")
+    learner.step(X[:100], y[:100])
+    stopped = []
+
+    def work():
+        try:
+            for start in range(100, 400, 5):
+                learner.step(X[start : start + 5], y[start : start + 5])
+        except StoreError as error:
+            stopped.append(str(error))
+
+    run_all(work, work, learner.close, learner.close)
+    assert stopped == ["The store is closed."] * 2
+    with NeverEndingLearner.open(tmp_path / "store") as again:
+        assert again.status()["rows"] % 5 == 0
+        assert _persist.pack(again._fold.state())
