@@ -25,7 +25,7 @@ _ESCAPED = re.compile(
 _ANY_UNSAFE = re.compile(f"[{_UNSAFE}]")
 
 
-def visible(text: Any, keep: str = "") -> str:
+def visible(text: Any, keep: str = "", exact: bool = True) -> str:
     r"""A text with unsafe characters as ``\xhh``, ``\uhhhh`` or ``\Uhhhhhhhh``.
 
     Parameters
@@ -34,6 +34,9 @@ def visible(text: Any, keep: str = "") -> str:
         Anything; shown as `str` has it.
     keep : str, default=""
         Characters to leave as they are, such as a tab.
+    exact : bool, default=True
+        Whether backslashes are doubled where they could be misread. Messages that quote by `repr`, which has
+        the same escapes, are easier to read without.
 
     Returns
     -------
@@ -49,7 +52,7 @@ def visible(text: Any, keep: str = "") -> str:
 
     def escape(match: re.Match[str]) -> str:
         if match["slashes"]:
-            return match["slashes"] * 2
+            return match["slashes"] * (2 if exact else 1)
         character = match["unsafe"]
         code = ord(character)
         if character in keep:
@@ -64,7 +67,7 @@ def visible(text: Any, keep: str = "") -> str:
     )
 
 
-def visible_lines(text: Any, indent: str = "  ") -> str:
+def visible_lines(text: Any, indent: str = "  ", exact: bool = True) -> str:
     """A text of several lines; all but the first are indented, so that none can pass for one of ours.
 
     Parameters
@@ -73,6 +76,8 @@ def visible_lines(text: Any, indent: str = "  ") -> str:
         Anything; shown as `str` has it.
     indent : str, default="  "
         What further lines begin with.
+    exact : bool, default=True
+        See `visible`.
 
     Returns
     -------
@@ -80,7 +85,7 @@ def visible_lines(text: Any, indent: str = "  ") -> str:
         Lines of printable text; tabs stay.
     """
     lines = str(text).replace("\r\n", "\n").split("\n")
-    return f"\n{indent}".join(visible(line, keep="\t") for line in lines)
+    return f"\n{indent}".join(visible(line, keep="\t", exact=exact) for line in lines)
 
 
 def json_visible(document: str) -> str:

@@ -67,3 +67,15 @@ def test_features_of_a_row():
     assert _features(pd.DataFrame({"age": [31], "town": ["Rome"]})) == "  age: 31\n  town: Rome"
     assert _features(sparse.csr_matrix([[0, 0, 2.5]])) == "  2: 2.5"
     assert _features(np.zeros((1, 30))).endswith("  and 18 more")
+
+
+def test_nothing_in_a_row_or_a_class_acts_on_the_terminal(monkeypatch, capsys):
+    prompts, answers = [], iter(["b\\x1b"])
+    monkeypatch.setattr("builtins.input", lambda prompt: prompts.append(prompt) or next(answers))
+    row = pd.DataFrame({"to\x1bwn\n": ["Ro\u202eme"]})
+    assert Terminal(["a\u200b", "b\x1b"])([0], row) == ["b\x1b"]  # typed as it is shown
+    shown = capsys.readouterr().out + prompts[0]
+    assert "to\\x1bwn\\x0a: Ro\\u202eme" in shown
+    assert "a\\u200b / b\\x1b (" in shown
+    Terminal(["a", "b"], show=lambda number, row: "one\ntwo\x07")  # free text may have lines
+    assert not {"\x1b", "\u202e", "\u200b"} & set(shown)

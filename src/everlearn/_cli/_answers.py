@@ -10,7 +10,7 @@ from scipy import sparse
 
 from .._visible import visible
 from ..stream import NeverEndingLearner, Schema
-from ._console import paragraph, show, styled
+from ._console import notice, paragraph, show, styled
 from ._words import count, plural
 
 SKIP, UNDO, QUIT = "?", "u", "q"
@@ -135,7 +135,7 @@ class Session:
             try:
                 label, known = meant(typed, classes, self._schema)
             except ValueError as error:
-                self._console.print(f"  {error}", style="yellow")
+                self._console.print(notice(f"  {error}", style="yellow"))
                 continue
             if known or self._confirmed(label):
                 return "label", label
@@ -149,7 +149,8 @@ class Session:
         return typed is not None and typed.removeprefix(":") == UNDO
 
     def _confirmed(self, label: Any) -> bool:
-        typed = self._typed(f"  {label!r} is a new class. Add it? [y/N] ")
+        name = f"'{label}'" if isinstance(label, str) else label
+        typed = self._typed(f"  {name} is a new class. Add it? [y/N] ")
         return typed is not None and typed.lower() in ("y", "yes")
 
     def _typed(self, prompt: str) -> str | None:
@@ -174,9 +175,9 @@ class Session:
 def meant(typed: str, classes: list[Any], schema: Schema | None) -> tuple[Any, bool]:
     """The label that was typed, and whether it is a class already: its name counts first, then its number.
 
-    A name with characters that cannot be typed may be given as it is shown.
+    A name is typed as it is shown, which no other class is. Then it counts as it is written.
     """
-    for shown in (str, visible):
+    for shown in (visible, str):
         for label in classes:
             if shown(label) == typed:
                 return label, True

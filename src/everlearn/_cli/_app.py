@@ -33,7 +33,7 @@ def _visible_usage_errors() -> Iterator[None]:
         yield
     except Exception as error:
         if isinstance(getattr(error, "message", None), str):
-            error.message = visible(error.message)  # type: ignore[attr-defined]
+            error.message = visible(error.message, exact=False)  # type: ignore[attr-defined]
         raise
 
 

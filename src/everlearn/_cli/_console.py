@@ -1,9 +1,9 @@
 """Consoles: results go to standard output, all that is said about them to standard error.
 
 This is where text from data meets a terminal. Every string that is printed is made visible first (see
-`everlearn._visible`): a console does so with what is printed and with the cells of tables, `styled` and
-`paragraph` with text that has a style. `rich.text.Text` is not used anywhere else, because it drops some
-control characters without a trace. No markup is interpreted.
+`everlearn._visible`): a console does so with what is printed and with the cells of tables, `styled`,
+`paragraph` and `notice` with text that has a style. `rich.text.Text` is not used anywhere else, because it
+drops some control characters without a trace. No markup is interpreted.
 """
 
 import sys
@@ -40,9 +40,14 @@ def styled(text: Any, style: str = "", **options: Any) -> Text:
     return Text(visible(text), style=style, **options)
 
 
-def paragraph(text: Any, style: str = "", indent: str = "  ") -> Text:
+def paragraph(text: Any, style: str = "") -> Text:
     """Text of several lines, all but the first indented."""
-    return Text(visible_lines(text, indent), style=style)
+    return Text(visible_lines(text), style=style)
+
+
+def notice(text: Any, style: str = "", indent: str = "  ") -> Text:
+    """An error or a warning, which may have several lines and quote by `repr`."""
+    return Text(visible_lines(text, indent, exact=False), style=style)
 
 
 def show(thing: Any, on: Console) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import typer
 
 from ..errors import CoreError, EverlearnError
-from ._console import error_console, paragraph, styled
+from ._console import error_console, notice, styled
 from ._interrupt import exit_status, raising, words_for
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -46,7 +46,7 @@ def reporting(command: _Command) -> _Command:
             raise
         except (ValueError, TypeError, EverlearnError, OSError, ImportError) as error:
             if options.get("traceback"):
-                error_console().print(paragraph(traceback.format_exc(), indent=""))
+                error_console().print(notice(traceback.format_exc(), indent=""))
             _report(message_of(error))
             raise typer.Exit(1) from None
         except MemoryError:
@@ -64,12 +64,12 @@ def interrupted(error: BaseException) -> typer.Exit:
 def show_exception(kind: type[BaseException], error: BaseException, where: Any) -> None:
     """An error of the program itself, in full; a hook for `sys.excepthook`."""
     lines = "".join(traceback.format_exception(kind, error, where)).rstrip("\n")
-    error_console().print(paragraph(lines, indent=""))
+    error_console().print(notice(lines, indent=""))
 
 
-def _report(message: str) -> None:
+def _report(words: str) -> None:
     text = styled("Error: ", style="bold red")
-    text.append(paragraph(message))
+    text.append(notice(words))
     error_console().print(text)
 
 
@@ -94,7 +94,7 @@ def _short_warnings() -> Any:
         console = error_console()
 
         def show(message: Any, *_: Any, **__: Any) -> None:
-            console.print(paragraph(f"Note: {message}", style="yellow"))
+            console.print(notice(f"Note: {message}", style="yellow"))
 
         warnings.showwarning = show
         yield

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._visible import visible, visible_lines
 from ._answers import StopAsking
 from ._rule import Places
 from .stream import _take
@@ -58,8 +59,8 @@ class Terminal:
 
     def _ask(self, number: int, row: Any) -> Any:
         self._asked += 1
-        text = _features(row) if self.show is None else self.show(number, row)
-        names = " / ".join(str(label) for label in self.classes)
+        text = _features(row) if self.show is None else visible_lines(self.show(number, row), indent="")
+        names = " / ".join(map(visible, self.classes))
         print(f"\nQuestion {self._asked}, row {number}\n{text}")
         while True:
             try:
@@ -73,10 +74,11 @@ class Terminal:
             found = self._meant(typed)
             if len(found) == 1:
                 return found[0]
-            print(f"{typed!r} could be {' or '.join(map(str, found))}." if found else f"{typed!r}?")
+            print(f"{typed!r} could be {' or '.join(map(visible, found))}." if found else f"{typed!r}?")
 
     def _meant(self, typed: str) -> list[Any]:
-        exact = [label for label in self.classes if str(label).strip() == typed]
+        shown = [label for label in self.classes if visible(label).strip() == typed]
+        exact = shown or [label for label in self.classes if str(label).strip() == typed]
         return exact or [label for label in self.classes if typed and str(label).strip().startswith(typed)]
 
 
@@ -90,7 +92,9 @@ def _features(row: Any) -> str:
         columns = getattr(row, "columns", None)
         names = [str(name) for name in (range(len(values)) if columns is None else columns)]
     shown = [
-        f"  {name}: {value:.6g}" if isinstance(value, float | np.floating) else f"  {name}: {value}"
+        f"  {visible(name)}: {value:.6g}"
+        if isinstance(value, float | np.floating)
+        else f"  {visible(name)}: {visible(value)}"
         for name, value in list(zip(names, values, strict=True))[:_MOST_SHOWN]
     ]
     more = len(names) - len(shown)

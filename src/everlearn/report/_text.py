@@ -10,10 +10,10 @@ from typing import Any
 
 UNKNOWN = "–"  # noqa: RUF001
 
-# What XML 1.0 cannot hold, escaped or not: control characters, surrogates, non-characters.
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What XML 1.0 cannot hold or advises against, escaped or not: control characters, surrogates, non-characters.
+_NOT_XML = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Marks that turn the direction of what follows them, so that a label could rewrite its surroundings.
-_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def items(values: Sequence[Any] | None) -> Sequence[Any]:
