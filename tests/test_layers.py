@@ -13,7 +13,10 @@ CORE = ROOT / "core"
 # From the ground up. A room is a module or a subpackage of everlearn; it may import from the floors below and
 # a subpackage from itself, but neither may import from its neighbours or from above.
 FLOORS = [
-    ["errors", "_core", "_params", "_atomic", "_docs", "_labels", "_onnx_graph", "_startup", "_visible"],
+    [
+        *("errors", "_core", "_params", "_atomic", "_docs", "_labels", "_onnx_graph", "_startup", "_visible"),
+        "_checked",
+    ],
     ["_validate", "_onnx_vote"],
     ["_kernels", "_machine", "_persist", "_support_sets", "_choice"],
     ["_learner", "_geometry", "metrics", "datasets"],

@@ -5,9 +5,12 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "rows.hpp"
@@ -56,6 +59,8 @@ HeldBlock csr_block(const Array<T>& values, const Array<std::int32_t>& columns, 
   bool fits = count > 0 && columns.shape(0) == values.shape(0) && starts(0) == 0 &&
               static_cast<std::size_t>(starts(count - 1)) == values.shape(0);
   for (std::size_t r = 0; fits && r + 1 < count; ++r) fits = starts(r) <= starts(r + 1);
+  for (std::size_t e = 0; fits && e < columns.shape(0); ++e)
+    fits = columns(e) >= 0 && static_cast<std::size_t>(columns(e)) < width;
   if (!fits) throw std::invalid_argument("the parts of a sparse matrix do not fit together");
   return {{sizeof(T) == 4 ? Precision::f32 : Precision::f64, true, starts.shape(0) - 1, width, values.data(),
            columns.data(), starts.data()},
@@ -69,23 +74,76 @@ E named(const std::string& name, std::initializer_list<std::pair<const char*, E>
   throw std::invalid_argument("unknown name '" + name + "'");
 }
 
-/// One entry of a state, read back.
+/// The largest counter that a state may hold: one that can grow further without end.
+inline constexpr std::int64_t kMostCounted = std::int64_t{1} << 62;
+
+[[noreturn]] inline void refuse(const std::string& what) { throw std::invalid_argument("the state is broken: " + what); }
+
+/// A value of a state as a type, or an error that names the value.
+template <class T>
+T part_of(const nb::dict& state, const char* key) {
+  if (!state.contains(key)) refuse(std::string(key) + " is missing");
+  T value;
+  if (!nb::try_cast<T>(state[key], value)) refuse(std::string(key) + " is of the wrong type or dimension");
+  return value;
+}
+
+/// One array of a state, read back.
 template <class T>
 Array<T> entry(const nb::dict& state, const char* key) {
-  return nb::cast<Array<T>>(state[key]);
+  return part_of<Array<T>>(state, key);
 }
 
 /// Parts of a state that do not belong together.
 inline void fit(std::size_t length, std::size_t wanted) {
-  if (length != wanted) throw std::invalid_argument("the parts of the state do not fit together");
+  if (length != wanted) refuse("its parts do not fit together");
 }
 
-/// An entry of a state that must have a certain length.
+template <class T>
+bool is_finite(T value) {
+  return value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max();
+}
+
+template <class T>
+void check_finite(std::span<const T> values, const char* key) {
+  for (const T value : values)
+    if (!is_finite(value)) refuse(std::string(key) + " is not finite");
+}
+
+/// An array of a state that must have a certain length, its numbers finite.
 template <class T>
 std::vector<T> vector(const nb::dict& state, const char* key, std::size_t length) {
   const auto array = entry<T>(state, key);
   fit(array.shape(0), length);
+  if constexpr (std::is_floating_point_v<T>) check_finite(view(array), key);
   return {array.data(), array.data() + length};
+}
+
+/// A matrix of a state that must have a certain shape, its numbers finite.
+template <class T>
+Matrix<T> matrix(const nb::dict& state, const char* key, std::size_t rows, std::size_t columns) {
+  auto found = part_of<Matrix<T>>(state, key);
+  fit(found.shape(0), rows), fit(found.shape(1), columns);
+  if constexpr (std::is_floating_point_v<T>) check_finite(std::span<const T>(found.data(), found.size()), key);
+  return found;
+}
+
+inline void check_count(std::int64_t count, const char* key) {
+  if (count < 0 || count > kMostCounted) refuse(std::string(key) + " is no count");
+}
+
+/// A counter of a state.
+inline std::int64_t count(const nb::dict& state, const char* key) {
+  const auto value = part_of<std::int64_t>(state, key);
+  check_count(value, key);
+  return value;
+}
+
+/// Counters of a state.
+inline std::vector<std::int64_t> counts(const nb::dict& state, const char* key, std::size_t length) {
+  auto values = vector<std::int64_t>(state, key, length);
+  for (const auto value : values) check_count(value, key);
+  return values;
 }
 
 inline std::int64_t sum(const std::vector<std::int64_t>& counts) {

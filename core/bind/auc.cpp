@@ -22,6 +22,7 @@ void take(Oam& learner, const nb::dict& state) {
   for (std::size_t c = 0; c < learner.problems(); ++c)
     for (std::size_t side = 0; side < 2; ++side) {
       const auto rows = entry<double>(state, part("kept", c, side).c_str());
+      check_finite(view(rows), "kept");
       fit(learner.width() == 0 ? rows.shape(0) : rows.shape(0) % learner.width(), 0);
       learner.kept[c][side].assign(rows.data(), rows.data() + rows.shape(0));
     }
@@ -51,10 +52,12 @@ template <class Learner>
 class LinearMachine {
  public:
   template <class... Spec>
-  explicit LinearMachine(const Spec&... spec) : learner_(spec...) {}
+  explicit LinearMachine(std::size_t width, std::size_t classes, const Spec&... spec)
+      : learner_(width, classes, spec...), classes_(classes) {}
 
   void seed_generator(const Array<std::uint64_t>& words) { learner_.seed(generator(words)); }
   void learn(const HeldBlock& rows, const Labels& labels, const Costs& weights, const Ints& which) {
+    check(rows.block, labels, weights, which);
     nb::gil_scoped_release release;
     const std::unique_lock lock(in_use_);
     learner_.learn({rows.block, view(labels), view(weights)}, view(which));
@@ -93,14 +96,13 @@ class LinearMachine {
     const std::size_t problems = learner_.problems();
     const auto w = vector<double>(state, "w", problems * learner_.width());
     const auto words = vector<std::uint64_t>(state, "generators", 4 * problems);
-    const auto seen = vector<std::int64_t>(state, "seen", 2 * problems);
+    const auto seen = counts(state, "seen", 2 * problems);
     for (std::size_t c = 0; c < problems; ++c) {
       std::copy_n(w.begin() + static_cast<std::ptrdiff_t>(c * learner_.width()), learner_.width(), learner_.w[c].begin());
       std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(4 * c), 4, learner_.generators[c].state.begin());
       learner_.seen[c] = {seen[2 * c], seen[2 * c + 1]};
-      fit(seen[2 * c] >= 0 && seen[2 * c + 1] >= 0, true);
     }
-    learner_.iterations = nb::cast<std::int64_t>(state["iterations"]);
+    learner_.iterations = count(state, "iterations");
     take(learner_, state);
   }
 
@@ -111,7 +113,27 @@ class LinearMachine {
     return all;
   }
 
+  /// Nothing behind this looks beyond an array.
+  void check(const Block& block, const Labels& labels, const Costs& weights, const Ints& which) const {
+    if (block.width != learner_.width())
+      throw std::invalid_argument("rows of width " + std::to_string(block.width) + " do not fit rows of width " +
+                                  std::to_string(learner_.width()));
+    if (labels.shape(0) != block.rows || weights.shape(0) != block.rows)
+      throw std::invalid_argument("labels and weights must have an entry for each of the " + std::to_string(block.rows) +
+                                  " rows");
+    for (const auto row : view(which)) {
+      if (row < 0 || static_cast<std::size_t>(row) >= block.rows)
+        throw std::invalid_argument("row " + std::to_string(row) + " is not one of the " + std::to_string(block.rows) +
+                                    " rows");
+      const std::int32_t label = labels(static_cast<std::size_t>(row));
+      if (label < 0 || static_cast<std::size_t>(label) >= classes_)
+        throw std::invalid_argument("label " + std::to_string(label) + " is not the number of one of the " +
+                                    std::to_string(classes_) + " classes");
+    }
+  }
+
   Learner learner_;
+  std::size_t classes_;
   mutable std::shared_mutex in_use_;
 };
 

@@ -19,10 +19,10 @@ class IncrementalMachine final : public Machine {
     alone([&] { solver_.set_limit(cache_bytes); });
   }
   void learn(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
-    alone([&] { solver_.learn(labelled(rows, labels, costs, ids), view(which)); });
+    alone([&] { solver_.learn(checked(rows, labels, costs, ids, view(which), true), view(which)); });
   }
   void gather(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
-    alone([&] { solver_.gather(labelled(rows, labels, costs, ids), view(which)); });
+    alone([&] { solver_.gather(checked(rows, labels, costs, ids, view(which), true), view(which)); });
   }
   void guess(const Array<double>& theta) {
     alone([&] { solver_.guess(view(theta)); });
@@ -34,10 +34,14 @@ class IncrementalMachine final : public Machine {
     return alone([&] { return solver_.settle(count); });
   }
   void forget(const Ints& ids) {
+    check_distinct({ids.data(), ids.data() + ids.shape(0)});
     alone([&] { solver_.forget(view(ids)); });
   }
   void relabel(const Ints& ids, const Labels& labels, const Array<double>& factors) {
     fit(labels.shape(0), ids.shape(0)), fit(factors.shape(0), ids.shape(0));
+    for (const auto label : view(labels)) check_label(label);
+    for (const auto factor : view(factors))
+      if (!(factor >= 0) || !is_finite(factor)) throw std::invalid_argument("factors must be finite, 0 or above");
     alone([&] { solver_.relabel(view(ids), view(labels), view(factors)); });
   }
   nb::object leave_one_out(std::size_t first, std::size_t count) {
@@ -64,9 +68,9 @@ class IncrementalMachine final : public Machine {
   bool exact() const override { return true; }
   std::vector<double> kernel_values() override { return solver_.kernel_matrix(); }
   void take_kernel(const nb::dict& state) override {
-    const auto kernel = nb::cast<Matrix<double>>(state["kernel"]);
-    fit(kernel.shape(0), expansion_.size()), fit(kernel.shape(1), expansion_.size());
-    solver_.restore({kernel.data(), kernel.size()}, view(entry<double>(state, "ridges")));
+    const std::size_t n = expansion_.size();
+    const auto kernel = matrix<double>(state, "kernel", n, n);
+    solver_.restore({kernel.data(), kernel.size()}, vector<double>(state, "ridges", n));
   }
   void put(nb::dict& state) const override {
     std::vector<std::int64_t> members, sizes;
@@ -87,23 +91,24 @@ class IncrementalMachine final : public Machine {
     state["tallies"] = give(solver_.tallies());
   }
   void take(const nb::dict& state) override {
-    if (!state.contains("kernel")) solver_.restore({}, view(entry<double>(state, "ridges")));
-    const auto sizes = vector<std::int64_t>(state, "margin_sizes", expansion_.columns());
+    if (!external()) solver_.restore({}, vector<double>(state, "ridges", expansion_.size()));
+    const auto sizes = counts(state, "margin_sizes", expansion_.columns());
     const auto members = entry<std::int64_t>(state, "margins");
     const auto factors = entry<double>(state, "factors");
+    check_finite(view(factors), "factors");
     std::size_t at = 0, factor_at = 0;
     for (std::size_t c = 0; c < sizes.size(); ++c) {
       const auto size = static_cast<std::size_t>(sizes[c]);
       const std::size_t length = 1 + size * (size + 1) / 2 + size;
-      fit(sizes[c] >= 0 && at + size <= members.shape(0) && factor_at + length <= factors.shape(0), true);
+      fit(size <= members.shape(0) - at && length <= factors.shape(0) - factor_at, true);
       solver_.restore_margin(c, view(members).subspan(at, size), view(factors).subspan(factor_at, length));
       at += size;
       factor_at += length;
     }
     fit(at, members.shape(0)), fit(factor_at, factors.shape(0));
-    solver_.set_changes(vector<std::int64_t>(state, "changes", expansion_.columns()));
-    solver_.set_tallies(vector<std::int64_t>(state, "tallies", 3 * expansion_.columns()));
-    solver_.counts.iterations = nb::cast<std::int64_t>(state["iterations"]);
+    solver_.set_changes(counts(state, "changes", expansion_.columns()));
+    solver_.set_tallies(counts(state, "tallies", 3 * expansion_.columns()));
+    solver_.counts.iterations = count(state, "iterations");
   }
 
   Incremental solver_;

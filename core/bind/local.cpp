@@ -27,7 +27,7 @@ class LocalMachine final : public Machine {
     alone([&] { solver_.seed(first); });
   }
   void learn(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
-    alone([&] { solver_.learn(labelled(rows, labels, costs, ids), view(which)); });
+    alone([&] { solver_.learn(checked(rows, labels, costs, ids, view(which)), view(which)); });
   }
   void forget(const Ints& ids) {
     alone([&] { solver_.forget(view(ids)); });
@@ -66,18 +66,18 @@ class LocalMachine final : public Machine {
   void take(const nb::dict& state) override {
     const std::size_t n = expansion_.size(), columns = expansion_.columns();
     const auto words = vector<std::uint64_t>(state, "generators", 4 * columns);
-    const auto changed = nb::cast<Matrix<std::int64_t>>(state["changed"]);
-    fit(changed.shape(0), columns), fit(changed.shape(1), n);
+    const auto changed = matrix<std::int64_t>(state, "changed", columns, n);
+    for (std::size_t e = 0; e < changed.size(); ++e) check_count(changed.data()[e], "changed");
     for (std::size_t c = 0; c < columns; ++c) {
       std::copy_n(words.begin() + 4 * static_cast<std::ptrdiff_t>(c), 4, solver_.state.generators[c].state.begin());
       std::copy_n(changed.data() + c * n, n, expansion_.column(c).changed.begin());
     }
-    solver_.state.updates = vector<std::int64_t>(state, "updates", columns);
-    solver_.state.neighbours = vector<std::int64_t>(state, "neighbours", columns);
-    solver_.state.since = vector<std::int64_t>(state, "since", columns);
-    solver_.state.full_passes = vector<std::int64_t>(state, "full_passes", columns);
-    solver_.state.capped = vector<std::int64_t>(state, "capped", columns);
-    solver_.state.iterations = nb::cast<std::int64_t>(state["iterations"]);
+    solver_.state.updates = counts(state, "updates", columns);
+    solver_.state.neighbours = counts(state, "neighbours", columns);
+    solver_.state.since = counts(state, "since", columns);
+    solver_.state.full_passes = counts(state, "full_passes", columns);
+    solver_.state.capped = counts(state, "capped", columns);
+    solver_.state.iterations = count(state, "iterations");
   }
 
   LocalUpdates solver_;

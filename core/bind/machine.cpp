@@ -21,18 +21,35 @@ std::unique_ptr<Rows> rows_for(const std::string& kernel, double gamma, double c
       {centre.data(), centre.data() + centre.shape(0)});
 }
 
+/// How many columns there are, after a check of what the rows depend on.
+std::size_t columns_for(const std::string& layout, std::size_t width, std::size_t classes, const Array<double>& centre) {
+  if (classes < 2) throw std::invalid_argument("a machine needs at least two classes");
+  const std::size_t length = centre.shape(0);
+  if (length != 0 && (length != width || layout != "dense"))
+    throw std::invalid_argument("centre must be empty or have a value for each column of dense rows");
+  return classes == 2 ? 1 : classes;
+}
+
 std::vector<std::int64_t> first(std::size_t n) {
   std::vector<std::int64_t> all(n);
   for (std::size_t s = 0; s < n; ++s) all[s] = static_cast<std::int64_t>(s);
   return all;
 }
 
+/// Features that are no numbers would spoil every kernel value.
+void check_values(const Block& block) {
+  const std::size_t count =
+      block.is_sparse ? static_cast<std::size_t>(block.starts[block.rows]) : block.rows * block.width;
+  if (block.precision == Precision::f32) check_finite<float>({static_cast<const float*>(block.values), count}, "a row");
+  else check_finite<double>({static_cast<const double*>(block.values), count}, "a row");
+}
+
 }  // namespace
 
 Machine::Machine(const std::string& kernel, double gamma, double coef0, int degree, const std::string& layout,
                  const std::string& precision, std::size_t width, std::size_t classes, const Array<double>& centre)
-    : expansion_(rows_for(kernel, gamma, coef0, degree, layout, precision, width, centre), classes == 2 ? 1 : classes,
-                 layout == "external" ? ~std::size_t{0} : 0),
+    : expansion_(rows_for(kernel, gamma, coef0, degree, layout, precision, width, centre),
+                 columns_for(layout, width, classes, centre), layout == "external" ? ~std::size_t{0} : 0),
       classes_(classes),
       external_(layout == "external") {}
 
@@ -43,9 +60,54 @@ void Machine::configure(std::size_t cache_bytes, int threads) {
   });
 }
 
+const Block& Machine::checked(const HeldBlock& rows) const {
+  const Block& block = rows.block;
+  const bool fits = external_ ? !block.is_sparse && block.width >= expansion_.size() : block.width == expansion_.rows().width();
+  if (!fits)
+    throw std::invalid_argument("rows of width " + std::to_string(block.width) + " do not fit rows of width " +
+                                std::to_string(external_ ? expansion_.size() : expansion_.rows().width()));
+  return block;
+}
+
+void Machine::check_label(std::int32_t label) const {
+  if (label < 0 || static_cast<std::size_t>(label) >= classes_)
+    throw std::invalid_argument("label " + std::to_string(label) + " is not the number of one of the " +
+                                std::to_string(classes_) + " classes");
+}
+
+void Machine::check_distinct(std::vector<std::int64_t> ids) {
+  std::sort(ids.begin(), ids.end());
+  const auto twice = std::adjacent_find(ids.begin(), ids.end());
+  if (twice != ids.end()) throw std::invalid_argument("the id " + std::to_string(*twice) + " is there twice");
+}
+
+Labelled Machine::checked(const HeldBlock& rows, const Array<std::int32_t>& labels, const Array<double>& costs,
+                          const Array<std::int64_t>& ids, std::span<const std::int64_t> which, bool unknown) const {
+  const Block& block = checked(rows);
+  if (labels.shape(0) != block.rows || costs.shape(0) != block.rows || ids.shape(0) != block.rows)
+    throw std::invalid_argument("labels, costs and ids must have an entry for each of the " + std::to_string(block.rows) +
+                                " rows");
+  std::vector<std::int64_t> names;
+  names.reserve(which.size());
+  for (const auto row : which) {
+    if (row < 0 || static_cast<std::size_t>(row) >= block.rows)
+      throw std::invalid_argument("row " + std::to_string(row) + " is not one of the " + std::to_string(block.rows) +
+                                  " rows");
+    const auto r = static_cast<std::size_t>(row);
+    check_label(labels(r));
+    if (!(costs(r) >= 0) || !is_finite(costs(r))) throw std::invalid_argument("costs must be finite, 0 or above");
+    if (ids(r) == kNobody) throw std::invalid_argument("the id " + std::to_string(ids(r)) + " is reserved");
+    if (unknown && expansion_.find(ids(r)) >= 0)
+      throw std::invalid_argument("a row with the id " + std::to_string(ids(r)) + " is kept already");
+    names.push_back(ids(r));
+  }
+  check_distinct(std::move(names));
+  return {block, view(labels), view(costs), view(ids)};
+}
+
 nb::object Machine::decide(const HeldBlock& rows, int threads) const {
   std::vector<double> out(rows.block.rows * expansion_.columns());
-  together([&] { score(rows.block, threads, out.data()); });
+  together([&] { score(checked(rows), threads, out.data()); });
   return give(std::move(out), {rows.block.rows, expansion_.columns()});
 }
 
@@ -87,7 +149,13 @@ double Machine::violation() const {
 }
 
 nb::dict Machine::rows(const Array<std::int64_t>& slots, bool as_stored) const {
-  RowsImage image = together([&] { return expansion_.rows().image(view(slots), as_stored); });
+  RowsImage image = together([&] {
+    for (const auto slot : view(slots))
+      if (slot < 0 || static_cast<std::size_t>(slot) >= expansion_.size())
+        throw std::invalid_argument("slot " + std::to_string(slot) + " is not one of the " +
+                                    std::to_string(expansion_.size()) + " slots");
+    return expansion_.rows().image(view(slots), as_stored);
+  });
   nb::dict out;
   out["values"] = give(std::move(image.values));
   out["columns"] = give(std::move(image.columns));
@@ -140,8 +208,7 @@ std::vector<double> Machine::kernel_values() {
 
 void Machine::take_kernel(const nb::dict& state) {
   const std::size_t n = expansion_.size();
-  const auto kernel = nb::cast<Matrix<float>>(state["kernel"]);
-  fit(kernel.shape(0), n), fit(kernel.shape(1), n);
+  const auto kernel = matrix<float>(state, "kernel", n, n);
   for (std::size_t s = 0; s < n; ++s) expansion_.restore_row(s, {kernel.data() + s * n, n});
 }
 
@@ -165,43 +232,45 @@ nb::dict Machine::get_state() {
   state["bias"] = give(std::move(now.bias));
   state["delta"] = give(std::move(now.delta));
   state["live"] = give(std::move(now.live));
-  state["evaluations"] = expansion_.evaluations();
   put(state);
   return state;
 }
 
 void Machine::set_state(const HeldBlock& block, const nb::dict& state) {
+  if (expansion_.size() != 0) throw std::invalid_argument("a state is put back into a machine without rows");
   const auto ids = entry<std::int64_t>(state, "ids");
-  const auto labels = entry<std::int32_t>(state, "labels");
-  const auto costs = entry<double>(state, "costs");
-  const auto diagonal = entry<float>(state, "diagonal");
-  const auto alpha = nb::cast<Matrix<double>>(state["alpha"]);
-  const auto g = nb::cast<Matrix<double>>(state["g"]);
-  const auto edge = nb::cast<Matrix<double>>(state["edge"]);
-  const auto member = nb::cast<Matrix<std::uint8_t>>(state["member"]);
-  const auto bias = entry<double>(state, "bias");
-  const auto delta = entry<double>(state, "delta");
-  const auto live = entry<std::uint8_t>(state, "live");
   const std::size_t n = ids.shape(0), k = expansion_.columns();
-  fit(labels.shape(0), n), fit(costs.shape(0), n), fit(diagonal.shape(0), n), fit(block.block.rows, n);
-  fit(alpha.shape(0), k), fit(g.shape(0), k), fit(edge.shape(0), k), fit(member.shape(0), k);
-  fit(alpha.shape(1), n), fit(g.shape(1), n), fit(edge.shape(1), n), fit(member.shape(1), n);
-  fit(bias.shape(0), k), fit(delta.shape(0), k), fit(live.shape(0), k);
-  for (std::size_t s = 0; s < n; ++s) fit(labels(s) >= 0 && static_cast<std::size_t>(labels(s)) < classes_, true);
-  const Block& rows = block.block;
-  if (rows.is_sparse)
-    for (std::size_t r = 0; r < n; ++r)
-      for (auto e = rows.starts[r]; e < rows.starts[r + 1]; ++e)
-        fit(rows.columns[e] >= 0 && static_cast<std::size_t>(rows.columns[e]) < rows.width, true);
-  expansion_.restore(*expansion_.rows().take(rows, first(n), true), {view(ids), view(labels), view(costs)},
-                     view(diagonal));
+  const auto labels = vector<std::int32_t>(state, "labels", n);
+  const auto costs = vector<double>(state, "costs", n);
+  const auto diagonal = vector<float>(state, "diagonal", n);
+  const auto alpha = matrix<double>(state, "alpha", k, n);
+  const auto g = matrix<double>(state, "g", k, n);
+  const auto edge = matrix<double>(state, "edge", k, n);
+  const auto member = matrix<std::uint8_t>(state, "member", k, n);
+  const auto bias = vector<double>(state, "bias", k);
+  const auto delta = entry<double>(state, "delta");  // infinite while a column waits for its second class
+  const auto live = vector<std::uint8_t>(state, "live", k);
+  fit(delta.shape(0), k), fit(block.block.rows, n);
+  for (std::size_t c = 0; c < k; ++c)
+    if (delta(c) != delta(c)) refuse("delta is not a number");
+  for (std::size_t s = 0; s < n; ++s) {
+    check_label(labels[s]);
+    if (!(costs[s] >= 0)) refuse("a cost is below 0");
+    if (ids(s) == kNobody) refuse("an id is reserved");
+  }
+  for (std::size_t e = 0; boxed() && e < alpha.size(); ++e)
+    if (member.data()[e] != 0 && !(std::min(0.0, edge.data()[e]) <= alpha.data()[e] &&
+                                   alpha.data()[e] <= std::max(0.0, edge.data()[e])))
+      refuse("a coefficient is outside of its box");
+  const Block& rows = checked(block);
+  if (!external_) check_values(rows);
+  expansion_.restore(*expansion_.rows().take(rows, first(n), true), {view(ids), labels, costs}, diagonal);
   for (std::size_t s = 0; s < n; ++s) fit(static_cast<std::size_t>(expansion_.find(ids(s))), s);  // no id twice
   const auto line = [n](const auto& matrix, std::size_t c) { return std::span(matrix.data() + c * n, n); };
   for (std::size_t c = 0; c < k; ++c)
-    expansion_.restore_column(c, line(alpha, c), line(g, c), line(edge, c), line(member, c), bias(c), delta(c),
-                              live(c) != 0);
+    expansion_.restore_column(c, line(alpha, c), line(g, c), line(edge, c), line(member, c), bias[c], delta(c),
+                              live[c] != 0);
   if (external_) take_kernel(state);
-  expansion_.set_evaluations(nb::cast<std::uint64_t>(state["evaluations"]));
   take(state);
 }
 

@@ -44,6 +44,9 @@ class Machine {
   std::uint64_t evaluations() const {
     return together([&] { return expansion_.evaluations(); });
   }
+  void set_evaluations(std::uint64_t count) {
+    alone([&] { expansion_.set_evaluations(count); });
+  }
   /// Rows whose steps were cut off.
   virtual std::int64_t capped() const { return 0; }
 
@@ -63,6 +66,18 @@ class Machine {
   virtual void take_kernel(const nb::dict& state);
   /// out[r * columns + c]: the score of row r.
   virtual void score(const Block& block, int threads, double* out) const { expansion_.decide(block, threads, out); }
+
+  /// Whether coefficients stay between 0 and the edges of their boxes.
+  virtual bool boxed() const { return true; }
+
+  /// Labelled rows with the numbers of those to take in, checked: nothing behind this looks beyond an array. With
+  /// `unknown` no row may be kept already.
+  Labelled checked(const HeldBlock& rows, const Array<std::int32_t>& labels, const Array<double>& costs,
+                   const Array<std::int64_t>& ids, std::span<const std::int64_t> which, bool unknown = false) const;
+  /// Rows of the width that is kept.
+  const Block& checked(const HeldBlock& rows) const;
+  void check_label(std::int32_t label) const;
+  static void check_distinct(std::vector<std::int64_t> ids);
 
   /// value(c) for every column.
   template <class T, class F>
@@ -84,6 +99,9 @@ class Machine {
     const std::shared_lock lock(in_use_);
     return work();
   }
+
+  /// Whether the caller brings the kernel values.
+  bool external() const { return external_; }
 
   Expansion expansion_;
   std::size_t classes_;
@@ -116,11 +134,5 @@ class Machine {
   bool external_;
   mutable std::shared_mutex in_use_;  // many may decide at once; whoever learns does so alone
 };
-
-/// The arguments with which labelled rows come: rows, labels, costs, ids.
-inline Labelled labelled(const HeldBlock& rows, const Array<std::int32_t>& labels, const Array<double>& costs,
-                         const Array<std::int64_t>& ids) {
-  return {rows.block, view(labels), view(costs), view(ids)};
-}
 
 }  // namespace everlearn::bind

@@ -19,10 +19,10 @@ class LasvmMachine final : public Machine {
   }
   void seed_generator(const Array<std::uint64_t>& words) { solver_.generator = generator(words); }
   void seed(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
-    alone([&] { solver_.seed(labelled(rows, labels, costs, ids), view(which)); });
+    alone([&] { solver_.seed(checked(rows, labels, costs, ids, view(which), true), view(which)); });
   }
   void learn(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
-    alone([&] { solver_.learn(labelled(rows, labels, costs, ids), view(which)); });
+    alone([&] { solver_.learn(checked(rows, labels, costs, ids, view(which)), view(which)); });
   }
   /// Reorders `remaining` in place; returns how many rows are left, at its front.
   std::size_t learn_selected(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids,
@@ -30,7 +30,8 @@ class LasvmMachine final : public Machine {
     std::span<std::int64_t> left(remaining.data(), remaining.shape(0));
     const Rule chosen =
         named<Rule>(rule, {{"gradient", Rule::gradient}, {"active", Rule::active}, {"autoactive", Rule::autoactive}});
-    alone([&] { solver_.learn_selected(labelled(rows, labels, costs, ids), left, chosen, pool, count); });
+    if (pool == 0) throw std::invalid_argument("pool must be above 0");
+    alone([&] { solver_.learn_selected(checked(rows, labels, costs, ids, left), left, chosen, pool, count); });
     return left.size();
   }
   bool finish(std::size_t rounds) {
@@ -51,7 +52,7 @@ class LasvmMachine final : public Machine {
   void take(const nb::dict& state) override {
     solver_.set_seen(vector<std::uint8_t>(state, "seen", classes_));
     seed_generator(entry<std::uint64_t>(state, "generator"));
-    solver_.set_iterations(nb::cast<std::int64_t>(state["iterations"]));
+    solver_.set_iterations(count(state, "iterations"));
   }
 
   Lasvm solver_;
@@ -72,7 +73,7 @@ class GapMachine final : public Machine {
     solver_.max_idle = max_idle;
   }
   void learn(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
-    alone([&] { solver_.learn(labelled(rows, labels, costs, ids), view(which)); });
+    alone([&] { solver_.learn(checked(rows, labels, costs, ids, view(which)), view(which)); });
   }
   void clean(std::size_t most) {
     alone([&] { solver_.clean(most); });
@@ -100,9 +101,9 @@ class GapMachine final : public Machine {
   }
   void take(const nb::dict& state) override {
     const std::size_t columns = expansion_.columns();
-    solver_.state = {vector<std::int64_t>(state, "outliers", columns), vector<std::int64_t>(state, "skipped", columns),
-                     vector<std::int64_t>(state, "capped", columns),   vector<double>(state, "class_costs", classes_),
-                     vector<std::int64_t>(state, "class_rows", classes_), nb::cast<std::int64_t>(state["iterations"])};
+    solver_.state = {counts(state, "outliers", columns),  counts(state, "skipped", columns),
+                     counts(state, "capped", columns),    vector<double>(state, "class_costs", classes_),
+                     counts(state, "class_rows", classes_), count(state, "iterations")};
   }
 
   Gap solver_;
@@ -123,13 +124,13 @@ class RampMachine final : public Machine {
     solver_.outside = named<Outside>(outside, {{"shut", Outside::shut}, {"fold", Outside::fold}});
   }
   void learn(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
-    alone([&] { solver_.learn(labelled(rows, labels, costs, ids), view(which)); });
+    alone([&] { solver_.learn(checked(rows, labels, costs, ids, view(which)), view(which)); });
   }
   void forget(const Ints& ids) {
     alone([&] { solver_.forget(view(ids)); });
   }
   void gather(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
-    alone([&] { solver_.gather(labelled(rows, labels, costs, ids), view(which)); });
+    alone([&] { solver_.gather(checked(rows, labels, costs, ids, view(which), true), view(which)); });
   }
   bool solve(std::size_t rounds) {
     return alone([&] { return solver_.solve(rounds); });
@@ -155,8 +156,8 @@ class RampMachine final : public Machine {
   }
   void take(const nb::dict& state) override {
     const std::size_t columns = expansion_.columns();
-    solver_.state = {vector<std::uint8_t>(state, "trusted", columns), vector<std::int64_t>(state, "capped", columns),
-                     nb::cast<std::int64_t>(state["iterations"])};
+    solver_.state = {vector<std::uint8_t>(state, "trusted", columns), counts(state, "capped", columns),
+                     count(state, "iterations")};
     solver_.start();
   }
 
@@ -206,7 +207,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("kept", &Machine::kept)
       .def_prop_ro("capped", &Machine::capped)
       .def_prop_ro("cache_bytes", &Machine::cache_bytes)
-      .def_prop_ro("evaluations", &Machine::evaluations);
+      .def_prop_rw("evaluations", &Machine::evaluations, &Machine::set_evaluations);
 
   solver<LasvmMachine>(module, "Lasvm")
       .def("set_parameters", &LasvmMachine::set_parameters, nb::arg("tau"), nb::arg("delta_max"), nb::arg("keeps"))

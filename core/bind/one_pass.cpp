@@ -29,11 +29,12 @@ struct Ragged {
   static std::vector<std::vector<T>> take(const nb::dict& state, const std::string& name, std::size_t columns) {
     const auto values = entry<T>(state, name.c_str());
     const auto starts = vector<std::int64_t>(state, (name + "_starts").c_str(), columns + 1);
+    if constexpr (std::is_floating_point_v<T>) check_finite(view(values), name.c_str());
     std::vector<std::vector<T>> lists(columns);
     fit(static_cast<std::size_t>(starts[0]), std::size_t{0});
     fit(static_cast<std::size_t>(starts[columns]), values.shape(0));
+    for (std::size_t c = 0; c < columns; ++c) fit(starts[c] <= starts[c + 1], true);
     for (std::size_t c = 0; c < columns; ++c) {
-      fit(starts[c] <= starts[c + 1], true);
       lists[c].assign(values.data() + starts[c], values.data() + starts[c + 1]);
     }
     return lists;
@@ -51,13 +52,14 @@ class OnePassMachine : public Machine {
     alone([&] { solver_.seed(first); });
   }
   void learn(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
-    alone([&] { solver_.learn(labelled(rows, labels, costs, ids), view(which)); });
+    alone([&] { solver_.learn(checked(rows, labels, costs, ids, view(which)), view(which)); });
   }
   std::int64_t iterations() const { return solver_.state.iterations; }
   std::int64_t steps() const { return 0; }
   nb::object mistakes() const { return give(std::vector<std::int64_t>(solver_.state.mistakes)); }
 
  protected:
+  bool boxed() const override { return false; }
   void put(nb::dict& state) const override {
     std::vector<std::uint64_t> words;
     for (const Generator& own : solver_.state.generators) words.insert(words.end(), own.state.begin(), own.state.end());
@@ -70,8 +72,8 @@ class OnePassMachine : public Machine {
     const std::size_t columns = expansion_.columns();
     const auto words = vector<std::uint64_t>(state, "generators", 4 * columns);
     for (std::size_t c = 0; c < columns; ++c) std::copy_n(words.begin() + 4 * c, 4, solver_.state.generators[c].state.begin());
-    solver_.state.mistakes = vector<std::int64_t>(state, "mistakes", columns);
-    solver_.state.iterations = nb::cast<std::int64_t>(state["iterations"]);
+    solver_.state.mistakes = counts(state, "mistakes", columns);
+    solver_.state.iterations = count(state, "iterations");
     solver_.state.buffers = Ragged<std::int64_t>::take(state, "buffers", columns);
     for (std::size_t c = 0; c < columns; ++c) {
       std::size_t members = 0;
@@ -135,7 +137,9 @@ class PerceptronMachine final : public OnePassMachine<Perceptron> {
     for (std::size_t c = 0; c < columns; ++c) {
       fit(born[c].size(), ids[c].size()), fit(coefficients[c].size(), ids[c].size());
       for (std::size_t e = 0; e < ids[c].size(); ++e) {
-        fit(expansion_.find(ids[c][e]) >= 0, true);
+        const std::int64_t slot = expansion_.find(ids[c][e]);
+        fit(slot >= 0 && expansion_.column(c).member[static_cast<std::size_t>(slot)] != 0, true);
+        check_count(born[c][e], "entry_times");
         solver_.entries[c].push_back({ids[c][e], born[c][e], coefficients[c][e]});
       }
     }
@@ -205,8 +209,8 @@ class ProjectronMachine final : public OnePassMachine<Projectron> {
       const std::size_t n = solver_.state.buffers[c].size();
       fit(solver_.factor[c].size(), n * (n + 1) / 2);
     }
-    solver_.projections = vector<std::int64_t>(state, "projections", columns);
-    solver_.margin_steps = vector<std::int64_t>(state, "margin_steps", columns);
+    solver_.projections = counts(state, "projections", columns);
+    solver_.margin_steps = counts(state, "margin_steps", columns);
   }
 };
 
@@ -235,7 +239,7 @@ class KoilMachine final : public OnePassMachine<Koil> {
   }
   void take(const nb::dict& state) override {
     OnePassMachine::take(state);
-    const auto seen = vector<std::int64_t>(state, "seen", 2 * expansion_.columns());
+    const auto seen = counts(state, "seen", 2 * expansion_.columns());
     for (std::size_t c = 0; c < expansion_.columns(); ++c) {
       solver_.seen[c] = {seen[2 * c], seen[2 * c + 1]};
       const auto came = solver_.seen[c][0] + solver_.seen[c][1];

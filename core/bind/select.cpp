@@ -55,7 +55,10 @@ class KernelRows {
       : rows_(kept_rows(rows, named_kernel(kernel, gamma, coef0, degree))) {}
 
   nb::object times(const HeldBlock& rows, const Matrix<double>& weights, int threads) const {
-    fit(weights.shape(0), rows_->size());
+    if (weights.shape(0) != rows_->size()) throw std::invalid_argument("weights must have a line for each kept row");
+    if (rows.block.width != rows_->width())
+      throw std::invalid_argument("rows of width " + std::to_string(rows.block.width) + " do not fit rows of width " +
+                                  std::to_string(rows_->width()));
     const std::size_t columns = weights.shape(1);
     std::vector<double> out(rows.block.rows * columns);
     {

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
-from . import _core, _params
+from . import _checked, _core, _params
 from ._kernels import NATIVE, ForeignKernel, choose_centre, choose_layout, resolve_gamma
 from ._machine import Machine
 from ._validate import Array, Rows, as_block, check_range, check_rows, check_rows_and_labels, row_weights
@@ -396,6 +396,10 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------------------------------------------ state
 
+    def _check_savable(self) -> None:
+        if hasattr(self, "_machine"):
+            self._check_resumable(self._foreign is not None)
+
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
         if isinstance(params.get("class_weight"), Mapping):  # labels of any kind, where a file has names only
@@ -409,18 +413,65 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> "KernelLearner":
-        params = dict(state["params"])
+        params = _checked.table("params", state["params"])
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
         learner = cls(**params)
         if "machine" in state:
-            for name in cls._known:
-                if name in state["fitted"]:
-                    setattr(learner, name, state["fitted"][name])
-            learner._machine = Machine.from_state(state["machine"])
-            if "_label_counts" not in state["fitted"]:  # an older file: count the rows that are kept
-                labels = learner._machine.native.labels
-                learner._label_counts = np.bincount(labels, minlength=len(learner.classes_))
-            foreign = learner._machine.spec["layout"] == "external"
-            learner._foreign = ForeignKernel(learner.kernel) if foreign else None
+            learner._resume(
+                _checked.table("fitted", state["fitted"]), _checked.table("machine", state["machine"])
+            )
         return learner
+
+    def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:
+        """Go on from a saved state, after a check that its parts fit the parameters and each other."""
+        _checked.word("solver", machine["solver"], (self._solver,))
+        spec = _checked.table("spec", machine["spec"])
+        external = spec["layout"] == "external"
+        self._check_resumable(external)
+        classes = _checked.classes("classes_", fitted["classes_"], spec["classes"])
+        features = _checked.features(fitted, None if external else spec["width"])
+        _checked.integer("_rows_seen", fitted["_rows_seen"])
+        _checked.flag("_sparse_input", fitted["_sparse_input"])
+        for name in self._known:
+            if name in fitted:
+                setattr(self, name, fitted[name])
+        self._check_parameters(_checked.table("parameters", machine["parameters"]))
+        self._machine = Machine.from_state(machine)
+        if "_label_counts" in fitted:
+            _checked.integers("_label_counts", self._label_counts, (len(classes),))
+        else:  # an older file: count the rows that are kept
+            self._label_counts = np.bincount(self._machine.native.labels, minlength=len(classes))
+        if self._exact and spec["precision"] != "float64":
+            raise ValueError(
+                f"precision is {spec['precision']!r}, and the learner computes in double precision"
+            )
+        if external:  # its ids are columns of the matrices that will come
+            _checked.integers("ids", self._machine.native.ids, (None,), most=features - 1)
+        self._foreign = ForeignKernel(self.kernel) if external else None
+
+    def _check_resumable(self, external: bool) -> None:
+        """Refuse parameters with which a fitted learner cannot go on: on saving, and again on loading."""
+        _params.check(self)
+        if external != (self.kernel not in NATIVE):
+            kept = "kernel values of the caller's" if external else "rows under a built-in kernel"
+            raise ValueError(
+                f"kernel is {self.kernel!r}, and this {type(self).__name__} keeps {kept}: set it "
+                "back, or fit again"
+            )
+        self._solver_parameters()
+
+    def _check_parameters(self, parameters: dict[str, Any]) -> None:
+        """Refuse parameters of the native solver that are of another kind than this learner would pass on.
+
+        Their values may differ: they are those of the last call that learned.
+        """
+        if not parameters:  # nothing was learned yet
+            return
+        wanted = self._solver_parameters()
+        if parameters.keys() != wanted.keys():
+            raise ValueError(f"parameters must hold {', '.join(wanted)}, got {', '.join(parameters)}")
+        for name, value in parameters.items():
+            kind = next(kind for kind in (bool, int, float, str) if isinstance(wanted[name], kind))
+            if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool) or value != value:
+                raise ValueError(f"the parameter {name!r} of the solver must be of type {kind.__name__}")

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from . import _core
+from . import _checked, _core
 from ._validate import Rows, as_block
 
 _SOLVERS: dict[str, Any] = {
@@ -22,6 +22,9 @@ _SOLVERS: dict[str, Any] = {
     "koil": _core.Koil,
     "local": _core.LocalUpdates,
 }
+
+
+_SPEC = {"kernel", "gamma", "coef0", "degree", "layout", "precision", "width", "classes", "centre"}
 
 
 class Expansion(NamedTuple):
@@ -73,7 +76,10 @@ class Machine:
         )
 
     def get_state(self) -> dict[str, Any]:
-        """Everything that decides how the machine goes on, as plain arrays and numbers."""
+        """Everything that decides how the machine goes on, as plain arrays and numbers.
+
+        The number of kernel evaluations is not in it: it depends on what the cache held.
+        """
         return {
             "solver": self.solver,
             "spec": dict(self.spec),
@@ -83,13 +89,15 @@ class Machine:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Machine":
-        """Build the machine that `get_state` described."""
-        machine = cls(state["solver"], dict(state["spec"]))
-        machine.parameters = dict(state["parameters"])
+        """Build the machine that `get_state` described; a `ValueError` if its parts do not fit together."""
+        solver = _checked.word("solver", state["solver"], tuple(_SOLVERS))
+        native = _checked.table("native", state["native"])
+        spec = _checked_spec(_checked.table("spec", state["spec"]), native)
+        machine = cls(solver, spec)
+        machine.parameters = _checked.table("parameters", state["parameters"])
         machine.native.set_parameters(**machine.parameters)
-        native = dict(state["native"])
         count = len(native["ids"])
-        stored = native["kernel"] if machine.spec["layout"] == "external" else machine._matrix(native, count)
+        stored = native["kernel"] if spec["layout"] == "external" else machine._matrix(native, count)
         machine.native.set_state(as_block(stored), native)
         return machine
 
@@ -127,7 +135,6 @@ class Machine:
             "alpha": np.zeros(shape),
             "edge": np.zeros(shape),
             "member": np.zeros(shape, dtype=np.uint8),
-            "evaluations": sum(state["evaluations"] for state in states),
             "iterations": sum(state["iterations"] for state in states),
             "seen": np.ones(len(machines), dtype=np.uint8),
             "generator": states[0]["generator"],
@@ -156,7 +163,7 @@ class Machine:
             merged["g"] = sign - merged["alpha"] @ kernel
             merged["kernel"] = kernel.astype(np.float32)
         first = machines[0]
-        return cls.from_state(
+        whole = cls.from_state(
             {
                 "solver": first.solver,
                 "spec": first.spec | {"classes": len(machines)},
@@ -164,19 +171,45 @@ class Machine:
                 "native": merged,
             }
         )
+        whole.native.evaluations = sum(machine.native.evaluations for machine in machines)
+        return whole
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.get_state()
+        return self.get_state() | {"evaluations": self.native.evaluations}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = Machine.from_state(state).__dict__
+        self.native.evaluations = state.get("evaluations", 0)
 
     def _matrix(self, image: dict[str, Any], count: int) -> Rows:
-        values = np.asarray(image["values"]).astype(self.spec["precision"])
+        values = _checked.array("values", image["values"], np.float64, (None,)).astype(self.spec["precision"])
         shape = (count, self.spec["width"])
         if self.spec["layout"] == "sparse":
-            return sparse.csr_matrix((values, image["columns"], image["starts"]), shape=shape)
+            columns = _checked.array("columns", image["columns"], np.int64, (None,))
+            starts = _checked.array("starts", image["starts"], np.int64, (count + 1,))
+            return sparse.csr_matrix((values, columns, starts), shape=shape)
+        if len(values) != count * shape[1]:
+            raise ValueError(
+                f"values must hold {count} rows of {shape[1]} features, got {len(values)} numbers"
+            )
         return values.reshape(shape)
+
+
+def _checked_spec(spec: dict[str, Any], native: dict[str, Any]) -> dict[str, Any]:
+    """A specification as the native constructor takes it, for arrays that are in a state."""
+    if set(spec) != _SPEC:
+        raise ValueError(f"spec must hold {', '.join(sorted(_SPEC))}, got {', '.join(sorted(spec))}")
+    _checked.number("gamma", spec["gamma"], least=0.0)
+    _checked.number("coef0", spec["coef0"])
+    _checked.integer("degree", spec["degree"], most=2**31 - 1)
+    _checked.integer("width", spec["width"], most=2**31 - 1)
+    _checked.floats("centre", spec["centre"], (None,))
+    # One column for each class: before memory is taken for them, the state has to hold as many.
+    columns = len(_checked.floats("bias", native["bias"], (None,)))
+    classes = _checked.integer("classes", spec["classes"], least=2)
+    if columns != (1 if classes == 2 else classes):
+        raise ValueError(f"classes is {classes}, and the model has {columns} columns")
+    return spec
 
 
 def _stack(parts: list[Rows]) -> Rows:

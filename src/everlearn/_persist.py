@@ -12,8 +12,10 @@ everything else is an object with one key, its tag: ``{"tuple": [...]}``, ``{"di
 ``{"array": 0}``.
 
 A class takes part when it is decorated with `register` and has ``_get_state(self) -> dict`` and the class
-method ``_from_state(cls, state)``. Loading looks names up among the registered classes and nowhere else, and
-reads data only, so that no file can make it run code.
+method ``_from_state(cls, state)``, which checks the state as a whole and raises a `ValueError` where its
+parts do not fit together. It may have ``_check_savable(self)``, which raises for what could not be loaded
+again. Loading looks names up among the registered classes and nowhere else, and reads data only, so that no
+file can make it run code.
 """
 
 import errno
@@ -90,7 +92,7 @@ def save(estimator: Any, path: Path) -> None:
             "Save an estimator of everlearn itself; pickle a class of your own."
         )
     arrays: list[Array] = []
-    state = _encode(estimator._get_state(), "state", arrays)
+    state = _encode(_state_of(estimator), "state", arrays)
     header = {
         "magic": _MAGIC,
         "format_version": _VERSION,
@@ -123,24 +125,30 @@ def load(path: Path) -> Any:
     """
     name = os.fsdecode(path)
     _atomic.file_mode(name)
-    try:
-        with open(name, "rb") as file:
+    with open(name, "rb") as file:
+        try:
             _check_seal(file)
             header, state = _read(file)
-    except FileFormatError as exc:
-        raise FileFormatError(f"{name!r} cannot be loaded: {exc}") from exc.__cause__
-    except Exception as exc:  # a sealed file with content that `save` never writes can trip any parser
-        if isinstance(exc, MemoryError) or (isinstance(exc, OSError) and exc.errno != errno.EINVAL):
-            raise
-        raise FileFormatError(f"{name!r} cannot be loaded: {_DAMAGED} ({exc})") from exc
+        except FileFormatError as exc:
+            raise FileFormatError(f"{name!r} cannot be loaded: {exc}") from exc.__cause__
+        except Exception as exc:  # a sealed file with content that `save` never writes can trip any parser
+            if isinstance(exc, OSError) and exc.errno not in (None, errno.EINVAL):
+                raise  # the disk, not the content
+            raise FileFormatError(f"{name!r} cannot be loaded: {_DAMAGED} ({_reason(exc)})") from exc
     cls: Any = _registry[header["class"]]
     try:
         return cls._from_state(state)
-    except (LookupError, TypeError, ValueError, AttributeError) as exc:
+    except Exception as exc:  # whatever a forged state does to a class, a caller has one error to expect
         raise FileFormatError(
             f"{name!r} cannot be loaded: its state does not fit the class {cls.__name__} of everlearn "
-            f"{_library_version()}. Load it with everlearn {header.get('library_version')}, which wrote it."
+            f"{_library_version()} ({_reason(exc)}). Load it with everlearn "
+            f"{header.get('library_version')}, which wrote it."
         ) from exc
+
+
+def _reason(exc: Exception) -> str:
+    """An exception in words; a bare one, such as a `MemoryError`, by its name."""
+    return str(exc) or type(exc).__name__
 
 
 def pack(state: dict[str, Any]) -> bytes:
@@ -163,11 +171,11 @@ def unpack(data: bytes) -> Any:
     try:
         _check_seal(file)
         with zipfile.ZipFile(file) as archive:
-            return _decode(_header(archive)["state"], archive)
+            return _Decoder(archive, len(data)).decode(_header(archive)["state"])
     except FileFormatError:
         raise
     except Exception as exc:
-        raise FileFormatError(f"{_DAMAGED} ({exc})") from exc
+        raise FileFormatError(f"{_DAMAGED} ({_reason(exc)})") from exc
 
 
 def is_registered(thing: Any) -> bool:
@@ -180,7 +188,15 @@ def describe(thing: Any) -> dict[str, Any]:
     cls = type(thing)
     if not is_registered(thing):
         raise TypeError(f"A {cls.__name__} cannot be saved without pickle: take a learner of everlearn.")
-    return {"class": cls.__name__, "state": thing._get_state()}
+    return {"class": cls.__name__, "state": _state_of(thing)}
+
+
+def _state_of(thing: Any) -> dict[str, Any]:
+    """The state of a registered object; an error now if it has parameters that loading would refuse."""
+    if hasattr(thing, "_check_savable"):
+        thing._check_savable()
+    state: dict[str, Any] = thing._get_state()
+    return state
 
 
 def revive(description: dict[str, Any]) -> Any:
@@ -267,37 +283,63 @@ def _refusal(where: str, what: str) -> TypeError:
     )
 
 
-def _decode(tree: Any, archive: zipfile.ZipFile) -> Any:
-    if isinstance(tree, list):
-        return [_decode(item, archive) for item in tree]
-    if not isinstance(tree, dict):
-        return tree
-    ((tag, content),) = tree.items()
-    match tag:
-        case "dict":
-            return {key: _decode(item, archive) for key, item in content.items()}
-        case "tuple":
-            return tuple(_decode(item, archive) for item in content)
-        case "int":
-            return int(content, 16)
-        case "float":
-            return struct.unpack(">d", bytes.fromhex(content))[0]
-        case "str_":
-            return np.str_(content)
-        case "scalar":
-            return _read_array(content, archive)[()]
-        case "array":
-            return _read_array(content, archive)
-        case "strings":
-            strings, shape = content
-            return np.array([str(item) for item in strings], dtype=object).reshape(shape)
-        case "dtype" if re.fullmatch(r"[<>|][biufcUO]\d*", content):
-            return np.dtype(content)
-        case "csr_matrix" | "csr_array":
-            members, shape = content
-            return _csr(_CSR[tag], [_read_array(member, archive) for member in members], tuple(shape))
-        case _:
-            raise ValueError(f"unknown node {tag!r}")
+class _Decoder:
+    """Turns a tree back into a state, with no more memory than the file has bytes, up to a constant factor.
+
+    Every array is read once, as `save` writes it: a tree that names one array a thousand times would unpack
+    into a thousand copies of it.
+    """
+
+    def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
+        self._archive, self._size = archive, size
+        self._read: set[int] = set()
+        if sum(info.file_size for info in archive.infolist()) > size:
+            raise ValueError("its members overlap")
+
+    def decode(self, tree: Any) -> Any:
+        """The value of a node and of all below it."""
+        if isinstance(tree, list):
+            return [self.decode(item) for item in tree]
+        if not isinstance(tree, dict):
+            return tree
+        ((tag, content),) = tree.items()
+        match tag:
+            case "dict":
+                return {key: self.decode(item) for key, item in content.items()}
+            case "tuple":
+                return tuple(self.decode(item) for item in content)
+            case "int":
+                return int(content, 16)
+            case "float":
+                return struct.unpack(">d", bytes.fromhex(content))[0]
+            case "str_":
+                return np.str_(content)
+            case "scalar":
+                return self._scalar(content)
+            case "array":
+                return self._array(content)
+            case "strings":
+                strings, shape = content
+                return np.array([str(item) for item in strings], dtype=object).reshape(shape)
+            case "dtype" if re.fullmatch(r"[<>|][biufcUO]\d{0,6}", content):
+                return np.dtype(content)
+            case "csr_matrix" | "csr_array":
+                members, shape = content
+                return _csr(_CSR[tag], [self._array(member) for member in members], tuple(shape))
+            case _:
+                raise ValueError(f"unknown node {tag!r}")
+
+    def _scalar(self, number: int) -> Any:
+        value = self._array(number)[()]
+        if not isinstance(value, np.generic):
+            raise ValueError(f"array {number} is not a scalar")
+        return value
+
+    def _array(self, number: int) -> Array:
+        if number in self._read:
+            raise ValueError(f"array {number} is used twice")
+        self._read.add(number)
+        return _read_array(number, self._archive, self._size)
 
 
 def _csr(cls: Any, parts: Sequence[Array], shape: tuple[int, ...]) -> Any:
@@ -368,7 +410,8 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], Any]:
                 f"the class {header['class']!r} in it is unknown here. Import the module that registers it, "
                 f"or update everlearn: the file was written by everlearn {header.get('library_version')}."
             )
-        return header, _decode(header["state"], archive)
+        size = file.seek(0, os.SEEK_END)
+        return header, _Decoder(archive, size).decode(header["state"])
 
 
 def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
@@ -386,7 +429,8 @@ def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
     return header
 
 
-def _read_array(number: int, archive: zipfile.ZipFile) -> Array:
+def _read_array(number: int, archive: zipfile.ZipFile, most: int) -> Array:
+    """One array; ``most`` bounds the number of its items, which may take no bytes at all."""
     member = f"arrays/{number:d}.npy"
     info = _stored(member, archive)
     with archive.open(info) as file:
@@ -400,7 +444,8 @@ def _read_array(number: int, archive: zipfile.ZipFile) -> Array:
             f"its member {member} has the dtype {dtype}, which everlearn never writes and never reads. "
             "Do not trust this file; save the estimator again."
         )
-    if size != info.file_size:  # before anything of that size is allocated
+    # Before anything of that size is allocated.
+    if size != info.file_size or info.compress_size != size or math.prod(shape) > most:
         raise ValueError(f"{member} has {info.file_size} bytes instead of {size}")
     with archive.open(info) as file:
         array: Array = np.lib.format.read_array(file, allow_pickle=False)

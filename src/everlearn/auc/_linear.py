@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
-from .. import _core, _params
+from .. import _checked, _core, _params
 from .._validate import (
     Array,
     Rows,
@@ -235,6 +235,10 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _known: ClassVar[tuple[str, ...]] = ("classes_", "n_features_in_", "feature_names_in_", "_built")
 
+    def _check_savable(self) -> None:
+        if hasattr(self, "_native"):
+            _params.check(self)
+
     def _get_state(self) -> dict[str, Any]:
         state: dict[str, Any] = {"params": self.get_params(deep=False)}
         if hasattr(self, "_native"):
@@ -245,13 +249,17 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        learner = cls(**state["params"])
+        learner = cls(**_checked.table("params", state["params"]))
         if "machine" in state:
-            for name, value in state["fitted"].items():
-                if name in cls._known:
-                    setattr(learner, name, value)
-            learner._native = _MACHINES[cls._machine_name](**learner._built)
-            learner._native.set_state(state["machine"])
+            fitted = _checked.table("fitted", state["fitted"])
+            built = _checked.table("_built", fitted["_built"])
+            _checked.classes("classes_", fitted["classes_"], built["classes"])
+            _checked.features(fitted, built["width"])
+            _params.check(learner)
+            for name in cls._known:
+                if name in fitted:
+                    setattr(learner, name, fitted[name])
+            learner._native = _restored(cls._machine_name, built, state["machine"])
         return learner
 
     def __getstate__(self) -> Any:
@@ -264,5 +272,18 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         native = state.get("_native")
         super().__setstate__({name: value for name, value in state.items() if name != "_native"})
         if native is not None:
-            self._native = _MACHINES[self._machine_name](**self._built)
-            self._native.set_state(native)
+            self._native = _restored(self._machine_name, self._built, native)
+
+
+def _restored(name: str, built: dict[str, int], state: dict[str, Any]) -> Any:
+    """A machine with a state, which has to hold as many numbers as the machine takes memory for."""
+    problems = 1 if _checked.integer("classes", built["classes"], least=2) == 2 else built["classes"]
+    width, rank = _checked.integer("width", built["width"]), _checked.integer("rank", built.get("rank", 0))
+    _checked.floats("w", state["w"], (problems * width,))
+    if "rank" in built:
+        for part in (f"spread_{c}_{side}" for c in range(problems) for side in range(2)):
+            _checked.floats(part, state[part], (width * (rank or width),))
+        _checked.floats("h_0_0", state["h_0_0"], (rank,))
+    machine = _MACHINES[name](**built)
+    machine.set_state(state)
+    return machine

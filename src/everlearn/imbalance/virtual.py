@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .. import _params
+from .. import _checked, _params
 from .._docs import complete
 from .._learner import Ints, KernelLearner, LabelledRows
 from .._machine import Machine
@@ -248,6 +248,17 @@ class VIRTUAL(KernelLearner):
         """Virtual rows that are support vectors."""
         self._fitted()
         return int(np.sum(self.support_ >= self._rows_seen - self.n_virtual_))
+
+    def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:
+        super()._resume(fitted, machine)
+        most = self._rows_seen
+        for name in ("n_virtual_", "n_labels_"):
+            _checked.integer(name, fitted[name], most=most)
+        if not np.isin(fitted["positive_"], self.classes_).all():
+            raise ValueError("positive_ must be among classes_")
+        stopped = fitted["stopped_"] if isinstance(fitted["stopped_"], list) else [fitted["stopped_"]]
+        if not all(isinstance(reason, str) for reason in stopped):
+            raise ValueError("stopped_ must be a word for each binary problem")
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {"tau": float(self.tol), "delta_max": -1.0, "keeps": False}

@@ -91,7 +91,8 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         state: dict[str, Any] = {"params": params}
         if not hasattr(self, "_held"):
             return state
-        state["fitted"] = {name: value for name, value in vars(self).items() if name in self._known}
+        known = vars(self)
+        state["fitted"] = {name: known[name] for name in self._known if name in known}  # in one order, always
         state["fitted"]["positive_ratio_"] = _as_pairs(self.positive_ratio_)
         if self.transduction_.dtype == object:
             state["fitted"]["transduction_"] = self.transduction_.tolist()

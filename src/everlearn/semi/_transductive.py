@@ -334,7 +334,8 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         state: dict[str, Any] = {"params": params}
         if not hasattr(self, "transduction_"):
             return state
-        fitted = {name: value for name, value in vars(self).items() if name in self._known}
+        known = vars(self)
+        fitted = {name: known[name] for name in self._known if name in known}  # in one order, always
         state["fitted"] = fitted | {"positive_ratio_": _as_pairs(fitted["positive_ratio_"])}
         state["geometry"] = vars(self._geometry)
         state["estimator"] = get_state(self.estimator_)

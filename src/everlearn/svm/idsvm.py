@@ -16,7 +16,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
-from .. import _params
+from .. import _checked, _params
 from .._docs import complete
 from .._forget import NamingLearner
 from .._kernels import NATIVE
@@ -264,6 +264,12 @@ class IDSVM(NamingLearner):
         with self._taken_back():
             super()._learn_more(X, y, classes, sample_weight, ids)
         return self
+
+    def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:
+        super()._resume(fitted, machine)
+        if self._weights is not None:
+            weights = np.array(_checked.items("_weights", self._weights, len(self.classes_)))
+            _checked.floats("_weights", weights, (len(self.classes_),), least=0.0)
 
     def _class_weights(self) -> npt.NDArray[np.float64] | None:
         weights = super()._class_weights()

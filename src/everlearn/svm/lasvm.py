@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from tqdm.auto import tqdm
 
-from .. import _params
+from .. import _checked, _params
 from .._docs import complete
 from .._forget import ForgettingLearner
 from .._learner import ROWS_PER_CALL, Ints, LabelledRows
@@ -163,6 +163,10 @@ class LASVM(FinishingLearner, ForgettingLearner):
             "delta_max": -1.0 if self.delta_max is None else float(self.delta_max),
             "keeps": self._keeps_rows,
         }
+
+    def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:
+        _checked.flag("_keeps_rows", fitted.get("_keeps_rows", False))
+        super()._resume(fitted, machine)
 
     def _unlearn(self, ids: Ints) -> None:
         super()._unlearn(ids)

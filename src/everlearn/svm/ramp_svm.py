@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _params
+from .. import _checked, _params
 from .._docs import complete
 from .._learner import KernelLearner
 from .._persist import register
@@ -140,6 +140,11 @@ class RampSVM(KernelLearner):
                 self._foreign.keep(native.ids)
             self.objectives_ = np.array(path)
         return self
+
+    def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:
+        super()._resume(fitted, machine)
+        columns = len(self._machine.native.bias)
+        _checked.floats("objectives_", fitted["objectives_"], (None, columns))
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {
