@@ -59,29 +59,30 @@ class CSVReader:
         bad: list[BadRow] = []
         delimiter, names = self._delimiter, self._names
         size = 0
-        while len(rows) + len(bad) < n and size < BLOCK_BYTES:
+        while len(rows) + len(bad) < n and (size < BLOCK_BYTES or not (rows or bad)):
             lines = self._lines.take(min(n - len(rows) - len(bad), _MAX_TAKEN))
             if not lines:
                 break
             number = self._lines.number - len(lines)
+            size += sum(map(len, lines))
             for at, line in enumerate(lines):
                 number += 1
-                size += len(line)
                 text = line.decode("utf-8", "surrogateescape").rstrip("\r\n")
-                reason = self._lines.too_long if isinstance(line, Cut) else ""
-                if not text.isascii() and not reason:
+                cut = isinstance(line, Cut)
+                reason = self._lines.too_long if cut else ""
+                if not text.isascii() and not cut:
                     text = text.removeprefix("\ufeff")
                     reason = "" if is_clean(text) else "invalid UTF-8"
                 if not text:
                     continue
-                quoted = '"' in text and not reason
+                quoted = '"' in text and not cut
                 row, wrong = split_quoted(text, delimiter) if quoted else (text.split(delimiter), "")
                 spread = row is None and not wrong
                 if spread:
                     self._lines.give_back(lines[at:])
                     row, wrong = self._record()
                     text = "".join(map(as_text, self._last)).rstrip("\r\n")
-                    size += len(text)
+                    size += len(text) - sum(map(len, lines[at:]))
                 reason = reason or wrong
                 if reason or row is None:
                     bad.append(BadRow(number, reason, printable(text)))

@@ -88,7 +88,7 @@ class JSONReader:
         bad: list[BadRow] = []
         names: dict[str, int] = {}  # and the first row that has it
         size = 0
-        while len(rows) + len(bad) < n and size < BLOCK_BYTES:
+        while len(rows) + len(bad) < n and (size < BLOCK_BYTES or not (rows or bad)):
             lines = self._lines.take(n - len(rows) - len(bad))
             if not lines:
                 break
@@ -136,7 +136,7 @@ class LIBSVMReader:
         bad: list[BadRow] = []
         starts, indices, values = [0], [], []
         size = 0
-        while len(labels) + len(bad) < n and size < BLOCK_BYTES:
+        while len(labels) + len(bad) < n and (size < BLOCK_BYTES or not (labels or bad)):
             lines = self._lines.take(n - len(labels) - len(bad))
             if not lines:
                 break

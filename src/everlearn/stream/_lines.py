@@ -12,7 +12,6 @@ import re
 import sys
 import zlib
 from collections import deque
-from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -100,12 +99,13 @@ class Lines:
         self._file: Any = buffered
         if self.magic.startswith(_GZIP):
             self._file = io.BufferedReader(gzip.GzipFile(fileobj=buffered), _BUFFER)
-        self._lines = self._bounded()
         try:
             self._look()
         except BaseException:
             self.close()
             raise
+        # Lines, but of one that is too long only a first piece.
+        self._pieces = iter(partial(self._file.readline, max_bytes + 1), b"")
 
     def _look(self) -> None:
         """Refuse what is no text, and find out how lines end, by what can be seen of the beginning."""
@@ -138,9 +138,12 @@ class Lines:
         if len(lines) < n and self._broken is None:
             size = sum(map(len, lines))
             try:
-                for line in islice(self._lines, n - len(lines)):
+                for line in islice(self._pieces, n - len(lines)):
+                    length = len(line)
+                    if length > self.max_bytes and not line.endswith(b"\n"):
+                        line = self._cut(line)
                     lines.append(line)  # keeps what came before an error
-                    size += len(line)
+                    size += length
                     if size > BLOCK_BYTES:
                         break
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -154,14 +157,6 @@ class Lines:
             lines[0] = type(lines[0])(lines[0].removeprefix(_BOM))
         self.number += len(lines)
         return lines
-
-    def _bounded(self) -> Iterator[bytes]:
-        """The lines of the file, each cut if it is too long."""
-        for line in iter(partial(self._file.readline, self.max_bytes + 1), b""):
-            if len(line) > self.max_bytes and not line.endswith(b"\n"):
-                yield self._cut(line)
-            else:
-                yield line
 
     def _cut(self, line: bytes) -> Cut:
         """The beginning of a line whose rest is read and forgotten."""
