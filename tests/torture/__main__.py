@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parent
 _LIBRARY_FOLDER = HERE.parent.parent / "build" / "torture"
 
 
-def _arguments(argv):
+def arguments(argv):
     parser = argparse.ArgumentParser(
         prog="torture", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -50,13 +50,14 @@ def _arguments(argv):
     return options
 
 
-def _units(options):
-    """What to run: scenarios and kinds of learners."""
+def units(options):
+    """What to run: names, scenarios and kinds of learners."""
     from . import company, crashes, databases, faults, terminal
     from .script import KINDS
 
     kinds = options.kinds.split(",") if options.kinds else list(KINDS)
     table = [  # the kinds after each are those of the short form
+        ("broken on purpose", crashes.checks_can_fail, ["lasvm"], ["lasvm"]),
         ("crash at every write", crashes.crash_at_every_write, kinds, ["adaptive", "needed"]),
         ("killed again and again", crashes.killed_again_and_again, kinds, ["idsvm"]),
         ("full disk at every write", faults.full_disk_at_every_write, kinds, ["lasvm"]),
@@ -146,16 +147,16 @@ def _summary(results):
 
 
 def main(argv=None):
-    options = _arguments(argv)
+    options = arguments(argv)
     if "TORTURE_LIBRARY" not in os.environ:  # once more, under the shim
         found = environment(build(_LIBRARY_FOLDER))
         found["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
         os.execve(sys.executable, [sys.executable, "-m", "torture", *(argv or sys.argv[1:])], found)
-    units = _units(options)
-    if not units:
+    wanted = units(options)
+    if not wanted:
         print(f"No scenario has {options.only!r} in its name.")
         return 2
-    results = _run_all(units, options)
+    results = _run_all(wanted, options)
     if options.json:
         options.json.write_text(json.dumps(results))
     return 1 if _summary(results) else 0

@@ -54,10 +54,15 @@ def check_log(truth, place, acknowledged):
     return kept
 
 
-def check_store(truth, place, acknowledged, shim, to_the_end=False):
-    """Open a store as after a crash and compare it with the calm run; perhaps go on to the end."""
+def check_store(truth, place, acknowledged, shim, to_the_end=False, tolerated=None):
+    """Open a store as after a crash and compare it with the calm run; perhaps go on to the end.
+
+    A warning is an error, but for those that are tolerated.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        if tolerated is not None:
+            warnings.filterwarnings("ignore", tolerated)
         learner = open_store(place, truth.kind)
         try:
             count = learner.status()["events"]

@@ -1,11 +1,14 @@
 """Crash states of every write of a calm run, and processes that are killed at writes, again and again."""
 
+import contextlib
 import random
+import sqlite3
+from dataclasses import replace
 
 from .checks import Broken, Judge, check_store, copy_store, demand, remove_store
 from .disk import crash_states
 from .script import calm_run
-from .shim import KILL, KILL_TORN, WRITE, read_trace
+from .shim import KILL, KILL_TORN, MAIN, SYNC, WRITE, read_trace
 from .workers import Acknowledged, Worker, write_on
 
 
@@ -29,6 +32,44 @@ def crash_at_every_write(kind, options, folder, shim, say):
         say(f"{state.point} of {len(records)} operations, {judge.states} states")
     demand(options.share < 1 or len(ways) == 4, f"some kind of crash never came: {ways}")
     return judge.states, f"{writes} writes; {judge.opened} opened, {judge.ended} to the end"
+
+
+def checks_can_fail(kind, options, folder, shim, say):
+    """Stores that are broken on purpose: all of them must be found out."""
+    truth = calm_run(kind, folder / "calm", 10, shim, options.seed, folder / "trace")
+    records = read_trace(folder / "trace")
+    end = list(crash_states(records, random.Random(0), 0, 0))[-1]
+    Judge(truth, folder, shim).check(end)
+    event = truth.events[0][1]
+    place = bytes(end.files[MAIN]).index(event[:200]) + 150
+    damaged = bytearray(end.files[MAIN])
+    damaged[place] ^= 1
+    unsynced = [record for record in records if record.op != SYNC]  # as if nothing was ever synced
+    broken = {
+        "a call that was acknowledged and is not there": [replace(end, acknowledged=len(truth.calls) + 1)],
+        "a bit that has changed": [replace(end, files={**end.files, MAIN: damaged})],
+        "a row less": [replace(end, files={**end.files, MAIN: _without_a_row(end, folder)})],
+        "writes that are not synced": crash_states(unsynced, random.Random(0), 0, 0),
+    }
+    for what, states in broken.items():
+        judge = Judge(truth, folder, shim)
+        try:
+            for state in states:
+                judge.check(state)
+        except Exception:
+            continue
+        raise Broken(f"{what} was not found out")
+    return len(broken), "all found out"
+
+
+def _without_a_row(state, folder):
+    """The database of a state, with a row deleted."""
+    path = folder / "less"
+    path.write_bytes(state.files[MAIN])
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode=DELETE")
+        db.execute("DELETE FROM rows WHERE number = 2")
+    return path.read_bytes()
 
 
 def killed_again_and_again(kind, options, folder, shim, say):

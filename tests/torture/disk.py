@@ -2,8 +2,8 @@
 
 The rules of a disk: what was written before a `fsync` of its file is there. Of what was written since,
 anything may be there: all of it, nothing, some of it, later writes without earlier ones, the last one in
-part, or another content where bytes were being written. A file that was made is there once it was synced; one that
-was removed may be back until its folder was synced.
+part, or another content where bytes were being written. A file that was made is there once it was synced;
+one that was removed may be back until its folder was synced.
 """
 
 from dataclasses import dataclass

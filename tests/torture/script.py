@@ -112,8 +112,8 @@ def _label(row):
 
 
 def _clock(place, random):
-    """A clock that is often set back, by a day or to before 1970."""
-    return float(random.choice([1e9 + place, 1e9 - 86_400 + place, -3600.5], p=[0.7, 0.25, 0.05]))
+    """A clock that is often set back, by a day or to the first hours of 1970."""
+    return float(random.choice([1e9 + place, 1e9 - 86_400 + place, 3600.5], p=[0.7, 0.25, 0.05]))
 
 
 def name(row):
