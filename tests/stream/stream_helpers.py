@@ -41,7 +41,7 @@ def differing(learner, other):
 
 def drop(learner):
     """Let go of a store without a last snapshot, as a process that is killed does."""
-    learner._snapshots._wait()
+    learner._snapshots.wait()
     learner._log.close()
     learner._log = None
 
@@ -123,7 +123,7 @@ class Story:
             self.calls.append(("ask", count))
 
     def snapshot(self, count, random):
-        self.learner._snapshots._wait()
+        self.learner._snapshots.wait()
         state = _persist.pack(self.learner._fold.state())
         self.learner._log.write_snapshot(self.learner._log.last, state, 1 + count % 3)
 

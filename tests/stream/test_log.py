@@ -98,7 +98,7 @@ def test_a_torn_tail_of_the_wal_leaves_a_store_that_opens(tmp_path, cut):
     for start in range(0, 100, 10):
         learner.step(X[start : start + 10], Y[start : start + 10], time=0.0)
         before.append(bits(learner))
-    learner._snapshots._wait()
+    learner._snapshots.wait()
     shutil.copy(place, copy)
     wal = Path(f"{place}-wal").read_bytes()
     assert len(wal) > cut

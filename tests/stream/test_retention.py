@@ -55,7 +55,7 @@ def test_it_goes_on_after_reopening_even_from_the_snapshot_before(stores, tmp_pa
     lean, full = stores
     go_on(lean, 0, 2000)
     go_on(full, 0, 2000)
-    lean._snapshots._wait()
+    lean._snapshots.wait()
     lean.close()
     db = sa.create_engine(f"sqlite:///{tmp_path / 'lean'}")
     with db.begin() as connection:  # the newest one is torn

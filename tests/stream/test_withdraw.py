@@ -206,7 +206,7 @@ def test_withdrawing_from_far_back_takes_a_snapshot_that_is_old_enough(tmp_path)
             never.step(
                 X[batch], [None if start + i in (15, 215, 395) else y[start + i] for i in range(20)], time=0.0
             )
-        store._snapshots._wait()
+        store._snapshots.wait()
         for row in (395, 15, 215):
             store.withdraw([row])
         assert bits(store, but=["n_withdrawn"]) == bits(never, but=["n_withdrawn"])

@@ -1,9 +1,19 @@
 """Streams: a durable log, a fold over it, sources, prequential scores, drift."""
 
+from .certificate import Certificate
 from .drift import Drift
 from .evaluate import Prequential
 from .learner import NeverEndingLearner, Outcome
 from .schema import Schema
 from .sources import Source, open_source
 
-__all__ = ["Drift", "NeverEndingLearner", "Outcome", "Prequential", "Schema", "Source", "open_source"]
+__all__ = [
+    "Certificate",
+    "Drift",
+    "NeverEndingLearner",
+    "Outcome",
+    "Prequential",
+    "Schema",
+    "Source",
+    "open_source",
+]

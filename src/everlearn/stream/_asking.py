@@ -145,6 +145,16 @@ class Asking:
             self.n_answered += 1
         return question
 
+    def numbers(self) -> Ints:
+        """The rows of the questions that are kept."""
+        return numbers_of([*self.open.values(), *self.answered])
+
+    def drop(self, numbers: Ints) -> None:
+        """Drop the questions about some rows, whether they are open or answered."""
+        gone = set(numbers.tolist())
+        self.open = {number: question for number, question in self.open.items() if number not in gone}
+        self.answered = [question for question in self.answered if question.number not in gone]
+
     def state(self) -> dict[str, Any]:
         """What `from_state` takes."""
         counts = {name: getattr(self, name) for name in ("n_asked", "n_audits", "n_answered", "draws")}

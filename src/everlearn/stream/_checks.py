@@ -3,6 +3,7 @@
 import json
 import resource
 import sys
+import time as clock
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,15 @@ def count(n: Any) -> int:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
         raise ValueError(f"n must be an integer of at least 0, got {n!r}.")
     return int(n)
+
+
+def now(time: float | None) -> float:
+    """A time in seconds since 1970; None is now."""
+    if time is None:
+        return clock.time()
+    if not np.isfinite(time):
+        raise ValueError(f"time must be a finite number of seconds, got {time!r}.")
+    return float(time)
 
 
 def positive(name: str, value: Any) -> None:

@@ -22,16 +22,30 @@ from ._model import begin, judge, teach
 from ._moments import Moments
 from ._probabilities import Probabilities
 from ._trace import Trace, measured
+from ._unlearning import drop_rows
 from .drift import Drift
 from .evaluate import Prequential, Remembered
-from .events import Arrived, Asked, Described, Event, Floats, Ints, Labelled, Scaled, Withdrawn, as_labels
+from .events import (
+    Arrived,
+    Asked,
+    Described,
+    Erased,
+    Event,
+    Expired,
+    Floats,
+    Ints,
+    Labelled,
+    Scaled,
+    Withdrawn,
+    as_labels,
+)
 from .settings import Settings
 
 _HALF_LIFE = 4  # of a row in the pool, in units of memory_rows
 _LEAST_RECENT, _MOST_RECENT = 100, 500  # rows among which questions are looked for where batches are small
 _AFTER_DRIFT = 100  # labelled rows from which a learner begins anew
 _MOST_ALARMS = 1000
-_COUNTS = ("n_rows", "n_labels", "n_withdrawn", "n_failures", "scaled_at", "taught")
+_COUNTS = ("n_rows", "n_labels", "n_withdrawn", "n_erased", "n_failures", "scaled_at", "taught")
 _PARTS = (
     "pool",
     "labelled",
@@ -71,7 +85,7 @@ class Fold:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.n_rows = self.n_labels = self.n_withdrawn = self.n_failures = 0
+        self.n_rows = self.n_labels = self.n_withdrawn = self.n_erased = self.n_failures = 0
         self.taught = 0  # labelled rows that the learner has learnt since it began anew
         self.scaled_at = 0  # rows that had come when the scale was fixed, those it was taken from included
         self.learner: Any = None
@@ -82,20 +96,24 @@ class Fold:
         self.spread: Floats | None = None
         self.schema: dict[str, Any] | None = None
         self.pool, self.labelled, self.moments = Kept(), Kept(), Moments()
-        self.remembered = Remembered()
-        self.scores, self.audit = (Prequential(window=settings.window) for _ in range(2))
-        self.probabilities = Probabilities(settings.coverage)
+        self.begin_scores()
         self.drift = None if settings.drift is None else Drift.from_state(settings.drift.state())
         self.alarms: list[dict[str, Any]] = []
-        self.asking, self.trace = Asking(settings), Trace()
+        self.asking = Asking(settings)
         self.random = np.random.default_rng(settings.seed)
+
+    def begin_scores(self) -> None:
+        """Begin anew with all that is counted by class: predictions, scores, probabilities, their history."""
+        self.remembered, self.trace = Remembered(), Trace()
+        self.scores, self.audit = (Prequential(window=self.settings.window) for _ in range(2))
+        self.probabilities = Probabilities(self.settings.coverage)
 
     def apply(self, event: Event, rows_of: RowsOf) -> Effect:
         """Take in an event; labels for rows that have one already must have been unlearnt."""
         match event:
             case Arrived():
                 return self._arrive(event)
-            case Labelled():
+            case Labelled() if len(event.numbers):
                 rows = self._fetch(event.numbers, rows_of)
                 return Effect(drift=self._learn(event.numbers, rows, event.labels.tolist(), event.time))
             case Asked():
@@ -105,32 +123,18 @@ class Fold:
                 self._rescale(event)
             case Described():
                 self.schema = event.schema
-            case Withdrawn():
-                pass  # who unlearns labels does it before
+            case Erased():
+                self.n_erased += len(event.numbers)  # the events behind it were rewritten without the rows
+            case Expired():
+                drop_rows(self, event.numbers, event.n_labels)
+            case Labelled() | Withdrawn():
+                pass  # who takes labels back does it before
         return Effect()
 
     @property
     def forgets(self) -> bool:
         """Whether labels can be unlearnt exactly, without a replay."""
         return getattr(self.settings.learner, "forgetting", None) == "exact" and self.transducer is None
-
-    def unlearn(self, numbers: Ints) -> None:
-        """Take labels back from a learner that forgets exactly; a ValueError where it cannot.
-
-        It cannot if it has not learnt all labels, since it once began anew with the newest: without those
-        taken back it would have begun with others. Nor can it if a class would be left without a label.
-        """
-        if len(self.learner._machine.native.ids) != self.n_labels:
-            raise ValueError("The learner has not learnt all labels.")
-        left = Kept(self.labelled.X, self.labelled.numbers, self.labelled.labels)
-        left.remove(numbers)
-        if len(left) == 0 or (self.settings.classes is None and set(self.classes) - set(left.labels)):
-            raise ValueError("A class would be left without a label.")
-        self.learner.forget(numbers)
-        self.labelled.remove(numbers)
-        self.n_labels -= len(numbers)
-        self.taught -= len(numbers)
-        self.n_withdrawn += len(numbers)
 
     def judge(self, X: Rows) -> tuple[list[Any], Any]:
         """Predictions and decision values of scaled rows; None for each while there is no learner."""
@@ -163,7 +167,7 @@ class Fold:
     def _arrive(self, event: Arrived) -> Effect:
         self.moments.add(event.X)
         X, numbers = self.scaled(event.X), event.numbers
-        self.n_rows += len(numbers)
+        self.n_rows += event.count
         self.scaled_at = self.scaled_at or self.n_rows  # the first scale is that of the batch behind it
         predictions, scores = self.judge(X)
         if self.transducer is not None:
@@ -205,9 +209,9 @@ class Fold:
             if self.drift.policy == "forget":
                 self.labelled.keep_last(enough)
                 self.pool.keep_last(len(self.pool) // 10)
-            self._begin_anew(enough)
+            self.begin_anew(enough)
         elif self.learner is None or new:
-            self._begin_anew(len(self.labelled))
+            self.begin_anew(len(self.labelled))
         else:
             self._teach(X, labels, numbers)
         self.trace.add_matrix(self.scores, self.n_labels, self.n_rows)
@@ -262,12 +266,15 @@ class Fold:
                 kept.X = self.scaled(rows)
         if self.transducer is not None:
             self.transducer = clone(self.settings.transducer)
-        self._begin_anew(len(self.labelled) if self.learner is None else self.taught)
+        self.begin_anew(len(self.labelled) if self.learner is None else self.taught)
 
     # ---------------------------------------------------------------------------------------------- the parts
 
-    def _begin_anew(self, count: int) -> None:
-        """A learner that has seen the newest labelled rows only; none while there is one class."""
+    def begin_anew(self, count: int, before: Any = None) -> None:
+        """A learner that has seen the newest labelled rows only; none while there is one class.
+
+        One that weights experts keeps what it knows about them from the one ``before``, else from its own.
+        """
         rows = Kept(self.labelled.X, self.labelled.numbers, list(self.labelled.labels))
         rows.keep_last(count)
         named = self.settings.classes is not None
@@ -275,7 +282,9 @@ class Fold:
             if len(set(self.labelled.labels)) < 2 or self.learner is None:
                 self.learner = None
             return
-        learner = begin(self.settings.learner, rows, self.pool, self.classes, self.learner)
+        learner = begin(
+            self.settings.learner, rows, self.pool, self.classes, self.learner if before is None else before
+        )
         if learner is None:
             self.n_failures += 1
         else:
@@ -401,6 +410,7 @@ class Fold:
     def from_state(cls, state: dict[str, Any], settings: Settings) -> "Fold":
         """The fold that `state` described."""
         fold = cls(settings)
+        state = {"n_erased": 0} | state  # not in states of before rows could be erased
         for name in (*_COUNTS, "mean", "spread", "schema", "classes", "alarms"):
             setattr(fold, name, state[name])
         for name in ("learner", "transducer"):

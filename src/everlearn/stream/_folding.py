@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from .._validate import Array, Rows
 from ..errors import StoreError
-from . import _checks
+from . import _checks, _scrub
 from ._asking import Question, numbers_of
 from ._fold import Effect
 from ._moments import Moments
@@ -33,6 +33,8 @@ class Folding:
         self._fold, rows, seq = recover_behind(log, settings)
         self._spoilt = False
         self._snapshots.begin(rows, seq)
+        if not log.read_only and log.meta(_scrub.PENDING):  # an erasure was cut short, or a reader in the way
+            _scrub.scrub(log)
 
     # ----------------------------------------------------------------------------------------------- the fold
 
@@ -76,8 +78,9 @@ class Folding:
         return None if kept is None else int(kept.X.shape[1])
 
     def _first_scale(self, rows: Rows, time: float) -> list[Happening]:
-        """The scale by which the first batch is seen."""
-        if self._settings.scaling == "none" or self._fold.mean is not None or rows.shape[0] == 0:
+        """The scale by which the first batch is seen, or the first one after all rows were erased."""
+        scaled = self._fold.mean is not None and self._fold.moments.n > 0
+        if self._settings.scaling == "none" or scaled or rows.shape[0] == 0:
             return []
         return [(_checks.scale_of(rows, self._settings.scale_columns, time), None)]
 

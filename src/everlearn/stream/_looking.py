@@ -108,6 +108,7 @@ class Looking(Folding):
             "rows": fold.n_rows,
             "labels": fold.n_labels,
             "withdrawn": fold.n_withdrawn,
+            "erased": fold.n_erased,
             "failures": fold.n_failures,
             "classes": list(fold.classes),
             "asked": fold.asking.n_asked,

@@ -87,8 +87,15 @@ class Place:
         for table in TABLES.sorted_tables:  # one of another program by the same name fails here
             db.execute(sa.select(table).limit(0))
 
-    def checkpoint(self, mode: str = "TRUNCATE") -> bool:
-        """Move the write-ahead log into the file; whether no reader was in the way. TRUNCATE empties it."""
+    def qualified(self, table: str) -> str:
+        """The name of a table for a statement in words."""
+        return f"{SCHEMA}.{table}" if self.engine.dialect.name == "postgresql" else table
+
+    def checkpoint(self, mode: str = "PASSIVE") -> bool:
+        """Move the write-ahead log into the file; whether no reader was in the way.
+
+        PASSIVE waits for nobody and moves what it can; TRUNCATE waits a while, and empties the log.
+        """
         with self.engine.connect() as db:
             busy, _, _ = db.exec_driver_sql(f"PRAGMA wal_checkpoint({mode})").one()
         return not busy

@@ -6,17 +6,21 @@ forgetting; for any other the fold is done anew, from a snapshot in which no suc
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..errors import StoreError
 from ._fold import Effect, Fold
+from ._unlearning import unlearn_labels
 from .events import Arrived, Event, Ints, Labelled, Withdrawn
 from .log import Log
 from .settings import Settings
+
+Life: TypeAlias = tuple[int, int, int]  # of a label: the row, the event that gave it, that ended it
+Rewrite: TypeAlias = Callable[[int, Event, Fold], Event]
 
 
 def step(log: Log, fold: Fold, event: Event, seq: int) -> tuple[Fold, Effect]:
@@ -43,7 +47,7 @@ def recover_behind(log: Log, settings: Settings) -> tuple[Fold, int, int]:
     """
     start, fold = _restored(log, settings)
     if not fold.forgets:
-        return _fold_living(log, settings, log.replaced(log.last), log.last + 1, forgets=False)
+        return fold_living(log, settings, log.replaced(log.last), log.last + 1, forgets=False)
     rows = fold.n_rows
     for seq, event in log.read(after=start):
         fold, _ = step(log, fold, event, seq)
@@ -72,7 +76,7 @@ def _without(log: Log, fold: Fold, back: dict[int, int], seq: int) -> Fold:
     if fold.forgets and fold.learner is not None:
         before = fold.state()
         try:
-            fold.unlearn(np.array(sorted(back), dtype=np.int64))
+            unlearn_labels(fold, np.array(sorted(back), dtype=np.int64))
             return fold
         except ValueError:  # forgetting would not lead there
             fold = Fold.from_state(before, fold.settings)
@@ -81,17 +85,44 @@ def _without(log: Log, fold: Fold, back: dict[int, int], seq: int) -> Fold:
 
 def _anew(log: Log, fold: Fold, back: dict[int, int], seq: int) -> Fold:
     lives = [*log.replaced(seq - 1), *((number, given, seq) for number, given in back.items())]
-    return _fold_living(log, fold.settings, lives, seq, forgets=fold.forgets)[0]
+    return fold_living(log, fold.settings, lives, seq, forgets=fold.forgets)[0]
 
 
-def _fold_living(
-    log: Log, settings: Settings, lives: list[tuple[int, int, int]], seq: int, forgets: bool
+def fold_living(
+    log: Log,
+    settings: Settings,
+    lives: list[Life],
+    seq: int,
+    forgets: bool,
+    *,
+    before: int | None = None,
+    rewritten: Rewrite | None = None,
 ) -> tuple[Fold, int, int]:
     """The fold over the events before ``seq`` without the labels whose lives have ended.
 
-    With it, of the snapshot that it begins with, the rows that had come, and the event.
+    Parameters
+    ----------
+    log : Log
+        The log.
+    settings : Settings
+        What the learner is made of.
+    lives : list of tuple
+        Labels that no longer count: the row, the event that gave each, that ended it.
+    seq : int
+        The event before which the fold ends.
+    forgets : bool
+        Whether snapshots got there by forgetting.
+    before : int, default=None
+        The snapshot that it begins with is from before this event.
+    rewritten : callable, default=None
+        Called with the number of each event, the event, and the state before it; what it returns is folded.
+
+    Returns
+    -------
+    tuple of (Fold, int, int)
+        The state; and of the snapshot that it begins with the rows that had come, and the event.
     """
-    start, fold = _base(log, settings, lives, forgets, seq)
+    start, fold = _base(log, settings, lives, forgets, seq if before is None else min(seq, before))
     if start < (log.meta("complete_from") or 0):
         raise StoreError(
             f"{log.place} has dropped rows up to event {log.meta('complete_from')} to save room: a label "
@@ -102,15 +133,14 @@ def _fold_living(
     for number, given, _ in lives:
         dead.setdefault(given, set()).add(number)
     for at, event in log.read(after=start, until=seq - 1):
+        event = event if rewritten is None else rewritten(at, event, fold)
         for part in _living(event, dead.get(at, set())):
             fold.apply(part, log.rows_of)
-    fold.n_withdrawn = len(lives)
+    fold.n_withdrawn += sum(died > start for _, _, died in lives)
     return fold, rows, start
 
 
-def _base(
-    log: Log, settings: Settings, lives: list[tuple[int, int, int]], forgets: bool, seq: int
-) -> tuple[int, Fold]:
+def _base(log: Log, settings: Settings, lives: list[Life], forgets: bool, seq: int) -> tuple[int, Fold]:
     """The newest snapshot of which no label has died since, up to event ``seq``.
 
     Of a learner that forgets, one before any label died: later ones have got there by another way.
@@ -131,7 +161,7 @@ def _living(event: Event, dead: set[int]) -> Iterator[Event]:
     if isinstance(event, Withdrawn):
         return
     if isinstance(event, Arrived) and dead:
-        alive = _alive(event.first + event.places, dead)
+        alive = _alive(event.numbers[event.places], dead)
         yield replace(event, places=event.places[alive], labels=event.labels[alive])
     elif isinstance(event, Labelled) and dead:
         alive = _alive(event.numbers, dead)

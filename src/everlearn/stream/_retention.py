@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from .. import _persist
-from ._tables import EVENTS, GONE, MARKS, ROWS, SNAPSHOTS
+from ._rewriting import move, places_without, rewrite
+from ._tables import MARKS, ROWS, SNAPSHOTS
 from .events import Arrived, Ints
 from .log import TRIMMED, Log
 
@@ -42,24 +42,11 @@ def trim(log: Log, until: int, needed: Ints) -> int:
 
 def _trim_event(log: Log, db: Any, seq: int, numbers: list[int]) -> None:
     """Rewrite an event with the rows that are left, and say where these are now."""
-    rows = db.execute(
-        sa.select(ROWS.c.number, ROWS.c.place).where(ROWS.c.seq == seq, ROWS.c.place >= 0)
-    ).all()
-    gone = set(numbers)
-    left = sorted((int(number), int(place)) for number, place in rows if number not in gone)
-    event = log._event(seq)
+    left = places_without(db, seq, numbers)
+    event = log.event(seq)
     assert isinstance(event, Arrived)
-    content = {
-        "first": event.first,
-        "X": event.X[np.array([place for _, place in left], dtype=np.int64)],
-        "places": np.zeros(0, dtype=np.int64),
-        "labels": np.zeros(0),
-        "time": event.time,
-    }
-    changed = {"kind": TRIMMED, "content": _persist.pack(content)}
-    db.execute(sa.update(EVENTS).where(EVENTS.c.seq == seq).values(**changed))
-    moves = [{"n": number, "p": place} for place, (number, _) in enumerate(left)]
-    moves += [{"n": number, "p": GONE} for number in numbers]
-    db.execute(
-        sa.update(ROWS).where(ROWS.c.number == sa.bindparam("n")).values(place=sa.bindparam("p")), moves
-    )
+    none = np.zeros(0, dtype=np.int64)
+    rows = event.X[np.array([place for _, place in left], dtype=np.int64)]
+    trimmed = Arrived(event.first, rows, none, np.zeros(0), event.time)
+    rewrite(db, seq, TRIMMED, trimmed)
+    move(db, left, numbers)

@@ -32,11 +32,16 @@ class Snapshots:
         """There is a snapshot of the state after an event, when so many rows had come."""
         self.rows, self.seq = rows, seq
 
+    def restart(self, fold: Fold, seq: int) -> None:
+        """There is one snapshot, of the state after an event, and none that is older counts."""
+        self.begin(fold.n_rows, seq)
+        self._before = (seq, fold.needed()) if self.drop_rows else None
+
     def consider(self, fold: Fold, seq: int) -> None:
         """Take a snapshot if it is time."""
         due = fold.n_rows - self.rows >= self.every_rows or seq - self.seq >= _MOST_EVENTS
         if due and self.log.place.durable:
-            self._wait()
+            self.wait()
             state = _persist.pack(fold.state())
             self._writer = self._writer or ThreadPoolExecutor(1, thread_name_prefix="everlearn-snapshot")
             self._writing = self._writer.submit(self._write, seq, state, fold.needed())
@@ -44,7 +49,7 @@ class Snapshots:
 
     def finish(self, fold: Fold) -> None:
         """Take a last one, and wait until it is written."""
-        self._wait()
+        self.wait()
         if self._writer is not None:
             self._writer.shutdown()
         if self.log.place.durable and self.log.last > self.seq:
@@ -61,7 +66,8 @@ class Snapshots:
                 trim(self.log, start, np.union1d(needed, also))
             self._before = seq, needed
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
+        """Wait until the snapshot that is being written is there."""
         if self._writing is not None:
             try:
                 self._writing.result()

@@ -12,9 +12,9 @@ from .._validate import Array
 from ..errors import StoreError
 from . import _checks
 from ._asking import Question
+from ._erasing import Erasing
 from ._folding import Happening
 from ._lock import locked
-from ._looking import Looking
 from .events import Arrived, Asked, Described, Ints, Labelled, Withdrawn
 from .log import Id, Log, some
 from .settings import make_settings, with_learner
@@ -56,7 +56,7 @@ class Outcome:
     drift: bool
 
 
-class NeverEndingLearner(Looking):
+class NeverEndingLearner(Erasing):
     """A learner over a durable log: rows and labels in, predictions and questions out, for ever.
 
     Make one with `open`. Every batch, label and withdrawal is an event in the log, and is durable before a
@@ -282,7 +282,7 @@ class NeverEndingLearner(Looking):
         names: list[Id] = list(numbered) if ids is None else _checks.ids(ids, rows.shape[0])
         if known := self._log.known(names):
             raise ValueError(f"A row with the id {some(known)} has come before.")
-        now = _now(time)
+        now = _checks.now(time)
         arrived: Happening = Arrived(self._log.n_rows, rows, places, labels, now), names
         before, behind = self._first_scale(rows, now), self._next_scale(rows, now)
         effect = self._commit([*before, arrived, *behind])[len(before)]
@@ -318,7 +318,7 @@ class NeverEndingLearner(Looking):
         if len(places) < len(names):
             raise ValueError(f"A label is missing, for the row {names[_first_gap(places)]!r}: give it later.")
         if names:
-            now = _now(time)
+            now = _checks.now(time)
             self._happen(Labelled(self._log.numbers_of(names), labels, str(by), now))
 
     @locked
@@ -344,7 +344,7 @@ class NeverEndingLearner(Looking):
         if without:
             raise ValueError(f"The row {some(without)} has no label that could be withdrawn.")
         if names:
-            self._happen(Withdrawn(numbers, str(by), _now(time)))
+            self._happen(Withdrawn(numbers, str(by), _checks.now(time)))
 
     @locked
     def ask(self, n: int = 1) -> list[Question]:
@@ -409,14 +409,6 @@ class NeverEndingLearner(Looking):
 
     def __exit__(self, *error: Any) -> None:
         self.close()
-
-
-def _now(time: float | None) -> float:
-    if time is None:
-        return clock.time()
-    if not np.isfinite(time):
-        raise ValueError(f"time must be a finite number of seconds, got {time!r}.")
-    return float(time)
 
 
 def _first_gap(places: Ints) -> int:

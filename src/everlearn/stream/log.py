@@ -30,7 +30,9 @@ from .. import _persist
 from .._validate import Rows
 from ..errors import FileFormatError, StoreError
 from ._place import Place
+from ._rewriting import Places, places_without
 from ._tables import EVENTS, MARKS, META, ROWS, SNAPSHOTS
+from ._tombstones import SALT, tombstone
 from .events import Arrived, Event, Ints, Labelled, Withdrawn, decode, encode
 
 VERSION = 1
@@ -74,7 +76,7 @@ class Log:
         except BaseException:
             self.place.close()
             raise
-        self._event = lru_cache(maxsize=4)(self._read_event)
+        self.event = lru_cache(maxsize=4)(self._read_event)  # by its number, whatever became of its rows
 
     # ------------------------------------------------------------------------------------------------ writing
 
@@ -136,6 +138,8 @@ class Log:
         """Row numbers by ids; an error names those that never came."""
         keys = [id_key(given) for given in ids]
         found = dict(self._look(ROWS.c.id, ROWS.c.number, keys))
+        if erased := self._erased(keys):
+            raise ValueError(f"The row with the id {some([json.loads(key) for key in erased])} was erased.")
         unknown = [json.loads(key) for key in keys if key not in found]
         if unknown:
             raise ValueError(f"No row with the id {some(unknown)} has come.")
@@ -148,16 +152,17 @@ class Log:
         return [json.loads(found[key]) for key in keys]
 
     def known(self, ids: Sequence[Id]) -> list[Id]:
-        """Those of some ids under which a row has come already."""
+        """Those of some ids under which a row has come already, also if it was erased since."""
         keys = [id_key(given) for given in ids]
         found = {key for key, _ in self._look(ROWS.c.id, ROWS.c.number, keys)}
+        found.update(self._erased(keys))
         return [given for given, key in zip(ids, keys, strict=True) if key in found]
 
     def rows_of(self, numbers: Ints) -> Rows:
         """Rows as they came, by their numbers."""
         ask = sa.select(ROWS.c.number, ROWS.c.seq, ROWS.c.place)
         where = {}
-        for part in _parts([int(number) for number in numbers]):
+        for part in parts([int(number) for number in numbers]):
             with self.reporting("read"), self.place.engine.connect() as db:
                 for number, seq, place in db.execute(ask.where(ROWS.c.number.in_(part))):
                     where[number] = (int(seq), int(place))
@@ -166,7 +171,7 @@ class Log:
             seq, place = where[number]
             if place < 0:
                 raise StoreError(f"Row number {number} was dropped from {self.place} to save room.")
-            event = self._event(seq)
+            event = self.event(seq)
             assert isinstance(event, Arrived)
             found.append(event.X[place : place + 1])
         if not found:
@@ -175,11 +180,45 @@ class Log:
             return sparse.csr_matrix(sparse.vstack(found))
         return np.vstack([row.toarray() if sparse.issparse(row) else row for row in found])
 
+    def came_in(self, numbers: Ints) -> set[int]:
+        """The events in which rows came."""
+        found = self._look(ROWS.c.number, ROWS.c.seq, numbers.tolist())
+        return {int(seq) for _, seq in found}
+
+    def marked_in(self, numbers: Ints) -> set[int]:
+        """The events that gave or withdrew labels of rows."""
+        return {int(seq) for _, seq in self._look(MARKS.c.number, MARKS.c.seq, numbers.tolist())}
+
+    def batches(self) -> list[int]:
+        """The events with rows."""
+        ask = sa.select(EVENTS.c.seq).where(EVENTS.c.kind.in_(["rows", TRIMMED])).order_by(EVENTS.c.seq)
+        with self.reporting("read"), self.place.engine.connect() as db:
+            return [int(seq) for seq in db.scalars(ask)]
+
+    def places_without(self, seq: int, numbers: Iterable[int]) -> Places:
+        """The rows of an event that have values in it, but for some: their numbers and where these are."""
+        with self.reporting("read"), self.place.engine.connect() as db:
+            return places_without(db, seq, numbers)
+
+    def values_of(self, numbers: Ints) -> Rows | None:
+        """The rows of these that still have values; None if none has."""
+        with_values = sa.and_(ROWS.c.number.in_(sa.bindparam("n", expanding=True)), ROWS.c.place >= 0)
+        found: list[int] = []
+        with self.reporting("read"), self.place.engine.connect() as db:
+            for part in parts(numbers.tolist()):
+                found += db.scalars(sa.select(ROWS.c.number).where(with_values), {"n": part})
+        return self.rows_of(np.array(found, dtype=np.int64)) if found else None
+
+    def count_marks(self, numbers: Ints) -> int:
+        """How many labels these rows were given, whatever became of them."""
+        found = self._look(MARKS.c.number, MARKS.c.given, numbers.tolist())
+        return sum(bool(given) for _, given in found)
+
     def labelled_at(self, numbers: Ints, before: int) -> dict[int, int]:
         """By row number, the event that gave the label which the row has before an event; without: absent."""
         ask = sa.select(MARKS.c.number, MARKS.c.seq, MARKS.c.given).order_by(MARKS.c.seq)
         found: dict[int, int] = {}
-        for part in _parts([int(number) for number in numbers]):
+        for part in parts([int(number) for number in numbers]):
             with self.reporting("read"), self.place.engine.connect() as db:
                 for number, seq, given in db.execute(
                     ask.where(MARKS.c.number.in_(part), MARKS.c.seq < before)
@@ -247,7 +286,7 @@ class Log:
 
     def forget_events(self) -> None:
         """Drop events that are held in memory, after the log has been rewritten."""
-        self._event.cache_clear()
+        self.event.cache_clear()
 
     def close(self) -> None:
         """Move everything into the file itself, and let others open it."""
@@ -262,9 +301,18 @@ class Log:
     # ------------------------------------------------------------------------------------------------ private
 
     def _look(self, by: Any, what: Any, keys: list[Any]) -> Iterator[tuple[Any, Any]]:
-        for part in _parts(keys):
+        for part in parts(keys):
             with self.reporting("read"), self.place.engine.connect() as db:
                 yield from [(a, b) for a, b in db.execute(sa.select(by, what).where(by.in_(part)))]
+
+    def _erased(self, keys: list[str]) -> list[str]:
+        """Those of some ids whose rows were erased, by their tombstones."""
+        salt = self.meta(SALT)
+        if salt is None:
+            return []
+        stones = [tombstone(key, salt) for key in keys]
+        there = {stone for stone, _ in self._look(ROWS.c.id, ROWS.c.number, stones)}
+        return [key for key, stone in zip(keys, stones, strict=True) if stone in there]
 
     def _read_event(self, seq: int) -> Event:
         with self.reporting("read"), self.place.engine.connect() as db:
@@ -326,7 +374,7 @@ class Log:
         """Say in the file itself that a write-ahead log belongs to it from now on."""
         if self.place.path is not None:
             self.set_meta(in_use=True)
-            self.place.checkpoint("FULL")  # the log is not emptied: it is known by not being empty
+            self.place.checkpoint()  # the log is not emptied: it is known by not being empty
 
     @contextlib.contextmanager
     def reporting(self, what: str) -> Iterator[None]:
@@ -357,7 +405,7 @@ class Writing:
                 seq=seq,
                 kind=kind,
                 time=event.time,
-                rows=self.n_rows + (event.X.shape[0] if isinstance(event, Arrived) else 0),
+                rows=self.n_rows + (event.count if isinstance(event, Arrived) else 0),
                 seconds=seconds,
                 memory=memory,
                 content=content,
@@ -366,13 +414,13 @@ class Writing:
         if isinstance(event, Arrived):
             assert ids is not None
             rows = [
-                {"number": event.first + place, "id": id_key(given), "seq": seq, "place": place}
-                for place, given in enumerate(ids)
+                {"number": number, "id": id_key(given), "seq": seq, "place": place}
+                for place, (number, given) in enumerate(zip(event.numbers.tolist(), ids, strict=True))
             ]
             if rows:
                 self.db.execute(sa.insert(ROWS), rows)
-            self.n_rows += len(rows)
-            numbers = event.first + event.places
+            self.n_rows += event.count
+            numbers = event.numbers[event.places]
         elif isinstance(event, Labelled):
             numbers = event.numbers
         elif isinstance(event, Withdrawn):
@@ -381,6 +429,11 @@ class Writing:
             marks = [{"number": number, "seq": seq, "given": given} for number in numbers.tolist()]
             self.db.execute(sa.insert(MARKS), marks)
         return seq
+
+    def add_snapshot(self, state: bytes) -> None:
+        """Keep the state after the events that were added."""
+        self.db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq == self.last))
+        self.db.execute(sa.insert(SNAPSHOTS).values(seq=self.last, content=state))
 
 
 def _read_values(db: Any) -> dict[str, Any]:
@@ -416,6 +469,7 @@ def thinned(seqs: list[int], keep: int) -> set[int]:
     return set(kept)
 
 
-def _parts(keys: list[Any]) -> Iterator[list[Any]]:
+def parts(keys: list[Any]) -> Iterator[list[Any]]:
+    """Keys in portions that one statement may name."""
     for start in range(0, len(keys), _AT_A_TIME):
         yield keys[start : start + _AT_A_TIME]

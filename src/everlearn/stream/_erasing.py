@@ -1,0 +1,294 @@
+"""The side of the never-ending learner that erases: rows leave the log, the model and every file."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from .. import _persist
+from .._validate import Rows
+from ..errors import StoreError
+from . import _checks, _scrub
+from ._fold import Fold
+from ._lock import locked
+from ._looking import Looking
+from ._quarantined import erase_records
+from ._redact import Redaction, without_categories, without_rows
+from ._replay import fold_living
+from ._rewriting import move, places_without, rewrite
+from ._tables import EVENTS, MARKS, ROWS, SNAPSHOTS
+from ._tombstones import SALT, digest, new_salt, tombstone
+from ._unlearning import drop_rows
+from .certificate import Certificate
+from .events import Arrived, Described, Erased, Event, Ints
+from .log import TRIMMED, Writing, id_key, parts
+
+_PROBES = 1000  # rows by which two models are compared
+_METHODS = ("auto", "replay", "forget")
+_NOTES = [
+    "Not covered: the source files, backups, reports and exported models that were made before.",
+    "What is counted over many rows stays: numbers of rows and questions, the medians of the schema.",
+]
+_FORGET_NOTE = "The means, spreads and scores that are counted over all rows were not computed anew."
+
+
+@dataclass
+class _Plan:
+    """What is to become of a store."""
+
+    fold: Fold
+    changed: dict[int, Event]  # events by their numbers
+    first: int  # the snapshots from this event on know the rows
+    method: str
+
+
+class Erasing(Looking):
+    """Base of `NeverEndingLearner`: rows that must not be there any more."""
+
+    @locked
+    def erase(
+        self,
+        ids: Any,
+        *,
+        by: str = "",
+        time: float | None = None,
+        method: str = "auto",
+        verify: bool = True,
+        quarantine: Sequence[str | os.PathLike[str]] = (),
+    ) -> Certificate:
+        """Erase rows: their values, labels, ids and questions leave the log, the snapshots and the model.
+
+        Nothing of them is left in the bytes of the files of the store: free pages and the write-ahead log are
+        overwritten, too. The log keeps a tombstone for each row, with a salted hash of its id, so that the
+        numbers of the other rows stay and the row is refused if it comes again. A process that is killed
+        meanwhile has erased everything or nothing; bytes that were still to be overwritten are overwritten
+        when the store is opened next.
+
+        Parameters
+        ----------
+        ids : array-like of int or str
+            The rows, with labels or without.
+        by : str, default=""
+            Who erases them.
+        time : float, default=None
+            When, in seconds since 1970; None is now.
+        method : {"auto", "replay", "forget"}, default="auto"
+            How the model unlearns the rows. "replay" folds the log again without them: the model is, bit for
+            bit, the one that never saw them. "forget" lets an exact learner such as `IDSVM` forget them, and
+            makes any other learn the kept labeled rows again; what is counted over all rows, such as the
+            scale of columns, stays. "auto" is "replay" where the log still has all rows.
+        verify : bool, default=True
+            Whether to fold the log once more, as it stands after the erasure, and compare the models. It
+            takes as long as a replay.
+        quarantine : sequence of path-like, default=()
+            Quarantine files of `open_source` from which bad rows with these ids are removed.
+
+        Returns
+        -------
+        Certificate
+            What was erased, and the distance to a model that never saw it.
+        """
+        self._check_open()
+        if method not in _METHODS:
+            raise ValueError(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}.")
+        names = _checks.ids(ids)
+        if not names:
+            raise ValueError("ids must name a row, got none.")
+        if self._log.read_only:
+            raise StoreError(f"{self._log.place} was opened with read_only=True.")
+        numbers = np.sort(self._log.numbers_of(names))
+        event = Erased(numbers, str(by), _checks.now(time))
+        self._snapshots.wait()
+        before = self._fold
+        keys = [id_key(name) for name in names]
+        rows = self._log.values_of(numbers)
+        n_labels = self._log.count_marks(numbers)
+        n_questions = int(np.isin(before.asking.numbers(), numbers).sum())
+        plan = self._plan(event, method)
+        schema = without_categories(self._log, numbers, rows, before.schema)
+        if schema is not None:
+            plan.fold.schema = schema
+        n_snapshots = self._write_erasure(event, keys, plan, schema)
+        n_records = sum(erase_records(path, names) for path in quarantine)
+        scrubbed = _scrub.scrub(self._log)
+        salt = self._log.meta(SALT)
+        return Certificate(
+            store=str(self._log.place),
+            time=datetime.fromtimestamp(event.time, timezone.utc).isoformat(timespec="seconds"),
+            by=event.by,
+            everlearn=version("everlearn"),
+            salt=salt,
+            ids=[digest(key, salt) for key in keys],
+            rows=len(numbers),
+            labels=n_labels,
+            questions=n_questions,
+            categories=_n_changed(before.schema, schema),
+            quarantined=n_records,
+            events=len(plan.changed),
+            snapshots=n_snapshots,
+            method=plan.method,
+            model=self._distance(before, plan) if verify else {},
+            scrubbed=scrubbed,
+            notes=[*_NOTES, *([_FORGET_NOTE] if plan.method == "forget" else []), *_scrub.notes(self._log)],
+        )
+
+    # ------------------------------------------------------------------------------------------------ private
+
+    def _plan(self, erased: Erased, method: str) -> _Plan:
+        """The state without the rows, and the events that are to be rewritten."""
+        numbers, log = erased.numbers, self._log
+        came_in = log.came_in(numbers)
+        first = min(came_in) - 1  # the first scale stands right before the rows that it was taken from
+        complete = log.meta("complete_from") or 0
+        if method != "forget":
+            try:
+                fold, changed = self._folded_without(numbers, first)
+                fold.apply(erased, log.rows_of)
+                return _Plan(fold, changed, first, "replay")
+            except StoreError:
+                if method == "replay" or not complete:
+                    raise
+        fold = Fold.from_state(_persist.unpack(_persist.pack(self._fold.state())), self._settings)
+        drop_rows(fold, numbers, len(log.labelled_at(numbers, log.last + 1)))
+        fold.apply(erased, log.rows_of)
+        changed = {}
+        for seq in sorted(came_in | log.marked_in(numbers)):
+            changed[seq] = without_rows(log.event(seq), numbers)
+        return _Plan(fold, changed, first, "forget")
+
+    def _folded_without(self, numbers: Ints, first: int) -> tuple[Fold, dict[int, Event]]:
+        log, gone = self._log, set(numbers.tolist())
+        lives = [life for life in log.replaced(log.last) if life[0] not in gone]
+        redaction = Redaction(log, self._settings, numbers)
+        fold, _, _ = fold_living(
+            log,
+            self._settings,
+            lives,
+            log.last + 1,
+            self._fold.forgets,
+            before=first,
+            rewritten=redaction,
+        )
+        return fold, redaction.changed
+
+    def _write_erasure(
+        self, event: Erased, keys: list[str], plan: _Plan, schema: dict[str, Any] | None
+    ) -> int:
+        """Do it, in one transaction; how many snapshots were removed or rewritten."""
+        salt = self._log.meta(SALT) or new_salt()
+        numbers = event.numbers.tolist()
+        with self._log.writing() as writing:
+            db = writing.db
+            for seq, changed in plan.changed.items():
+                self._rewrite(db, seq, changed, event.numbers)
+            for part in parts(numbers):
+                db.execute(sa.delete(MARKS).where(MARKS.c.number.in_(part)))
+            move(db, [], numbers)
+            stones = [{"k": key, "stone": tombstone(key, salt)} for key in keys]
+            where = sa.update(ROWS).where(ROWS.c.id == sa.bindparam("k"))
+            db.execute(where.values(id=sa.bindparam("stone")), stones)
+            n_snapshots = db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq >= plan.first)).rowcount
+            if schema is not None:
+                n_snapshots += _rewrite_schema(db, schema)
+            writing.add(event)
+            writing.add_snapshot(_persist.pack(plan.fold.state()))
+            complete = {} if plan.method == "replay" else _complete_from(self._log, writing)
+            self._log.set_meta(db, **{SALT: salt, _scrub.PENDING: self._log.place.durable}, **complete)
+        self._log.forget_events()
+        self._fold = plan.fold
+        self._snapshots.restart(self._fold, self._log.last)
+        return int(n_snapshots)
+
+    def _rewrite(self, db: Any, seq: int, event: Event, gone: Ints) -> None:
+        kind = db.scalar(sa.select(EVENTS.c.kind).where(EVENTS.c.seq == seq))
+        left = places_without(db, seq, gone.tolist())
+        if kind == TRIMMED:  # the rows that it has left are at places of which the table of rows knows
+            before = self._log.event(seq)
+            assert isinstance(before, Arrived)
+            event = replace(before, X=before.X[np.array([place for _, place in left], dtype=np.int64)])
+        rewrite(db, seq, kind, event)
+        move(db, left)
+
+    def _distance(self, before: Fold, plan: _Plan) -> dict[str, Any]:
+        """Compare the model with one that is folded from the log as it stands now."""
+        kept = self._fold.pool if len(self._fold.pool) else self._fold.labelled
+        rows = self._fold.raw(kept)
+        probes = rows[-_PROBES:] if len(kept) else None
+        found: dict[str, Any] = {
+            "compared_with": None,
+            "bit_equal": None,
+            "max_difference": None,
+            "max_difference_before": _apart(self._fold, before, probes),
+            "n_rows": 0 if probes is None else int(probes.shape[0]),
+        }
+        log = self._log
+        try:
+            lives = log.replaced(log.last)
+            other, _, _ = fold_living(
+                log, self._settings, lives, log.last + 1, self._fold.forgets, before=plan.first
+            )
+        except StoreError:
+            return found
+        found["compared_with"] = "the fold over the log as it is now on disk, from before the rows came"
+        found["bit_equal"] = _persist.pack(other.state()) == _persist.pack(self._fold.state())
+        found["max_difference"] = _apart(self._fold, other, probes)
+        return found
+
+
+def _apart(a: Fold, b: Fold, X: Rows) -> float | None:
+    """The largest difference of decision values; None where one of the models has none, or other classes."""
+    if X is None or a.learner is None or b.learner is None:
+        return None
+    if a.learner.classes_.tolist() != b.learner.classes_.tolist():
+        return None
+    return float(np.abs(a.judge(a.scaled(X))[1] - b.judge(b.scaled(X))[1]).max(initial=0.0))
+
+
+def _rewrite_schema(db: Any, schema: dict[str, Any]) -> int:
+    """Put a description in the place of all others, in events and snapshots; in how many of these."""
+    fields = schema["fields"]
+    for seq, content in db.execute(
+        sa.select(EVENTS.c.seq, EVENTS.c.content).where(EVENTS.c.kind == "described")
+    ):
+        found = _persist.unpack(bytes(content))
+        if _same_columns(found["schema"], schema):
+            rewrite(db, seq, "described", Described({**found["schema"], "fields": fields}, found["time"]))
+    count = 0
+    for seq in list(db.scalars(sa.select(SNAPSHOTS.c.seq))):
+        state = _persist.unpack(
+            bytes(db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq)))
+        )
+        if _same_columns(state["schema"], schema):
+            state["schema"] = {**state["schema"], "fields": fields}
+            packed = _persist.pack(state)
+            db.execute(sa.update(SNAPSHOTS).where(SNAPSHOTS.c.seq == seq).values(content=packed))
+            count += 1
+    return count
+
+
+def _same_columns(description: Any, schema: dict[str, Any]) -> bool:
+    if not isinstance(description, dict) or "fields" not in description:
+        return False
+    return [f["name"] for f in description["fields"]] == [f["name"] for f in schema["fields"]]
+
+
+def _n_changed(before: dict[str, Any] | None, after: dict[str, Any] | None) -> int:
+    """How many categories have another name."""
+    if before is None or after is None:
+        return 0
+    pairs = zip(before["fields"], after["fields"], strict=True)
+    return sum(
+        a != b
+        for old, new in pairs
+        for a, b in zip(old["categories"] or (), new["categories"] or (), strict=True)
+    )
+
+
+def _complete_from(log: Any, writing: Writing) -> dict[str, int]:
+    """A log that has dropped rows before stands on its snapshots; from now on on the one just written."""
+    return {"complete_from": writing.last} if log.meta("complete_from") else {}

@@ -1,0 +1,179 @@
+"""Events without some rows: what a log says, and what was computed from these rows, as if they never came."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._validate import Rows
+from . import _checks
+from ._encode import n_columns
+from ._fold import Fold
+from .events import Arrived, Event, Ints, Labelled, Scaled, Withdrawn
+from .log import Log
+from .schema import Schema
+from .settings import Settings
+
+
+def without_rows(event: Event, numbers: Ints) -> Event:
+    """An event that says nothing of some rows; the numbers of all others stay."""
+    if isinstance(event, Arrived):
+        keep = ~np.isin(event.numbers, numbers)
+        alive = keep[event.places]
+        before = np.zeros(0, dtype=np.int64) if event.gone is None else event.gone
+        gone = np.union1d(before, event.numbers[~keep] - event.first)
+        return replace(
+            event,
+            X=event.X[np.flatnonzero(keep)],
+            places=(np.cumsum(keep) - 1)[event.places[alive]],
+            labels=event.labels[alive],
+            gone=gone.astype(np.int64) if len(gone) else None,
+        )
+    if isinstance(event, Labelled):
+        alive = ~np.isin(event.numbers, numbers)
+        return replace(event, numbers=event.numbers[alive], labels=event.labels[alive])
+    if isinstance(event, Withdrawn):
+        return replace(event, numbers=event.numbers[~np.isin(event.numbers, numbers)])
+    return event
+
+
+class Redaction:
+    """Rewrites events, one after the other, while they are folded.
+
+    A scale was taken from rows, and must be taken again if some of them are gone: the first one from the
+    first batch, later ones from all rows by then or, if somebody called `rescale`, from those that are kept.
+
+    Parameters
+    ----------
+    log : Log
+        The log as it is.
+    settings : Settings
+        What the learner is made of.
+    numbers : ndarray
+        The rows that are to be gone.
+
+    Attributes
+    ----------
+    changed : dict of int to Event
+        The events that differ from those in the log, by their numbers.
+    """
+
+    def __init__(self, log: Log, settings: Settings, numbers: Ints) -> None:
+        self.log, self.settings, self.numbers = log, settings, numbers
+        self.changed: dict[int, Event] = {}
+        self._previous: Event | None = None
+
+    def __call__(self, seq: int, event: Event, fold: Fold) -> Event:
+        """The event as it will stand in the log; ``fold`` is the state before it."""
+        found = without_rows(event, self.numbers)
+        if isinstance(event, Scaled):
+            found = self._scale(seq, event, fold)
+        self._previous = found
+        if _differs(event, found):
+            self.changed[seq] = found
+        return found
+
+    def _scale(self, seq: int, event: Scaled, fold: Fold) -> Scaled:
+        columns, previous = self.settings.scale_columns, self._previous
+        if fold.mean is None or fold.moments.n == 0:
+            rows = self._first_rows(seq)
+            if rows is None:
+                return replace(event, mean=np.zeros_like(event.mean), spread=np.ones_like(event.spread))
+            return _checks.scale_of(rows, columns, event.time)
+        if isinstance(previous, Arrived) and previous.time == event.time:
+            return _checks.scale_by(fold.moments, bool(fold.mean.any()), columns, event.time)
+        kept = fold.pool if len(fold.pool) else fold.labelled
+        return _checks.scale_of(fold.raw(kept), columns, event.time) if len(kept) else event
+
+    def _first_rows(self, seq: int) -> Rows | None:
+        """The rows of the first batch after an event that has some left."""
+        for _, event in self.log.read(after=seq):
+            if isinstance(event, Arrived):
+                left = without_rows(event, self.numbers)
+                assert isinstance(left, Arrived)
+                if left.X.shape[0]:
+                    return left.X
+        return None
+
+
+def _differs(a: Event, b: Event) -> bool:
+    if isinstance(a, Arrived) and isinstance(b, Arrived):
+        return bool(a.X.shape != b.X.shape)
+    if isinstance(a, Labelled | Withdrawn) and isinstance(b, Labelled | Withdrawn):
+        return len(a.numbers) != len(b.numbers)
+    if isinstance(a, Scaled) and isinstance(b, Scaled):
+        return not (np.array_equal(a.mean, b.mean) and np.array_equal(a.spread, b.spread))
+    return False
+
+
+# ------------------------------------------------------------------------------------------- category names
+
+
+def without_categories(log: Log, numbers: Ints, rows: Rows, description: Any) -> dict[str, Any] | None:
+    """A description of columns without the names of categories that only the erased rows had.
+
+    Parameters
+    ----------
+    log : Log
+        The log, in which the rows still are.
+    numbers : ndarray
+        The rows that are to be erased.
+    rows : ndarray or csr_matrix
+        What is left of them.
+    description : dict or None
+        The state of a `Schema`, and whatever else stands beside it.
+
+    Returns
+    -------
+    dict or None
+        The description with the names replaced; None if there is nothing to replace.
+    """
+    names = _category_columns(description)
+    if not names or rows is None or rows.shape[0] == 0:
+        return None
+    lost = {column for column in _columns_in_use(rows) if column in names}
+    for seq in log.batches():
+        if not lost:
+            return None
+        event = log.event(seq)
+        assert isinstance(event, Arrived)
+        kept = [place for _, place in log.places_without(seq, numbers.tolist())]
+        lost -= _columns_in_use(event.X[kept]) if kept else set()
+    fields = [dict(field) for field in description["fields"]]
+    for count, column in enumerate(sorted(lost), 1):
+        field, place = names[column]
+        categories = list(fields[field]["categories"])
+        categories[place] = _free_name(categories, count)
+        fields[field]["categories"] = categories
+    return {**description, "fields": fields} if lost else None
+
+
+def _category_columns(description: Any) -> dict[int, tuple[int, int]]:
+    """By column, the field and the place of the category that it stands for."""
+    try:
+        schema = Schema.from_state({key: value for key, value in description.items() if key != "run"})
+    except (AttributeError, TypeError, ValueError):  # none, or one in words of the caller's own
+        return {}
+    found, column = {}, 0
+    for number, field in enumerate(schema.fields):
+        if field.kind == "categorical" and field.categories is not None:
+            for place, name in enumerate(field.categories):
+                if name:  # a missing value tells nothing
+                    found[column + place] = (number, place)
+        column += n_columns(field)
+    return found
+
+
+def _columns_in_use(X: Rows) -> set[int]:
+    columns: Iterable[int] = X.indices[X.data != 0] if sparse.issparse(X) else np.flatnonzero(X.any(axis=0))
+    return set(np.unique(np.asarray(columns)).tolist())
+
+
+def _free_name(taken: list[str], count: int) -> str:
+    name = f"(erased {count})"
+    while name in taken:
+        count += 1
+        name = f"(erased {count})"
+    return name

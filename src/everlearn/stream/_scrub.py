@@ -1,0 +1,41 @@
+"""Overwriting what was deleted: free pages and the write-ahead log of a file, dead rows in PostgreSQL."""
+
+import sqlalchemy as sa
+
+from ._tables import TABLES
+from .log import Log
+
+PENDING = "scrub_pending"  # under this name a log keeps that bytes are still to be overwritten
+_NOTES = {
+    "sqlite": [
+        "Blocks that the file system or the device has freed or moved are beyond the reach of a program: "
+        "encrypt the disk, and discard its key.",
+    ],
+    "postgresql": [
+        "VACUUM FULL was run on the tables of the store. The write-ahead log of the server, its archive, its "
+        "replicas and base backups keep old versions of rows until they are recycled: see archive_timeout, "
+        "wal_keep_size, and how long backups are kept.",
+    ],
+}
+
+
+def scrub(log: Log) -> bool:
+    """Overwrite what was deleted; whether that is done. A reader may be in the way, or a full disk."""
+    if not log.place.durable:
+        return True
+    with log.reporting("scrubbed"), log.place.engine.connect() as plain:
+        db = plain.execution_options(isolation_level="AUTOCOMMIT")
+        if log.place.path is None:
+            for table in TABLES.sorted_tables:
+                db.execute(sa.text(f"VACUUM FULL {log.place.qualified(table.name)}"))
+        else:
+            db.exec_driver_sql("VACUUM")
+    done = log.place.path is None or log.place.checkpoint("TRUNCATE")  # waits a while for readers to end
+    if done:
+        log.set_meta(**{PENDING: False})
+    return done
+
+
+def notes(log: Log) -> list[str]:
+    """What scrubbing cannot reach, in words."""
+    return _NOTES[log.place.engine.dialect.name] if log.place.durable else []

@@ -1,0 +1,307 @@
+"""Erased rows are in no file any more, and the model is the one that never saw them."""
+
+import json
+import sqlite3
+import struct
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from everlearn import IDSVM, LASVM, AdaptiveSVM, KernelPerceptron
+from everlearn.errors import StoreError
+from everlearn.semi import StreamS3VM
+from everlearn.stream import Certificate, NeverEndingLearner, _scrub
+from everlearn.stream.schema import Schema
+from stream.stream_helpers import answer, bits, differing, drop, opened, unchanged, xor
+
+AMOUNT, PERSON, ILLNESS = 1234567.8901234, "person-4711", "an illness of nobody else"
+N = 200
+X, Y = xor(N)
+X[57] = [AMOUNT, -AMOUNT]
+LEARNERS = {
+    "AdaptiveSVM": AdaptiveSVM(scaling="none", max_rows=40),
+    "LASVM": LASVM(C=10, gamma=0.5),
+    "IDSVM": IDSVM(C=10, gamma=0.5),
+    "KernelPerceptron": KernelPerceptron(gamma=0.5),
+}
+
+
+def name(number):
+    return PERSON if number == 57 else f"row-{number}"
+
+
+def run(learner, n=N, sparse_rows=False, batch=20):
+    """A stream with labels, late ones, replaced ones, and one that is withdrawn."""
+    truth = {name(i): ["no", "yes"][Y[i]] for i in range(N)} | {PERSON: ILLNESS}
+    for start in range(0, n, batch):
+        names = [name(i) for i in range(start, start + batch)]
+        rows = X[start : start + batch]
+        labels = [truth[row] if i % 5 == 0 else None for i, row in enumerate(names)]
+        learner.step(sparse.csr_matrix(rows) if sparse_rows else rows, labels, ids=names, time=float(start))
+        answer(learner, truth)
+        if start == 60:
+            learner.label([PERSON, name(3)], [ILLNESS, "yes"], by="a nurse", time=60.0)
+            learner.withdraw([name(20)], time=60.0)
+    return learner
+
+
+def in_files(folder, *secrets):
+    """Which secrets are in the bytes of which files."""
+    return [
+        (path.name, secret)
+        for path in sorted(folder.iterdir())
+        for secret in secrets
+        if (secret if isinstance(secret, bytes) else secret.encode()) in path.read_bytes()
+    ]
+
+
+SECRETS = (PERSON, ILLNESS, struct.pack("<d", AMOUNT), struct.pack("<d", -AMOUNT), str(AMOUNT))
+
+
+@pytest.mark.parametrize("sparse_rows", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_nothing_is_left_in_any_file_or_in_the_model(tmp_path, kind, sparse_rows):
+    place = tmp_path / "store"
+    learner = run(opened(place, LEARNERS[kind], snapshot_rows=50), sparse_rows=sparse_rows)
+    assert in_files(tmp_path, *SECRETS[:3])  # or the test could not fail
+    certificate = learner.erase([PERSON, name(3), name(20)], by="an officer", time=0.0)
+    assert in_files(tmp_path, *SECRETS) == []
+    assert certificate.scrubbed
+    assert certificate.method == "replay"
+    assert certificate.model["bit_equal"] is True
+    assert certificate.model["max_difference"] == 0.0
+    assert (certificate.rows, certificate.by, certificate.time[:4]) == (3, "an officer", "1970")
+    assert certificate.labels >= 3
+    assert ILLNESS not in learner.status()["classes"]
+    state = bits(learner)
+    with NeverEndingLearner.replay(place) as replayed:
+        assert differing(replayed, learner) == []
+    drop(learner)
+    with NeverEndingLearner.open(place) as learner:
+        assert bits(learner) == state
+        learner.step(X[:20], time=300.0)
+    assert in_files(tmp_path, *SECRETS) == []
+
+
+def test_the_model_is_that_of_a_stream_without_the_row():
+    """An oracle without any part of erasing: the same stream, sent without the rows."""
+    gone = [7, 170, 171]  # so that rows double, and the scale moves, at the same batches
+    options = {"query": None, "memory_rows": 500, "random_state": 0}
+    with (
+        NeverEndingLearner.open(":memory:", LASVM(C=10, gamma=0.5), **options) as learner,
+        NeverEndingLearner.open(":memory:", LASVM(C=10, gamma=0.5), **options) as never,
+    ):
+        for start in range(0, N, 40):
+            rows = np.arange(start, start + 40)
+            learner.step(X[rows], Y[rows], ids=[name(i) for i in rows], time=float(start))
+            rows = np.setdiff1d(rows, gone)
+            never.step(X[rows], Y[rows], time=float(start))
+        learner.erase([name(i) for i in gone])
+        for mine, theirs in zip(learner.scale_, never.scale_, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        np.testing.assert_array_equal(learner.decision_function(X), never.decision_function(X))
+        assert learner.status()["scores"]["window"] == never.status()["scores"]["window"]
+
+
+def test_a_scale_that_was_taken_from_the_row_is_taken_again(tmp_path):
+    with opened(tmp_path / "store") as learner:
+        learner.step([[AMOUNT, 1.0]], ids=[PERSON])
+        learner.step(X[:50], Y[:50])
+        learner.erase([PERSON])
+        assert np.abs(learner.scale_[0]).max() < 1
+        assert learner.erase([1]).model["bit_equal"]
+    assert in_files(tmp_path, *SECRETS) == []
+
+
+@pytest.mark.parametrize("retention", ["all", "needed"])
+def test_an_exact_learner_may_forget_without_a_replay(tmp_path, retention):
+    place, gone = tmp_path / "store", [PERSON, name(60), name(75), name(110)]
+    settings = {"snapshot_rows": 50, "retention": retention, "memory_rows": 400, "query": None}
+    learner = run(opened(place, IDSVM(C=10, gamma=0.5), **settings))
+    learner.erase(gone, method="forget")
+    assert in_files(tmp_path, *SECRETS) == []
+    assert set(learner.learner_.support_.tolist()).isdisjoint({57, 60, 75, 110})
+    state = bits(learner)
+    drop(learner)
+    with NeverEndingLearner.open(place) as learner:
+        assert bits(learner) == state
+
+
+def test_forgetting_leads_where_a_replay_does(tmp_path):
+    with opened(tmp_path / "store", IDSVM(C=10, gamma=0.5), scaling="none", query=None) as learner:
+        for start in range(0, 80, 20):
+            learner.step(X[100 + start : 120 + start], Y[100 + start : 120 + start])
+        certificate = learner.erase([5, 33, 47], method="forget")
+    assert certificate.method == "forget"
+    assert certificate.model["max_difference"] < 1e-6 < certificate.model["max_difference_before"]
+    assert any("scores" in note for note in certificate.notes)
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_a_store_that_dropped_rows_learns_the_kept_ones_again(tmp_path, kind):
+    place = tmp_path / "store"
+    learner = run(opened(place, LEARNERS[kind], snapshot_rows=40, retention="needed", memory_rows=60))
+    learner.close()
+    learner = NeverEndingLearner.open(place, snapshot_rows=40)
+    with pytest.raises(StoreError, match="has dropped rows"):
+        learner.erase([PERSON], method="replay")
+    certificate = learner.erase([PERSON, name(5), name(N - 1)])
+    assert certificate.method == "forget"
+    assert certificate.model["bit_equal"] is None
+    assert in_files(tmp_path, *SECRETS) == []
+    assert 57 not in learner._fold.needed()
+    state = bits(learner)
+    learner.close()
+    with NeverEndingLearner.open(place, snapshot_rows=40) as learner:
+        assert bits(learner) == state
+        learner.step(X[:60], time=400.0)
+
+
+def test_a_transducer_forgets_too(tmp_path):
+    settings = {"transducer": StreamS3VM(memory_rows=60), "snapshot_rows": 50}
+    with run(opened(tmp_path / "store", **settings), n=100) as learner:
+        assert learner.erase([PERSON]).model["bit_equal"]
+    assert in_files(tmp_path, *SECRETS) == []
+
+
+def test_names_of_categories_that_nobody_else_has_go(tmp_path):
+    cities = ["Paris", "Rome"] * 20 + ["Atlantis"]
+    cells = {
+        "city": cities,
+        "amount": [str(i) for i in range(40)] + [str(AMOUNT)],
+        "label": ["0", "1"] * 20 + [""],
+    }
+    schema = Schema.infer(cells, label="label")
+    rows, _ = schema.encode(cells, 41)
+    with opened(tmp_path / "store", snapshot_rows=10) as learner:
+        learner.describe(schema.state() | {"run": {"sources": [], "settings": {}}})
+        for start in range(0, 40, 10):
+            learner.step(rows[start : start + 10], [0, 1] * 5)
+        learner.step(rows[40:], ids=[PERSON])
+        certificate = learner.erase([PERSON, 0])
+        assert certificate.categories == 1
+        kept = learner.status()["schema"]
+        assert (
+            Schema.from_state({k: v for k, v in kept.items() if k != "run"}).n_features == schema.n_features
+        )
+        assert sorted(kept["fields"][0]["categories"]) == ["(erased 1)", "Paris", "Rome"]
+        assert certificate.model["bit_equal"]
+        assert in_files(tmp_path, "Atlantis", *SECRETS) == []
+        assert learner.erase([1, 2]).categories == 0
+
+
+def test_bad_rows_leave_the_quarantine(tmp_path):
+    quarantine = tmp_path / "bad.jsonl"
+    raws = [
+        f"{PERSON},x,1",
+        "row-9,x,2",
+        f'{{"id": "{PERSON}", "a": [1]}}',
+        "70,5,x",
+        "7,70x,1",
+        f'"{PERSON}",2,x',
+    ]
+    lines = [json.dumps({"source": "s", "line": i, "reason": "r", "raw": raw}) for i, raw in enumerate(raws)]
+    quarantine.write_text("\n".join(lines) + "\n" + '{"torn": "person-47')
+    with run(opened(tmp_path / "store"), n=60) as learner:
+        assert learner.erase([PERSON], quarantine=[quarantine]).quarantined == 3
+        assert [json.loads(line)["raw"][:2] for line in quarantine.read_text().splitlines()[:-1]] == [
+            "ro",
+            "70",
+            "7,",
+        ]
+        learner.step(X[:1], ids=[70])
+        assert learner.erase([70], quarantine=[quarantine]).quarantined == 1
+        with pytest.raises(FileNotFoundError):
+            learner.erase([name(1)], quarantine=[tmp_path / "nowhere"])
+    assert in_files(tmp_path, *SECRETS) == []
+
+
+def test_an_erased_row_does_not_come_back(tmp_path):
+    with run(opened(tmp_path / "store"), n=100) as learner:
+        learner.erase([PERSON, name(2)])
+        with unchanged(learner):
+            for call in (
+                lambda: learner.label([PERSON], ["no"]),
+                lambda: learner.withdraw([PERSON]),
+                lambda: learner.erase([name(1), PERSON]),
+            ):
+                with pytest.raises(ValueError, match=f"'{PERSON}' was erased"):
+                    call()
+            with pytest.raises(ValueError, match=f"'{PERSON}' has come before"):
+                learner.step(X[:1], ids=[PERSON])
+        assert learner.status()["erased"] == 2
+        assert learner.status()["rows"] == 100
+        out = learner.step(X[:2])
+        assert out.ids == [100, 101]
+
+
+def test_bad_input_erases_nothing(tmp_path):
+    with run(opened(tmp_path / "store"), n=60) as learner, unchanged(learner):
+        for ids, message in (
+            ([], "got none"),
+            (["who"], "No row with the id 'who'"),
+            ([name(1)] * 2, "twice"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                learner.erase(ids)
+        with pytest.raises(ValueError, match="method must be one of"):
+            learner.erase([name(1)], method="burn")
+        with pytest.raises(ValueError, match="time must be"):
+            learner.erase([name(1)], time=float("nan"))
+    with (
+        NeverEndingLearner.open(tmp_path / "store", read_only=True) as looking,
+        pytest.raises(StoreError, match="read_only=True"),
+    ):
+        looking.erase([name(1)])
+
+
+def test_all_rows_can_be_erased(tmp_path):
+    with run(opened(tmp_path / "store"), n=60) as learner:
+        learner.erase([name(i) for i in range(60)])
+        assert learner.learner_ is None
+        assert learner.status()["labels"] == 0
+        learner.step(X[60:100], Y[60:100])
+        assert learner.predict(X[:3]).tolist() != [None] * 3
+
+
+def test_bytes_are_overwritten_later_if_that_failed(tmp_path, monkeypatch):
+    place = tmp_path / "store"
+    learner = run(opened(place), n=100)
+    monkeypatch.setattr(_scrub, "scrub", lambda log: (_ for _ in ()).throw(StoreError("the disk is full")))
+    with pytest.raises(StoreError, match="the disk is full"):
+        learner.erase([PERSON])
+    monkeypatch.undo()
+    assert learner.status()["erased"] == 1
+    learner.close()
+    NeverEndingLearner.open(place).close()
+    assert in_files(tmp_path, *SECRETS) == []
+
+
+def test_a_reader_in_the_way_is_told_of(tmp_path, monkeypatch):
+    monkeypatch.setattr("everlearn.stream._place._PATIENCE", 0.2)
+    place = tmp_path / "store"
+    learner = run(opened(place), n=100)
+    reader = sqlite3.connect(place)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM rows").fetchone()
+    certificate = learner.erase([PERSON])
+    assert certificate.scrubbed is False
+    reader.close()
+    learner.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        NeverEndingLearner.open(place).close()
+    assert in_files(tmp_path, *SECRETS) == []
+
+
+def test_a_certificate_is_written_and_read(tmp_path):
+    with run(opened(tmp_path / "store"), n=60) as learner:
+        certificate = learner.erase([PERSON], by="an officer")
+    certificate.write(tmp_path / "certificate.json")
+    found = Certificate.from_dict(json.loads((tmp_path / "certificate.json").read_text()))
+    assert found == certificate
+    assert found.covers(PERSON)
+    assert not found.covers(name(1))
+    assert in_files(tmp_path, *SECRETS) == []
