@@ -1,8 +1,6 @@
 """The command line as a process: pipes, signals, exit codes, what is printed where."""
 
-import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -10,7 +8,7 @@ import time
 import pytest
 
 from cli_helpers import as_csv, everlearn, payments, status_of, write_csv
-from everlearn._cli._interrupt import Interrupt
+from cli_process_helpers import PATIENCE, stored_rows, wait_until
 
 RUN = (
     "--oracle",
@@ -24,7 +22,6 @@ RUN = (
     "--warm-up",
     "100",
 )
-PATIENCE = 240  # seconds for a busy machine; nothing here waits for long by itself
 
 
 @pytest.fixture
@@ -45,27 +42,6 @@ def start():
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
-
-
-def stored_rows(store):
-    """How many rows are durable, seen from outside."""
-    if not store.exists():
-        return 0
-    db = sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=30)
-    try:
-        return db.execute("SELECT count(*) FROM rows").fetchone()[0]
-    except sqlite3.OperationalError:  # not made yet
-        return 0
-    finally:
-        db.close()
-
-
-def wait_until(condition, process):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_after_ctrl_c_the_same_command_goes_on_where_it_was(start, tmp_path):
@@ -141,22 +117,3 @@ def test_the_library_does_not_need_what_the_command_line_needs():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     assert done.stdout.strip() == "[]"
-
-
-def test_ctrl_c_once_is_noted_and_twice_is_raised():
-    said = []
-    before = signal.getsignal(signal.SIGINT)
-    with Interrupt(lambda: said.append(1)) as interrupt:
-        os.kill(os.getpid(), signal.SIGINT)
-        assert interrupt.asked
-        assert said == [1]
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_ctrl_c_is_raised_while_nothing_is_under_way():
-    with Interrupt(lambda: None) as interrupt:
-        with pytest.raises(KeyboardInterrupt), interrupt.at_once():
-            os.kill(os.getpid(), signal.SIGINT)
-        assert interrupt.asked
