@@ -1,5 +1,6 @@
 """Streams: a durable log, a fold over it, sources, prequential scores, drift."""
 
+from .backup import backup
 from .certificate import Certificate
 from .drift import Drift
 from .evaluate import Prequential
@@ -15,5 +16,6 @@ __all__ = [
     "Prequential",
     "Schema",
     "Source",
+    "backup",
     "open_source",
 ]

@@ -13,9 +13,10 @@ from sklearn.utils import check_array
 from .. import _persist
 from .._validate import Array, Rows, missing_labels
 from ..errors import StoreError
+from ._lookup import Id, id_key, some
 from ._moments import Moments
 from .events import Floats, Ints, Scaled, as_labels
-from .log import Id, Log, id_key, some
+from .log import Log
 from .settings import Settings, check_learner
 
 _LARGEST = 1e150  # of a feature: squares of larger ones overflow

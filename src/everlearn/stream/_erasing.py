@@ -17,6 +17,7 @@ from . import _checks, _scrub
 from ._fold import Fold
 from ._lock import locked
 from ._looking import Looking
+from ._lookup import TRIMMED, id_key, parts
 from ._quarantined import erase_records
 from ._redact import Redaction, without_categories, without_rows
 from ._replay import fold_living
@@ -26,7 +27,7 @@ from ._tombstones import SALT, digest, new_salt, tombstone
 from ._unlearning import drop_rows
 from .certificate import Certificate
 from .events import Arrived, Described, Erased, Event, Ints
-from .log import TRIMMED, Writing, id_key, parts
+from .log import Writing
 
 _PROBES = 1000  # rows by which two models are compared
 _METHODS = ("auto", "replay", "forget")

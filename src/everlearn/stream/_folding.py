@@ -10,11 +10,12 @@ from ..errors import StoreError
 from . import _checks, _scrub
 from ._asking import Question, numbers_of
 from ._fold import Effect
+from ._lookup import Id
 from ._moments import Moments
 from ._replay import recover, recover_behind, step
 from ._snapshots import Snapshots
 from .events import Event, Ints
-from .log import Id, Log
+from .log import Log
 from .settings import Settings
 
 Happening: TypeAlias = tuple[Event, list[Id] | None]  # an event, and the ids of its rows if it has any

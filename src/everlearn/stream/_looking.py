@@ -1,6 +1,7 @@
 """The side of the never-ending learner that looks: predictions and where it stands; nothing is changed."""
 
 import copy
+import os
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from . import _checks
 from ._folding import Folding
 from ._history import story_of
 from ._lock import locked
+from .backup import backup_log
 
 
 class Looking(Folding):
@@ -140,6 +142,25 @@ class Looking(Folding):
             As `everlearn.report.write_report` takes it.
         """
         return story_of(self._fold, self._settings, self._log, self.status(), self._named, about)
+
+    @locked
+    def backup(self, to: str | os.PathLike[str], *, overwrite: bool = False) -> dict[str, int]:
+        """Copy the store, as `everlearn.stream.backup` does; nothing is changed.
+
+        Parameters
+        ----------
+        to : str or path-like
+            Where the copy is made: a file, or the URL of a database without a store.
+        overwrite : bool, default=False
+            Whether a file that exists is replaced.
+
+        Returns
+        -------
+        dict
+            Counts of events, rows, labels and snapshots in the copy.
+        """
+        self._check_open()
+        return backup_log(self._log, to, overwrite=overwrite)
 
     @property
     @locked

@@ -17,6 +17,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from ..errors import StoreError
 from ._tables import NAMES, TABLES
 
+SIDE_FILES = ("-wal", "-shm", "-journal", "-lock")  # that a store has beside it
 SCHEMA = "everlearn"  # of the tables in a PostgreSQL database
 _LOCK = 0x65766572  # the number of the lock in a PostgreSQL database
 _PATIENCE = 30.0  # seconds to wait for another process that is writing a page

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from ._lookup import TRIMMED
 from ._rewriting import move, places_without, rewrite
 from ._tables import MARKS, ROWS, SNAPSHOTS
 from .events import Arrived, Ints
-from .log import TRIMMED, Log
+from .log import Log
 
 
 def trim(log: Log, until: int, needed: Ints) -> int:

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, BinaryIO
 
 from .. import _atomic
+from ._lookup import Id, id_key
 from ._tombstones import digest
-from .log import Id, id_key
 
 
 @dataclass(frozen=True)

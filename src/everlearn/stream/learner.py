@@ -15,8 +15,9 @@ from ._asking import Question
 from ._erasing import Erasing
 from ._folding import Happening
 from ._lock import locked
+from ._lookup import Id, some
 from .events import Arrived, Asked, Described, Ints, Labelled, Withdrawn
-from .log import Id, Log, some
+from .log import Log
 from .settings import make_settings, with_learner
 
 _SNAPSHOT_ROWS = 50_000
