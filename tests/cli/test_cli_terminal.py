@@ -26,7 +26,7 @@ from everlearn._cli._answers import meant
 from everlearn._cli._console import SafeConsole, notice, paragraph, show, styled
 from everlearn._cli._predictions import for_spreadsheet
 from everlearn._cli._tables import schema_table, status_table
-from everlearn.stream import NeverEndingLearner, Schema
+from everlearn.stream import NeverEndingLearner, Schema, open_source
 
 # Clears the screen, rings, turns the direction, hides, begins a C1 sequence, deletes, and is markup.
 EVIL = "\x1b[2J\x07\u202e\u200b\x9b1m\x7f[red]"
@@ -134,6 +134,27 @@ def test_warnings_and_messages_of_several_lines(tmp_path, monkeypatch):
     assert f"Note: odd {SEEN}\n  Error: faked\n" in shown
     assert f"Error: wrong {SEEN}\n  Written: faked\\u2028\n" in shown
     assert not acts(shown)
+
+
+def test_files_that_people_look_at_have_escapes_and_the_same_values(tmp_path):
+    path, quarantine, schema = tmp_path / "s.csv", tmp_path / "bad.jsonl", tmp_path / "schema.json"
+    path.write_text(f"a{EVIL},b\n1,2\n3{EVIL}\n")
+    with open_source(path, quarantine=quarantine) as source:
+        assert [len(batch) for batch in source] == [1]
+        source.schema.write(schema)
+        assert Schema.read(schema) == source.schema
+    assert json.loads(quarantine.read_text())["raw"] == f"3{EVIL}"
+    assert not acts(quarantine.read_text() + schema.read_text())
+
+
+def test_too_little_memory_is_one_message(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("everlearn._cli._sources.open_source", fail)
+    path = write_csv(tmp_path / "s.csv", payments(50))
+    error = call("run", path, "--store", tmp_path / "x", code=1).stderr
+    assert error == "Error: There is not enough memory. Take in fewer rows at a time with --block-rows.\n"
 
 
 def test_an_error_of_the_program_itself_is_shown_safely(capsys):

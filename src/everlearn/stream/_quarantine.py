@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TextIO
 
 from .. import _atomic
+from .._visible import json_visible
 from ._formats import BadRow
 
 _SHOWN = 20
@@ -52,7 +53,7 @@ class Quarantine:
             self._file = open(self._path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close
         for row in rows:
             record = {"source": self._source, "line": row.line, "reason": row.reason, "raw": row.raw}
-            self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            self._file.write(json_visible(json.dumps(record, ensure_ascii=False)) + "\n")
         self._file.flush()
 
     def close(self) -> None:

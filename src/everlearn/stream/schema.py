@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _atomic
+from .._visible import json_visible
 from . import _encode
 from ._formats import repeated
 
@@ -321,7 +322,7 @@ class Schema:
         path : str or path-like
             The file; one that exists is replaced, unless it is a store or another SQLite database.
         """
-        text = json.dumps(self.state(), indent=2, ensure_ascii=False) + "\n"
+        text = json_visible(json.dumps(self.state(), indent=2, ensure_ascii=False)) + "\n"
 
         def put(file: BinaryIO) -> None:
             file.write(text.encode())
