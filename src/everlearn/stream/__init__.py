@@ -4,7 +4,8 @@ from .backup import backup
 from .certificate import Certificate
 from .drift import Drift
 from .evaluate import Prequential
-from .learner import NeverEndingLearner, Outcome
+from .learner import NeverEndingLearner
+from .outcome import Outcome
 from .schema import Schema
 from .sources import Source, open_source
 

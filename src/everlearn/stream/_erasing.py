@@ -19,14 +19,14 @@ from ._lock import locked
 from ._looking import Looking
 from ._lookup import TRIMMED, id_key, parts
 from ._quarantined import erase_records
-from ._redact import Redaction, without_categories, without_rows
+from ._redact import Redaction, columns_in_use, rewrite_descriptions, without_categories, without_rows
 from ._replay import fold_living
 from ._rewriting import move, places_without, rewrite
 from ._tables import EVENTS, MARKS, ROWS, SNAPSHOTS
 from ._tombstones import SALT, digest, new_salt, tombstone
 from ._unlearning import drop_rows
 from .certificate import Certificate
-from .events import Arrived, Described, Erased, Event, Ints
+from .events import Arrived, Erased, Event, Ints
 from .log import Writing
 
 _PROBES = 1000  # rows by which two models are compared
@@ -111,7 +111,8 @@ class Erasing(Looking):
         n_labels = self._log.count_marks(numbers)
         n_questions = int(np.isin(before.asking.numbers(), numbers).sum())
         plan = self._plan(event, method)
-        schema = without_categories(self._log, numbers, rows, before.schema)
+        used = set() if rows is None else columns_in_use(rows)
+        schema = without_categories(self._log, numbers, used, before.schema)
         if schema is not None:
             plan.fold.schema = schema
         n_snapshots = self._write_erasure(event, keys, plan, schema)
@@ -195,7 +196,7 @@ class Erasing(Looking):
             db.execute(where.values(id=sa.bindparam("stone")), stones)
             n_snapshots = db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq >= plan.first)).rowcount
             if schema is not None:
-                n_snapshots += _rewrite_schema(db, schema)
+                n_snapshots += rewrite_descriptions(db, schema)
             writing.add(event)
             writing.add_snapshot(_persist.pack(plan.fold.state()))
             complete = {} if plan.method == "replay" else _complete_from(self._log, writing)
@@ -248,34 +249,6 @@ def _apart(a: Fold, b: Fold, X: Rows) -> float | None:
     if a.learner.classes_.tolist() != b.learner.classes_.tolist():
         return None
     return float(np.abs(a.judge(a.scaled(X))[1] - b.judge(b.scaled(X))[1]).max(initial=0.0))
-
-
-def _rewrite_schema(db: Any, schema: dict[str, Any]) -> int:
-    """Put a description in the place of all others, in events and snapshots; in how many of these."""
-    fields = schema["fields"]
-    for seq, content in db.execute(
-        sa.select(EVENTS.c.seq, EVENTS.c.content).where(EVENTS.c.kind == "described")
-    ):
-        found = _persist.unpack(bytes(content))
-        if _same_columns(found["schema"], schema):
-            rewrite(db, seq, "described", Described({**found["schema"], "fields": fields}, found["time"]))
-    count = 0
-    for seq in list(db.scalars(sa.select(SNAPSHOTS.c.seq))):
-        state = _persist.unpack(
-            bytes(db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq)))
-        )
-        if _same_columns(state["schema"], schema):
-            state["schema"] = {**state["schema"], "fields": fields}
-            packed = _persist.pack(state)
-            db.execute(sa.update(SNAPSHOTS).where(SNAPSHOTS.c.seq == seq).values(content=packed))
-            count += 1
-    return count
-
-
-def _same_columns(description: Any, schema: dict[str, Any]) -> bool:
-    if not isinstance(description, dict) or "fields" not in description:
-        return False
-    return [f["name"] for f in description["fields"]] == [f["name"] for f in schema["fields"]]
 
 
 def _n_changed(before: dict[str, Any] | None, after: dict[str, Any] | None) -> int:

@@ -14,13 +14,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from .. import _persist
 from .._validate import Rows
 from ._asking import Asking, Candidates, Question
 from ._kept import Kept, newer_first
 from ._model import begin, judge, teach
 from ._moments import Moments
 from ._probabilities import Probabilities
+from ._state import restore, state_of
 from ._trace import Trace, measured
 from ._unlearning import drop_rows
 from .drift import Drift
@@ -45,20 +45,6 @@ _HALF_LIFE = 4  # of a row in the pool, in units of memory_rows
 _LEAST_RECENT, _MOST_RECENT = 100, 500  # rows among which questions are looked for where batches are small
 _AFTER_DRIFT = 100  # labelled rows from which a learner begins anew
 _MOST_ALARMS = 1000
-_COUNTS = ("n_rows", "n_labels", "n_withdrawn", "n_erased", "n_failures", "scaled_at", "taught")
-_PARTS = (
-    "pool",
-    "labelled",
-    "late",
-    "moments",
-    "remembered",
-    "scores",
-    "audit",
-    "asking",
-    "trace",
-    "probabilities",
-)
-
 RowsOf = Callable[[Ints], Rows]
 
 
@@ -390,39 +376,13 @@ class Fold:
         """Support vectors of the learner, or rows that it keeps."""
         return len(getattr(self.learner, "support_", ())) if self.learner is not None else 0
 
-    # -------------------------------------------------------------------------------------------------- state
-
     def state(self) -> dict[str, Any]:
         """All of it, as a snapshot holds it."""
-        found: dict[str, Any] = {name: getattr(self, name) for name in _COUNTS}
-        found |= {"mean": self.mean, "spread": self.spread, "schema": self.schema}
-        found |= {"classes": list(self.classes), "alarms": self.alarms}
-        for name in ("learner", "transducer"):
-            thing = getattr(self, name)
-            found[name] = None if thing is None else _persist.describe(thing)
-        for name in _PARTS:
-            found[name] = getattr(self, name).state()
-        found["drift"] = None if self.drift is None else self.drift.state()
-        found["random"] = copy.deepcopy(self.random.bit_generator.state)
-        return found
+        return state_of(self)
 
     @classmethod
     def from_state(cls, state: dict[str, Any], settings: Settings) -> "Fold":
         """The fold that `state` described."""
         fold = cls(settings)
-        state = {"n_erased": 0} | state  # not in states of before rows could be erased
-        for name in (*_COUNTS, "mean", "spread", "schema", "classes", "alarms"):
-            setattr(fold, name, state[name])
-        for name in ("learner", "transducer"):
-            setattr(fold, name, None if state[name] is None else _persist.revive(state[name]))
-        for name in ("pool", "labelled", "late"):
-            setattr(fold, name, Kept.from_state(state[name]))
-        fold.moments = Moments.from_state(state["moments"])
-        fold.remembered = Remembered.from_state(state["remembered"])
-        fold.scores, fold.audit = (Prequential.from_state(state[name]) for name in ("scores", "audit"))
-        fold.asking = Asking.from_state(state["asking"], settings)
-        fold.probabilities = Probabilities.from_state(state["probabilities"])
-        fold.trace = Trace.from_state(state["trace"])
-        fold.drift = None if state["drift"] is None else Drift.from_state(state["drift"])
-        fold.random.bit_generator.state = state["random"]
+        restore(fold, state)
         return fold

@@ -9,6 +9,7 @@ from .._validate import Array, Rows
 from ..errors import StoreError
 from . import _checks, _scrub
 from ._asking import Question, numbers_of
+from ._expiring import Expiry, expire, expired_before
 from ._fold import Effect
 from ._lookup import Id
 from ._moments import Moments
@@ -16,7 +17,7 @@ from ._replay import recover, recover_behind, step
 from ._snapshots import Snapshots
 from .events import Event, Ints
 from .log import Log
-from .settings import Settings
+from .settings import Settings, seconds_of
 
 Happening: TypeAlias = tuple[Event, list[Id] | None]  # an event, and the ids of its rows if it has any
 
@@ -34,6 +35,7 @@ class Folding:
         self._fold, rows, seq = recover_behind(log, settings)
         self._spoilt = False
         self._snapshots.begin(rows, seq)
+        self._expiry = Expiry(log, seconds_of(settings.retain))
         if not log.read_only and log.meta(_scrub.PENDING):  # an erasure was cut short, or a reader in the way
             _scrub.scrub(log)
 
@@ -63,6 +65,22 @@ class Folding:
             raise
         self._snapshots.consider(self._fold, self._log.last)
         return effects
+
+    def _expire(self, limit: float, time: float) -> int:
+        """Drop the rows that came before a time; how many."""
+        self._check_open()
+        self._snapshots.wait()
+        event, batches = expired_before(self._log, limit, time)
+        try:
+            expire(self._log, self._fold, event, batches)
+        except BaseException:
+            self._spoilt = True
+            self._check_open()
+            raise
+        self._snapshots.restart(self._fold, self._log.last)
+        self._expiry.refresh()
+        _scrub.scrub(self._log, vacuum=False)
+        return len(event.numbers)
 
     # ------------------------------------------------------------------------------------------------ private
 

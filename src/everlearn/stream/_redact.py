@@ -5,13 +5,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import sqlalchemy as sa
 from scipy import sparse
 
+from .. import _persist
 from .._validate import Rows
 from . import _checks
 from ._encode import n_columns
 from ._fold import Fold
-from .events import Arrived, Event, Ints, Labelled, Scaled, Withdrawn
+from ._rewriting import rewrite
+from ._tables import EVENTS, SNAPSHOTS
+from .events import Arrived, Described, Event, Ints, Labelled, Scaled, Withdrawn
 from .log import Log
 from .schema import Schema
 from .settings import Settings
@@ -111,17 +115,17 @@ def _differs(a: Event, b: Event) -> bool:
 # ------------------------------------------------------------------------------------------- category names
 
 
-def without_categories(log: Log, numbers: Ints, rows: Rows, description: Any) -> dict[str, Any] | None:
-    """A description of columns without the names of categories that only the erased rows had.
+def without_categories(log: Log, numbers: Ints, used: set[int], description: Any) -> dict[str, Any] | None:
+    """A description of columns without the names of categories that only some rows had.
 
     Parameters
     ----------
     log : Log
         The log, in which the rows still are.
     numbers : ndarray
-        The rows that are to be erased.
-    rows : ndarray or csr_matrix
-        What is left of them.
+        The rows that are to go.
+    used : set of int
+        The columns that are not 0 in all of them.
     description : dict or None
         The state of a `Schema`, and whatever else stands beside it.
 
@@ -131,16 +135,14 @@ def without_categories(log: Log, numbers: Ints, rows: Rows, description: Any) ->
         The description with the names replaced; None if there is nothing to replace.
     """
     names = _category_columns(description)
-    if not names or rows is None or rows.shape[0] == 0:
-        return None
-    lost = {column for column in _columns_in_use(rows) if column in names}
+    lost = used & set(names)
     for seq in log.batches():
         if not lost:
             return None
         event = log.event(seq)
         assert isinstance(event, Arrived)
         kept = [place for _, place in log.places_without(seq, numbers.tolist())]
-        lost -= _columns_in_use(event.X[kept]) if kept else set()
+        lost -= columns_in_use(event.X[kept]) if kept else set()
     fields = [dict(field) for field in description["fields"]]
     for count, column in enumerate(sorted(lost), 1):
         field, place = names[column]
@@ -166,7 +168,8 @@ def _category_columns(description: Any) -> dict[int, tuple[int, int]]:
     return found
 
 
-def _columns_in_use(X: Rows) -> set[int]:
+def columns_in_use(X: Rows) -> set[int]:
+    """The columns that are not 0 in all rows."""
     columns: Iterable[int] = X.indices[X.data != 0] if sparse.issparse(X) else np.flatnonzero(X.any(axis=0))
     return set(np.unique(np.asarray(columns)).tolist())
 
@@ -177,3 +180,31 @@ def _free_name(taken: list[str], count: int) -> str:
         count += 1
         name = f"(erased {count})"
     return name
+
+
+def rewrite_descriptions(db: Any, schema: dict[str, Any]) -> int:
+    """Put a description in the place of all others, in events and snapshots; in how many of these."""
+    fields = schema["fields"]
+    for seq, content in db.execute(
+        sa.select(EVENTS.c.seq, EVENTS.c.content).where(EVENTS.c.kind == "described")
+    ):
+        found = _persist.unpack(bytes(content))
+        if _same_columns(found["schema"], schema):
+            rewrite(db, seq, "described", Described({**found["schema"], "fields": fields}, found["time"]))
+    count = 0
+    for seq in list(db.scalars(sa.select(SNAPSHOTS.c.seq))):
+        state = _persist.unpack(
+            bytes(db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq)))
+        )
+        if _same_columns(state["schema"], schema):
+            state["schema"] = {**state["schema"], "fields": fields}
+            packed = _persist.pack(state)
+            db.execute(sa.update(SNAPSHOTS).where(SNAPSHOTS.c.seq == seq).values(content=packed))
+            count += 1
+    return count
+
+
+def _same_columns(description: Any, schema: dict[str, Any]) -> bool:
+    if not isinstance(description, dict) or "fields" not in description:
+        return False
+    return [f["name"] for f in description["fields"]] == [f["name"] for f in schema["fields"]]

@@ -19,8 +19,12 @@ _NOTES = {
 }
 
 
-def scrub(log: Log) -> bool:
-    """Overwrite what was deleted; whether that is done. A reader may be in the way, or a full disk."""
+def scrub(log: Log, *, vacuum: bool = True) -> bool:
+    """Overwrite what was deleted; whether that is done. A reader may be in the way, or a full disk.
+
+    In a file what is deleted is overwritten at once; what is left is its write-ahead log. ``vacuum`` makes
+    sure of files that were written before that was so.
+    """
     if not log.place.durable:
         return True
     with log.reporting("scrubbed"), log.place.engine.connect() as plain:
@@ -28,7 +32,7 @@ def scrub(log: Log) -> bool:
         if log.place.path is None:
             for table in TABLES.sorted_tables:
                 db.execute(sa.text(f"VACUUM FULL {log.place.qualified(table.name)}"))
-        else:
+        elif vacuum:
             db.exec_driver_sql("VACUUM")
     done = log.place.path is None or log.place.checkpoint("TRUNCATE")  # waits a while for readers to end
     if done:

@@ -3,12 +3,10 @@
 import copy
 import os
 import time as clock
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .._validate import Array
 from ..errors import StoreError
 from . import _checks
 from ._asking import Question
@@ -18,43 +16,10 @@ from ._lock import locked
 from ._lookup import Id, some
 from .events import Arrived, Asked, Described, Ints, Labelled, Withdrawn
 from .log import Log
+from .outcome import Outcome
 from .settings import make_settings, with_learner
 
 _SNAPSHOT_ROWS = 50_000
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What `NeverEndingLearner.step` returns, once the batch is durable.
-
-    Attributes
-    ----------
-    ids : list
-        The ids of the rows.
-    predictions : ndarray of shape (n_rows,)
-        What the learner held them for when they came; None as long as it has not seen two classes.
-    decision : ndarray or None
-        Its decision values.
-    probabilities : ndarray of shape (n_rows, n_classes) or None
-        Calibrated probabilities of the classes, in the order of ``classes`` in `status`.
-    prediction_sets : list of list or None
-        For each row the classes that may be true, if ``coverage`` was promised.
-    questions : list of Question
-        Rows that it asks about: the ``id``, and the ``reason`` for each.
-    scores : dict
-        How it fares: accuracy, g_means, mcc and auc over the last labels.
-    drift : bool
-        Whether labels in this batch have raised an alarm.
-    """
-
-    ids: list[Id]
-    predictions: Array
-    decision: Any
-    probabilities: Any
-    prediction_sets: Any
-    questions: list[Question]
-    scores: dict[str, float]
-    drift: bool
 
 
 class NeverEndingLearner(Erasing):
@@ -114,6 +79,7 @@ class NeverEndingLearner(Erasing):
         coverage: float | None = None,
         snapshot_rows: int = _SNAPSHOT_ROWS,
         retention: str = "all",
+        retain: str | None = None,
         random_state: Any = None,
         read_only: bool = False,
     ) -> "NeverEndingLearner":
@@ -168,6 +134,11 @@ class NeverEndingLearner(Erasing):
             What becomes of rows after a snapshot. "all" keeps them in the log. "needed" drops those that are
             neither in memory nor asked about: then the log cannot be replayed, and labels from before the
             last snapshot are withdrawn only with learners that forget.
+        retain : str, default=None
+            The age that rows may reach, as a number with a unit, s, m, h, d or w: "30d". Older ones leave the
+            log, the model and the bytes of the file, within a hundredth of that age; their ids may come
+            again. Age is counted in the time of the stream, from the ``time`` of a batch to the newest one.
+            None keeps rows of any age. The log cannot be replayed from before the last rows that expired.
         random_state : int, RandomState instance or None, default=None
             Decides all that is drawn; what a new store has drawn is kept in it.
         read_only : bool, default=False
@@ -202,6 +173,7 @@ class NeverEndingLearner(Erasing):
                     window=window,
                     coverage=coverage,
                     retention=retention,
+                    retain=retain,
                     random_state=random_state,
                 )
                 _checks.write_settings(log, kept)
@@ -237,6 +209,8 @@ class NeverEndingLearner(Erasing):
             settings = _checks.read_settings(source)
             if settings is None:
                 raise StoreError(f"{source.place} has no learner yet.")
+            if source.meta("complete_from"):
+                raise StoreError(f"{source.place} has dropped rows, and cannot be replayed.")
             if learner is not None:
                 settings = with_learner(settings, learner)
             log = Log(into)
@@ -284,9 +258,12 @@ class NeverEndingLearner(Erasing):
         if known := self._log.known(names):
             raise ValueError(f"A row with the id {some(known)} has come before.")
         now = _checks.now(time)
+        if (limit := self._expiry.limit(now)) is not None:
+            self._expire(limit, now)
         arrived: Happening = Arrived(self._log.n_rows, rows, places, labels, now), names
         before, behind = self._first_scale(rows, now), self._next_scale(rows, now)
         effect = self._commit([*before, arrived, *behind])[len(before)]
+        self._expiry.note(now)
         return Outcome(
             names,
             np.array(effect.predictions, dtype=object),
@@ -378,6 +355,27 @@ class NeverEndingLearner(Erasing):
         if self._fold.mean is None or len(kept) == 0:
             raise ValueError("There is nothing to scale by: no row is kept, or scaling is 'none'.")
         self._happen(_checks.scale_of(self._fold.raw(kept), self._settings.scale_columns, clock.time()))
+
+    @locked
+    def expire(self, time: float | None = None) -> int:
+        """Drop all rows that are older than ``retain`` now, for a stream that has come to rest.
+
+        Parameters
+        ----------
+        time : float, default=None
+            From when ages are counted, in seconds since 1970; None is now.
+
+        Returns
+        -------
+        int
+            How many rows were dropped.
+        """
+        self._check_open()
+        if self._settings.retain is None:
+            raise ValueError("The store keeps rows of any age: make it with retain='30d', say.")
+        now = _checks.now(time)
+        limit = self._expiry.limit(now, exact=True)
+        return 0 if limit is None else self._expire(limit, now)
 
     @locked
     def describe(self, schema: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """What a never-ending learner is made of; fixed when its store is made, and kept there."""
 
+import re
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..select import Exemplars
 from ..semi import StreamS3VM
 from .drift import Drift
 
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _MOST_LABELED = 2000  # rows that the default learner keeps
 
 
@@ -56,6 +58,8 @@ class Settings:
         The promised coverage of prediction sets; None makes none.
     retention : {"all", "needed"}
         Whether all rows stay in the log, or those that may be asked for again.
+    retain : str or None
+        The age that rows may reach, such as "30d"; None is any.
     seed : int
         Decides all that is drawn.
     """
@@ -76,6 +80,7 @@ class Settings:
     window: int = 1000
     coverage: float | None = None
     retention: str = "all"
+    retain: str | None = None
     seed: int = 0
 
     def state(self) -> dict[str, Any]:
@@ -162,6 +167,20 @@ def _check(values: dict[str, Any]) -> None:
     for name, value in values.items():
         if name in _CHECKS and not _CHECKS[name].test(value):
             raise ValueError(f"{name} must be {_CHECKS[name].accepts}, got {value!r}.")
+    seconds_of(values.get("retain"))
+
+
+def seconds_of(age: Any) -> float | None:
+    """An age such as "30d" in seconds; None is none."""
+    if age is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", age) if isinstance(age, str) else None
+    if found is None or float(found[1]) <= 0:
+        raise ValueError(
+            "retain must be None or a positive number with a unit, s, m, h, d or w, such as '30d', "
+            f"got {age!r}."
+        )
+    return float(found[1]) * _UNITS[found[2]]
 
 
 def check_learner(learner: Any) -> None:

@@ -1,0 +1,66 @@
+"""The state of a fold in values that a file can hold, and back."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from .. import _persist
+from ._asking import Asking
+from ._kept import Kept
+from ._moments import Moments
+from ._probabilities import Probabilities
+from ._trace import Trace
+from .drift import Drift
+from .evaluate import Prequential, Remembered
+
+if TYPE_CHECKING:
+    from ._fold import Fold
+
+_COUNTS = ("n_rows", "n_labels", "n_withdrawn", "n_erased", "n_failures", "scaled_at", "taught")
+_PARTS = (
+    "pool",
+    "labelled",
+    "late",
+    "moments",
+    "remembered",
+    "scores",
+    "audit",
+    "asking",
+    "trace",
+    "probabilities",
+)
+_VALUES = ("mean", "spread", "schema", "classes", "alarms")
+
+
+def state_of(fold: Fold) -> dict[str, Any]:
+    """All of a fold, as a snapshot holds it."""
+    found: dict[str, Any] = {name: getattr(fold, name) for name in (*_COUNTS, *_VALUES)}
+    found["classes"] = list(fold.classes)
+    for name in ("learner", "transducer"):
+        thing = getattr(fold, name)
+        found[name] = None if thing is None else _persist.describe(thing)
+    for name in _PARTS:
+        found[name] = getattr(fold, name).state()
+    found["drift"] = None if fold.drift is None else fold.drift.state()
+    found["random"] = copy.deepcopy(fold.random.bit_generator.state)
+    return found
+
+
+def restore(fold: Fold, state: dict[str, Any]) -> None:
+    """Bring a new fold to the state that `state_of` described."""
+    state = {"n_erased": 0} | state  # not in states of before rows could be erased
+    for name in (*_COUNTS, *_VALUES):
+        setattr(fold, name, state[name])
+    for name in ("learner", "transducer"):
+        setattr(fold, name, None if state[name] is None else _persist.revive(state[name]))
+    for name in ("pool", "labelled", "late"):
+        setattr(fold, name, Kept.from_state(state[name]))
+    fold.moments = Moments.from_state(state["moments"])
+    fold.remembered = Remembered.from_state(state["remembered"])
+    fold.scores, fold.audit = (Prequential.from_state(state[name]) for name in ("scores", "audit"))
+    fold.asking = Asking.from_state(state["asking"], fold.settings)
+    fold.probabilities = Probabilities.from_state(state["probabilities"])
+    fold.trace = Trace.from_state(state["trace"])
+    fold.drift = None if state["drift"] is None else Drift.from_state(state["drift"])
+    fold.random.bit_generator.state = state["random"]
