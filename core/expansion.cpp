@@ -147,6 +147,24 @@ std::size_t Expansion::kept() const {
   return static_cast<std::size_t>(std::count(any.begin(), any.end(), 1));
 }
 
+std::vector<std::uint8_t> Expansion::kept_flags() const {
+  std::vector<std::uint8_t> kept = used();
+  if (std::none_of(columns_.begin(), columns_.end(), [](const Column& column) { return column.live; }))
+    for (std::size_t s = 0; s < kept.size(); ++s) kept[s] = ids_[s] != kNobody;
+  return kept;
+}
+
+void Expansion::let_go(std::span<const std::int64_t> ids) {
+  std::vector<std::uint8_t> kept, gone;
+  for (const auto id : ids) {
+    const std::int64_t slot = find(id);
+    if (slot < 0) continue;
+    if (gone.empty()) kept = kept_flags(), gone.resize(size(), 0);
+    gone[static_cast<std::size_t>(slot)] = !kept[static_cast<std::size_t>(slot)];
+  }
+  if (!gone.empty()) drop(gone);
+}
+
 namespace {
 
 std::vector<std::int64_t> places_of(const std::vector<std::uint8_t>& flags, std::size_t from) {
@@ -182,6 +200,7 @@ void Expansion::close_block(bool keep_all) {
       entry[old + u] = column[(static_cast<std::size_t>(kept[u]) - old) * block_stride_];
     entry.valid = n;
   });
+  std::fill_n(block_.data(), (stays.size() - old) * block_stride_, 0.0f);
   open_ = false;
   const auto unused = static_cast<std::size_t>(std::count(stays.begin(), stays.begin() + static_cast<std::ptrdiff_t>(old), 0));
   if (unused > 64 + n / 8) compact();
@@ -302,6 +321,15 @@ void Expansion::leave(std::size_t c, std::size_t s) {
   column.member[s] = 0;
   column.gate[s] = 0;
   column.edge[s] = 0;
+}
+
+void Expansion::unlearn(std::size_t c, std::size_t s) {
+  const auto slot = static_cast<std::int64_t>(s);
+  const RowView row = hold(slot);
+  const double move = -columns_[c].alpha[s];
+  set_alpha(c, s, 0.0);
+  descend(c, {&row, 1}, {&move, 1});
+  release(slot);
 }
 
 void Expansion::set_alpha(std::size_t c, std::size_t s, double alpha) {

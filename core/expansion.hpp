@@ -93,6 +93,12 @@ class Expansion {
   /// How many slots some column uses; the others are dropped when there are enough of them to be worth a sweep.
   std::size_t kept() const;
 
+  /// A flag for every slot: whether its row is kept, because a column uses it or because it waits for a second class. The
+  /// others were dropped and linger until the next sweep.
+  std::vector<std::uint8_t> kept_flags() const;
+  /// Drops rows that linger under these ids, so that other rows can come under them.
+  void let_go(std::span<const std::int64_t> ids);
+
   /// The slot of a row by its id, or -1.
   std::int64_t find(std::int64_t id) const;
   /// A flag for every slot: whether its row is among these. Refuses an id that is not kept.
@@ -140,6 +146,9 @@ class Expansion {
   /// Makes slot s a member with its own side of the box: [0, C] for y = +1, [-C, 0] for y = -1.
   void join(std::size_t c, std::size_t s);
   void leave(std::size_t c, std::size_t s);
+  /// Brings a coefficient to zero, and all gradients up to date; `ends` are as they were. Safe to call from the threads of
+  /// each_column.
+  void unlearn(std::size_t c, std::size_t s);
   /// Sets a coefficient and with it the gate; a coefficient that becomes zero is listed as idle.
   void set_alpha(std::size_t c, std::size_t s, double alpha);
   /// Gives a member another box, that between 0 and `edge`. Its coefficient must lie in it.
@@ -193,7 +202,7 @@ class Expansion {
   AlignedVector<float> diagonal_, inverse_;
   std::unordered_map<std::int64_t, std::int64_t> slot_of_;
 
-  AlignedVector<float> block_;             // kernel rows of the open block
+  AlignedVector<float> block_;             // kernel rows of the open block; zeros while none is open
   std::vector<const float*> block_pages_;  // the same as pages, row after row
   std::size_t block_begin_ = 0, block_stride_ = 0;
   bool open_ = false;

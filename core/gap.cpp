@@ -38,11 +38,42 @@ void Gap::learn(const Labelled& rows, std::span<const std::int64_t> which) {
   });
 }
 
-/// What a row costs in the dearest class, on the average over those met so far.
+void Gap::forget(std::span<const std::int64_t> ids) {
+  const std::vector<std::uint8_t> gone = expansion_.flag(ids);
+  if (ids.empty()) return;
+  const auto look_anew = [&](std::size_t c) {
+    expansion_.column(c).ends = expansion_.scan(c);
+    fresh_[c] = 0;
+  };
+  try {
+    expansion_.each_column([&](std::size_t c) {
+      for (std::size_t slot = 0; slot < gone.size(); ++slot)
+        if (gone[slot] && expansion_.column(c).alpha[slot] != 0) expansion_.unlearn(c, slot);
+    });
+    for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+      for (std::size_t slot = 0; slot < gone.size(); ++slot)
+        if (gone[slot]) expansion_.leave(c, slot);
+      look_anew(c);
+    }
+    expansion_.compact();
+    const double dear = dearest();
+    expansion_.each_column([&](std::size_t c) { close_gap(c, std::max(dear, target(c))); });
+  } catch (...) {
+    expansion_.give_up_block();
+    for (std::size_t c = 0; c < expansion_.columns(); ++c) look_anew(c);
+    throw;
+  }
+}
+
 double Gap::meet(std::size_t slot) {
   const auto label = static_cast<std::size_t>(expansion_.label(slot));
   state.costs[label] += expansion_.cost(slot);
   ++state.rows[label];
+  return dearest();
+}
+
+/// What a row costs in the dearest class, on the average over those met so far.
+double Gap::dearest() const {
   double dearest = 0;
   for (std::size_t k = 0; k < state.rows.size(); ++k)
     if (state.rows[k] > 0) dearest = std::max(dearest, state.costs[k] / static_cast<double>(state.rows[k]));
@@ -54,13 +85,15 @@ void Gap::take_in(std::size_t c, std::span<const std::int64_t> slots, std::span<
   auto rows = static_cast<std::size_t>(state.iterations);
   for (std::size_t r = 0; r < slots.size(); ++r) {
     const double enough = std::max(dearest[r], target(c));
-    if (process(c, static_cast<std::size_t>(slots[r]))) {
-      int step = 0;
-      while (survey(c).gap > enough && step < kMostSteps && reprocess(c, step >= kSingleSteps)) ++step;
-      state.capped[c] += step == kMostSteps;
-    }
+    if (process(c, static_cast<std::size_t>(slots[r]))) close_gap(c, enough);
     if (clean_every > 0 && ++rows % clean_every == 0) clean(c, max_idle);
   }
+}
+
+void Gap::close_gap(std::size_t c, double enough) {
+  int step = 0;
+  while (survey(c).gap > enough && step < kMostSteps && reprocess(c, step >= kSingleSteps)) ++step;
+  state.capped[c] += step == kMostSteps;
 }
 
 /// Whether there are support vectors enough to call a row with label y an outlier: on both sides, so that a stream

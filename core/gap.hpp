@@ -10,7 +10,8 @@
 // is at most max(C, H), where C is the cost of a row (of the dearest class, if they differ) and H estimates the standard deviation of the primal's loss sum: optimising further would
 // chase noise. With h_s = max(A_s g_s, B_s g_s), the loss of a row, and l support vectors,
 //     H = sqrt(max(0, sum h^2 - (sum h)^2 / l)).
-// CLEAN(m) keeps, of the rows with alpha = 0, the m that are nearest to moving.
+// CLEAN(m) keeps, of the rows with alpha = 0, the m that are nearest to moving. FORGET brings the coefficients of rows to
+// zero, drops the rows and lets REPROCESS close the gap again on those that are left.
 //
 // The ramp loss lets go of rows that lie on the wrong side by more than s at arrival, once there are support vectors to
 // judge by: with Ramp::fold (LASVM-NC) their box is turned over, [-C, 0] for y = +1, and with Ramp::skip
@@ -44,6 +45,8 @@ class Gap {
   std::size_t max_idle = 100;     // rows with alpha = 0 that CLEAN leaves
 
   void learn(const Labelled& rows, std::span<const std::int64_t> which);
+  /// Unlearns rows that are kept.
+  void forget(std::span<const std::int64_t> ids);
   /// Drops rows with alpha = 0 but for `most` in each column.
   void clean(std::size_t most);
   /// Some rounds of optimising on the rows kept; true when no coefficient violates by more than tau, or when no step
@@ -65,6 +68,8 @@ class Gap {
 
  private:
   double meet(std::size_t slot);
+  double dearest() const;
+  void close_gap(std::size_t c, double enough);
   void take_in(std::size_t c, std::span<const std::int64_t> slots, std::span<const double> dearest);
   bool process(std::size_t c, std::size_t slot);
   bool reprocess(std::size_t c, bool with_partner);

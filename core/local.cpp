@@ -35,17 +35,6 @@ bool LocalUpdates::any_live() const {
   return false;
 }
 
-std::vector<std::int64_t> LocalUpdates::kept_ids() const {
-  std::vector<std::int64_t> ids;
-  const bool all = !any_live();  // rows that wait for a second class are members of nothing
-  for (std::size_t s = 0; s < expansion_.size(); ++s) {
-    bool used = all;
-    for (std::size_t c = 0; c < expansion_.columns() && !used; ++c) used = expansion_.column(c).member[s] != 0;
-    if (used) ids.push_back(expansion_.id(s));
-  }
-  return ids;
-}
-
 // ------------------------------------------------------------------------------------------------------------ waking
 
 /// Which of its two classes a column has among the first slots, those that are `gone` not counted; of a column that is
@@ -256,8 +245,12 @@ bool LocalUpdates::finish(std::size_t rounds) {
 
 // -------------------------------------------------------------------------------------------------------- forgetting
 
-void LocalUpdates::forget(std::span<const std::int64_t> ids) {
+void LocalUpdates::forget(std::span<const std::int64_t> named) {
+  expansion_.flag(named);  // refuses what is not there before anything changes
+  if (named.empty()) return;
   if (any_live()) expansion_.compact();  // so that rows dropped before do not come back with those that must wait
+  std::vector<std::int64_t> ids(named.begin(), named.end());
+  std::erase_if(ids, [&](std::int64_t id) { return expansion_.find(id) < 0; });
   const std::vector<std::uint8_t> gone = expansion_.flag(ids);
   for (std::size_t c = 0; c < expansion_.columns(); ++c) {
     Column& column = expansion_.column(c);

@@ -42,13 +42,10 @@ class LocalUpdates {
   void seed(const Generator& generator);
   /// Learns rows in this order, none of them twice.
   void learn(const Labelled& rows, std::span<const std::int64_t> which);
-  /// Unlearns rows that are kept: hands their coefficients over to neighbours and drops them.
-  void forget(std::span<const std::int64_t> ids);
+  /// Unlearns rows that are kept or linger: hands their coefficients over to neighbours and drops them.
+  void forget(std::span<const std::int64_t> named);
   /// Some rounds on all rows kept; true when no pair violates by more than tau, or when no step changes a coefficient.
   bool finish(std::size_t rounds);
-
-  /// Rows that are kept; slots of rows that were dropped may linger for a while.
-  std::vector<std::int64_t> kept_ids() const;
 
   /// What decides how the solver goes on, beside the expansion; one entry for each column where it is a vector.
   struct State {

@@ -28,18 +28,48 @@ void OnePass::seed(const Generator& generator) {
 void OnePass::learn(const Labelled& rows, std::span<const std::int64_t> which) {
   in_turns(expansion_, rows, which, [&](const Turn& turn) {
     expansion_.each_column([&](std::size_t c) {
-      slots_[c].clear();
-      for (const auto id : state.buffers[c]) slots_[c].push_back(expansion_.find(id));
+      read_buffer(c);
       trim(c);
       std::int64_t time = state.iterations;
       for (const auto slot : turn.slots) take_in(c, static_cast<std::size_t>(slot), ++time);
       end_turn(c);
-      state.buffers[c].clear();
-      for (const auto slot : slots_[c]) state.buffers[c].push_back(expansion_.id(static_cast<std::size_t>(slot)));
+      write_buffer(c);
     });
     state.iterations += static_cast<std::int64_t>(turn.slots.size());
     return false;
   });
+}
+
+void OnePass::read_buffer(std::size_t c) {
+  slots_[c].clear();
+  for (const auto id : state.buffers[c]) slots_[c].push_back(expansion_.find(id));
+}
+
+void OnePass::write_buffer(std::size_t c) {
+  state.buffers[c].clear();
+  for (const auto slot : slots_[c]) state.buffers[c].push_back(expansion_.id(static_cast<std::size_t>(slot)));
+}
+
+void OnePass::forget(std::span<const std::int64_t> ids) {
+  const std::vector<std::uint8_t> gone = expansion_.flag(ids);
+  if (ids.empty()) return;
+  try {
+    expansion_.each_column([&](std::size_t c) {
+      read_buffer(c);
+      for (std::size_t place = slots_[c].size(); place-- > 0;) {
+        if (!gone[static_cast<std::size_t>(slots_[c][place])]) continue;
+        strike(c, place);
+        expel(c, place);
+        apply(c);
+      }
+      end_turn(c);
+      write_buffer(c);
+    });
+    expansion_.compact();
+  } catch (...) {
+    expansion_.give_up_block();
+    throw;
+  }
 }
 
 void OnePass::enter(std::size_t c, std::size_t slot) {

@@ -8,6 +8,10 @@
 // row never has to be computed again; `buffers` lists the members in their order of arrival, each once.
 //
 // Cost of a row: its kernel values against the buffer, and one pass over the slots for each coefficient that changes.
+//
+// FORGET takes rows out of the buffers, their coefficients out of the scores, and then the rows out of the expansion:
+// f is the expansion over the rows that are left. What the rows did to other coefficients while they were here, and the
+// counts, stay. Cost: one pass over the slots for each row and column.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +30,9 @@ class OnePass {
 
   /// Rows `which` in this order, none of them twice.
   void learn(const Labelled& rows, std::span<const std::int64_t> which);
+
+  /// Takes rows out, and drops all those that linger after a buffer has dropped them.
+  void forget(std::span<const std::int64_t> ids);
 
   /// Has one entry for each column, but for the iterations.
   struct State {
@@ -46,8 +53,10 @@ class OnePass {
   virtual void take_in(std::size_t c, std::size_t slot, std::int64_t time) = 0;
   /// Before the first row of a turn: a budget may have become smaller since the last one.
   virtual void trim(std::size_t) {}
-  /// After the last row of a turn.
+  /// After the last row of a turn, and after rows were forgotten.
   virtual void end_turn(std::size_t) {}
+  /// The entry at a place of the buffer is to be forgotten: what is stored about it beside its coefficient has to go.
+  virtual void strike(std::size_t, std::size_t) {}
 
   /// The buffer of a column, as slots.
   std::vector<std::int64_t>& buffer(std::size_t c) { return slots_[c]; }
@@ -67,6 +76,9 @@ class OnePass {
   Expansion& expansion_;
 
  private:
+  void read_buffer(std::size_t c);
+  void write_buffer(std::size_t c);
+
   std::vector<std::vector<std::int64_t>> slots_;
   struct Pending {
     std::vector<std::int64_t> slots;

@@ -1,8 +1,10 @@
 // Memory for kernel rows: pages of one size, taken from large slabs and given back for the next row.
 //
-// A row grows page by page, so it is never copied to grow, and memory is asked of the system once.
+// A row grows page by page, so it is never copied to grow, and memory is asked of the system once. A page that is given
+// back is overwritten with zeros at once, so that kernel values of dropped rows do not stay in memory.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -27,18 +29,29 @@ struct RowView {
 
 class PagePool {
  public:
+  /// A page of zeros.
   float* take() {
-    if (free_.empty()) add_slab();
-    float* page = free_.back();
-    free_.pop_back();
+    if (!free_.empty()) return pop(free_);
+    if (fresh_.empty()) add_slab();
+    float* page = pop(fresh_);
+    std::fill_n(page, kPage, 0.0f);
     return page;
   }
-  void give(float* page) { free_.push_back(page); }
+  void give(float* page) {
+    std::fill_n(page, kPage, 0.0f);
+    free_.push_back(page);
+  }
 
  private:
   struct Free {
     void operator()(float* p) const { std::free(p); }
   };
+
+  static float* pop(std::vector<float*>& pages) {
+    float* page = pages.back();
+    pages.pop_back();
+    return page;
+  }
 
   void add_slab() {
     constexpr std::size_t kAlign = 2u << 20, kSlab = 2u << 20;
@@ -48,11 +61,11 @@ class PagePool {
     madvise(slab.get(), kSlab, MADV_HUGEPAGE);  // a sweep over the rows misses the page tables less; a wish only
 #endif
     constexpr std::size_t pages = kSlab / (kPage * sizeof(float));
-    for (std::size_t p = pages; p-- > 0;) free_.push_back(slab.get() + p * kPage);
+    for (std::size_t p = pages; p-- > 0;) fresh_.push_back(slab.get() + p * kPage);
     slabs_.push_back(std::move(slab));
   }
 
-  std::vector<float*> free_;
+  std::vector<float*> free_, fresh_;  // given back, and never used
   std::vector<std::unique_ptr<float[], Free>> slabs_;
 };
 

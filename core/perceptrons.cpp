@@ -35,6 +35,11 @@ void Perceptron::trim(std::size_t c) {
   }
 }
 
+void Perceptron::strike(std::size_t c, std::size_t place) {
+  const std::int64_t id = expansion_.id(static_cast<std::size_t>(buffer(c)[place]));
+  std::erase_if(entries[c], [&](const Entry& added) { return added.id == id; });
+}
+
 void Perceptron::drop_worst(std::size_t c) {
   const Column& column = expansion_.column(c);
   std::size_t worst = 0;

@@ -11,7 +11,8 @@
 //            mu = sign(alpha_r) f(x_r) of the oldest, M mistakes and psi(l, m) = l^2 + 2 l - 2 l m, the factor is the
 //            largest phi in (0, 1] with  Q + psi(phi s, phi mu) <= 15/32 M;  Q sums up psi. Needs K(x, x) <= 1.
 //
-// The average of all rules so far, or their vote, is kept as the list of what was added when.
+// The average of all rules so far, or their vote, is kept as the list of what was added when. A row that is forgotten
+// leaves that list: the rules are then those that would have been without what it added.
 #pragma once
 
 #include "one_pass.hpp"
@@ -44,6 +45,7 @@ class Perceptron final : public OnePass {
  private:
   void take_in(std::size_t c, std::size_t slot, std::int64_t time) override;
   void trim(std::size_t c) override;
+  void strike(std::size_t c, std::size_t place) override;
   void forget_oldest(std::size_t c);
   void drop_worst(std::size_t c);
 };

@@ -22,7 +22,35 @@ void solve(const std::vector<double>& factor, std::vector<double>& v, std::vecto
   }
 }
 
+/// Takes line p out of the factor of an n x n matrix. With L = (L11 0 0; l 1 0; L31 a L33) in blocks, line p in the middle,
+/// the matrix without line p has the factor (L11 0; L31 R), where R R^T = L33 L33^T + a a^T: rotations turn a into zeros.
+void remove_line(std::vector<double>& factor, std::size_t n, std::size_t p) {
+  std::vector<double> a;
+  std::size_t to = p * (p + 1) / 2;
+  for (std::size_t i = p + 1; i < n; ++i) {
+    const std::size_t line = i * (i + 1) / 2;
+    a.push_back(factor[line + p]);
+    for (std::size_t j = 0; j <= i; ++j)
+      if (j != p) factor[to++] = factor[line + j];
+  }
+  std::fill(factor.begin() + static_cast<std::ptrdiff_t>(to), factor.end(), 0.0);
+  factor.resize(to);
+  for (std::size_t k = p; k + 1 < n; ++k) {
+    double& own = factor[k * (k + 1) / 2 + k];
+    const double length = std::hypot(own, a[k - p]), cosine = own / length, sine = a[k - p] / length;
+    own = length;
+    for (std::size_t i = k + 1; i + 1 < n; ++i) {
+      double& below = factor[i * (i + 1) / 2 + k];
+      const double value = below;
+      below = cosine * value + sine * a[i - p];
+      a[i - p] = cosine * a[i - p] - sine * value;
+    }
+  }
+}
+
 }  // namespace
+
+void Projectron::strike(std::size_t c, std::size_t place) { remove_line(factor[c], buffer(c).size(), place); }
 
 void Projectron::take_in(std::size_t c, std::size_t slot, std::int64_t) {
   const double y = expansion_.sign(c, slot), f = score(c, slot), own = expansion_.diagonal(slot);

@@ -8,10 +8,10 @@
 //   ++, where 0 < y f < 1, with the loss l = 1 - y f and P = k_x . d, if l > delta / eta and P > 0:
 //                  alpha += y min(1, l / P, 2 (l - delta / eta) / P) d
 //
-// Nothing ever leaves the buffer. What is kept of K is its Cholesky factor, K = L L^T, which gets a row when x joins:
+// Nothing ever leaves the buffer but what is forgotten. What is kept of K is its Cholesky factor, K = L L^T, which gets a row when x joins:
 // (v, delta) with L v = k_x; and d = L^-T v. The published recursion for K^-1 loses all its digits where rows are close to
 // the span of others; the factor does not. Kernel values are float32, so a row whose delta^2 is under 1e-4 of K(x, x) is
-// projected in any case. Cost of a mistake: O(n^2) for n kept rows.
+// projected in any case. Cost of a mistake, and of forgetting a row: O(n^2) for n kept rows.
 #pragma once
 
 #include "one_pass.hpp"
@@ -33,6 +33,7 @@ class Projectron final : public OnePass {
 
  private:
   void take_in(std::size_t c, std::size_t slot, std::int64_t time) override;
+  void strike(std::size_t c, std::size_t place) override;
   void project(std::size_t c, double length);
 
   struct Scratch {

@@ -64,7 +64,7 @@ void RampLoss::forget(std::span<const std::int64_t> ids) {
   try {
     expansion_.each_column([&](std::size_t c) {
       for (std::size_t slot = 0; slot < gone.size(); ++slot)
-        if (gone[slot] && expansion_.column(c).alpha[slot] != 0) unlearn(c, static_cast<std::int64_t>(slot));
+        if (gone[slot] && expansion_.column(c).alpha[slot] != 0) expansion_.unlearn(c, slot);
     });
     for (std::size_t c = 0; c < expansion_.columns(); ++c) doubt(c, gone);
     expansion_.compact();
@@ -145,18 +145,10 @@ bool RampLoss::redraw(std::size_t c, bool for_good) {
     }
   }
   for (std::size_t k = 0; k < gone.size(); ++k) {
-    unlearn(c, gone[k]);
+    expansion_.unlearn(c, static_cast<std::size_t>(gone[k]));
     expansion_.set_edge(c, static_cast<std::size_t>(gone[k]), edges[k]);
   }
   return changed;
-}
-
-void RampLoss::unlearn(std::size_t c, std::int64_t slot) {
-  const RowView row = expansion_.hold(slot);
-  const double move = -expansion_.column(c).alpha[static_cast<std::size_t>(slot)];
-  expansion_.set_alpha(c, static_cast<std::size_t>(slot), 0);
-  expansion_.descend(c, {&row, 1}, {&move, 1});
-  expansion_.release(slot);
 }
 
 /// Drops rows with alpha = 0 that lie furthest from the boundary, on either side, until max_idle are left.

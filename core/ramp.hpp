@@ -73,7 +73,6 @@ class RampLoss {
   void settle(std::size_t c, Gain best);
   Gain move(std::size_t c, std::size_t slot, bool alone);
   bool redraw(std::size_t c, bool for_good);
-  void unlearn(std::size_t c, std::int64_t slot);
   void doubt(std::size_t c, const std::vector<std::uint8_t>& gone);
   void measure();
   void remove(std::size_t c);

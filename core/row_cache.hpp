@@ -128,13 +128,12 @@ class RowCache {
   void make_room(Entry& entry, std::size_t n) {
     while (entry.pages.size() * kPage < n) {
       entry.pages.push_back(pool_.take());
-      std::fill_n(entry.pages.back(), kPage, 0.0f);
       bytes_ += kPageBytes;
     }
   }
 
-  /// Moves up the values from `from` on whose slots stay; returns how many values there are then. Without a
-  /// branch on what stays: every value is written, and the place to write moves on if it stays.
+  /// Moves up the values from `from` on whose slots stay, and overwrites what was behind them; returns how many values
+  /// there are then. Without a branch on what stays: every value is written, and the place to write moves on if it stays.
   static std::size_t squeeze(Entry& entry, std::size_t from, const std::vector<std::uint8_t>& stays) {
     const std::size_t end = std::min(entry.valid, from + stays.size());
     std::size_t to = from, at = from;
@@ -153,6 +152,9 @@ class RowCache {
       to += t - first;
       at += run;
     }
+    for (std::size_t behind = to; behind < entry.valid; behind += kPage - behind % kPage)
+      std::fill_n(entry.pages[behind / kPage] + behind % kPage,
+                  std::min(kPage - behind % kPage, entry.valid - behind), 0.0f);
     return to;
   }
 

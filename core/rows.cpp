@@ -120,9 +120,13 @@ class DenseRows final : public Rows {
       }
       ++to;
     }
+    const std::size_t end = round_up(to, kPanel);
+    for (std::size_t s = to; s < std::min(end, size_); ++s) wipe(s);
+    std::fill(panels_.begin() + static_cast<std::ptrdiff_t>(end * width_), panels_.end(), T(0));
+    std::fill(norms_.begin() + static_cast<std::ptrdiff_t>(to), norms_.end(), T(0));
     size_ = to;
-    panels_.resize(round_up(size_, kPanel) * width_);
-    norms_.resize(round_up(size_, kPanel));
+    panels_.resize(end * width_);
+    norms_.resize(end);
   }
 
   void evaluate(const Batch& any, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
@@ -258,6 +262,9 @@ class SparseRows final : public Rows {
       end += last - first;
       rows_.starts[++to] = end;
     }
+    std::fill(rows_.values.begin() + end, rows_.values.end(), T(0));
+    std::fill(rows_.columns.begin() + end, rows_.columns.end(), 0);
+    std::fill(rows_.norms.begin() + static_cast<std::ptrdiff_t>(to), rows_.norms.end(), T(0));
     rows_.norms.resize(to);
     rows_.starts.resize(to + 1);
     rows_.values.resize(static_cast<std::size_t>(end));
@@ -281,7 +288,9 @@ class SparseRows final : public Rows {
   }
 
   void wipe(std::size_t slot) override {
-    std::fill(rows_.values.begin() + rows_.starts[slot], rows_.values.begin() + rows_.starts[slot + 1], T(0));
+    const std::int64_t first = rows_.starts[slot], last = rows_.starts[slot + 1];
+    std::fill(rows_.values.begin() + first, rows_.values.begin() + last, T(0));
+    std::fill(rows_.columns.begin() + first, rows_.columns.begin() + last, 0);  // which columns it had says something, too
     rows_.norms[slot] = T(0);
   }
 

@@ -58,7 +58,8 @@ class Rows {
   virtual void append(const Batch& batch) = 0;
   /// Overwrites the features of a kept row, which is to be dropped later.
   virtual void wipe(std::size_t slot) = 0;
-  /// Drops the rows from `from` on, but for `keep` (ascending slots), which move up in order.
+  /// Drops the rows from `from` on, but for `keep` (ascending slots), which move up in order. The memory behind the last
+  /// row is overwritten: values of a dropped row are nowhere in the store.
   virtual void keep(std::size_t from, std::span<const std::int64_t> keep) = 0;
 
   /// out[r][s] = K(row r of the batch, kept row s) for r in [r0, r1) and s in [begin, end).

@@ -119,6 +119,8 @@ void dense(const DenseJob<T, Out>& job) {
     if constexpr (tall > 2) strips<kind, 2>(job, done, packed);
     if constexpr (tall > 1) strips<kind, 1>(job, done, packed);
   });
+  // The scratch outlives every machine: no row may stay in it.
+  std::fill_n(packed.begin(), std::min(packed.size(), job.m * job.width), T(0));
 }
 
 template <class T>

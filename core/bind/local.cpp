@@ -35,9 +35,6 @@ class LocalMachine final : public Machine {
   bool finish(std::size_t rounds) {
     return alone([&] { return solver_.finish(rounds); });
   }
-  nb::object kept_ids() const {
-    return give(together([&] { return solver_.kept_ids(); }));
-  }
   nb::object updates() const { return give(std::vector<std::int64_t>(solver_.state.updates)); }
   nb::object neighbours() const { return give(std::vector<std::int64_t>(solver_.state.neighbours)); }
   nb::object full_passes() const { return give(std::vector<std::int64_t>(solver_.state.full_passes)); }
@@ -93,7 +90,6 @@ void bind_local(nb::module_& module) {
       .def("seed_generator", &LocalMachine::seed_generator, nb::arg("words"))
       .def("forget", &LocalMachine::forget, nb::arg("ids"))
       .def("finish", &LocalMachine::finish, nb::arg("rounds"))
-      .def_prop_ro("kept_ids", &LocalMachine::kept_ids)
       .def_prop_ro("updates", &LocalMachine::updates)
       .def_prop_ro("neighbours", &LocalMachine::neighbours)
       .def_prop_ro("full_passes", &LocalMachine::full_passes);

@@ -122,6 +122,18 @@ nb::object Machine::missing(const Array<std::int64_t>& ids) const {
     return unknown;
   }));
 }
+nb::object Machine::kept_ids() const {
+  return give(together([&] {
+    const std::vector<std::uint8_t> kept = expansion_.kept_flags();
+    std::vector<std::int64_t> ids;
+    for (std::size_t s = 0; s < kept.size(); ++s)
+      if (kept[s]) ids.push_back(expansion_.id(s));
+    return ids;
+  }));
+}
+void Machine::let_go(const Array<std::int64_t>& ids) {
+  alone([&] { expansion_.let_go(view(ids)); });
+}
 nb::object Machine::labels() const {
   return give(together([&] { return slots<std::int32_t>([&](std::size_t s) { return expansion_.label(s); }); }));
 }

@@ -22,6 +22,10 @@ class Machine {
   nb::object ids() const;
   /// Those of some ids under which no row is kept.
   nb::object missing(const Array<std::int64_t>& ids) const;
+  /// The ids of the rows that are kept; rows that were dropped may linger in their slots for a while.
+  nb::object kept_ids() const;
+  /// Drops rows that linger under some ids.
+  void let_go(const Array<std::int64_t>& ids);
   nb::object labels() const;
   nb::object alpha() const;
   nb::object bias() const;

@@ -75,6 +75,9 @@ class GapMachine final : public Machine {
   void learn(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
     alone([&] { solver_.learn(checked(rows, labels, costs, ids, view(which)), view(which)); });
   }
+  void forget(const Ints& ids) {
+    alone([&] { solver_.forget(view(ids)); });
+  }
   void clean(std::size_t most) {
     alone([&] { solver_.clean(most); });
   }
@@ -197,6 +200,8 @@ NB_MODULE(_core, module) {
       .def("set_state", &Machine::set_state)
       .def_prop_ro("ids", &Machine::ids)
       .def("missing", &Machine::missing, nb::arg("ids"))
+      .def_prop_ro("kept_ids", &Machine::kept_ids)
+      .def("let_go", &Machine::let_go, nb::arg("ids"))
       .def_prop_ro("labels", &Machine::labels)
       .def_prop_ro("alpha", &Machine::alpha)
       .def_prop_ro("bias", &Machine::bias)
@@ -221,6 +226,7 @@ NB_MODULE(_core, module) {
   solver<GapMachine>(module, "Gap")
       .def("set_parameters", &GapMachine::set_parameters, nb::arg("tau"), nb::arg("ramp"), nb::arg("s"),
            nb::arg("min_support"), nb::arg("clean_every"), nb::arg("max_idle"))
+      .def("forget", &GapMachine::forget, nb::arg("ids"))
       .def("clean", &GapMachine::clean, nb::arg("most"))
       .def("finish", &GapMachine::finish, nb::arg("rounds"))
       .def_prop_ro("gap", &GapMachine::gap)

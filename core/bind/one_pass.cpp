@@ -54,6 +54,9 @@ class OnePassMachine : public Machine {
   void learn(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
     alone([&] { solver_.learn(checked(rows, labels, costs, ids, view(which)), view(which)); });
   }
+  void forget(const Ints& ids) {
+    alone([&] { solver_.forget(view(ids)); });
+  }
   std::int64_t iterations() const { return solver_.state.iterations; }
   std::int64_t steps() const { return 0; }
   nb::object mistakes() const { return give(std::vector<std::int64_t>(solver_.state.mistakes)); }
@@ -254,6 +257,7 @@ template <class Bound>
 nb::class_<Bound, Machine> one_pass(nb::module_& module, const char* name) {
   return solver<Bound>(module, name)
       .def("seed_generator", &Bound::seed_generator, nb::arg("words"))
+      .def("forget", &Bound::forget, nb::arg("ids"))
       .def_prop_ro("mistakes", &Bound::mistakes);
 }
 

@@ -44,6 +44,25 @@ def some_ids(ids: Ints) -> str:
     return ", ".join(str(row_id) for row_id in ids[:5].tolist()) + (", ..." if len(ids) > 5 else "")
 
 
+def refuse_missing(owner: Any, missing: Ints) -> None:
+    """Raise if there are ids to be forgotten of which ``owner`` keeps no row."""
+    if len(missing):
+        raise ValueError(
+            f"This {type(owner).__name__} keeps no row with the id {some_ids(missing)}: it has been "
+            "forgotten or dropped, or it never came."
+        )
+
+
+def refuse_known(owner: Any, ids: Ints, kept: Ints) -> None:
+    """Raise if ``owner`` keeps a row under one of the ids of new rows."""
+    known = ids[np.isin(ids, kept)]
+    if len(known):
+        raise ValueError(
+            f"This {type(owner).__name__} keeps a row with the id {some_ids(known)} already: forget it "
+            "first, or give the new row another id."
+        )
+
+
 class ForgettingLearner(KernelLearner):
     """Base of learners whose native solver has ``forget(ids)``.
 
@@ -73,7 +92,11 @@ class ForgettingLearner(KernelLearner):
         _params.check(self)
         named = self._kept_ids(ids)
         self._configure()
+        is_center = self._machine.is_center(named)
         self._unlearn(named)
+        if is_center:  # or the row would stay as the point that is subtracted from all others
+            self._machine = self._machine.recentered()
+            self._configure()
         if self._foreign is not None:
             self._foreign.keep(self._machine.native.ids)
         return self
@@ -81,16 +104,15 @@ class ForgettingLearner(KernelLearner):
     def _kept_ids(self, ids: Any) -> Ints:
         """Validate ids of rows that are to be kept by the learner now."""
         named = check_ids(ids)
-        missing = self._missing(named)
-        if len(missing):
-            raise ValueError(
-                f"This {type(self).__name__} keeps no row with the id {some_ids(missing)}: it has been "
-                "forgotten or dropped, or it never came."
-            )
+        refuse_missing(self, self._missing(named))
         return named
 
     def _missing(self, ids: Ints) -> Ints:
-        """Those of some ids under which the learner keeps no row."""
+        """Those of some ids of which nothing is stored.
+
+        A row that the learner has dropped may stay in its slot until the next sweep. It can be forgotten as
+        long as it does, so that an id that is refused here is one of which no trace is left.
+        """
         return np.asarray(self._machine.native.missing(ids))
 
     def _unlearn(self, ids: Ints) -> None:
@@ -137,11 +159,13 @@ class NamingLearner(ForgettingLearner, StreamLearner):
     ) -> LabelledRows:
         named = None if ids is None else check_ids(ids, len(labels))
         rows = super()._accept(X, y, labels, sample_weight, named)
-        missing = self._missing(rows.ids)
-        if len(missing) < len(rows.ids):
-            known = np.setdiff1d(rows.ids, missing)
-            raise ValueError(
-                f"This {type(self).__name__} keeps a row with the id {some_ids(known)} already: forget it "
-                "first, or give the new row another id."
-            )
+        native = self._machine.native
+        if len(native.missing(rows.ids)) < len(rows.ids):
+            refuse_known(self, rows.ids, native.kept_ids)
         return rows
+
+    def _take_in(self, rows: LabelledRows, counts: Ints) -> None:
+        self._machine.native.let_go(
+            rows.ids
+        )  # or a dropped row would be taken for the new one of the same id
+        super()._take_in(rows, counts)

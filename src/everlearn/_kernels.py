@@ -50,7 +50,8 @@ def choose_centre(kernel: str, X: Rows) -> npt.NDArray[np.float64]:
 
     The RBF kernel sees differences only, and a linear machine with a bias learns the same from shifted rows.
     When all rows share a large offset, norms and products lose digits, so that the offset is taken away
-    first; empty when there is no need.
+    first; empty when there is no need. It is never a row of a linear machine, whose center cannot be changed
+    when that row is forgotten.
     """
     if kernel not in ("rbf", "linear") or X.shape[0] == 0:
         return np.zeros(0)
@@ -58,6 +59,8 @@ def choose_centre(kernel: str, X: Rows) -> npt.NDArray[np.float64]:
     with np.errstate(over="ignore", invalid="ignore"):
         mean = first.mean(axis=0, dtype=np.float64)
         spread = float(np.mean(np.var(first, axis=0, dtype=np.float64)))
+        if kernel == "linear" and (first == mean).all(axis=1).any():
+            return np.zeros(0)
         return mean if float(np.mean(mean**2)) > 10 * spread else np.zeros(0)
 
 

@@ -75,6 +75,28 @@ class Machine:
             spec["kernel"], parameters, self.rows(slots), center, weights, np.array(self.native.bias)
         )
 
+    def is_center(self, ids: npt.NDArray[np.int64]) -> bool:
+        """Whether one of some rows that are kept is the center, as the only row of a first block is."""
+        if len(self.spec["centre"]) == 0 or len(ids) == 0:
+            return False
+        slots = np.flatnonzero(np.isin(self.native.ids, ids))
+        stored = self._matrix(self.native.rows(slots, as_stored=True), len(slots))
+        return bool((stored == 0).all(axis=1).any())
+
+    def recentered(self) -> "Machine":
+        """The same machine with the mean of the rows that it keeps for its center.
+
+        The RBF kernel sees differences of rows only: coefficients and gradients stay as they are.
+        """
+        state = self.get_state()
+        native = state["native"] = dict(state["native"])
+        stored = self._matrix(native, len(native["ids"])).astype(np.float64)
+        given = stored + self.spec["centre"]
+        center = given.mean(axis=0) if len(given) else np.zeros(0)
+        native["values"] = (given - center if len(given) else given).ravel()
+        state["spec"] = self.spec | {"centre": center}
+        return Machine.from_state(state)
+
     def get_state(self) -> dict[str, Any]:
         """Everything that decides how the machine goes on, as plain arrays and numbers.
 

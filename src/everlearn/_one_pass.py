@@ -8,6 +8,7 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from . import _params
+from ._forget import NamingLearner
 from ._online import OnlineLearner
 from ._validate import Array, Rows
 
@@ -20,7 +21,7 @@ OPEN_UNIT = _params.Constraint(
 )
 
 
-class OnePassLearner(OnlineLearner):
+class OnePassLearner(NamingLearner, OnlineLearner):
     """Base of the learners on a budget; a subclass names its solver and its parameters.
 
     With more than two classes each is learnt against the rest, with a buffer of its own; a row that several

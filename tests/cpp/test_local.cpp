@@ -29,10 +29,12 @@ struct Driven {
     solver.learn(problem.rows(), which);
   }
   void forget(std::size_t begin, std::size_t end, std::size_t stride) {
-    const Slots kept = solver.kept_ids();
+    const std::vector<std::uint8_t> kept = expansion.kept_flags();
     Slots ids;
-    for (std::size_t r = begin; r < end; r += stride)
-      if (std::find(kept.begin(), kept.end(), problem.ids[r]) != kept.end()) ids.push_back(problem.ids[r]);
+    for (std::size_t r = begin; r < end; r += stride) {
+      const std::int64_t slot = expansion.find(problem.ids[r]);
+      if (slot >= 0 && kept[static_cast<std::size_t>(slot)]) ids.push_back(problem.ids[r]);
+    }
     solver.forget(ids);
   }
   std::vector<std::vector<double>> coefficients() const {

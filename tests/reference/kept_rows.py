@@ -61,6 +61,11 @@ class KeptRows:
         self.X, self.a, self.born = (np.delete(part, i, axis=0) for part in (self.X, self.a, self.born))
         return gone
 
+    def forget(self, numbers):
+        """Take out the rows with these numbers, counted from 0 as they came, with their coefficients."""
+        for i in np.flatnonzero(np.isin(self.born - 1, numbers))[::-1]:
+            self.drop(i)
+
     def gram(self):
         """Return the kernel values between the rows kept."""
         return self.against(self.X)

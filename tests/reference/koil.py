@@ -43,6 +43,11 @@ class ReferenceKOIL(RowByRow):
     def decide(self, X):
         return self.kept[1].decide(X) + self.kept[-1].decide(X)
 
+    def forget(self, numbers):
+        """Take out the rows with these numbers; nobody inherits their coefficients."""
+        for rows in self.kept.values():
+            rows.forget(numbers)
+
     def violators(self, x, y):
         """Return V: places in kept[−y]; of equally near rows the older ones."""
         others = self.kept[-y]

@@ -115,14 +115,27 @@ class ReferenceGap:
         self.S = [s for s in self.S if s not in gone]
         return gone
 
+    def close_gap(self, threshold):
+        """Reprocess until the gap is small enough or nothing violates."""
+        for step in count():
+            if self.gap() <= threshold or not self.reprocess(with_partner=step >= self.single_steps):
+                break
+
+    def forget(self, rows):
+        """Take rows out, their coefficients with them, and close the gap on the others."""
+        for i in rows:
+            self.g[self.S] += self.alpha[i] * self.K[i, self.S]
+            self.alpha[i] = 0
+        self.S = [s for s in self.S if s not in rows]
+        self.close_gap(max(self.largest_cost, self.target()))
+        return self
+
     def visit(self, i):
         """Process row i, then reprocess until the gap is small enough or nothing violates."""
         threshold, skipped = max(self.largest_cost, self.target()), len(self.skipped)
         self.process(i)
-        for step in count():
-            enough = len(self.skipped) > skipped or self.gap() <= threshold
-            if enough or not self.reprocess(with_partner=step >= self.single_steps):
-                break
+        if len(self.skipped) == skipped:
+            self.close_gap(threshold)
         self.n_visited += 1
         if self.mode != "full" and self.n_visited % self.clean_every == 0:
             self.clean(self.max_idle)

@@ -39,6 +39,10 @@ class ReferenceProjectron(MistakeDriven):
         z = solve_triangular(self.L, self.against(x), lower=True)
         return z, solve_triangular(self.L, z, lower=True, trans="T"), max(0.0, self.length(x) - z @ z)
 
+    def forget(self, numbers):
+        super().forget(numbers)
+        self.L = np.linalg.cholesky(self.gram()) if len(self) else np.zeros((0, 0))
+
     def mistake(self, x, y):
         z, d, miss = self.project(x)
         if np.sqrt(miss) <= self.eta or len(self) >= self.budget or miss <= DEPENDENT * self.length(x):

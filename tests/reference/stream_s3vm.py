@@ -102,6 +102,17 @@ class ReferenceStreamS3VM:
         self.P = Rows(X, y)
         return labels
 
+    def forget(self, gone):
+        """Drop rows by their places in E and P together; label what is left of the last batch again."""
+        E = self.P.of([]) if self.E is None else self.E
+        rows = E + self.P
+        left = np.setdiff1d(np.arange(len(rows.y)), gone)
+        E, P = rows.of(left[left < len(E.y)]), rows.of(left[left >= len(E.y)])
+        self.E, self.P = (part if len(part.y) else None for part in (E, P))
+        batch = P if self.mode == "incremental" else Rows(P.X, np.zeros(len(P.y)))
+        found = self.label(E + batch) if len(left) else np.zeros(0)
+        return found[len(E.y) :]
+
     def summarise(self, old, batch, labels):
         """All labelled rows, and as few exemplars as label the batch as E + P does, but for `tol`."""
         U, most = np.flatnonzero(old.y == 0), len(labels) if self.cap is None else self.cap

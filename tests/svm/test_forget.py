@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from everlearn import LASVM, FullSVM, OnlineSVMR, RampSVM
+from everlearn import LASVM, FullSVM, OnlineSVMR
 from svm.lasvm_helpers import (
     assert_same,
     coefficients,
@@ -264,11 +264,6 @@ def test_a_class_that_is_forgotten_is_not_shut_out_when_it_returns():
     model.partial_fit(X[y == 1][:30], new)
     assert model.score(X, y) > 0.9
     assert model.n_support_[1] > 0
-
-
-def test_only_learners_that_keep_what_it_takes_forget():
-    assert not hasattr(RampSVM, "forget")
-    assert not hasattr(FullSVM, "forget")
 
 
 # --- one class, no class, several classes ------------------------------------------------------------------

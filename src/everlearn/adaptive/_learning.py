@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _params
-from .._forget import check_ids, some_ids
+from .._forget import check_ids, refuse_known
 from .._learner import balanced_weights
 from .._validate import Array, Rows, check_rows
 from ..calibration import OnlineCalibrator
@@ -184,12 +184,7 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return np.arange(first, first + count, dtype=np.int64)
         named = check_ids(ids, count)
         if hasattr(self, "_rows"):
-            known = named[np.isin(named, self._rows.ids)]
-            if len(known):
-                raise ValueError(
-                    f"This AdaptiveSVM keeps a row with the id {some_ids(known)} already: forget it first, "
-                    "or give the new row another id."
-                )
+            refuse_known(self, named, self._rows.ids)
         return named
 
     def _grow(self, named: Array) -> None:

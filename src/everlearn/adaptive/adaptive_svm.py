@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .. import _params
-from .._forget import check_ids, some_ids
+from .._forget import check_ids, refuse_missing
 from .._persist import register
 from .._validate import Array, check_rows_and_labels
 from . import _table
@@ -255,12 +255,7 @@ class AdaptiveSVM(CommitteeLearner):
         """
         check_is_fitted(self)
         named = check_ids(ids)
-        missing = named[~np.isin(named, self._rows.ids)]
-        if len(missing):
-            raise ValueError(
-                f"This AdaptiveSVM keeps no row with the id {some_ids(missing)}: it has been forgotten or "
-                "dropped, or it never came."
-            )
+        refuse_missing(self, named[~np.isin(named, self._rows.ids)])
         if len(named) == 0:
             return self
         self._check()

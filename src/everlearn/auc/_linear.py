@@ -1,6 +1,6 @@
 """What the linear learners of AUC share: rows in, one weight vector for each binary problem, scores out."""
 
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,11 +36,20 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Reading an attribute or asking for a decision changes nothing; only the methods that learn do.
     """
 
+    forgetting: ClassVar[str] = "replay"
     _machine_name: ClassVar[str]
     _constraints: ClassVar[dict[str, _params.Constraint]] = {
         "epochs": _params.integer_from(1),
         "verbose": _params.BOOLEAN | _params.integer_from(0),
     }
+
+    @property
+    def forget(self) -> NoReturn:
+        """There is none: every row is part of the weights."""
+        raise AttributeError(  # so that hasattr answers no
+            f"{type(self).__name__} forgets by replay only: a row cannot be taken out of the weights that it "
+            "has changed. Learn again without it, or choose a learner that keeps rows, such as KOIL."
+        )
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch: passes over the rows in random order.

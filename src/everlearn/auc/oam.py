@@ -16,7 +16,8 @@ class OAM(LinearAUC):
 
     A row is paired with each kept row of the other class, and each pair in the wrong order, or too near to
     it, makes a passive-aggressive step. The samples are uniform over all rows of a class (reservoir
-    sampling). Memory is fixed: 2 `budget` rows for each binary problem.
+    sampling). Memory is fixed: 2 `budget` rows for each binary problem. It forgets by replay only: a row has
+    changed the weights, whether it is kept or not.
 
     Parameters
     ----------

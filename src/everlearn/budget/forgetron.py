@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.extmath import row_norms
 
 from .._docs import complete
+from .._forget import check_ids
 from .._learner import Ints, LabelledRows
 from .._persist import register
 from .._validate import Array, Rows
@@ -60,7 +61,7 @@ class Forgetron(RBP):
         sample_weight: Any,
         ids: Ints | None = None,
     ) -> LabelledRows:
-        own = self._own_values(X)
+        own = self._own_values(X, ids)
         if own.max() > 1 + 1e-6:
             raise ValueError(
                 f"The kernel of row {int(own.argmax())} with itself is {own.max():.4g}; Forgetron needs at "
@@ -68,14 +69,14 @@ class Forgetron(RBP):
             )
         return super()._accept(X, y, labels, sample_weight, ids)
 
-    def _own_values(self, X: Rows) -> npt.NDArray[np.float64]:
+    def _own_values(self, X: Rows, ids: Any) -> npt.NDArray[np.float64]:
         """K(x, x), where it is not 1 or below by its nature."""
         spec, rows = self._machine.spec, X.shape[0]
         if self._foreign is not None:
-            ids = self._rows_seen + np.arange(rows)
-            return self._foreign.own(
-                X, np.minimum(ids, X.shape[1] - 1) if self.kernel == "precomputed" else ids
-            )
+            columns = self._rows_seen + np.arange(rows) if ids is None else check_ids(ids, rows)
+            if self.kernel == "precomputed":  # a column that is not there is refused later
+                columns = np.clip(columns, 0, X.shape[1] - 1)
+            return self._foreign.own(X, columns)
         if spec["kernel"] in ("rbf", "sigmoid"):
             return np.zeros(rows)
         squares = np.asarray(row_norms(X, squared=True), dtype=np.float64)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -27,6 +28,12 @@ _CLASSIFIER = _params.Constraint(
         and (hasattr(value, "decision_function") or hasattr(value, "predict_proba"))
     ),
 )
+
+
+def _forgets(classifier: Any) -> bool:
+    """Whether the learner of a calibrated classifier, fitted or not, can forget rows."""
+    learner = getattr(classifier, "estimator_", classifier.estimator)
+    return hasattr(LASVM if learner is None else learner, "forget")
 
 
 @_persist.register
@@ -147,7 +154,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         return self
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None
     ) -> CalibratedClassifier:
         """Score rows, calibrate on these scores, then learn the rows.
 
@@ -162,6 +169,9 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             at any time.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for the learner and for the calibration.
+        ids : array-like of int of shape (n_samples,), default=None
+            Names by which rows can be forgotten, for a learner that accepts them; None continues the running
+            row number.
 
         Returns
         -------
@@ -184,6 +194,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
             options = {} if classes is None else {"classes": classes}
             options |= {} if weights is None else {"sample_weight": weights}
+            options |= {} if ids is None else {"ids": ids}
             learner.partial_fit(X, y, **options)
         except BaseException:
             self.__dict__ = before
@@ -240,6 +251,30 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         """
         shares = self.predict_proba(X)
         return np.asarray(self.classes_[shares.argmax(axis=1)])
+
+    @available_if(_forgets)  # type: ignore[untyped-decorator]
+    def forget(self, ids: Any) -> CalibratedClassifier:
+        """Let the learner forget rows. The calibration keeps their scores, but none of their features.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            The ids of the rows: the running row numbers, from 0, unless others were given. If one of them is
+            not kept, nothing is forgotten.
+
+        Returns
+        -------
+        CalibratedClassifier
+            The classifier itself.
+        """
+        check_is_fitted(self)
+        self.estimator_.forget(ids)
+        return self
+
+    @property
+    def forgetting(self) -> str:
+        """What `forget` promises: at most removal, because the calibration keeps the scores of the rows."""
+        return "removal" if _forgets(self) else "replay"
 
     @property
     def grows_classes(self) -> bool:

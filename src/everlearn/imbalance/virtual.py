@@ -89,6 +89,7 @@ class VIRTUAL(KernelLearner):
     (True, True)
     """
 
+    forgetting: ClassVar[str] = "replay"  # virtual rows lie between rows, and cannot be told apart from them
     _solver = "lasvm"
     _has_bias = True
     _known = (*KernelLearner._known, "positive_", "n_virtual_", "n_labels_", "stopped_")

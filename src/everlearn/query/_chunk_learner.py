@@ -111,6 +111,7 @@ class Course:
 class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of learners that train an SVM on its support vectors and a few further rows, again and again."""
 
+    forgetting: ClassVar[str] = "replay"
     _constraints: ClassVar[dict[str, _params.Constraint]] = {
         "estimator": _params.NONE | CLASSIFIER,
         "chunk": _params.NONE | _params.integer_from(2),

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples, check_consistent_length, chec
 
 from .. import _params
 from .._choice import Choice, Similarities, StoredSimilarities
+from .._forget import check_ids, refuse_missing
 from .._geometry import CONSTRAINTS, Geometry, all_pairs, least_similarity
 from .._persist import register
 from .._validate import Rows, check_rows, label_column, missing_labels
@@ -106,9 +107,10 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
     kept_ : ndarray of shape (n_kept,)
         Row numbers of the labelled rows and of those chosen, ascending.
     objective_ : float
-        F of the rows chosen.
+        F of the rows chosen; NaN once some of them were forgotten.
     bound_ : float or None
-        By "qp": no choice of so many rows has an F above this. It is a proof, whatever the solver did.
+        By "qp": no choice of so many rows has an F above this. It is a proof, whatever the solver did. None
+        once rows were forgotten.
     weights_ : tuple of 4 floats
         The weights used.
     n_evaluations_ : int
@@ -139,6 +141,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
     array([0, 1, 2, 3, 4])
     """
 
+    forgetting: ClassVar[str] = "removal"
     _constraints: ClassVar[dict[str, _params.Constraint]] = CONSTRAINTS | {
         "n_exemplars": _params.integer_from(0),
         "method": _params.one_of("greedy", "qp"),
@@ -343,6 +346,30 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
             _safe_indexing(array.tocsr() if sparse.issparse(array) else array, self.kept_) for array in arrays
         )
         return found[0] if len(found) == 1 else found
+
+    def forget(self, ids: Any) -> "Exemplars":
+        """Drop rows from those that are kept. No row is stored here, only row numbers.
+
+        The other rows stay chosen, and keep their numbers. To replace the dropped ones, call `fit` again.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            Row numbers of the rows, all of them in `kept_`; otherwise nothing changes.
+
+        Returns
+        -------
+        Exemplars
+            The selector itself.
+        """
+        check_is_fitted(self)
+        named = check_ids(ids)
+        refuse_missing(self, np.setdiff1d(named, self.kept_))
+        if len(named):
+            self.kept_ = np.setdiff1d(self.kept_, named)
+            self.indices_ = self.indices_[~np.isin(self.indices_, named)]
+            self.objective_, self.bound_ = float("nan"), None
+        return self
 
     def fit_select(self, X: Any, y: Any = None, X_next: Any = None) -> Any:
         """Choose rows and cut them out.

@@ -1,6 +1,6 @@
 """Rows that a stream holds, with the labels that were given, and which of them may go."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,16 @@ from ._space import Space
 
 Places = npt.NDArray[np.intp]
 
+UNNAMED = np.iinfo(np.int64).min  # no id
+
 
 @dataclass(frozen=True)
 class Held:
-    """Rows and the numbers of their classes, `UNKNOWN` where no label was given: never a label found here."""
+    """Rows, class numbers, `UNKNOWN` where no label was given (never a label found here), and ids."""
 
     X: Rows
     numbers: Ints
+    ids: Ints
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -32,20 +35,26 @@ class Held:
         return Held(
             stack([self.X, other.X], **options),
             np.concatenate([self.numbers, other.numbers]),
+            np.concatenate([self.ids, other.ids]),
         )
 
     def of(self, rows: Places) -> "Held":
         """Some of the rows."""
-        return Held(self.X[rows], self.numbers[rows])
+        return Held(self.X[rows], self.numbers[rows], self.ids[rows])
+
+    def without(self, ids: Ints) -> "Held":
+        """All rows but those with some ids."""
+        return self.of(np.flatnonzero(~np.isin(self.ids, ids)))
 
     def hidden(self) -> "Held":
         """The same rows without labels."""
-        return Held(self.X, np.full(len(self), UNKNOWN, dtype=np.int64))
+        return replace(self, numbers=np.full(len(self), UNKNOWN, dtype=np.int64))
 
     def renumbered(self, places: Ints) -> "Held":
         """The same with classes numbered anew."""
         known = self.numbers != UNKNOWN
-        return Held(self.X, np.where(known, places[self.numbers], UNKNOWN) if len(places) else self.numbers)
+        numbers = np.where(known, places[self.numbers], UNKNOWN) if len(places) else self.numbers
+        return replace(self, numbers=numbers)
 
     def labels(self, classes: Array) -> Array:
         """The labels, None where there is none."""

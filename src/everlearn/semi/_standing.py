@@ -1,5 +1,6 @@
 """A rule that stands between two batches: what a stream knows, predicts by, and saves."""
 
+from abc import abstractmethod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -7,9 +8,12 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
+from .. import _checked, _params
+from .._choice import Ints
+from .._forget import check_ids, refuse_known, refuse_missing
 from .._validate import Array, check_rows
 from ._predictor import decide, from_state, get_state
-from ._rows import Held
+from ._rows import UNNAMED, Held
 from ._transductive import _as_pairs, _from_pairs
 
 Self = TypeVar("Self", bound="StandingRule")
@@ -23,6 +27,58 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _known: ClassVar[tuple[str, ...]] = ()
     _held: tuple[Held, Held]
     _model: Any
+    _rows_seen = 0  # for files that do not have it
+
+    @abstractmethod
+    def _transducer(self, batch: int) -> Any:
+        """What labels the rows of a batch, by its number from 0."""
+
+    @abstractmethod
+    def _learn(self, transducer: Any, old: Held, batch: Held) -> Any:
+        """Label a batch together with older rows, and learn the rule."""
+
+    def forget(self: Self, ids: Any) -> Self:
+        """Drop rows that are held, and learn again from those that are left.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            The ids of the rows: the running row numbers, from 0, unless others were given. If one of them is
+            not held, nothing is forgotten.
+
+        Returns
+        -------
+        object
+            The learner itself.
+        """
+        _params.check(self)
+        named, held = check_ids(ids), self.ids_
+        refuse_missing(self, named[~np.isin(named, held)])
+        before = dict(vars(self))
+        try:
+            if len(named):
+                self._held = (self._held[0].without(named), self._held[1].without(named))
+                self._learn(self._transducer(self.n_batches_ - 1), *self._held)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    @property
+    def ids_(self) -> Ints:
+        """The ids of the rows held, those of the summary first."""
+        if not hasattr(self, "_held"):
+            raise NotFittedError(f"This {type(self).__name__} has taken in no batch yet: call partial_fit.")
+        ids = np.concatenate([held.ids for held in self._held])
+        return np.asarray(ids[ids != UNNAMED])
+
+    def _name(self, ids: Any, rows: int) -> Ints:
+        """The ids of a batch of so many rows; None continues the running row number."""
+        running = np.arange(self._rows_seen, self._rows_seen + rows, dtype=np.int64)
+        named = running if ids is None else check_ids(ids, rows)
+        refuse_known(self, named, self.ids_)
+        self._rows_seen += rows
+        return named
 
     def predict(self, X: Any) -> Array:
         """Predict the class of rows by the rule.
@@ -96,7 +152,7 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         state["fitted"]["positive_ratio_"] = _as_pairs(self.positive_ratio_)
         if self.transduction_.dtype == object:
             state["fitted"]["transduction_"] = self.transduction_.tolist()
-        state["held"] = [[held.X, held.numbers] for held in self._held]
+        state["held"] = [[held.X, held.numbers, held.ids] for held in self._held]
         state["model"] = get_state(self._model)
         return state
 
@@ -113,6 +169,12 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if isinstance(learner.transduction_, list):
                 learner.transduction_ = np.array(learner.transduction_, dtype=object)
             learner.positive_ratio_ = _from_pairs(learner.positive_ratio_)
-            first, last = (Held(*parts) for parts in state["held"])
+            first, last = (_held(*parts) for parts in state["held"])
             learner._held, learner._model = (first, last), from_state(state["model"])
         return learner
+
+
+def _held(X: Any, numbers: Any, ids: Any = None) -> Held:
+    """Rows from a file; those of an older one, which has no ids, get none that could be named."""
+    unnamed = np.full(len(numbers), UNNAMED, dtype=np.int64)
+    return Held(X, numbers, unnamed if ids is None else _checked.array("ids", ids, np.int64, unnamed.shape))

@@ -41,6 +41,7 @@ _IS_ESTIMATOR = _params.Constraint("a classifier", lambda value: hasattr(value, 
 class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the learners from labelled and unlabelled rows; a subclass says how it finds the labels."""
 
+    forgetting: ClassVar[str] = "replay"
     _constraints: ClassVar[dict[str, _params.Constraint]] = {
         "C": _params.POSITIVE,
         "rho": _params.one_of("auto") | _params.NOT_NEGATIVE,

@@ -4,6 +4,7 @@ W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesi
 """
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 
 from .. import _params
+from .._choice import Ints
 from .._persist import register
 from .._validate import Array, Rows, check_rows
 from ._labels import read_labels
@@ -41,6 +43,9 @@ class StreamS3VM(StandingRule):
     exemplars of the others. A new batch is labelled together with both, as `SubmodS3VM` does. Then as few
     exemplars of what is held become the new summary as label the batch in the same way, but for a share of
     `tol`. Labels that were found are never held as labels, so that an error is not passed on.
+
+    Forgetting: `forget` drops rows that are held, then labels the last batch again and learns the rule again
+    from the rows that are left. Which exemplars were kept before, and why, is not revised.
 
     Time and memory for a batch do not grow if `label_cap` or `memory_rows` is set; without, all rows with
     labels are held.
@@ -88,6 +93,8 @@ class StreamS3VM(StandingRule):
         The rows held of all batches but the last, and their labels, None where none was given.
     n_stored_ : int
         Rows held, those of the last batch included.
+    ids_ : ndarray of shape (n_stored_,)
+        Their ids, those of the summary first.
     n_batches_ : int
         Batches taken in that had rows.
     history_ : list of dict
@@ -120,6 +127,7 @@ class StreamS3VM(StandingRule):
     (True, True, True)
     """
 
+    forgetting: ClassVar[str] = "removal"
     _constraints: ClassVar[dict[str, _params.Constraint]] = {
         "transducer": _params.NONE | _TRANSDUCER,
         "mode": _params.one_of("incremental", "online"),
@@ -140,6 +148,7 @@ class StreamS3VM(StandingRule):
         "n_features_in_",
         "feature_names_in_",
         "_seed",
+        "_rows_seen",
     )
 
     def __init__(
@@ -184,12 +193,12 @@ class StreamS3VM(StandingRule):
         for name in [name for name in before if name in self._known or name in ("_held", "_model")]:
             delattr(self, name)
         try:
-            return self._take_in(X, y, None, 1)
+            return self._take_in(X, y, None, 1, None)
         except BaseException:
             self.__dict__ = before
             raise
 
-    def partial_fit(self: Self, X: Any, y: Any = None, classes: Any = None) -> Self:
+    def partial_fit(self: Self, X: Any, y: Any = None, classes: Any = None, ids: Any = None) -> Self:
         """Label a batch, take it in, and make a new summary of what was held.
 
         Parameters
@@ -200,6 +209,9 @@ class StreamS3VM(StandingRule):
             Its labels, None or NaN where there is none. None is no label at all.
         classes : array-like of shape (n_classes,), default=None
             Labels that may come. They need not be named: a class is known from its first label on.
+        ids : array-like of int of shape (n_samples,), default=None
+            Names by which rows can be forgotten; None continues the running row number. The id of a row that
+            is held is refused.
 
         Returns
         -------
@@ -208,7 +220,7 @@ class StreamS3VM(StandingRule):
         """
         before = dict(vars(self))
         try:
-            return self._take_in(X, y, classes, 0)
+            return self._take_in(X, y, classes, 0, ids)
         except BaseException:
             self.__dict__ = before
             raise
@@ -225,7 +237,7 @@ class StreamS3VM(StandingRule):
 
     # --------------------------------------------------------------------------------------------- one batch
 
-    def _take_in(self: Self, X: Any, y: Any, classes: Any, least: int) -> Self:
+    def _take_in(self: Self, X: Any, y: Any, classes: Any, least: int, ids: Any) -> Self:
         _params.check(self)
         first = not hasattr(self, "_held")
         before = dict(vars(self))
@@ -238,26 +250,30 @@ class StreamS3VM(StandingRule):
                 f"The batch has {X.shape[0]} rows, and memory_rows={self.memory_rows} takes batches of half "
                 "as many, so that there is room for a summary: send smaller batches, or allow more rows."
             )
-        transducer = SubmodS3VM() if self.transducer is None else self.transducer
+        unlabeled = (SubmodS3VM() if self.transducer is None else self.transducer).unlabeled
         read = read_labels if least else read_batch  # without a label there is nothing to fit
-        new, numbers = read(y, transducer.unlabeled, X.shape[0])
+        new, numbers = read(y, unlabeled, X.shape[0])
         if first:
             self._begin(X)
-        batch = self._number(X, new, numbers, classes)
-        seed = int(np.random.SeedSequence([self._seed, self.n_batches_]).generate_state(1)[0])
-        transducer = clone(transducer).set_params(random_state=seed, estimator=self.estimator)
-        self._step(transducer, batch)
+        batch = self._number(X, new, numbers, self._name(ids, X.shape[0]), classes)
+        self._step(self._transducer(self.n_batches_), batch)
         return self
+
+    def _transducer(self, batch: int) -> Any:
+        """What labels the rows of a batch, by its number from 0."""
+        seed = int(np.random.SeedSequence([self._seed, batch]).generate_state(1)[0])
+        transducer = SubmodS3VM() if self.transducer is None else clone(self.transducer)
+        return transducer.set_params(random_state=seed, estimator=self.estimator)
 
     def _begin(self, X: Rows) -> None:
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.n_batches_, self.classes_ = 0, np.zeros(0)
+        self.n_batches_, self.classes_, self._rows_seen = 0, np.zeros(0), 0
         self.history_: list[dict[str, Any]] = []
-        nothing = Held(X[:0].copy(), np.zeros(0, dtype=np.int64))
+        nothing = Held(X[:0].copy(), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
         self._held = (nothing, nothing)
         self._model: Any = None
 
-    def _number(self, X: Rows, new: Array, numbers: Any, classes: Any) -> Held:
+    def _number(self, X: Rows, new: Array, numbers: Any, ids: Ints, classes: Any) -> Held:
         """The batch in the kind of rows and the class numbers of what is held, which may be numbered anew."""
         if classes is not None:
             named = unique_labels(classes)
@@ -273,19 +289,13 @@ class StreamS3VM(StandingRule):
             X = sparse.csr_matrix(X) if sparse.issparse(kept) else X.toarray()
         else:
             X = X.copy()  # what is held must not change with the array of the caller
-        return Held(X, numbers).renumbered(at)
+        return Held(X, numbers, ids).renumbered(at)
 
     def _step(self, transducer: Any, batch: Held) -> None:
         """Label the batch; then forget all but its rows and a summary of the rest."""
-        shown = batch if self.mode == "incremental" else batch.hidden()
         old, rows = self._held[0] + self._held[1], len(batch)
-        found = self._label(transducer, old + shown)
-        self._model, labels = found, None if found is None else found.transduction_[-rows:]
-        self.transduction_ = np.full(rows, None, dtype=object) if labels is None else labels
-        if shown is not batch and batch.known.any():  # the rule learns from them, too
-            self._model = self._label(transducer, old + batch)
-        self.positive_ratio_ = None if self._model is None else self._model.positive_ratio_
-        self.one_class_ = self._model is not None and len((old + batch).classes()) == 1
+        shown, found = self._learn(transducer, old, batch)
+        labels = None if found is None else self.transduction_
         M, trials, cost, summary = 0, 0, 0.0, self._held[0]
         if len(self._held[1]):
             M, trials, cost, summary = self._summarise(transducer, found, old, shown, labels)
@@ -301,6 +311,19 @@ class StreamS3VM(StandingRule):
             "stored": self.n_stored_,
         }
         self.history_ = [*self.history_, record][-_MOST_HISTORY:]
+
+    def _learn(self, transducer: Any, old: Held, batch: Held) -> tuple[Held, Any]:
+        """Label the batch and learn the rule; the batch as it was shown, and what labeled it."""
+        shown = batch if self.mode == "incremental" else batch.hidden()
+        found = self._label(transducer, old + shown)
+        nothing = np.full(len(batch), None, dtype=object)
+        self.transduction_ = nothing if found is None else found.transduction_[len(old) :]
+        self._model = found
+        if shown is not batch and batch.known.any():  # the rule learns from them, too
+            self._model = self._label(transducer, old + batch)
+        self.positive_ratio_ = None if self._model is None else self._model.positive_ratio_
+        self.one_class_ = self._model is not None and len((old + batch).classes()) == 1
+        return shown, found
 
     def _label(self, transducer: Any, held: Held) -> Any:
         """The transducer, fitted; None if there is not one label."""
@@ -345,7 +368,7 @@ class StreamS3VM(StandingRule):
             rows = choosing.keep(M)
             cost = 0.0
             if found is not None:
-                part = Held(space.X, everything.numbers).of(np.concatenate([rows, at]))
+                part = replace(everything, X=space.X).of(np.concatenate([rows, at]))
                 cost = 1.0
                 if part.classes() == everything.classes():  # none is lost, for want of room
                     again = self._label(trial, part)

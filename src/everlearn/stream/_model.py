@@ -7,15 +7,18 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .._forget import NamingLearner
 from .._validate import Array, Rows
 from ..adaptive import AdaptiveSVM
 from ..errors import CoreError
+from ..svm import IDSVM, LocalSVM
 from ._kept import Kept
 from ._scored import labels_of
 from .events import Ints, as_labels
 
 _FIRST_ROWS = 1000  # from which a learner takes what depends on features alone
+# Their rows have the numbers that they have in the stream. Other learners count on their own: those in
+# snapshots of older stores have done so, and to them a number of the stream could be that of another row.
+_NUMBERED = (IDSVM, LocalSVM)
 
 
 def judge(learner: Any, X: Rows) -> tuple[list[Any], Any]:
@@ -29,7 +32,7 @@ def judge(learner: Any, X: Rows) -> tuple[list[Any], Any]:
 def teach(learner: Any, X: Rows, labels: list[Any], numbers: Ints, classes: Array | None = None) -> bool:
     """Let a learner learn rows; whether it could. One that fails stays as it was, and the stream goes on."""
     options: dict[str, Any] = {} if classes is None else {"classes": classes}
-    if isinstance(learner, NamingLearner):
+    if isinstance(learner, _NUMBERED):
         options["ids"] = numbers
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a stream goes on; the scores tell

@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 from .. import _checked, _params
 from .._docs import complete
-from .._forget import ForgettingLearner
+from .._forget import NamingLearner
 from .._learner import ROWS_PER_CALL, Ints, LabelledRows
 from .._online import FinishingLearner
 from .._persist import register
@@ -26,7 +26,7 @@ _UNLABELED_RULES = ("active", "autoactive")  # choose rows without looking at th
 
 @register
 @complete
-class LASVM(FinishingLearner, ForgettingLearner):
+class LASVM(NamingLearner, FinishingLearner):
     """Support vector machine learnt online, one row at a time.
 
     Each row is compared with the most violating row kept so far, then one step is made on the most violating

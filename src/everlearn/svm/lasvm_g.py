@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .. import _params
 from .._docs import complete
+from .._forget import NamingLearner
 from .._learner import Ints
 from .._online import FinishingLearner
 from .._persist import register
@@ -22,7 +23,7 @@ ClassWeight = dict[Any, float] | str | None
 
 @register
 @complete
-class FullSVM(FinishingLearner):
+class FullSVM(NamingLearner, FinishingLearner):
     """Online support vector machine without a bias that keeps every row.
 
     What `LASVMG` is measured against: the same steps, but no row is ever dropped, so that with
@@ -88,6 +89,14 @@ class FullSVM(FinishingLearner):
             "clean_every": 0,
             "max_idle": 0,
         }
+
+    def _unlearn(self, ids: Ints) -> None:
+        capped = self._machine.native.capped
+        super()._unlearn(ids)
+        self._warn_if_capped(capped)
+        if self.finishing and len(ids):
+            self._optimise(self._machine.native.finish, "forgetting")
+            self._warn_if_unsolved("Forgetting", stacklevel=3)
 
     @property
     def duality_gap_(self) -> npt.NDArray[np.float64]:

@@ -155,9 +155,6 @@ class LocalSVM(NamingLearner, FinishingLearner):
             "max_idle": sys.maxsize if self.max_idle is None else int(self.max_idle),
         }
 
-    def _missing(self, ids: Ints) -> Ints:
-        return ids[~np.isin(ids, self._machine.native.kept_ids)]  # rows that were dropped may linger
-
     def _unlearn(self, ids: Ints) -> None:
         capped = self._machine.native.capped
         super()._unlearn(ids)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .. import _params
 from .._docs import complete
-from .._forget import ForgettingLearner
+from .._forget import NamingLearner
 from .._learner import Ints
 from .._online import OnlineLearner
 from .._persist import register
@@ -20,7 +20,7 @@ from .._persist import register
 
 @register
 @complete
-class OnlineSVMR(OnlineLearner, ForgettingLearner):
+class OnlineSVMR(NamingLearner, OnlineLearner):
     """Online support vector machine that satisfies the conditions of the ramp-loss optimum after every row.
 
     The ramp loss is that of the hinge, cut off at ``1 - s``: a row far on the wrong side has no say. Which

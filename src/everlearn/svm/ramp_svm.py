@@ -15,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _checked, _params
 from .._docs import complete
-from .._learner import KernelLearner
+from .._forget import ForgettingLearner
+from .._learner import Ints, KernelLearner
 from .._persist import register
 
 _VARIANTS = {"active_set": "shut", "cccp": "fold"}
@@ -23,7 +24,7 @@ _VARIANTS = {"active_set": "shut", "cccp": "fold"}
 
 @register
 @complete
-class RampSVM(KernelLearner):
+class RampSVM(ForgettingLearner):
     """Support vector machine with the ramp loss, learnt from all rows at once, without a bias.
 
     Starts from the solution for the hinge loss, then solves it again for the rows within the ramp until these
@@ -120,31 +121,41 @@ class RampSVM(KernelLearner):
             self._configure()
             native = self._machine.native
             self._feed(native.gather, rows, usable.astype(np.int64))
-            self._optimise(native.solve, "start")
-            path: list[npt.NDArray[np.float64]] = [native.objective]
-            while (changed := native.redraw(for_good=False)) and len(path) != self.max_iter + 1:
-                native.redraw(for_good=True)
-                self._optimise(native.solve, f"round {len(path)}")
-                path.append(native.objective)
-            self._warn_if_unsolved("The last round", stacklevel=2)
-            if changed:
-                warnings.warn(
-                    f"The rows within the ramp still change after max_iter={self.max_iter} rounds, in "
-                    f"{changed} binary problems. Choose a larger max_iter, or a smaller tol: where rounds "
-                    "are solved too coarsely, rows may come and go for ever.",
-                    ConvergenceWarning,
-                    stacklevel=2,
-                )
+            self.objectives_ = self._rounds()
             native.drop_idle()
             if self._foreign is not None:
                 self._foreign.keep(native.ids)
-            self.objectives_ = np.array(path)
         return self
 
     def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:
         super()._resume(fitted, machine)
         columns = len(self._machine.native.bias)
         _checked.floats("objectives_", fitted["objectives_"], (None, columns))
+
+    def _rounds(self) -> npt.NDArray[np.float64]:
+        """Solve hinge problems until the rows within the ramp stay the same; the objective after each."""
+        native = self._machine.native
+        self._optimise(native.solve, "start")
+        path: list[npt.NDArray[np.float64]] = [native.objective]
+        while (changed := native.redraw(for_good=False)) and len(path) != self.max_iter + 1:
+            native.redraw(for_good=True)
+            self._optimise(native.solve, f"round {len(path)}")
+            path.append(native.objective)
+        self._warn_if_unsolved("The last round", stacklevel=3)
+        if changed:
+            warnings.warn(
+                f"The rows within the ramp still change after max_iter={self.max_iter} rounds, in "
+                f"{changed} binary problems. Choose a larger max_iter, or a smaller tol: where rounds "
+                "are solved too coarsely, rows may come and go for ever.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return np.array(path)
+
+    def _unlearn(self, ids: Ints) -> None:
+        super()._unlearn(ids)
+        if len(ids):
+            self.objectives_ = self._rounds()
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {
