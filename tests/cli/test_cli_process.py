@@ -110,8 +110,9 @@ def test_exit_codes(start, tmp_path):
 def test_the_library_does_not_need_what_the_command_line_needs():
     # rich is not among them: scikit-learn imports it where it is installed.
     code = """if True:
-        import sys, everlearn
+        import signal, sys, everlearn
         print([name for name in ("typer", "sqlalchemy", "filelock", "everlearn.cli") if name in sys.modules])
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True
