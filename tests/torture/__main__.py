@@ -31,7 +31,7 @@ def arguments(argv):
     parser = argparse.ArgumentParser(
         prog="torture", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default="", help="scenarios whose name has this in it")
+    parser.add_argument("--only", default="", help="scenarios whose names have one of these words in it")
     parser.add_argument("--kinds", help="comma-separated kinds of learners; all if not given")
     parser.add_argument("--short", action="store_true", help="a sample of everything")
     parser.add_argument("--seed", type=int, default=0)
@@ -40,13 +40,13 @@ def arguments(argv):
     parser.add_argument("--json", type=Path, help="where to write the results")
     options = parser.parse_args(argv)
     short = options.short
-    options.length = options.length or (16 if short else 80)
-    options.share = 0.1 if short else 1.0  # of crash states
+    options.length = options.length or (12 if short else 80)
+    options.share = 0.08 if short else 1.0  # of crash states
     options.draws = options.tears = 1 if short else 2
     options.end_sample = 20
     options.passes = 1 if short else 3
-    options.stride = 25 if short else 1  # of faults
-    options.rounds = 2 if short else 20
+    options.stride = 40 if short else 1  # of faults
+    options.steps = [40, 150] if short else [3, 10, 30, 100]  # operations between kills, at most
     return options
 
 
@@ -73,7 +73,7 @@ def units(options):
         (f"{name}, {kind}", run, kind)
         for name, run, which, few in table
         for kind in (few if options.short else which)
-        if options.only in name and kind in kinds
+        if any(word in name for word in options.only.split(",")) and kind in kinds
     ]
 
 

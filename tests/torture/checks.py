@@ -44,14 +44,30 @@ def remove_store(place):
 def check_log(truth, place, acknowledged):
     """The log is a prefix of the calm one, to the bit, with all that was acknowledged; its events."""
     kept, ids = stored_events(place)
-    expected = truth.events[: len(kept)]
-    same = [a is None or a == b for a, b in zip(kept, expected, strict=True)]
-    demand(all(same), f"event {same.index(False) + 1 if not all(same) else 0} differs from the calm run")
     done = truth.done(len(kept))
     demand(done is not None, f"half a call is in the log: {len(kept)} events")
     demand(done >= acknowledged, f"acknowledged call {acknowledged} is lost: {len(kept)} events")
-    demand(ids == [name(row) for row in range(len(ids))], "a row is there twice, or missing")
+    same = [a is None or a == b for a, b in zip(kept, truth.logs[len(kept)], strict=True)]
+    demand(all(same), f"event {same.index(False) + 1 if not all(same) else 0} differs from the calm run")
+    gone = truth.erased(done)
+    wrong = [row for row, id_ in enumerate(ids) if (id_ == name(row)) == (row in gone)]
+    demand(not wrong, f"rows that are missing, there twice, or not erased: {wrong}")
     return kept
+
+
+def check_erased(truth, place, n_events):
+    """No byte of a row that was erased is in a file of a store that was opened since."""
+    gone = truth.erased(truth.done(n_events))
+    if not gone:
+        return
+    content = b"".join(path.read_bytes() for path in Path(place).parent.glob(f"{Path(place).name}*"))
+    for call in truth.calls:
+        for row in gone & set(
+            range(call.first, call.first + len(call.labels)) if call.what == "step" else ()
+        ):
+            demand(f'"{name(row)}"'.encode() not in content, f"the id of erased row {row} is in the files")
+            values = call.X[row - call.first].tobytes()
+            demand(values not in content, f"the values of erased row {row} are in the files")
 
 
 def check_store(truth, place, acknowledged, shim, to_the_end=False, tolerated=None):
@@ -75,6 +91,8 @@ def check_store(truth, place, acknowledged, shim, to_the_end=False, tolerated=No
                 demand(len(check_log(truth, place, 0)) == truth.last, "the log does not reach the end")
         finally:
             learner.close()
+    if "://" not in str(place):
+        check_erased(truth, place, truth.last if to_the_end else count)
     return count
 
 

@@ -45,6 +45,7 @@ _WEIGHTS = {
     "rescale": 0.5,
     "describe": 0.5,
     "reopen": 0.7,
+    "erase": 1,
 }
 _LOOK = np.random.default_rng(1).uniform(-1, 1, size=(20, 2))  # rows to predict
 _RECENT = 12  # labels among which one is withdrawn or replaced
@@ -68,7 +69,7 @@ def script(kind, length, seed=0):
     random = np.random.default_rng([seed, sorted(KINDS).index(kind)])
     weights = dict(_WEIGHTS)
     if KINDS[kind]().get("retention") == "needed":  # labels for rows that were dropped are refused
-        weights |= {"late": 0, "replace": 0, "withdraw": 0}
+        weights |= {"late": 0, "replace": 0, "withdraw": 0, "erase": 0}
     if kind == "needed-idsvm":
         weights |= {"withdraw": 1, "rescale": 0}
     names, chances = list(weights), np.array(list(weights.values())) / sum(weights.values())
@@ -94,7 +95,10 @@ def script(kind, length, seed=0):
         elif what == "withdraw" and len(labelled) > _RECENT:
             row = labelled.pop(-1 - int(random.integers(_RECENT)))
             call = Call(what, rows=[row], clock=clock)
-        elif what in ("late", "replace", "withdraw"):
+        elif what == "erase" and len(labelled) > 6 and unlabelled:
+            rows = [unlabelled.pop(0), labelled.pop(int(random.integers(len(labelled) // 2)))]
+            call = Call(what, rows=rows, clock=clock)
+        elif what in ("late", "replace", "withdraw", "erase"):
             continue
         calls.append(call)
     return calls
@@ -135,6 +139,8 @@ def perform(learner, call, place, kind):
         learner.label([name(row) for row in call.rows], call.labels, by=call.by)
     elif call.what == "withdraw":
         learner.withdraw([name(row) for row in call.rows], by=call.by)
+    elif call.what == "erase":
+        learner.erase([name(row) for row in call.rows], verify=False)
     elif call.what == "ask":
         learner.ask(learner.status()["open_questions"] + 2)
     elif call.what == "answer":
@@ -170,21 +176,25 @@ def _facts(state):
 class Truth:
     """What a calm run leaves behind.
 
-    ``after[i]`` is the number of events after call i, ``digests`` the state by the number of events, and
-    ``events`` every event to the bit.
+    ``after[i]`` is the number of events after call i. By the number of events, ``digests`` has the state and
+    ``logs`` every event to the bit: an erasure rewrites those that came before it.
     """
 
     kind: str
     calls: list
     after: list = field(default_factory=list)
     digests: dict = field(default_factory=dict)
-    events: list = field(default_factory=list)
+    logs: dict = field(default_factory=lambda: {0: []})
 
     def done(self, n_events):
         """How many calls a log with so many events has seen; None if it has half a call in it."""
         if n_events and n_events not in self.digests:
             return None
         return sum(1 for after in self.after if after <= n_events)
+
+    def erased(self, n_calls):
+        """The rows that are erased after so many calls."""
+        return {row for call in self.calls[:n_calls] if call.what == "erase" for row in call.rows}
 
     @property
     def last(self):
@@ -196,6 +206,7 @@ def calm_run(kind, place, length, shim, seed=0, trace=None):
     """Run the script with nobody in the way, and record it."""
     truth = Truth(kind, script(kind, length, seed))
     shim.arm(place, 0)
+    shim.set_clock(truth.calls[0].clock)
     if trace is not None:
         shim.trace(trace)
     learner = open_store(place, kind)
@@ -203,17 +214,26 @@ def calm_run(kind, place, length, shim, seed=0, trace=None):
         shim.set_clock(call.clock)
         learner = perform(learner, call, place, kind)
         shim.mark(number + 1)
-        truth.after.append(learner.status()["events"])
-        truth.digests.setdefault(truth.after[-1], digest(learner))
-        truth.events += stored_events(place, after=len(truth.events))[0]
+        note(truth, learner, place)
     learner.close()
     shim.real_clock()
-    assert None not in truth.events
     learner = open_store(place, kind)
     assert learner.status()["events"] == truth.last
     assert digest(learner) == truth.digests[truth.last], "the calm run itself differs after reopening"
     learner.close()
     return truth
+
+
+def note(truth, learner, place):
+    """Note how a store stands after a call."""
+    before = truth.logs[truth.last if truth.after else 0]
+    truth.after.append(learner.status()["events"])
+    if truth.last not in truth.digests:
+        truth.digests[truth.last] = digest(learner)
+        new = stored_events(place, after=len(before))[0]
+        assert None not in new, "rows of the last events were dropped"
+        rewritten = truth.calls[len(truth.after) - 1].what == "erase"
+        truth.logs[truth.last] = stored_events(place)[0] if rewritten else before + new
 
 
 def go_on(learner, truth, place, shim, until=None):

@@ -9,7 +9,7 @@ import sys
 import time
 
 from .checks import check_store, copy_store, demand, remove_store
-from .script import Call, calm_run, digest, open_store, perform, stored_events
+from .script import Call, calm_run, note, open_store, perform, stored_events
 from .shim import ANYTHING, KILL, KILL_TORN
 from .workers import Acknowledged
 
@@ -37,7 +37,10 @@ def killed_while_asking(kind, options, folder, shim, say):
     operations = Acknowledged()
     shown = _at_the_terminal(place, shim, KILL, _NEVER, operations)
     demand(shown == len(ANSWERS), f"{shown} of {len(ANSWERS)} answers were taken")
-    demand(stored_events(place)[0] == truth.events, "a calm session at the terminal writes other events")
+    demand(
+        stored_events(place)[0] == truth.logs[truth.last],
+        "a calm session at the terminal writes other events",
+    )
     total, kills = operations.count, 0
     demand(total > 10 * len(ANSWERS), f"the shim saw {total} operations in a session")
     points = range(1 + chance.randrange(options.stride), total + 1, options.stride)
@@ -64,7 +67,6 @@ def _session(learner, truth, base, shim):
             place += 1
         learner = _add(learner, truth, call, base, shim)
     learner.close()
-    truth.events = stored_events(base)[0]
 
 
 def _add(learner, truth, call, place, shim):
@@ -73,8 +75,7 @@ def _add(learner, truth, call, place, shim):
     learner = perform(learner, call, place, truth.kind)
     shim.real_clock()
     truth.calls.append(call)
-    truth.after.append(learner.status()["events"])
-    truth.digests[truth.after[-1]] = digest(learner)
+    note(truth, learner, place)
     return learner
 
 
