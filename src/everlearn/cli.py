@@ -51,6 +51,7 @@ def run(
     param: option.Params = None,
     drift: option.Drift = None,
     memory_rows: option.MemoryRows = None,
+    retain: option.Retain = None,
     random_state: option.RandomState = None,
     query: option.Query = None,
     label_rate: option.LabelRate = None,
@@ -81,6 +82,7 @@ def run(
         "label_budget": budget,
         "drift": drift,
         "memory_rows": memory_rows,
+        "retain": retain,
         "random_state": random_state,
     }
     check_outputs({"--store": store}, sources=[source, schema])
@@ -280,6 +282,52 @@ def schema(
         if out is not None:
             rows.schema.write(out)
             console().print(f"Written: {out}")
+
+
+@command("everlearn backup fraud.everlearn backups/monday.everlearn")
+def backup(
+    store: option.Store,
+    to: option.Copy,
+    overwrite: option.Overwrite = False,
+    traceback: option.Traceback = False,
+) -> None:
+    """Copy a store, also while it is in use; the copy is verified before it gets its name."""
+    from ._cli._stores import back_up
+
+    back_up(store, to, overwrite)
+
+
+@command(
+    "everlearn erase fraud.everlearn customer-4711 --by officer --certificate erased.json",
+    "everlearn erase fraud.everlearn --ids-file requests.txt --yes",
+)
+def erase(
+    store: option.Store,
+    ids: option.Ids = None,
+    ids_file: option.IdsFile = None,
+    by: option.By = "",
+    certificate: option.CertificateFile = None,
+    quarantine: option.Quarantines = None,
+    method: option.Method = "auto",
+    yes: option.Yes = False,
+    traceback: option.Traceback = False,
+) -> None:
+    """Erase rows for good: from the log, the model and the bytes of every file of the store.
+
+    The model becomes the one that never saw them. Bad rows with these ids leave the quarantine files of
+    earlier runs, too. Source files, backups, reports and exported models are not touched.
+    """
+    from ._cli._stores import erase_rows
+
+    erase_rows(store, list(ids or ()), ids_file, by, certificate, list(quarantine or ()), method, yes)
+
+
+@command("everlearn expire fraud.everlearn")
+def expire(store: option.Store, traceback: option.Traceback = False) -> None:
+    """Drop the rows that are older than --retain by now, of a store to which no rows come any more."""
+    from ._cli._stores import expire_rows
+
+    expire_rows(store)
 
 
 @command("everlearn bench", "everlearn bench lasvm -- --quick", context_settings={"allow_extra_args": True})

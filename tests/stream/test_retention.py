@@ -86,9 +86,9 @@ def test_what_cannot_be_done_any_more(stores):
     lean, full = stores
     go_on(lean, 0, 2500)
     go_on(full, 0, 2500)
-    gone = next(number for number, place in places(lean).items() if place < 0)
+    gone = min(set(range(2500)) - set(places(lean)))
     before = bits(lean)
-    with pytest.raises(StoreError, match=f"Row number {gone} was dropped"):
+    with pytest.raises(StoreError, match=f"The row {gone} was dropped"):
         lean.label([gone], [1])
     assert bits(lean) == before
     with pytest.raises(StoreError, match="dropped rows"):
@@ -104,3 +104,29 @@ def test_what_cannot_be_done_any_more(stores):
 def test_retention_is_checked(tmp_path):
     with pytest.raises(ValueError, match="retention must be"):
         NeverEndingLearner.open(tmp_path / "store", retention="some")
+
+
+def test_the_index_does_not_grow_with_rows_that_are_gone(tmp_path):
+    with NeverEndingLearner.open(tmp_path / "store", LASVM(C=10), retention="needed", **SETTINGS) as learner:
+        go_on(learner, 0, 3000)
+        index = places(learner)
+        assert len(index) < 1500
+        gone = sorted(set(range(3000)) - set(index))
+        assert len(gone) > 1000
+        with pytest.raises(StoreError, match=f"The row {gone[0]}, .* was dropped"):
+            learner.label(gone[:2], [0, 1])
+        with pytest.raises(ValueError, match=f"id {gone[5]} has come before"):
+            learner.step(X[:2], ids=[10_000, gone[5]])
+        assert learner.step(X[:1], ids=[3001]).ids == [3001]  # a number that no row has
+        with pytest.raises(ValueError, match="No row with the id 3002"):
+            learner.label([3002], [1])
+
+
+def test_ids_of_the_caller_stay_known(tmp_path):
+    with NeverEndingLearner.open(tmp_path / "store", LASVM(C=10), retention="needed", **SETTINGS) as learner:
+        for start in range(0, 1500, 100):
+            learner.step(X[start : start + 100], ids=range(start + 50_000, start + 50_100))
+        assert len(places(learner)) == 1500
+        with pytest.raises(ValueError, match="50003 has come before"):
+            learner.step(X[:1], ids=[50_003])
+        assert learner.step(X[:1], ids=[7]).ids == [7]  # the row with this number came under another id

@@ -278,3 +278,34 @@ Benchmark = Annotated[
     typer.Argument(metavar="NAME", help="A benchmark of the source checkout; without it, a self-test."),
 ]
 Seconds = Annotated[float, typer.Option("--seconds", min=0.1, help="How long the self-test takes.")]
+Retain = Annotated[
+    str | None,
+    _option(
+        "--retain",
+        panel=_LEARNER,
+        help="The age that rows may reach, such as 30d or 12h; older ones are erased.",
+        metavar="AGE",
+    ),
+]
+Copy = Annotated[
+    str, typer.Argument(metavar="DEST", help="The copy: a file, or the URL of a database without a store.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists.")]
+Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The ids of the rows.")]
+IdsFile = Annotated[
+    Path | None, typer.Option("--ids-file", metavar="FILE", help="A file with an id on each line.")
+]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who erases them.", show_default=False)]
+CertificateFile = Annotated[
+    Path | None,
+    typer.Option("--certificate", metavar="FILE", help="Write what was erased, as JSON that names no row."),
+]
+Quarantines = Annotated[
+    list[Path] | None,
+    typer.Option("--quarantine", metavar="FILE", help="A further quarantine file; those of runs are known."),
+]
+Method = Annotated[
+    Literal["auto", "replay", "forget"],
+    typer.Option("--method", help="How the model unlearns: by learning the log again, or by forgetting."),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -171,6 +171,9 @@ def _join(plan: Plan, held: NeverEndingLearner, source: Source) -> Run:
         if last is not None and last["first_row"] == status["rows"]:
             run["sources"].pop()  # nothing had come of it
         run["sources"].append(_sources.identity(path) | {"first_row": status["rows"]})
+    if plan.reading.quarantine is not None:
+        path_of_bad = os.path.realpath(plan.reading.quarantine)
+        run["quarantines"] = list(dict.fromkeys([*run["quarantines"], path_of_bad]))
     assert source.schema is not None
     held.describe(_sources.description_of(source.schema, run))
     person = None if plan.oracle is None else Oracle(plan.delay)

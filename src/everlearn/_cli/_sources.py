@@ -4,6 +4,7 @@ A store keeps, beside the state of its schema, under "run"::
 
     sources     a list of {"name", "beginning", "first_row"}, in the order in which they were begun
     settings    what was said on the command line when the store was made
+    quarantines the files to which bad rows went, so that rows can be erased from them
 
 The rows of a source are those from its first row up to that of the next one. So how far a file has been read
 needs no book of its own: the rows in the store tell, whatever it was that ended the run.
@@ -122,7 +123,11 @@ def schema_or_none(description: Mapping[str, Any] | None) -> Schema | None:
 def stored_run(description: Mapping[str, Any] | None) -> dict[str, Any]:
     """What else the command line keeps in a store."""
     found = (description or {}).get(_OURS) or {}
-    return {"sources": list(found.get("sources", ())), "settings": dict(found.get("settings", {}))}
+    return {
+        "sources": list(found.get("sources", ())),
+        "settings": dict(found.get("settings", {})),
+        "quarantines": list(found.get("quarantines", ())),
+    }
 
 
 def description_of(schema: Schema, run: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,6 @@
 """The border of the store: what comes in is checked before anything is folded or written."""
 
 import json
-import resource
-import sys
 import time as clock
 from typing import Any
 
@@ -158,13 +156,3 @@ def _params(learner: Any) -> str:
     params = learner.get_params(deep=False)
     params.pop("random_state", None)  # where none was given one was drawn
     return repr(sorted(params.items()))
-
-
-def resident_mb() -> float:
-    """Memory of this process now, in MiB; at its peak where the system does not say."""
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * resource.getpagesize() / 2**20
-    except OSError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / 2**20 if sys.platform == "darwin" else peak / 2**10

@@ -1,7 +1,7 @@
 """The side of the never-ending learner that erases: rows leave the log, the model and every file."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
@@ -17,7 +17,7 @@ from . import _checks, _scrub
 from ._fold import Fold
 from ._lock import locked
 from ._looking import Looking
-from ._lookup import TRIMMED, id_key, parts
+from ._lookup import TRIMMED, Id, id_key, parts
 from ._quarantined import erase_records
 from ._redact import Redaction, columns_in_use, rewrite_descriptions, without_categories, without_rows
 from ._replay import fold_living
@@ -138,6 +138,23 @@ class Erasing(Looking):
             scrubbed=scrubbed,
             notes=[*_NOTES, *([_FORGET_NOTE] if plan.method == "forget" else []), *_scrub.notes(self._log)],
         )
+
+    @locked
+    def find_ids(self, names: Iterable[str]) -> list[Id]:
+        """The ids of rows by how they are written, such as on a command line.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Ids as text; "17" is the string or the integer, whichever came.
+
+        Returns
+        -------
+        list of int or str
+            The ids. What never came is returned as it is; an error says so where it is used.
+        """
+        self._check_open()
+        return self._log.find_ids(names)
 
     # ------------------------------------------------------------------------------------------------ private
 

@@ -107,7 +107,9 @@ def expire(log: Log, fold: Fold, event: Expired, batches: list[int]) -> None:
             rewrite_descriptions(db, schema)
         writing.add(event)
         writing.add_snapshot(_persist.pack(fold.state()))
-        log.set_meta(db, **{"complete_from": writing.last, _scrub.PENDING: log.place.durable})
+        log.set_meta(
+            db, **{"complete_from": writing.last, "expires": True, _scrub.PENDING: log.place.durable}
+        )
     log.forget_events()
 
 

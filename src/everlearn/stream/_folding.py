@@ -12,6 +12,7 @@ from ._asking import Question, numbers_of
 from ._expiring import Expiry, expire, expired_before
 from ._fold import Effect
 from ._lookup import Id
+from ._memory import resident_mb
 from ._moments import Moments
 from ._replay import recover, recover_behind, step
 from ._snapshots import Snapshots
@@ -57,7 +58,7 @@ class Folding:
                 for event, ids in events:
                     start = clock.perf_counter()
                     self._fold, effect = step(self._log, self._fold, event, writing.last + 1)
-                    writing.add(event, ids, clock.perf_counter() - start, _checks.resident_mb())
+                    writing.add(event, ids, clock.perf_counter() - start, resident_mb())
                     effects.append(effect)
         except BaseException:
             self._spoilt = True

@@ -11,6 +11,7 @@ from . import _checks
 from ._folding import Folding
 from ._history import story_of
 from ._lock import locked
+from ._memory import resident_mb
 from .backup import backup_log
 
 
@@ -118,7 +119,7 @@ class Looking(Folding):
             "budget": self._settings.label_budget,
             "support_vectors": fold.n_support,
             "kept_rows": len(fold.pool) + len(fold.labelled),
-            "memory_mb": _checks.resident_mb(),
+            "memory_mb": resident_mb(),
             "scores": fold.scores.scores(),
             "audit": fold.audit.scores()["window"],
             "coverage": fold.probabilities.coverage,

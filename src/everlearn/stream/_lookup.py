@@ -30,6 +30,7 @@ class Lookup:
     event: Callable[[int], Event]  # by its number, whatever became of its rows
     reporting: Callable[[str], contextlib.AbstractContextManager[None]]
     meta: Callable[[str], Any]
+    n_rows: int
 
     def numbers_of(self, ids: Iterable[Id]) -> Ints:
         """Row numbers by ids; an error names those that never came."""
@@ -38,9 +39,25 @@ class Lookup:
         if erased := self._erased(keys):
             raise ValueError(f"The row with the id {some([json.loads(key) for key in erased])} was erased.")
         unknown = [json.loads(key) for key in keys if key not in found]
+        if dropped := self._dropped(unknown):
+            raise StoreError(f"The row {some(dropped)} was dropped from {self.place} to save room.")
         if unknown:
             raise ValueError(f"No row with the id {some(unknown)} has come.")
         return np.array([found[key] for key in keys], dtype=np.int64)
+
+    def find_ids(self, names: Iterable[str]) -> list[Id]:
+        """Ids by how they are written, where it is not known whether they are strings or integers."""
+        written = list(dict.fromkeys(names))
+        strings = {json.loads(key) for key in self._keys_there([id_key(name) for name in written])}
+        numbers = [int(name) for name in written if _is_integer(name)]
+        integers = {json.loads(key) for key in self._keys_there([id_key(number) for number in numbers])}
+        found: list[Id] = []
+        for name in written:
+            number = int(name) if _is_integer(name) else None
+            if name in strings and number in integers:
+                raise ValueError(f"There is a row with the id {name!r} and one with the number {number}.")
+            found.append(number if number in integers and number is not None else name)
+        return found
 
     def ids_of(self, numbers: Iterable[int]) -> list[Id]:
         """Ids by row numbers."""
@@ -53,6 +70,9 @@ class Lookup:
         keys = [id_key(given) for given in ids]
         found = {key for key, _ in self._look(ROWS.c.id, ROWS.c.number, keys)}
         found.update(self._erased(keys))
+        found.update(
+            map(str, self._dropped([given for given, key in zip(ids, keys, strict=True) if key not in found]))
+        )
         return [given for given, key in zip(ids, keys, strict=True) if key in found]
 
     def rows_of(self, numbers: Ints) -> Rows:
@@ -157,6 +177,22 @@ class Lookup:
             with self.reporting("read"), self.place.engine.connect() as db:
                 yield from [(a, b) for a, b in db.execute(sa.select(by, what).where(by.in_(part)))]
 
+    def _keys_there(self, keys: list[str]) -> set[str]:
+        """Those of some ids, as they stand in the log, under which a row is there or was erased."""
+        return {key for key, _ in self._look(ROWS.c.id, ROWS.c.number, keys)} | set(self._erased(keys))
+
+    def _dropped(self, ids: Sequence[Id]) -> list[Id]:
+        """Those of ids that are not in the index under which rows came that were dropped from it.
+
+        Only rows without an id of their own are dropped from it: their id is their number. If there is a row
+        with this number, it has another id, and no row came under this one.
+        """
+        if not self.meta("complete_from") or self.meta("expires"):
+            return []
+        numbers = [given for given in ids if type(given) is int and 0 <= given < self.n_rows]
+        there = {int(number) for number, _ in self._look(ROWS.c.number, ROWS.c.seq, numbers)}
+        return [number for number in numbers if number not in there]
+
     def _erased(self, keys: list[str]) -> list[str]:
         """Those of some ids whose rows were erased, by their tombstones."""
         salt = self.meta(SALT)
@@ -175,6 +211,10 @@ def id_key(given: Any) -> str:
     if isinstance(plain, bool) or not isinstance(plain, int | str):
         raise TypeError(f"ids are integers or strings, got {given!r} of type {type(given).__name__}.")
     return json.dumps(plain)
+
+
+def _is_integer(text: str) -> bool:
+    return text.lstrip("-").isascii() and text.lstrip("-").isdigit() and str(int(text)) == text
 
 
 def some(things: Sequence[Any]) -> str:

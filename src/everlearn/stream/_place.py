@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from ..errors import StoreError
-from ._tables import NAMES, TABLES
+from ._tables import KEPT_ROWS, NAMES, TABLES
 
 SIDE_FILES = ("-wal", "-shm", "-journal", "-lock")  # that a store has beside it
 SCHEMA = "everlearn"  # of the tables in a PostgreSQL database
@@ -58,7 +58,7 @@ class Place:
     def close(self) -> None:
         """Close all connections, and let others in."""
         if self._finalizer is not None:
-            self._finalizer.detach()
+            self._finalizer()
         if self._connection is not None:
             self._connection.close()
         self.engine.dispose()
@@ -85,8 +85,17 @@ class Place:
         else:
             db.exec_driver_sql("BEGIN IMMEDIATE")  # the driver begins none for CREATE TABLE
         TABLES.create_all(db)
+        KEPT_ROWS.create(db, checkfirst=True)  # stores from before it was there have all tables
         for table in TABLES.sorted_tables:  # one of another program by the same name fails here
             db.execute(sa.select(table).limit(0))
+
+    def begin_use(self) -> None:
+        """Note, in the file itself, that a write-ahead log belongs to it until it is closed."""
+        if self.path is not None:
+            if self._finalizer is None:
+                self._finalizer = weakref.finalize(self, _end_use, self._connect, os.getpid())
+            with contextlib.suppress(sa.exc.DBAPIError):  # a full disk: then the note is in the log
+                self.checkpoint()  # which is not emptied: it is known by not being empty
 
     def qualified(self, table: str) -> str:
         """The name of a table for a statement in words."""
@@ -137,8 +146,7 @@ class Place:
             return db
 
         self.engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.pool.QueuePool)
-        if not read_only:
-            self._finalizer = weakref.finalize(self, _end_use, connect, os.getpid())
+        self._connect = connect
 
     def _take(self, path: Path) -> None:
         """Be the only one; a lock of a process that was killed is gone with it."""
@@ -177,11 +185,16 @@ class Place:
 
 
 def _end_use(connect: Callable[[], sqlite3.Connection], owner: int) -> None:
-    """What closing does, for a store that nobody has closed: SQLite then deletes its write-ahead log, too."""
-    if os.getpid() == owner:  # not in a forked process
+    """Note that a file is complete without its log, which SQLite deletes with the last connection.
+
+    It also happens to a store that nobody has closed, when it is collected or Python ends.
+    """
+    for _ in range(2 if os.getpid() == owner else 0):  # not in a forked process
         with contextlib.suppress(sqlite3.Error), contextlib.closing(connect()) as db:
             db.execute("UPDATE meta SET value = 'false' WHERE key = 'in_use'")
             db.commit()
+            db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            return
 
 
 def _address(path: Path, mode: str) -> str:
@@ -193,8 +206,10 @@ def _refuse_foreign(path: Path) -> None:
     if not path.is_file():
         raise StoreError(f"{path} is not a file.")
     ask = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+    journal = Path(f"{path}-journal")  # of a process that was killed while it made the store: it is undone
+    mode = "rw" if journal.exists() and journal.stat().st_size else "ro"
     try:
-        with contextlib.closing(sqlite3.connect(_address(path, "ro"), uri=True, timeout=_PATIENCE)) as db:
+        with contextlib.closing(sqlite3.connect(_address(path, mode), uri=True, timeout=_PATIENCE)) as db:
             tables = {name for (name,) in db.execute(ask)}
     except sqlite3.Error as exc:
         raise StoreError(f"{path} cannot be opened: {exc}.") from exc

@@ -27,17 +27,22 @@ def scrub(log: Log, *, vacuum: bool = True) -> bool:
     """
     if not log.place.durable:
         return True
-    with log.reporting("scrubbed"), log.place.engine.connect() as plain:
+    log.set_meta(in_use=False)  # whoever is killed from here on has lost nothing with an empty log
+    with log.reporting("scrubbed"):
+        _vacuum(log, vacuum)
+        done = log.place.path is None or log.place.checkpoint("TRUNCATE")  # waits a while for readers to end
+    log.begin_use(**({PENDING: False} if done else {}))
+    return done
+
+
+def _vacuum(log: Log, files: bool) -> None:
+    with log.place.engine.connect() as plain:
         db = plain.execution_options(isolation_level="AUTOCOMMIT")
         if log.place.path is None:
             for table in TABLES.sorted_tables:
                 db.execute(sa.text(f"VACUUM FULL {log.place.qualified(table.name)}"))
-        elif vacuum:
+        elif files:
             db.exec_driver_sql("VACUUM")
-    done = log.place.path is None or log.place.checkpoint("TRUNCATE")  # waits a while for readers to end
-    if done:
-        log.set_meta(**{PENDING: False})
-    return done
 
 
 def notes(log: Log) -> list[str]:

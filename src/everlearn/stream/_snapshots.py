@@ -8,6 +8,7 @@ import numpy as np
 from .. import _persist
 from ..errors import StoreError
 from ._fold import Fold
+from ._memory import give_back_memory
 from ._retention import trim
 from .events import Ints
 from .log import Log
@@ -60,6 +61,7 @@ class Snapshots:
 
     def _write(self, seq: int, state: bytes, needed: Ints) -> None:
         self.log.write_snapshot(seq, state, self.keep)
+        give_back_memory()
         if self.drop_rows:
             if self._before is not None:  # two snapshots stand, should one of them not be readable
                 start, also = self._before

@@ -65,7 +65,7 @@ class Log(Lookup):
                 snapshot = int(db.scalar(sa.select(sa.func.max(SNAPSHOTS.c.seq))) or 0)
             self._check_complete(snapshot)
             if not read_only:
-                self._begin_use()
+                self.begin_use()
         except BaseException:
             self.place.close()
             raise
@@ -157,19 +157,18 @@ class Log(Lookup):
                     )
         return 0, None
 
+    def begin_use(self, **values: Any) -> None:
+        """Note that a write-ahead log belongs to the file from now on; and other values with it."""
+        self.set_meta(**values, in_use=self.place.path is not None)
+        self.place.begin_use()
+
     def forget_events(self) -> None:
         """Drop events that are held in memory, after the log has been rewritten."""
         self._events.cache_clear()
 
     def close(self) -> None:
         """Move everything into the file itself, and let others open it."""
-        try:
-            if not self.read_only and self.place.path is not None:
-                with contextlib.suppress(StoreError):  # a full disk: then the write-ahead log stays
-                    self.set_meta(in_use=False)
-                    self.place.checkpoint()
-        finally:
-            self.place.close()
+        self.place.close()
 
     # ------------------------------------------------------------------------------------------------ private
 
@@ -228,12 +227,6 @@ class Log(Lookup):
                 "`everlearn backup`.",
                 stacklevel=4,
             )
-
-    def _begin_use(self) -> None:
-        """Say in the file itself that a write-ahead log belongs to it from now on."""
-        if self.place.path is not None:
-            self.set_meta(in_use=True)
-            self.place.checkpoint()  # the log is not emptied: it is known by not being empty
 
     @contextlib.contextmanager
     def reporting(self, what: str) -> Iterator[None]:
