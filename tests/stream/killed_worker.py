@@ -61,17 +61,11 @@ def work(place, kind, say):
 
 
 def digest(learner):
-    """The state to the bit, and what it predicts; not how many kernel values it took to get there."""
-    found = hashlib.sha256(_persist.pack(_facts(learner._fold.state())))
+    """The state to the bit, and what it predicts."""
+    found = hashlib.sha256(_persist.pack(learner._fold.state()))
     found.update(repr(learner.predict(X).tolist()).encode())
     found.update(learner.decision_function(X).tobytes())
     return found.hexdigest()
-
-
-def _facts(state):
-    if isinstance(state, dict):
-        return {key: _facts(value) for key, value in sorted(state.items()) if key != "evaluations"}
-    return state
 
 
 def _say(line):

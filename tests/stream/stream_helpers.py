@@ -18,24 +18,14 @@ def xor(n, seed=0, shift=0.0):
     return X + shift, (X[:, 0] * X[:, 1] > 0).astype(int)
 
 
-def facts(state):
-    """A state but for what it is not about: the order of its names, and its count of kernel values.
-
-    A learner that was restored has to compute the rows of its cache anew.
-    """
-    if isinstance(state, dict):
-        return {name: facts(value) for name, value in sorted(state.items()) if name != "evaluations"}
-    return state
-
-
 def bits(learner, but=()):
     """The state, to the bit, but for some of its entries."""
-    return _persist.pack({k: v for k, v in facts(learner._fold.state()).items() if k not in but})
+    return _persist.pack({k: v for k, v in learner._fold.state().items() if k not in but})
 
 
 def differing(learner, other):
     """The names of the entries in which two states differ, for a message one can read."""
-    a, b = facts(learner._fold.state()), facts(other._fold.state())
+    a, b = learner._fold.state(), other._fold.state()
     return [name for name in a if _persist.pack({"": a[name]}) != _persist.pack({"": b[name]})]
 
 

@@ -45,13 +45,22 @@ def recover_behind(log: Log, settings: Settings) -> tuple[Fold, int, int]:
     A learner that cannot forget is folded once, without all labels that are dead by now: going through the
     withdrawals one by one would fold it anew for each.
     """
-    start, fold = _restored(log, settings)
-    if not fold.forgets:
-        return fold_living(log, settings, log.replaced(log.last), log.last + 1, forgets=False)
-    rows = fold.n_rows
-    for seq, event in log.read(after=start):
-        fold, _ = step(log, fold, event, seq)
-    return fold, rows, start
+    at_most = log.last
+    while True:
+        start, fold = _restored(log, settings, at_most)
+        rows = fold.n_rows
+        try:
+            if not fold.forgets:
+                lives, end = log.replaced(log.last), log.last + 1
+                return fold_living(log, settings, lives, end, forgets=False, before=at_most + 1)
+            for seq, event in log.read(after=start):
+                fold, _ = step(log, fold, event, seq)
+            return fold, rows, start
+        except Exception as exc:  # a snapshot that can be read but not continued is as bad as any other
+            if start == 0 or isinstance(exc, OSError | StoreError):
+                raise
+            _warn_of(start, log, exc)
+            at_most = start - 1
 
 
 def _restored(log: Log, settings: Settings, at_most: int | None = None) -> tuple[int, Fold]:
@@ -62,13 +71,17 @@ def _restored(log: Log, settings: Settings, at_most: int | None = None) -> tuple
             return 0, Fold(settings)
         try:
             return start, Fold.from_state(state, settings)
-        except (LookupError, TypeError, ValueError, AttributeError) as exc:
-            warnings.warn(
-                f"The snapshot after event {start} of {log.place} is of another version of everlearn "
-                f"({type(exc).__name__}: {exc}); an older one and the log behind it are taken instead.",
-                stacklevel=4,
-            )
+        except Exception as exc:  # whatever is wrong with a snapshot, the log is the truth
+            _warn_of(start, log, exc)
             at_most = start - 1
+
+
+def _warn_of(start: int, log: Log, exc: Exception) -> None:
+    warnings.warn(
+        f"The snapshot after event {start} of {log.place} cannot be used ({type(exc).__name__}: {exc}): it "
+        "is damaged, or of another version of everlearn. An older one and the log behind it are taken.",
+        stacklevel=5,
+    )
 
 
 def _without(log: Log, fold: Fold, back: dict[int, int], seq: int) -> Fold:
