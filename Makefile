@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(shell find core CMakeLists.txt pyproject.toml -type f)
 
-.PHONY: run test lint bench torture soak clean
+.PHONY: run test lint bench torture soak fuzz clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/python examples/fraud_stream.py
@@ -25,6 +25,10 @@ bench: $(VENV)/bench.stamp
 # Kills, power cuts, full disks and other processes at a store; minutes. `make torture ARGS="--seed 1"`.
 torture: $(VENV)/test.stamp
 	cd tests && ../$(BIN)/python -m torture $(ARGS)
+
+# Mutated model files and snapshots: refused, or survived; minutes. `make fuzz ARGS="--count 1000 --seed 1"`.
+fuzz: $(VENV)/test.stamp
+	cd tests && ../$(BIN)/python -m fuzz $(ARGS)
 
 # Ten million rows through a store on disk; goes on where it was interrupted.
 soak: $(VENV)/bench.stamp

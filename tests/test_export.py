@@ -298,9 +298,10 @@ def test_what_is_refused(given, message, path):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("classes", [2, 4])
-def test_a_vote_is_counted_as_the_learner_counts(classes, dtype, path):
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid"])
+def test_a_vote_is_counted_as_the_learner_counts(kernel, classes, dtype, path):
     X, y = problem(classes, rows=600)
-    model = AveragedKernelPerceptron(gamma=0.3, random_state=0).fit(X[:300], y[:300])
+    model = AveragedKernelPerceptron(kernel=kernel, gamma=0.3, random_state=0).fit(X[:300], y[:300])
     assert export_onnx(model, path, dtype=dtype).computes_in == "float64"
     label, scores = run(path, X[300:], dtype)
     rows = X[300:].astype(dtype).astype(np.float64)

@@ -62,6 +62,13 @@ def items(name: str, value: Any, length: int | None = None) -> list[Any]:
     return list(value)
 
 
+def items_of(name: str, value: Any, length: int | None = None) -> Array:
+    """An array in one dimension, of any kind."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) != (length or len(value)):
+        raise ValueError(f"{name} must be an array in one dimension, got {_brief(value)}")
+    return value
+
+
 def array(name: str, value: Any, dtype: Any, shape: tuple[int | None, ...]) -> Array:
     """An array of a shape, None for any length, that becomes ``dtype`` without loss of range."""
     if not isinstance(value, np.ndarray) or not np.can_cast(value.dtype, dtype, "safe"):
@@ -134,6 +141,16 @@ def features(state: Mapping[str, Any], width: int | None = None) -> int:
         if not isinstance(names, np.ndarray) or names.shape != (count,) or names.dtype.kind not in "OU":
             raise ValueError(f"feature_names_in_ must hold {count} names, got {_brief(names)}")
     return count
+
+
+def rule(name: str, model: Any, fitted: Mapping[str, Any]) -> None:
+    """A fitted classifier for the classes and the features of a fitted state around it."""
+    known = classes("classes_", fitted["classes_"])
+    width = features(fitted)
+    if not hasattr(model, "predict") or not hasattr(model, "classes_"):
+        raise ValueError(f"{name} must be a fitted classifier, got {_brief(model)}")
+    if not np.array_equal(model.classes_, known) or model.n_features_in_ != width:
+        raise ValueError(f"{name} was fitted to other classes or features")
 
 
 def _brief(value: Any) -> str:

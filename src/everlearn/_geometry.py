@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
-from . import _params
+from . import _checked, _params
 from ._choice import Similarities, squared_lengths
 from ._kernels import resolve_gamma
 from ._validate import Rows
@@ -82,6 +82,22 @@ class Geometry:
             return here
         few = X if X.shape[0] <= _WIDTH_ROWS else X[np.sort(_drawn(X.shape[0], _WIDTH_ROWS))]
         return replace(here, gamma=width(params.gamma, here.scaled(few), kernel))
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], width: int) -> "Geometry":
+        """The geometry whose attributes a state holds, for rows of so many features."""
+        here = cls(**state)
+        _checked.word("kernel", here.kernel, ("linear", "poly", "rbf", "sigmoid", "precomputed"))
+        _checked.number("gamma", here.gamma, least=0.0)
+        _checked.number("coef0", here.coef0)
+        _checked.integer("degree", here.degree, most=2**31 - 1)
+        _checked.flag("unit", here.unit)
+        if (here.mean is None) != (here.spread is None):
+            raise ValueError("mean and spread must be there together")
+        if here.mean is not None:
+            _checked.floats("mean", here.mean, (width,))
+            _checked.floats("spread", here.spread, (width,), least=np.finfo(np.float64).tiny)
+        return here
 
     def scaled(self, X: Rows) -> Rows:
         """Rows as the kernel gets them, as doubles; a row of zeros stays one."""

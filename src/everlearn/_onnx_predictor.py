@@ -55,20 +55,23 @@ def _machine(learner: KernelLearner) -> Predictor:
         slots, ballots = _ballots(machine)
         weights = np.column_stack([_mean_rule(ballot, len(slots)) for ballot in ballots])
         found = machine.expansion(slots)._replace(weights=weights, bias=np.zeros(len(ballots)))
-    predictor = _expansion(learner.classes_, found)
+    predictor = _expansion(learner.classes_, found, by_row=averaging == "vote")
     if averaging == "vote" and predictor.kept:
         return dataclasses.replace(predictor, ballots=ballots)
     return predictor
 
 
-def _expansion(classes: Array, found: Expansion) -> Predictor:
-    """The predictor that an expansion is."""
+def _expansion(classes: Array, found: Expansion, by_row: bool = False) -> Predictor:
+    """The predictor that an expansion is; with ``by_row`` its last step has a kernel value for each row."""
     name, spec, rows = found.kernel, found.parameters, _dense(found.rows)
     centre, weights, bias = found.center, found.weights, found.bias
     width, kept = rows.shape[1], len(rows)
     if kept == 0:
         return _constant(classes, width, bias)
     stored, ones = rows - centre, np.ones(width)
+    if name == "linear" and by_row:
+        values: list[Step] = [Affine(centre, ones), Matrix(stored.T)]
+        return Predictor(classes, values, weights, bias, rows, kept)
     if name in ("poly", "sigmoid"):
         steps: list[Step] = [Affine(centre, ones), Kernel(name, stored, **spec)]
         return Predictor(classes, steps, weights, bias, rows, kept)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .. import _checked
 from .._validate import Rows
 from ._foreign import ForeignVoter
 from ._relevance import RelevanceVoter
@@ -120,12 +121,16 @@ class Committee:
     ) -> "Committee":
         """The committee that `state` described."""
         committee = cls(experts, n_classes, seed)
-        committee.vote = Vote.from_state(state["vote"])
-        committee.damaged = bool(state["damaged"])
+        vote, voters = _checked.table("vote", state["vote"]), _checked.items("voters", state["voters"])
+        committee.vote = Vote.from_state(vote, len(experts), n_classes)
+        committee.damaged = _checked.flag("damaged", state["damaged"])
         if state["scale"] is not None:
-            committee.scale = Scale(*state["scale"])
-        if state["voters"]:
+            committee.scale = Scale.from_state(_checked.items("scale", state["scale"], 4), n_features)
+        if voters:
+            _checked.items("voters", voters, len(experts))
+            if committee.scale is None:
+                raise ValueError("voters must have a scale")
             committee.voters = [committee._voter(expert, n_features) for expert in experts]
-            for voter, its in zip(committee.voters, state["voters"], strict=True):
-                voter.restore(its)
+            for voter, its in zip(committee.voters, voters, strict=True):
+                voter.restore(_checked.table("voter", its))
         return committee

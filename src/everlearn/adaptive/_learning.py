@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _params
+from .. import _checked, _params
 from .._forget import check_ids, refuse_known
 from .._learner import balanced_weights
 from .._validate import Array, Rows, check_rows
@@ -273,6 +273,10 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -------------------------------------------------------------------------------------------------- state
 
+    def _check_savable(self) -> None:
+        if hasattr(self, "_committee"):
+            _params.check(self)
+
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
         if isinstance(params["class_weight"], Mapping):
@@ -293,26 +297,42 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        params = dict(state["params"])
+        params = _checked.table("params", state["params"])
         if isinstance(params["class_weight"], list):
             params["class_weight"] = dict(params["class_weight"])
         if not isinstance(params["experts"], str):
             params["experts"] = [_item_from(entry) for entry in params["experts"]]
         learner = cls(**params)
         if "committee" in state:
-            for name, value in state["fitted"].items():
-                if name in cls._known:
-                    setattr(learner, name, value)
-            experts = tuple(_expert_from(entry) for entry in state["experts"])
-            given = () if state["changed"] else resolve(learner.experts)  # experts that differ stay refused
-            learner._begun_with = {"experts": given, "scaling": state["scaling"]}
-            learner._rows = LabeledRows.from_state(state["rows"])
-            learner._scaler = Scaler.from_state(state["scaler"])
-            learner._calibrator = OnlineCalibrator.from_state(state["calibrator"])
-            learner._committee = Committee.from_state(
-                state["committee"], experts, len(learner.classes_), learner.n_features_in_, learner._seed
-            )
+            _params.check(learner)
+            learner._resume(state, _checked.table("fitted", state["fitted"]))
         return learner
+
+    def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
+        """Go on from a saved state, after a check that its parts fit together."""
+        k, width = len(_checked.classes("classes_", fitted["classes_"])), _checked.features(fitted)
+        for name in ("_capacity", "_max_rows", "_rows_seen"):
+            _checked.integer(name, fitted[name])
+        _checked.integer("_next_id", fitted["_next_id"], least=-(2**63), most=2**63)
+        _checked.integer("_seed", fitted["_seed"], most=2**31)
+        _checked.integers("_counts", fitted["_counts"], (k,))
+        if len(np.unique(_checked.integers("_numbers", fitted["_numbers"], (k,)))) < k:
+            raise ValueError("_numbers must number every class once")
+        for name in self._known:
+            if name in fitted:
+                setattr(self, name, fitted[name])
+        entries = _checked.items("experts", state["experts"])
+        experts = tuple(_expert_from(_checked.table("expert", entry)) for entry in entries)
+        changed = _checked.flag("changed", state["changed"])
+        given = () if changed else resolve(self.experts)  # experts that differ stay refused
+        self._begun_with = {"experts": given, "scaling": state["scaling"]}
+        parts = {
+            name: _checked.table(name, state[name]) for name in ("rows", "scaler", "calibrator", "committee")
+        }
+        self._rows = LabeledRows.from_state(parts["rows"], k, width)
+        self._scaler = Scaler.from_state(parts["scaler"], width)
+        self._calibrator = OnlineCalibrator.from_state(parts["calibrator"])
+        self._committee = Committee.from_state(parts["committee"], experts, k, width, self._seed)
 
 
 def vote_scores(votes: Floats) -> Floats:

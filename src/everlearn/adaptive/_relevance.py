@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from .. import _checked
 from .._validate import Rows, as_block
 from ._voters import Floats, LearningSet, Scale, SvmVoter, VoterParts
 from .experts import Expert
@@ -111,6 +112,9 @@ class RelevanceVoter(SvmVoter):
     def restore(self, state: dict[str, Any]) -> None:
         """Go on where another one stood."""
         super().restore(state)
-        weights = state["weights"]
-        self.weights = None if weights is None else np.array(weights, dtype=np.float64)
-        self.estimated_on, self.since = int(state["estimated_on"]), int(state["since"])
+        self.weights = None
+        if state["weights"] is not None:
+            self.weights = _checked.floats("weights", state["weights"], (self.n_features,)).copy()
+        self.estimated_on, self.since = (
+            _checked.integer(name, state[name]) for name in ("estimated_on", "since")
+        )

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from .. import _checked
 from .._validate import Rows
 from ._voters import Floats, Ints
 
@@ -54,9 +55,15 @@ class LabeledRows:
         return {"X": self.X, "labels": self.labels, "weights": self.weights, "ids": self.ids}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> "LabeledRows":
-        """The rows that `state` described."""
+    def from_state(cls, state: dict[str, Any], n_classes: int, width: int) -> "LabeledRows":
+        """The rows that `state` described, of so many classes and features."""
         rows = cls(state["X"])
-        rows.labels, rows.weights = np.asarray(state["labels"], np.int32), np.asarray(state["weights"])
-        rows.ids = np.asarray(state["ids"], np.int64)
+        rows.ids = _checked.array("ids", state["ids"], np.int64, (None,))
+        n = len(rows)
+        if len(np.unique(rows.ids)) < n:
+            raise ValueError("ids must name a row once")
+        rows.labels = _checked.integers("labels", state["labels"], (n,), most=n_classes - 1, dtype=np.int32)
+        rows.weights = _checked.floats("weights", state["weights"], (n,), least=0.0)
+        if rows.X is not None or n:
+            _checked.rows("X", rows.X, n, width)
         return rows

@@ -6,10 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from .. import _checked
 from .._validate import Rows
 
 Floats = npt.NDArray[np.float64]
 
+_LEAST_SPREAD = float(np.finfo(np.float64).smallest_subnormal)
 _MOST_ROWS = 1000  # by which the scale of a stream is fixed
 _MOST_SQUARED = float(np.finfo(np.float32).max) / 8  # kernel values are cached in single precision
 
@@ -80,9 +82,14 @@ class Scaler:
         return {name: getattr(self, name) for name in ("active", "mean", "spread", "rows", "fixed")}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> "Scaler":
-        """The scaler that `state` described."""
+    def from_state(cls, state: dict[str, Any], width: int) -> "Scaler":
+        """The scaler that `state` described, of so many columns."""
         scaler = cls("none")
-        for name in ("active", "mean", "spread", "rows", "fixed"):
-            setattr(scaler, name, state[name])
+        scaler.active, scaler.fixed = (_checked.flag(name, state[name]) for name in ("active", "fixed"))
+        scaler.rows = _checked.integer("rows", state["rows"])
+        if (state["mean"] is None) != (state["spread"] is None):
+            raise ValueError("mean and spread must be there together")
+        if state["mean"] is not None:
+            scaler.mean = _checked.floats("mean", state["mean"], (width,))
+            scaler.spread = _checked.floats("spread", state["spread"], (width,), least=_LEAST_SPREAD)
         return scaler

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .. import _checked
+
 Floats = npt.NDArray[np.float64]
 
 _MOST_IMPORTANT = 5.0  # a label of a rare class counts at most this many times
@@ -59,8 +61,9 @@ class Vote:
         return {"costs": self.costs.copy(), "counts": self.counts.copy()}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> "Vote":
-        """The vote that `state` described."""
-        vote = cls(len(state["costs"]), len(state["counts"]))
-        vote.costs, vote.counts = np.array(state["costs"]), np.array(state["counts"])
+    def from_state(cls, state: dict[str, Any], n_experts: int, n_classes: int) -> "Vote":
+        """The vote that `state` described, of so many experts on so many classes."""
+        vote = cls(n_experts, n_classes)
+        vote.costs = _checked.floats("costs", state["costs"], (n_experts,)).copy()
+        vote.counts = _checked.floats("counts", state["counts"], (n_classes,), least=0.0).copy()
         return vote

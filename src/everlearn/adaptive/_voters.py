@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from .. import _checked
 from .._kernels import choose_centre, choose_layout
 from .._machine import Expansion, Machine
 from .._validate import Rows, as_block
@@ -31,6 +32,7 @@ _MOST_STEPS, _STEPS_PER_ROW = 5000, 50
 _MOST_CACHE_BYTES = 200 << 20  # for each SVM, as in SVC; rows kept by default need a tenth
 _FADING = 0.9  # of a label for the no-change baseline
 _SMOOTHING = 0.5
+_LEAST_SCALE = float(np.finfo(np.float64).smallest_subnormal)
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,16 @@ class Scale:
             spread = squares if squares > 0 else 1.0
         center = choose_centre("rbf", X) if not sparse.issparse(X) else np.zeros(0)
         return cls(1.0 / spread, spread, choose_layout(X), center)
+
+    @classmethod
+    def from_state(cls, parts: list[Any], width: int) -> "Scale":
+        """The scale of a file, for so many features."""
+        gamma, length = (_checked.number("scale", part, least=_LEAST_SCALE) for part in parts[:2])
+        layout = _checked.word("layout", parts[2], ("dense", "sparse"))
+        center = _checked.floats("center", parts[3], (None,))
+        if len(center) not in (0, width):
+            raise ValueError(f"center must be empty or have {width} values, got {len(center)}")
+        return cls(gamma, length, layout, center)
 
 
 class VoterParts(NamedTuple):
@@ -234,8 +246,12 @@ class SvmVoter:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on where another one stood."""
-        self.C = float(state["C"])
-        self._begin(Machine.from_state(state["machine"]))
+        self.C = _checked.number("C", state["C"], least=_LEAST_SCALE)
+        machine = Machine.from_state(_checked.table("machine", state["machine"]))
+        own, fixed = self.machine, ("kernel", "width", "classes", "precision")
+        if machine.solver != own.solver or any(machine.spec[name] != own.spec[name] for name in fixed):
+            raise ValueError("the machine of an expert was built for other rows")
+        self._begin(machine)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -281,4 +297,4 @@ class NoChangeVoter:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on where another one stood."""
-        self.recent = np.array(state["recent"], dtype=np.float64)
+        self.recent = _checked.floats("recent", state["recent"], self.recent.shape, least=0.0).copy()

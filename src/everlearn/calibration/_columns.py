@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _checked
 from .._labels import LabelTable, score_matrix
 
 Floats = NDArray[np.float64]
@@ -90,8 +91,8 @@ class ClassColumns:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> ClassColumns:
         """Restore what `state` returned."""
-        made = cls(state["labels"])
-        made.n_given = int(state["n_given"])
+        made = cls(_checked.items("labels", state["labels"]))
+        made.n_given = _checked.integer("n_given", state["n_given"], most=len(made))
         return made
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from .. import _params, _persist
+from .. import _checked, _params, _persist
 from .._validate import Array, Rows, check_rows, check_rows_and_labels
 from ..svm import LASVM
 from ._scores import log_scores, scores_of
@@ -335,6 +335,10 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 
     # ------------------------------------------------------------------------------------------------ state
 
+    def _check_savable(self) -> None:
+        if hasattr(self, "estimator_"):
+            _params.check(self)
+
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
         if params["estimator"] is not None:
@@ -349,15 +353,19 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> CalibratedClassifier:
-        params = dict(state["params"])
+        params = _checked.table("params", state["params"])
         if params["estimator"] is not None:
             params["estimator"] = _persist.revive(params["estimator"])
         made = cls(**params)
         if "fitted" in state:
-            for name, value in state["fitted"].items():
-                setattr(made, name, value)
+            _params.check(made)
+            fitted = _checked.table("fitted", state["fitted"])
+            for name in cls._known:
+                if name in fitted:
+                    setattr(made, name, fitted[name])
             made.estimator_ = _persist.revive(state["estimator"])
-            made.calibrator_ = OnlineCalibrator.from_state(state["calibrator"])
+            _checked.rule("estimator", made.estimator_, fitted)
+            made.calibrator_ = OnlineCalibrator.from_state(_checked.table("calibrator", state["calibrator"]))
         return made
 
 

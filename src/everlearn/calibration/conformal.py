@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _params
+from .. import _checked, _params
 from .._persist import register
 from ._columns import ClassColumns, check_weights
 
@@ -230,14 +230,15 @@ class AdaptiveConformal:
             The continuation.
         """
         made = cls(state["alpha"], state["gamma"], state["window"])
-        made._columns = ClassColumns.from_state(state["columns"])
-        made._level = float(state["level"])
-        made._values = np.array(state["values"], dtype=np.float64)
-        made._weights = np.array(state["weights"], dtype=np.float64)
-        made._n_seen = int(state["n_seen"])
-        made._seen_weight = float(state["seen_weight"])
-        made._covered_weight = float(state["covered_weight"])
-        made._threshold = float(state["threshold"])
+        made._columns = ClassColumns.from_state(_checked.table("columns", state["columns"]))
+        made._level = _checked.number("level", state["level"])
+        made._values = _checked.floats("values", state["values"], (None,)).copy()
+        n = len(made._values)
+        made._weights = _checked.floats("weights", state["weights"], (n,), least=0.0).copy()
+        made._n_seen = _checked.integer("n_seen", state["n_seen"], least=n)
+        made._seen_weight = _checked.number("seen_weight", state["seen_weight"], least=0.0)
+        made._covered_weight = _checked.number("covered_weight", state["covered_weight"], least=0.0)
+        made._threshold = _checked.number("threshold", state["threshold"], finite=False)
         return made
 
     _get_state = state

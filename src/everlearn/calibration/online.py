@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _params
+from .. import _checked, _params
 from .._persist import register
 from . import _venn
 from ._columns import ClassColumns, Codes, check_weights, spread_columns
@@ -243,18 +243,23 @@ class OnlineCalibrator:
             The continuation.
         """
         made = cls(state["method"], state["window"], state["half_life"])
-        made._columns = ClassColumns.from_state(state["columns"])
-        made._n_seen, made._pending = int(state["n_seen"]), int(state["pending"])
-        made._scores = np.array(state["scores"], dtype=np.float64)
-        made._codes = np.array(state["codes"], dtype=np.intp)
-        made._weights = np.array(state["weights"], dtype=np.float64)
-        made._times = np.array(state["times"], dtype=np.int64)
-        made._shared = np.array(state["shared"], dtype=np.float64)
-        made._own = np.array(state["own"], dtype=np.float64)
-        made._scale = float(state["scale"])
+        made._columns = ClassColumns.from_state(_checked.table("columns", state["columns"]))
+        k, codes = len(made._columns), state["codes"]
+        made._codes = _checked.integers("codes", codes, (None,), most=k - 1, dtype=np.intp).copy()
+        n = len(made._codes)
+        made._n_seen = _checked.integer("n_seen", state["n_seen"], least=n)
+        made._pending = _checked.integer("pending", state["pending"], most=made._n_seen)
+        made._scores = _checked.array("scores", state["scores"], np.float64, (n, k)).copy()
+        if np.isinf(made._scores).any():  # NaN is a class without a score
+            raise ValueError("scores must not be infinite")
+        made._weights = _checked.floats("weights", state["weights"], (n,), least=0.0).copy()
+        made._times = _checked.integers("times", state["times"], (n,), most=made._n_seen).copy()
+        made._shared = _checked.floats("shared", state["shared"], made._form.prior.shape).copy()
+        made._own = _checked.floats("own", state["own"], (2, k)).copy()
+        made._scale = _checked.number("scale", state["scale"], least=np.finfo(np.float64).tiny)
         made._tables = {
-            int(code): (np.array(table["cuts"]), np.array(table["shares"]))
-            for code, table in state["tables"].items()
+            _checked.integer("table", int(code), most=k - 1): _restored(_checked.table("table", table))
+            for code, table in _checked.table("tables", state["tables"]).items()
         }
         return made
 
@@ -334,3 +339,9 @@ class OnlineCalibrator:
         """How frequent the classes are in the window, each counted once more than it came."""
         counts = np.bincount(self._codes, self._faded_weights(), int(codes.max(initial=-1)) + 1)
         return np.asarray((counts[codes] + 1) / (counts[codes] + 1).sum())
+
+
+def _restored(state: dict[str, Any]) -> _venn.Table:
+    """A table of probabilities: one more of them than there are cuts."""
+    cuts = _checked.floats("cuts", state["cuts"], (None,))
+    return cuts.copy(), _checked.floats("shares", state["shares"], (len(cuts) + 1,), least=0.0).copy()

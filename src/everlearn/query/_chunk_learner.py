@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _params, _persist
+from .. import _checked, _params, _persist
 from .._validate import Array, Rows, check_rows, check_rows_and_labels
 from ..svm import LASVM
 
@@ -245,6 +245,10 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------------------------------------------ state
 
+    def _check_savable(self) -> None:
+        if hasattr(self, "estimator_"):
+            _params.check(self)
+
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
         state: dict[str, Any] = {"params": {**params, "estimator": _pack(params["estimator"])}}
@@ -256,12 +260,20 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        learner = cls(**{**state["params"], "estimator": _unpack(state["params"]["estimator"])})
+        params = _checked.table("params", state["params"])
+        learner = cls(**(params | {"estimator": _unpack(params["estimator"])}))
         if "fitted" in state:
+            _params.check(learner)
+            fitted = _checked.table("fitted", state["fitted"])
+            for name in ("support_", "used_", "examined_", *(("test_",) if "test_" in fitted else ())):
+                _checked.integers(name, fitted[name], (None,))
+            _checked.integer("n_iter_", fitted["n_iter_"])
+            _checked.items("history_", fitted["history_"])
             for name in cls._known:
-                if name in state["fitted"]:
-                    setattr(learner, name, state["fitted"][name])
+                if name in fitted:
+                    setattr(learner, name, fitted[name])
             learner.estimator_ = _unpack(state["estimator"])
+            _checked.rule("estimator", learner.estimator_, fitted)
         return learner
 
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
-from .. import _params
+from .. import _checked, _params
 from .._choice import Choice, Similarities, StoredSimilarities
 from .._forget import check_ids, refuse_missing
 from .._geometry import CONSTRAINTS, Geometry, all_pairs, least_similarity
@@ -397,6 +397,10 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
+    def _check_savable(self) -> None:
+        if hasattr(self, "kept_"):
+            _params.check(self)
+
     def _get_state(self) -> dict[str, Any]:
         known = vars(self)
         return {
@@ -406,11 +410,26 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> "Exemplars":
-        selector = cls(**state["params"])
-        for name, value in state["fitted"].items():
+        selector = cls(**_checked.table("params", state["params"]))
+        fitted = _checked.table("fitted", state["fitted"])
+        if fitted:
+            _params.check(selector)
+            most = _checked.integer("_n_rows", fitted["_n_rows"]) - 1
+            _checked.features(fitted)
+            kept = _checked.integers("kept_", fitted["kept_"], (None,), most=most)
+            chosen = _checked.integers("indices_", fitted["indices_"], (None,), most=most)
+            if (np.diff(kept) <= 0).any() or not np.isin(chosen, kept).all():
+                raise ValueError("kept_ must be ascending and hold indices_")
+            _checked.number("objective_", fitted["objective_"])
+            _checked.integer("n_evaluations_", fitted["n_evaluations_"])
+            if fitted["bound_"] is not None:
+                _checked.number("bound_", fitted["bound_"], finite=False)
+            for weight in _checked.items("weights_", fitted["weights_"], 4):
+                _checked.number("weights_", weight)
+        for name in fitted:
             if name not in cls._known:
                 raise ValueError(f"unknown attribute {name!r}")
-            setattr(selector, name, value)
+            setattr(selector, name, fitted[name])
         return selector
 
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import has_fit_parameter
 
-from .. import _persist
+from .. import _checked, _persist
 from .._validate import Array, Rows
 from ..svm import LASVM
 from ._space import Space
@@ -75,11 +75,31 @@ def get_state(model: Any) -> dict[str, Any]:
 def from_state(state: dict[str, Any]) -> Any:
     """The model that `get_state` described."""
     if "value" in state:
-        return state["value"]
+        value = state["value"]
+        if value is not None and not isinstance(value, str):
+            raise ValueError(f"a model must be described, got a {type(value).__name__}")
+        return value
     if "class" in state:
         return _persist.revive(state)
-    model = LinearSVC(**state["linear"])
+    model = LinearSVC(**_checked.table("linear", state["linear"]))
+    fitted = _checked.table("fitted", state["fitted"])
+    if fitted:
+        classes = _checked.classes("classes_", fitted["classes_"])
+        columns, width = (1 if len(classes) == 2 else len(classes)), _checked.features(fitted)
+        _checked.floats("coef_", fitted["coef_"], (columns, width))
+        if np.ndim(fitted["intercept_"]):  # a plain 0 without an intercept
+            _checked.floats("intercept_", fitted["intercept_"], (columns,))
+        else:
+            _checked.number("intercept_", fitted["intercept_"])
     for key in _LINEAR:
-        if key in state["fitted"]:
-            setattr(model, key, state["fitted"][key])
+        if key in fitted:
+            setattr(model, key, fitted[key])
     return model
+
+
+def check_rule(model: Any, classes: Array, width: int) -> None:
+    """Refuse a model from a file that cannot decide between some of the classes by so many features."""
+    if not hasattr(model, "decision_function") or not hasattr(model, "classes_"):
+        raise ValueError("the rule for new rows must be a fitted classifier")
+    if not np.isin(model.classes_, classes).all() or model.n_features_in_ != width:
+        raise ValueError("the rule for new rows was fitted to other classes or features")

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from .. import _checked
 from .._choice import Ints
 from .._validate import Array, Rows, label_column
 from ..select import Exemplars
@@ -37,6 +38,20 @@ class Held:
             np.concatenate([self.numbers, other.numbers]),
             np.concatenate([self.ids, other.ids]),
         )
+
+    @classmethod
+    def from_state(cls, parts: list[Any], n_classes: int, width: int) -> "Held":
+        """Rows from a file; those of an older one, which has no ids, get none that could be named."""
+        X, numbers, ids = parts if len(parts) == 3 else (*_checked.items("held", parts, 2), None)
+        _checked.integers("numbers", numbers, (None,), least=UNKNOWN, most=n_classes - 1)
+        count = len(numbers)
+        if ids is None:
+            ids = np.full(count, UNNAMED, dtype=np.int64)
+        named = _checked.array("ids", ids, np.int64, (count,))
+        named = named[named != UNNAMED]
+        if len(np.unique(named)) < len(named):
+            raise ValueError("ids must name a row once")
+        return cls(_checked.rows("held rows", X, count, width), numbers, ids)
 
     def of(self, rows: Places) -> "Held":
         """Some of the rows."""

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
@@ -12,7 +13,7 @@ from .. import _checked, _params
 from .._choice import Ints
 from .._forget import check_ids, refuse_known, refuse_missing
 from .._validate import Array, check_rows
-from ._predictor import decide, from_state, get_state
+from ._predictor import check_rule, decide, from_state, get_state
 from ._rows import UNNAMED, Held
 from ._transductive import _as_pairs, _from_pairs
 
@@ -140,6 +141,10 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------------------------------------------- state
 
+    def _check_savable(self) -> None:
+        if hasattr(self, "_held"):
+            _params.check(self)
+
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
         for name in ("transducer", "estimator"):
@@ -158,23 +163,36 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        params = dict(state["params"])
+        params = _checked.table("params", state["params"])
         for name in ("transducer", "estimator"):
-            params[name] = from_state(params[name])
+            params[name] = from_state(_checked.table(name, params[name]))
         learner = cls(**params)
         if "fitted" in state:
-            for name in cls._known:
-                if name in state["fitted"]:
-                    setattr(learner, name, state["fitted"][name])
-            if isinstance(learner.transduction_, list):
-                learner.transduction_ = np.array(learner.transduction_, dtype=object)
-            learner.positive_ratio_ = _from_pairs(learner.positive_ratio_)
-            first, last = (_held(*parts) for parts in state["held"])
-            learner._held, learner._model = (first, last), from_state(state["model"])
+            _params.check(learner)
+            learner._resume(state, _checked.table("fitted", state["fitted"]))
         return learner
 
-
-def _held(X: Any, numbers: Any, ids: Any = None) -> Held:
-    """Rows from a file; those of an older one, which has no ids, get none that could be named."""
-    unnamed = np.full(len(numbers), UNNAMED, dtype=np.int64)
-    return Held(X, numbers, unnamed if ids is None else _checked.array("ids", ids, np.int64, unnamed.shape))
+    def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
+        """Go on from a saved state, after a check that its parts fit together."""
+        classes, width = _checked.classes("classes_", fitted["classes_"]), _checked.features(fitted)
+        _checked.integer("n_batches_", fitted["n_batches_"])
+        _checked.integer("_seed", fitted["_seed"], most=2**31)
+        _checked.integer("_rows_seen", fitted.get("_rows_seen", 0))
+        _checked.flag("one_class_", fitted["one_class_"])
+        _checked.items("history_", fitted["history_"])
+        fitted["positive_ratio_"] = _from_pairs(fitted["positive_ratio_"])
+        if isinstance(fitted["transduction_"], list):
+            fitted["transduction_"] = np.fromiter(fitted["transduction_"], dtype=object)
+        _checked.items_of("transduction_", fitted["transduction_"])
+        for name in self._known:
+            if name in fitted:
+                setattr(self, name, fitted[name])
+        first, last = (
+            Held.from_state(_checked.items("held", parts), len(classes), width)
+            for parts in _checked.items("held", state["held"], 2)
+        )
+        if sparse.issparse(first.X) != sparse.issparse(last.X):
+            raise ValueError("held must have rows of one kind")
+        self._held, self._model = (first, last), from_state(_checked.table("model", state["model"]))
+        if self._model is not None:
+            check_rule(self._model, classes, width)

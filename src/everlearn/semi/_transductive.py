@@ -13,12 +13,12 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _params
+from .. import _checked, _params
 from .._choice import Floats, Ints
 from .._geometry import CONSTRAINTS, Geometry
 from .._validate import Array, Rows, check_rows
 from ._labels import UNKNOWN, add_classes, read_labels
-from ._predictor import choose_predictor, decide, from_state, get_state, train
+from ._predictor import check_rule, choose_predictor, decide, from_state, get_state, train
 from ._pull import pull
 from ._rho import Solve, choose_rho
 from ._space import Space
@@ -328,6 +328,10 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -------------------------------------------------------------------------------------------------- state
 
+    def _check_savable(self) -> None:
+        if hasattr(self, "transduction_"):
+            _params.check(self)
+
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
         params["estimator"] = get_state(params["estimator"])
@@ -348,28 +352,55 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        params = dict(state["params"])
-        params["estimator"] = from_state(params["estimator"])
+        params = _checked.table("params", state["params"])
+        params["estimator"] = from_state(_checked.table("estimator", params["estimator"]))
         params["positive_ratio"] = _from_pairs(params["positive_ratio"])
         learner = cls(**params)
         if "fitted" in state:
-            for name in cls._known:
-                if name in state["fitted"]:
-                    setattr(learner, name, state["fitted"][name])
-            learner.positive_ratio_ = _from_pairs(learner.positive_ratio_)
-            learner._geometry = Geometry(**state["geometry"])
-            learner.estimator_ = from_state(state["estimator"])
-            learner._nystroem = None
-            if "nystroem" in state:
-                parts = dict(state["nystroem"])
-                learnt = {name: parts.pop(name) for name in _NYSTROEM}
-                learner._nystroem = Nystroem(**parts)
-                for name, value in learnt.items():
-                    setattr(learner._nystroem, name, value)
+            _params.check(learner)
+            learner._resume(state, _checked.table("fitted", state["fitted"]))
         return learner
+
+    def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
+        """Go on from a saved state, after a check that its parts fit together."""
+        classes, width = _checked.classes("classes_", fitted["classes_"]), _checked.features(fitted)
+        rows = len(_checked.items_of("transduction_", fitted["transduction_"]))
+        for name in ("transduction_", "by_labels_alone_"):
+            found = _checked.items_of(name, fitted[name], rows)
+            if rows == 0 or not np.isin(found, classes).all():
+                raise ValueError(f"{name} must hold labels of classes_")
+        _checked.array("scores_", fitted["scores_"], np.float64, (rows, *np.shape(fitted["scores_"])[1:]))
+        for name in ("objective_", "rho_"):
+            _checked.number(name, fitted[name], finite=False)
+        _checked.integer("n_evaluations_", fitted["n_evaluations_"])
+        for name in self._known:
+            if name in fitted:
+                setattr(self, name, fitted[name])
+        self.positive_ratio_ = _from_pairs(self.positive_ratio_)
+        self._geometry = Geometry.from_state(_checked.table("geometry", state["geometry"]), width)
+        self._nystroem = None
+        if "nystroem" in state:
+            self._nystroem = _nystroem_from(_checked.table("nystroem", state["nystroem"]), width)
+        self.estimator_ = from_state(_checked.table("estimator", state["estimator"]))
+        if self.estimator_ is not None:
+            seen = width if self._nystroem is None else len(self._nystroem.components_)
+            check_rule(self.estimator_, classes, seen)
 
 
 _NYSTROEM = ("components_", "normalization_", "component_indices_", "n_features_in_")
+
+
+def _nystroem_from(parts: dict[str, Any], width: int) -> Nystroem:
+    """A fitted Nystroem map for rows of so many features."""
+    learned = {name: parts.pop(name) for name in _NYSTROEM}
+    _checked.integer("n_features_in_", learned["n_features_in_"], least=width, most=width)
+    rows = _checked.rows("components_", learned["components_"], None, width).shape[0]
+    _checked.floats("normalization_", learned["normalization_"], (rows, rows))
+    _checked.integers("component_indices_", learned["component_indices_"], (rows,))
+    found = Nystroem(**parts)
+    for name, value in learned.items():
+        setattr(found, name, value)
+    return found
 
 
 def _as_pairs(shares: Any) -> Any:

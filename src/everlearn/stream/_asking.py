@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import query
+from .. import _checked, query
 from ..query.auto import boundary_reasons
 from ._kept import Kept
 from ._scored import Scored
@@ -168,9 +168,17 @@ class Asking:
         """The questions that `state` described."""
         asking = cls(settings)
         for name in ("n_asked", "n_audits", "n_answered", "draws"):
-            setattr(asking, name, state[name])
-        asking.open = {entry["number"]: Question(**entry) for entry in state["open"]}
-        asking.answered = [Question(**entry) for entry in state["answered"]]
+            setattr(asking, name, _checked.integer(name, state[name]))
+        asking.open, asking.answered = {}, []
+        for name in ("open", "answered"):
+            for entry in _checked.items(name, state[name]):
+                question = Question(**_checked.table("question", entry))
+                _checked.integer("number", question.number)
+                _checked.integer("asked_at", question.asked_at)
+                if name == "open":
+                    asking.open[question.number] = question
+                else:
+                    asking.answered.append(question)
         return asking
 
     # ------------------------------------------------------------------------------------------------ private

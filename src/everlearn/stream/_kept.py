@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .. import _checked
 from .._validate import Array, Rows
 from .events import Floats, Ints, as_labels
 
@@ -82,7 +83,13 @@ class Kept:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Kept":
         """The rows that `state` described."""
-        return cls(state["X"], state["numbers"], list(state["labels"]))
+        numbers = _checked.integers("numbers", state["numbers"], (None,))
+        labels, n = _checked.items("labels", state["labels"]), len(numbers)
+        if len(labels) not in (0, n):
+            raise ValueError(f"labels must be as many as the {n} rows, got {len(labels)}")
+        if state["X"] is not None or n:
+            _checked.rows("X", state["X"], n, None)
+        return cls(state["X"], numbers, labels)
 
 
 def newer_first(numbers: Ints, half_life: float, random: np.random.Generator) -> Floats:

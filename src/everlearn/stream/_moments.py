@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .. import _checked
 from .._validate import Rows
 from .events import Floats
 
@@ -50,5 +51,7 @@ class Moments:
     def from_state(cls, state: dict[str, Any]) -> "Moments":
         """The moments that `state` described."""
         moments = cls()
-        moments.n, moments.mean, moments.squares = state["n"], state["mean"], state["squares"]
+        moments.n = _checked.integer("n", state["n"])
+        moments.mean = _checked.floats("mean", state["mean"], (None,))
+        moments.squares = _checked.floats("squares", state["squares"], moments.mean.shape, least=0.0)
         return moments

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from .. import _persist
+from .. import _checked, _persist
 from ._asking import Asking
 from ._kept import Kept
 from ._moments import Moments
@@ -50,6 +50,7 @@ def state_of(fold: Fold) -> dict[str, Any]:
 def restore(fold: Fold, state: dict[str, Any]) -> None:
     """Bring a new fold to the state that `state_of` described."""
     state = {"n_erased": 0} | state  # not in states of before rows could be erased
+    _check(state)
     for name in (*_COUNTS, *_VALUES):
         setattr(fold, name, state[name])
     for name in ("learner", "transducer"):
@@ -64,3 +65,19 @@ def restore(fold: Fold, state: dict[str, Any]) -> None:
     fold.trace = Trace.from_state(state["trace"])
     fold.drift = None if state["drift"] is None else Drift.from_state(state["drift"])
     fold.random.bit_generator.state = state["random"]
+
+
+def _check(state: dict[str, Any]) -> None:
+    """Refuse counts and values that a fold could not go on with."""
+    for name in _COUNTS:
+        _checked.integer(name, state[name])
+    if (state["mean"] is None) != (state["spread"] is None):
+        raise ValueError("mean and spread must be there together")
+    if state["mean"] is not None:
+        width = len(_checked.floats("mean", state["mean"], (None,)))
+        _checked.floats("spread", state["spread"], (width,), least=0.0)
+    if state["schema"] is not None:
+        _checked.table("schema", state["schema"])
+    _checked.items("classes", state["classes"])
+    for alarm in _checked.items("alarms", state["alarms"]):
+        _checked.table("alarm", alarm)

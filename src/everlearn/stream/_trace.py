@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _checked
 from .evaluate import Prequential
 
 _MOST_POINTS = 2000
@@ -70,10 +71,28 @@ class Trace:
     def from_state(cls, state: dict[str, Any]) -> "Trace":
         """The trace that `state` described."""
         trace = cls()
-        trace.columns = {name: column.tolist() for name, column in state["columns"].items()}
-        for name in ("stride", "skipped", "matrices", "matrix_stride", "labels_of_last"):
-            setattr(trace, name, state[name])
+        length = None
+        for name, column in _checked.table("columns", state["columns"]).items():
+            trace.columns[name] = _checked.array(name, column, np.float64, (length,)).tolist()
+            length = len(column)
+        trace.stride, trace.matrix_stride = (
+            _checked.integer(name, state[name], least=1) for name in ("stride", "matrix_stride")
+        )
+        trace.skipped, trace.labels_of_last = (
+            _checked.integer(name, state[name]) for name in ("skipped", "labels_of_last")
+        )
+        trace.matrices = [_matrix(entry) for entry in _checked.items("matrices", state["matrices"])]
         return trace
+
+
+def _matrix(entry: Any) -> dict[str, Any]:
+    """One confusion matrix of a state: a line and a column for each class."""
+    found = _checked.table("matrices", entry)
+    n = len(_checked.items("classes", found["classes"]))
+    _checked.array("matrix", np.array(found["matrix"]), np.float64, (n, n) if n else (0,))
+    for name in ("row_from", "row_to"):
+        _checked.integer(name, found[name])
+    return found
 
 
 def measured(scores: Prequential) -> dict[str, float]:

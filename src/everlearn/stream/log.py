@@ -148,7 +148,7 @@ class Log(Lookup):
             for seq in seqs:
                 content = db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq))
                 try:
-                    return int(seq), _persist.unpack(content if isinstance(content, bytes) else b"")
+                    return int(seq), _persist.unpack(bytes(content or b""))
                 except FileFormatError as exc:
                     warnings.warn(
                         f"The snapshot after event {seq} of {self.place} cannot be read ({exc}); an older "
