@@ -40,12 +40,13 @@ def arguments(argv):
     parser.add_argument("--json", type=Path, help="where to write the results")
     options = parser.parse_args(argv)
     short = options.short
-    options.length = options.length or (12 if short else 80)
-    options.share = 0.08 if short else 1.0  # of crash states
+    options.length = options.length or (10 if short else 60)
+    options.share = 0.05 if short else 1.0  # of crash states
     options.draws = options.tears = 1 if short else 2
     options.end_sample = 20
-    options.passes = 1 if short else 3
-    options.stride = 40 if short else 1  # of faults
+    options.passes = 1 if short else 2
+    options.stride = 60 if short else 1  # of writes at which the disk fails, with LASVM
+    options.wide_stride = 60 if short else 12  # and with the other learners
     options.steps = [40, 150] if short else [3, 10, 30, 100]  # operations between kills, at most
     return options
 
@@ -116,20 +117,18 @@ def _run_all(units, options):
             unit = waiting.pop(0)
             pid, pipe = _start(unit, options)
             running[pid] = unit, pipe
-        pid, status = os.waitpid(-1, 0)
+        pid, status, used = os.wait4(-1, 0)
         if pid not in running:
             continue
         unit, pipe = running.pop(pid)
         with os.fdopen(pipe) as file:
             text = file.read()
-        result = (
-            json.loads(text) if text else {"name": unit[0], "error": f"died, status {status}", "seconds": 0}
-        )
+        died = {"name": unit[0], "error": f"died, status {status}", "seconds": 0}
+        result = (json.loads(text) if text else died) | {"cpu": used.ru_utime + used.ru_stime}
         results.append(result)
         word = "BROKEN" if "error" in result else f"{result['checked']:,} checked, {result['note']}"
-        print(
-            f"[{len(results)}/{len(units)}] {result['name']}: {word}, {result['seconds']:.0f} s", flush=True
-        )
+        head = f"[{len(results)}/{len(units)}] {result['name']}"
+        print(f"{head}: {word}, {result['seconds']:.0f} s", flush=True)
         if "error" in result:
             print(result["error"], flush=True)
     return results
@@ -137,10 +136,11 @@ def _run_all(units, options):
 
 def _summary(results):
     width = max(len(result["name"]) for result in results)
-    print(f"\n{'scenario':{width}}  {'checked':>8}  {'seconds':>7}  result")
+    print(f"\n{'scenario':{width}}  {'checked':>8}  {'seconds':>7}  {'CPU':>5}  result")
     for result in sorted(results, key=lambda result: result["name"]):
         word = "BROKEN" if "error" in result else "ok"
-        print(f"{result['name']:{width}}  {result.get('checked', 0):>8,}  {result['seconds']:>7.0f}  {word}")
+        figures = f"{result.get('checked', 0):>8,}  {result['seconds']:>7.0f}  {result['cpu']:>5.0f}"
+        print(f"{result['name']:{width}}  {figures}  {word}")
     broken = sum("error" in result for result in results)
     print(f"\n{len(results) - broken} of {len(results)} hold.")
     return broken

@@ -59,13 +59,13 @@ def short_writes(kind, options, folder, shim, say):
 
 def _fail_everywhere(kind, options, folder, shim, say, ways):
     chance = random.Random(f"fault {options.seed} {kind}")
-    length = options.length // 2
+    length, stride = options.length // 2, options.stride if kind == "lasvm" else options.wide_stride
     truth = calm_run(kind, folder / "calm", length, shim, options.seed)
     base, place, faults, refused = folder / "base", folder / "store", 0, 0
     for number in range(length):
-        n = 1 + chance.randrange(options.stride)
+        n = 1 + chance.randrange(stride)
         while True:
-            way = ways[0] if options.stride == 1 and n % 3 else chance.choice(ways)
+            way = ways[0] if stride == 1 and n % 3 else chance.choice(ways)
             copy_store(base, place)
             try:
                 hit, error = _attempt(truth, number, place, shim, n, way)
@@ -79,7 +79,7 @@ def _fail_everywhere(kind, options, folder, shim, say, ways):
             say(f"call {number} of {length}, {faults} faults")
             if not hit:
                 break
-            n += options.stride
+            n += stride
         _advance(truth, number, base, shim)
     demand(refused > 0, "no call was ever refused: the faults did not reach the store")
     return faults, f"{refused} calls refused"
