@@ -37,7 +37,7 @@ def test_a_backup_says_what_is_in_it(store, tmp_path):
     assert "120 rows" in out
     with NeverEndingLearner.open(tmp_path / "copy") as copy:
         assert copy.status()["rows"] == 120
-    assert "exists" in failed("backup", store, tmp_path / "copy")
+    assert "exists: give another name, or --overwrite." in failed("backup", store, tmp_path / "copy")
     ran("backup", store, tmp_path / "copy", "--overwrite")
     for name in (store, f"{store}-wal", f"{store}-lock"):
         assert "choose another file" in failed("backup", store, name, "--overwrite")
@@ -57,6 +57,7 @@ def test_erased_rows_are_nowhere(store, tmp_path):
             assert b"c-57" not in path.read_bytes(), path
             assert b"Atlantis" not in path.read_bytes(), path
     assert "was erased" in failed("erase", store, "c-57", "--yes")
+    assert "2 erased" in ran("status", store)
 
 
 def test_the_quarantine_of_a_run_is_known(store, tmp_path):
@@ -104,7 +105,7 @@ def test_old_rows_expire(tmp_path):
     assert b"c-18" in place.read_bytes()
     assert "Expired: 6 rows." in ran("expire", place)
     assert b"c-18" not in place.read_bytes()
-    assert "rows of any age" in failed("expire", _ageless(tmp_path))
+    assert "everlearn run --retain 30d" in failed("expire", _ageless(tmp_path))
     assert "such as '30d'" in failed("run", source, "--store", tmp_path / "new", "--retain", "soon")
 
 

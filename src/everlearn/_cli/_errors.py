@@ -23,6 +23,8 @@ _REMEDIES = {  # what the library advises a programmer to do, in words for a ter
     "has come before.": "has come before (--known-ids skip passes over such rows).",
     "infer a new schema": "begin a new store",
     "Open it without a learner": "Leave --learner and --param out",
+    "or overwrite=True": "or --overwrite",
+    "make it with retain='30d', say": "make one with `everlearn run --retain 30d`, say",
 }
 
 

@@ -291,7 +291,7 @@ Copy = Annotated[
     str, typer.Argument(metavar="DEST", help="The copy: a file, or the URL of a database without a store.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists.")]
-Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The ids of the rows.")]
+Ids = Annotated[list[str] | None, typer.Argument(metavar="ID", help="The ids of the rows.")]
 IdsFile = Annotated[
     Path | None, typer.Option("--ids-file", metavar="FILE", help="A file with an id on each line.")
 ]

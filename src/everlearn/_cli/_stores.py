@@ -20,8 +20,8 @@ def back_up(store: str, to: str, overwrite: bool) -> None:
     check_outputs({"DEST": to if "://" not in to else None}, store=store)
     found = backup_store(store, to, overwrite=overwrite)
     console().print(
-        f"Written and verified: {to} ({found['events']:,} events, {found['rows']:,} rows, "
-        f"{found['labels']:,} labels, {found['snapshots']} snapshots)"
+        f"Written and verified: {to} ({plural(found['events'], 'event')}, {plural(found['rows'], 'row')}, "
+        f"{plural(found['labels'], 'label')}, {plural(found['snapshots'], 'snapshot')})"
     )
 
 

@@ -56,13 +56,14 @@ def status_table(status: Mapping[str, Any], console: Console) -> None:
     grid.add_column(overflow="fold")
     budget = "" if status["budget"] is None else f" of {count(status['budget'])}"
     labels = f"{count(status['labels'])}, {count(status['withdrawn'])} withdrawn"
+    erased = f", {count(status['erased'])} erased" if status["erased"] else ""
     known = f" ({some(status['classes'])})" if status["classes"] else ""
     alarms = status["drift_alarms"]
     run = stored_run(status["schema"])
     lines = [
         ("store", f"{status['place']}, {plural(status['events'], 'event')}"),
         ("learner", status["learner"]),
-        ("rows", f"{count(status['rows'])}, {count(status['kept_rows'])} kept in memory"),
+        ("rows", f"{count(status['rows'])}, {count(status['kept_rows'])} kept in memory{erased}"),
         ("labels", labels),
         ("classes", f"{len(status['classes'])}{known}"),
         ("questions", f"{count(status['asked'])}{budget} asked, {count(status['open_questions'])} open"),
