@@ -87,7 +87,10 @@ void RampLoss::doubt(std::size_t c, const std::vector<std::uint8_t>& gone) {
   std::size_t left[2] = {0, 0}, lost[2] = {0, 0};  // of y = +1, of y = -1
   for (std::size_t slot = 0; slot < gone.size(); ++slot) {
     if (!column.member[slot]) continue;
-    ++(gone[slot] ? lost : left)[expansion_.sign(c, slot) > 0 ? 0 : 1];
+    // The subscript gets a name of its own: GCC 12 copies that of (a ? b : c)[...] into both branches, and under
+    // -fsanitize=null the second copy reads a temporary that only the first one sets.
+    const int side = expansion_.sign(c, slot) > 0 ? 0 : 1;
+    ++(gone[slot] ? lost : left)[side];
     if (gone[slot]) expansion_.leave(c, slot);
   }
   for (const int side : {0, 1})
