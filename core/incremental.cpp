@@ -164,7 +164,7 @@ void Incremental::give_up(std::size_t first) {
     }
     if (cautious) continue;  // the caller puts back the state before
     try {
-      begin_again(c);
+      solve_cold(c);
       conclude(c);
     } catch (const Stuck&) {  // the error that led here is on its way already
     }

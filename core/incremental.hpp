@@ -29,6 +29,7 @@
 #include <functional>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "border.hpp"
@@ -46,6 +47,8 @@ class Incremental {
   /// Whether the kernel may turn out not to be positive semi-definite: then a change that shows it is refused, and it is
   /// for the caller to put back the state before.
   bool cautious = false;
+  /// Steps that a row may take before its column is solved from scratch; 0: 1000, and 20 for each slot.
+  std::int64_t most_steps = 0;
   void set_limit(std::size_t cache_bytes) { kernel_.set_limit(cache_bytes); }
 
   /// Learns rows whose ids are new, in this order.
@@ -93,7 +96,7 @@ class Incremental {
   std::size_t bytes() const { return kernel_.bytes(); }
   std::uint64_t evaluations() const { return kernel_.evaluations(); }
 
-  /// Counts: rows learnt, steps, solutions begun again, refreshes, and changes of margin sets since.
+  /// Counts: rows learnt, steps, solutions from scratch, refreshes, and changes of margin sets since.
   struct Counts {
     std::int64_t iterations = 0, steps = 0, fallbacks = 0, refreshes = 0;
   } counts;
@@ -165,7 +168,11 @@ class Incremental {
   void adjust(std::size_t c);
   void refresh(std::size_t c);
   void begin(std::size_t c);
-  void begin_again(std::size_t c);
+
+  // The fallback (incremental_cold.cpp).
+  void solve_cold(std::size_t c);
+  std::pair<std::int64_t, std::int64_t> pair_step_exact(std::size_t c, double tolerance);
+  void climb(std::size_t c);
 
   // Rows on their way (incremental_steps.cpp).
   void drive(std::size_t c, std::size_t s);

@@ -22,7 +22,7 @@ constexpr double kHonest = 1e-6;
 }  // namespace
 
 /// Changes a column: work() moves rows, and then whoever violates its condition is moved, until nobody does. Where
-/// rounding leads it in circles, the column begins again.
+/// rounding errors lead it in circles, the column is solved from scratch by another method (incremental_cold.cpp).
 void Incremental::change(std::size_t c, const std::function<void()>& work) {
   double dearest = 0;
   for (const double edge : expansion_.column(c).edge) dearest = std::max(dearest, std::abs(edge));
@@ -34,10 +34,10 @@ void Incremental::change(std::size_t c, const std::function<void()>& work) {
     conclude(c);
   } catch (const Stuck&) {
     try {
-      begin_again(c);
+      solve_cold(c);
       conclude(c);
     } catch (const Stuck&) {
-      throw std::logic_error("an exact solution was not found, although every row was learnt again");
+      throw std::logic_error("an exact solution was not found, neither step by step nor from scratch");
     }
   }
 }
@@ -182,20 +182,6 @@ void Incremental::begin(std::size_t c) {
   }
   if (std::abs(sum) > static_cast<double>(n) * front.dust) throw Stuck();  // nobody can make up for it
   front.changes = 0;
-}
-
-/// From nothing: every row is learnt again, in order of arrival.
-void Incremental::begin_again(std::size_t c) {
-  Front& front = fronts_[c];
-  ++front.counts.fallbacks;
-  for (std::size_t s = 0; s < expansion_.size(); ++s)
-    if (expansion_.column(c).member[s]) expansion_.set_alpha(c, s, 0);
-  begin(c);
-  expansion_.column(c).bias = 0;
-  std::fill(front.settled.begin(), front.settled.end(), 0);
-  front.watches_all = true;
-  drive_all(c);
-  settle_rest(c);
 }
 
 }  // namespace everlearn

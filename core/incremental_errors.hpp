@@ -5,7 +5,7 @@
 
 namespace everlearn {
 
-/// More steps than the algorithm can need: rounding has led it in circles.
+/// More steps than the algorithm can need: rounding has led it in circles. The column is then solved from scratch.
 struct Stuck {};
 
 /// The kernel of a slot with the margin set cannot be that of a positive semi-definite kernel.

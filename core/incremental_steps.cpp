@@ -170,15 +170,34 @@ void Incremental::descend(std::size_t c, std::span<const std::int64_t> slots, st
 
 // ----------------------------------------------------------------------------------------------- one step
 
-/// What ends a step: after how far, and whose turn it is. Of equals the lowest slot.
+/// What ends a step: after how far, and whose turn it is.
+///
+/// Several events at the same length are the rule while only one class is known: all coefficients are 0, b equals the
+/// label, and u is 0 for every row, so that every step to the first solution with two classes has length 0. Any order of
+/// such events is correct in exact arithmetic, but not in floating point. Rows along a curve, taken in the order in which
+/// they came, fill S with neighbors that nearly depend on each other before the row that matters has its turn, and the
+/// system of S loses all its digits. So, of events at the same length:
+///   1. coefficients that reach an end of their box go first: S shrinks before it grows;
+///   2. then the largest rate: the row that is most violated by going on, and farthest from the affine hull of S;
+///   3. then the row nearest to the mover, which decides while S is empty and b alone moves: all rates are 1, and the
+///      nearest row is the one whose coefficient has to make up for the mover's;
+///   4. then the lowest slot.
 struct Incremental::Event {
+  enum Kind { end, margin };
   double length = kInf;
   std::int64_t slot = -1;
-  enum Kind { end, margin } kind = end;
+  Kind kind = end;
+  double rate = 0, distance = 0;  // the distance from the mover is squared, K_ss + K_cc - 2 K_sc
 
-  void see(double at, std::size_t s, Kind what) {
-    const auto other = static_cast<std::int64_t>(s);
-    if (at < length || (at == length && other < slot)) *this = {at, other, what};
+  void see(const Event& other) {
+    if (other.before(*this)) *this = other;
+  }
+  bool before(const Event& other) const {
+    if (length != other.length) return length < other.length;
+    if (kind != other.kind) return kind < other.kind;
+    if (rate != other.rate) return rate > other.rate;
+    if (distance != other.distance) return distance < other.distance;
+    return slot < other.slot;
   }
 };
 
@@ -224,10 +243,11 @@ Incremental::Event Incremental::next_event(std::size_t c, const Mover& mover, co
   const bool only_bias = front.members.empty();
   Event next;
   const double left = room(c, own, mover.direction);
-  if (!only_bias || left <= front.dust) next.see(left, own, Event::end);
+  const auto mine = static_cast<std::int64_t>(own);
+  if (!only_bias || left <= front.dust) next.see({left, mine, Event::end, 1, 0});
   const double away = std::max(0.0, -mover.direction * offset(c, own));
   const double pull = mover.direction * (by.b + front.change[static_cast<std::size_t>(front.spot[own])]);
-  if (mover.to_margin && pull > 0 && away / pull < next.length) next.see(away / pull, own, Event::margin);
+  if (mover.to_margin && pull > 0 && away / pull < next.length) next.see({away / pull, mine, Event::margin, pull, 0});
 
   double fastest = 0, weight = std::sqrt(diagonal_[own]);
   for (std::size_t k = 0; k < front.members.size(); ++k) {
@@ -237,7 +257,8 @@ Incremental::Event Incremental::next_event(std::size_t c, const Mover& mover, co
   for (std::size_t k = 0; k < front.members.size(); ++k) {
     const auto s = static_cast<std::size_t>(front.members[k]);
     const double rate = std::abs(by.theta[k]);
-    if (rate > kRounding * (1 + fastest)) next.see(room(c, s, by.theta[k]) / rate, s, Event::end);
+    if (rate > kRounding * (1 + fastest))
+      next.see({room(c, s, by.theta[k]) / rate, front.members[k], Event::end, rate, 0});
   }
   for (std::size_t a = 0; a < front.near.size(); ++a) {
     const std::size_t s = front.near[a];
@@ -248,7 +269,8 @@ Incremental::Event Incremental::next_event(std::size_t c, const Mover& mover, co
     if (rate <= 0 || slack > next.length * rate) continue;
     // A rate below the rounding of its terms is none.
     if (only_bias || rate > kRounding * (weight * std::sqrt(diagonal_[s]) + std::abs(by.b)))
-      next.see(slack / rate, s, Event::margin);
+      next.see({slack / rate, static_cast<std::int64_t>(s), Event::margin, rate,
+                diagonal_[s] + diagonal_[own] - 2 * mover.near[a]});
   }
   return next;
 }
@@ -305,7 +327,7 @@ void Incremental::move(std::size_t c, std::size_t s, double direction, bool to_m
   watch(c);
   add_near(c, s);
   fronts_[c].settled[s] = 0;
-  fronts_[c].steps_left = 1000 + 20 * static_cast<std::int64_t>(expansion_.size());
+  fronts_[c].steps_left = most_steps > 0 ? most_steps : 1000 + 20 * static_cast<std::int64_t>(expansion_.size());
   Mover mover{held.row, s, direction, to_margin, near_row(c, held.row), -1, {}};
   while (!step(c, mover)) {
   }

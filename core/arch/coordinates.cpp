@@ -8,15 +8,16 @@ namespace {
 template <int descents>
 inline VecD gradient(const CoefficientView& view, Descent first, Descent second, std::size_t s) {
   VecD g = load<VecD>(view.g + s);
-  if constexpr (descents > 0) g -= first.length * widen(first.k + s);
-  if constexpr (descents > 1) g -= second.length * widen(second.k + s);
+  if constexpr (descents > 0) g = subtract_product(g, splat(first.length), widen(first.k + s));
+  if constexpr (descents > 1) g = subtract_product(g, splat(second.length), widen(second.k + s));
   if constexpr (descents > 0) store(view.g + s, g);
   return g;
 }
 
 /// Where coefficients lead that follow their gradients alone.
 inline VecD best_alone(const CoefficientView& view, VecD g, VecD alpha, VecD edge, std::size_t s) {
-  return larger(smaller(alpha + g * widen(view.inverse + s), larger(edge, VecD{})), smaller(edge, VecD{}));
+  const VecD free = multiply_add(g, widen(view.inverse + s), alpha);
+  return larger(smaller(free, larger(edge, VecD{})), smaller(edge, VecD{}));
 }
 
 /// The largest gain seen so far in each lane.
@@ -61,9 +62,9 @@ Survey survey_pass(const CoefficientView& view, Descent first, Descent second, s
     const VecD g = gradient<descents>(view, first, second, s), edge = load<VecD>(view.edge + s);
     const VecD h = larger(edge * g, VecD{});
     const VecD target = h > 0.0 ? edge : VecD{};  // where the gradient pulls: no term is ever negative
-    gap[chain] += (target - load<VecD>(view.alpha + s)) * g;
+    gap[chain] = multiply_add(target - load<VecD>(view.alpha + s), g, gap[chain]);
     loss[chain] += h;
-    squared[chain] += h * h;
+    squared[chain] = multiply_add(h, h, squared[chain]);
     return g;
   });
   Survey found{ends, 0, 0, 0};
@@ -82,7 +83,7 @@ Gain gain_pass(const CoefficientView& view, Descent first, Descent second, doubl
     const VecD g = gradient<descents>(view, first, second, s);
     const VecD alpha = load<VecD>(view.alpha + s);
     const VecD move = best_alone(view, g, alpha, load<VecD>(view.edge + s), s) - alpha;
-    const VecD gain = move * (g - 0.5 * widen(view.diagonal + s) * move);
+    const VecD gain = move * subtract_product(g, 0.5 * widen(view.diagonal + s), move);
     return larger(g, -g) > tolerance ? gain : VecD{};
   });
 }
@@ -109,14 +110,17 @@ Gain partner(const CoefficientView& view, const float* k, const Pivot& pivot, st
   return largest(n, [&](std::size_t s, VecL slots) {
     const VecD g = load<VecD>(view.g + s), alpha = load<VecD>(view.alpha + s), edge = load<VecD>(view.edge + s);
     const VecD kij = widen(k + s), kjj = widen(view.diagonal + s);
-    const VecD det = pivot.diagonal * kjj - kij * kij;
+    const VecD det = subtract_product(pivot.diagonal * kjj, kij, kij);
     const VecD share = 1.0 / larger(det, least);
-    const VecD di = (pivot.g * kjj - g * kij) * share, dj = (g * pivot.diagonal - pivot.g * kij) * share;
+    const VecD di = subtract_product(pivot.g * kjj, g, kij) * share;
+    const VecD dj = subtract_product(g * pivot.diagonal, splat(pivot.g), kij) * share;
     const VecD ai = pivot.alpha + di, aj = alpha + dj;
     const VecL fits = (det > least) & (ai >= pivot.lower) & (ai <= pivot.upper) & (aj >= smaller(edge, VecD{})) &
                       (aj <= larger(edge, VecD{}));
-    const VecD later = g - pivot.move * kij, move = best_alone(view, later, alpha, edge, s) - alpha;
-    const VecD together = 0.5 * (pivot.g * di + g * dj), in_turn = pivot.gain + move * (later - 0.5 * kjj * move);
+    const VecD later = subtract_product(g, splat(pivot.move), kij);
+    const VecD move = best_alone(view, later, alpha, edge, s) - alpha;
+    const VecD together = 0.5 * multiply_add(g, dj, pivot.g * di);
+    const VecD in_turn = multiply_add(move, subtract_product(later, 0.5 * kjj, move), splat(pivot.gain));
     const VecD gain = fits ? together : in_turn;
     return slots == pivot.slot ? VecD{} : gain;
   });

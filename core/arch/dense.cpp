@@ -40,8 +40,8 @@ inline void tile(const T* packed, const T* b, std::size_t panel_stride, std::siz
 #pragma GCC unroll 16
       for (int v = 0; v < vectors; ++v) {
         const Vec<T> apart = packed[k * rows + r] - bv[v];
-        if constexpr (distances) sum[r][v] += apart * apart;
-        else sum[r][v] += packed[k * rows + r] * bv[v];
+        if constexpr (distances) sum[r][v] = multiply_add(apart, apart, sum[r][v]);
+        else sum[r][v] = multiply_add(splat(packed[k * rows + r]), bv[v], sum[r][v]);
       }
     }
   }

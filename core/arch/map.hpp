@@ -14,15 +14,14 @@ inline Vec<float> exp_lanes(Vec<float> x) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   const Vec<float> least = splat(-87.0f), most = splat(88.0f);
   const Vec<float> clamped = smaller(most, larger(least, x));
-  const Vec<float> shifted = clamped * 1.44269504f + kRound;
+  const Vec<float> shifted = multiply_add(clamped, splat(1.44269504f), splat(kRound));
   const Vec<float> n = shifted - kRound;
-  const Vec<float> r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
-  Vec<float> p = r * 1.9875691500e-4f + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  const Vec<float> value = p * (r * r) + (r + 1.0f);
+  const Vec<float> r = multiply_add(n, splat(2.12194440e-4f), subtract_product(clamped, n, splat(0.693359375f)));
+  Vec<float> p = splat(1.9875691500e-4f);
+  for (const float coefficient :
+       {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f})
+    p = multiply_add(p, r, splat(coefficient));
+  const Vec<float> value = multiply_add(p, r * r, r + 1.0f);
   // The low bits of `shifted` are n; all that is above them leaves the exponent on the way there.
   const Vec<float> scaled = (Vec<float>)((VecI)value + ((VecI)shifted << 23));
   return x < least ? Vec<float>{} : scaled;
@@ -33,13 +32,14 @@ inline Vec<double> exp_lanes(Vec<double> x) {
   constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
   const Vec<double> least = splat(-708.0), most = splat(709.0);
   const Vec<double> clamped = smaller(most, larger(least, x));
-  const Vec<double> shifted = clamped * 1.44269504088896340736 + kRound;
+  const Vec<double> shifted = multiply_add(clamped, splat(1.44269504088896340736), splat(kRound));
   const Vec<double> n = shifted - kRound;
-  const Vec<double> r = (clamped - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+  const Vec<double> r = subtract_product(subtract_product(clamped, n, splat(6.93147180369123816490e-01)), n,
+                                         splat(1.90821492927058770002e-10));
   Vec<double> p = splat(1.0 / 6227020800.0);  // of the series, whose next term is below 1e-17 for |r| <= log(2) / 2
   for (const double factorial : {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0,
                                  6.0, 2.0, 1.0, 1.0})
-    p = p * r + 1.0 / factorial;
+    p = multiply_add(p, r, splat(1.0 / factorial));
   const Vec<double> scaled = (Vec<double>)((VecL)p + ((VecL)shifted << 52));
   return x < least ? Vec<double>{} : scaled;
 }
@@ -81,7 +81,7 @@ inline void map_panel(const Kernel& kernel, const T* __restrict dots, T a_norm, 
       const Vec<T> squared = (a_norm + load<Vec<T>>(norms + at)) - T(2) * dot;
       return -gamma * larger(squared, Vec<T>{});
     } else {
-      const Vec<T> base = gamma * dot + coef0;
+      const Vec<T> base = multiply_add(splat(gamma), dot, splat(coef0));
       if constexpr (kind == KernelKind::sigmoid) return base;
       Vec<T> power = splat(T(1)), square = base;
       for (int e = degree; e > 0; e /= 2, square *= square)

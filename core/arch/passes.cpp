@@ -6,7 +6,7 @@ namespace everlearn::EVERLEARN_ARCH {
 Extremes step(double* g, const std::uint8_t* gate, const float* ki, const float* kj, double length,
               std::size_t n) {
   return extremes(gate, n, [=](std::size_t s, int) {
-    const VecD value = load<VecD>(g + s) - length * (widen(ki + s) - widen(kj + s));
+    const VecD value = subtract_product(load<VecD>(g + s), splat(length), widen(ki + s) - widen(kj + s));
     store(g + s, value);
     return value;
   });
@@ -24,9 +24,10 @@ double sum_of_products(const K* k, const double* coefficients, std::size_t n) {
   std::size_t s = 0;
   for (; s + 4 * kW <= n; s += 4 * kW)
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) sum[v] += widen(k + s + v * kW) * load<VecD>(coefficients + s + v * kW);
+    for (int v = 0; v < 4; ++v)
+      sum[v] = multiply_add(widen(k + s + v * kW), load<VecD>(coefficients + s + v * kW), sum[v]);
   double total = 0;
-  for (; s < n; ++s) total += k[s] * coefficients[s];
+  for (; s < n; ++s) total = multiply_add(double(k[s]), coefficients[s], total);
   const VecD folded = (sum[0] + sum[1]) + (sum[2] + sum[3]);
   for (int l = 0; l < kW; ++l) total += folded[l];
   return total;
@@ -44,23 +45,23 @@ void update(double* g, const K* const* rows, const double* steps, std::size_t co
       std::size_t s = at;
       for (; s + kW <= stop; s += kW) {
         VecD value = load<VecD>(g + s);
-        value -= steps[r] * widen(k0 + s);
-        value -= steps[r + 1] * widen(k1 + s);
-        value -= steps[r + 2] * widen(k2 + s);
-        value -= steps[r + 3] * widen(k3 + s);
+        value = subtract_product(value, splat(steps[r]), widen(k0 + s));
+        value = subtract_product(value, splat(steps[r + 1]), widen(k1 + s));
+        value = subtract_product(value, splat(steps[r + 2]), widen(k2 + s));
+        value = subtract_product(value, splat(steps[r + 3]), widen(k3 + s));
         store(g + s, value);
       }
       for (; s < stop; ++s) {
         double value = g[s];
-        value -= steps[r] * k0[s];
-        value -= steps[r + 1] * k1[s];
-        value -= steps[r + 2] * k2[s];
-        value -= steps[r + 3] * k3[s];
+        value = subtract_product(value, steps[r], double(k0[s]));
+        value = subtract_product(value, steps[r + 1], double(k1[s]));
+        value = subtract_product(value, steps[r + 2], double(k2[s]));
+        value = subtract_product(value, steps[r + 3], double(k3[s]));
         g[s] = value;
       }
     }
     for (; r < count; ++r)
-      for (std::size_t s = at; s < stop; ++s) g[s] -= steps[r] * rows[r][s];
+      for (std::size_t s = at; s < stop; ++s) g[s] = subtract_product(g[s], steps[r], double(rows[r][s]));
   }
 }
 
@@ -72,8 +73,8 @@ double dot_exact(const double* a, const double* b, std::size_t n) { return sum_o
 void rotate(double* a, double* b, double cosine, double sine, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) {
     const double left = a[k], right = b[k];
-    a[k] = cosine * left + sine * right;
-    b[k] = cosine * right - sine * left;
+    a[k] = multiply_add(cosine, left, sine * right);
+    b[k] = subtract_product(cosine * right, sine, left);
   }
 }
 

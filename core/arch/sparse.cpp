@@ -70,9 +70,9 @@ inline void meet(const Spread<T, lanes>& spread, const CsrView<T>& kept, std::si
   Vec<T> sum[vectors] = {};
   for (auto e = kept.starts[s]; e < kept.starts[s + 1]; ++e) {
     const T* at = line_of<indirect>(spread, kept.columns[e]);
-    const T value = kept.values[e];
+    const Vec<T> value = splat(kept.values[e]);
 #pragma GCC unroll 16
-    for (int v = 0; v < vectors; ++v) sum[v] += value * load<Vec<T>>(at + v * kWidth<T>);
+    for (int v = 0; v < vectors; ++v) sum[v] = multiply_add(value, load<Vec<T>>(at + v * kWidth<T>), sum[v]);
   }
   for (int v = 0; v < vectors; ++v) store(dots + v * kWidth<T>, sum[v]);
 }

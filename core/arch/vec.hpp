@@ -8,6 +8,10 @@
 #include <cstring>
 #include <utility>
 
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
 #if defined(__AVX512F__)
 #define EVERLEARN_VECTOR_BYTES 64
 #define EVERLEARN_REGISTERS 32
@@ -85,21 +89,61 @@ inline V smaller(V a, V b) {
   return a < b ? a : b;
 }
 
-/// a b + c, fused exactly where the vector loops are, so that a lone value equals a lane of a vector.
-inline float multiply_add(float a, float b, float c) {
+// Sums of products: rounded once where the instruction set has a fused multiply-add, twice where it has none. Compilers
+// must not decide (-ffp-contract=off): Clang fuses only within a basic block and a statement of its choice, so that the
+// checks that sanitizers insert, or another optimization level, would change the bits of one loop and not of another.
+// A lone value equals a lane of a vector.
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  return __builtin_fmaf(a, b, c);
-#else
-  return a * b + c;
-#endif
+/// a b + c
+inline float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+inline double multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
+/// c - a b
+inline float subtract_product(float c, float a, float b) { return __builtin_fmaf(-a, b, c); }
+inline double subtract_product(double c, double a, double b) { return __builtin_fma(-a, b, c); }
+#if defined(__AVX512F__)
+inline Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) { return (Vec<float>)_mm512_fmadd_ps(a, b, c); }
+inline Vec<double> multiply_add(Vec<double> a, Vec<double> b, Vec<double> c) {
+  return (Vec<double>)_mm512_fmadd_pd(a, b, c);
 }
-inline double multiply_add(double a, double b, double c) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  return __builtin_fma(a, b, c);
-#else
-  return a * b + c;
-#endif
+inline Vec<float> subtract_product(Vec<float> c, Vec<float> a, Vec<float> b) {
+  return (Vec<float>)_mm512_fnmadd_ps(a, b, c);
 }
+inline Vec<double> subtract_product(Vec<double> c, Vec<double> a, Vec<double> b) {
+  return (Vec<double>)_mm512_fnmadd_pd(a, b, c);
+}
+#elif defined(__AVX2__)
+inline Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) { return (Vec<float>)_mm256_fmadd_ps(a, b, c); }
+inline Vec<double> multiply_add(Vec<double> a, Vec<double> b, Vec<double> c) {
+  return (Vec<double>)_mm256_fmadd_pd(a, b, c);
+}
+inline Vec<float> subtract_product(Vec<float> c, Vec<float> a, Vec<float> b) {
+  return (Vec<float>)_mm256_fnmadd_ps(a, b, c);
+}
+inline Vec<double> subtract_product(Vec<double> c, Vec<double> a, Vec<double> b) {
+  return (Vec<double>)_mm256_fnmadd_pd(a, b, c);
+}
+#else  // lane by lane, which compilers turn into one instruction
+template <class V>
+inline V multiply_add(V a, V b, V c) {
+  for (unsigned l = 0; l < sizeof(V) / sizeof(a[0]); ++l) c[l] = multiply_add(a[l], b[l], c[l]);
+  return c;
+}
+template <class V>
+inline V subtract_product(V c, V a, V b) {
+  for (unsigned l = 0; l < sizeof(V) / sizeof(a[0]); ++l) c[l] = subtract_product(c[l], a[l], b[l]);
+  return c;
+}
+#endif
+#else
+template <class V>
+inline V multiply_add(V a, V b, V c) {
+  return a * b + c;
+}
+template <class V>
+inline V subtract_product(V c, V a, V b) {
+  return c - a * b;
+}
+#endif
 
 template <int... lanes>
 inline Vec<float> join(HalfVecF low, HalfVecF high, std::integer_sequence<int, lanes...>) {

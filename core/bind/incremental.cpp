@@ -15,6 +15,8 @@ class IncrementalMachine final : public Machine {
     solver_.window = window;
     solver_.cautious = cautious;
   }
+  /// For tests of the fallback; it is not saved.
+  void set_most_steps(std::int64_t steps) { solver_.most_steps = steps; }
   void set_limit(std::size_t cache_bytes) {
     alone([&] { solver_.set_limit(cache_bytes); });
   }
@@ -120,6 +122,7 @@ void bind_incremental(nb::module_& module) {
   solver<IncrementalMachine>(module, "Incremental")
       .def("set_parameters", &IncrementalMachine::set_parameters, nb::arg("window"), nb::arg("cautious"))
       .def("set_limit", &IncrementalMachine::set_limit, nb::arg("cache_bytes"))
+      .def("set_most_steps", &IncrementalMachine::set_most_steps, nb::arg("steps"))
       .def("gather", &IncrementalMachine::gather)
       .def("guess", &IncrementalMachine::guess, nb::arg("theta"))
       .def("solve", &IncrementalMachine::solve, nb::arg("rounds"))

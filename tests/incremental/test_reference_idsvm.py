@@ -327,7 +327,7 @@ def test_rows_that_change_places_do_not_do_so_for_ever(seed, jitter, degree):
 
 
 @pytest.mark.parametrize(("act", "before", "after"), [("add", 60, 61), ("remove", 61, 60)])
-def test_who_is_stuck_begins_again_and_counts_it(wdbc, act, before, after, monkeypatch):
+def test_who_is_stuck_solves_from_scratch_and_counts_it(wdbc, act, before, after, monkeypatch):
     K, y = wdbc
     model, exact = (learnt(K, y, 1.0, range(n)) for n in (before, after))
     assert abs(learnt(K, y, 1.0, range(61)).theta[60]) == 1.0
@@ -349,13 +349,17 @@ def test_who_is_stuck_begins_again_and_counts_it(wdbc, act, before, after, monke
     assert model.n_fallbacks == 1
 
 
-def test_who_is_stuck_twice_gives_up(wdbc, monkeypatch):
+def test_from_scratch_no_path_is_followed(wdbc, monkeypatch):
     K, y = wdbc
     model = learnt(K, y, 1.0, range(60))
 
     def stuck(*_):
         raise StuckError
 
+    exact = learnt(K, y, 1.0, range(61)).decision(K)
     monkeypatch.setattr(ReferenceIDSVM, "step", stuck)
+    check(model.add(60))
+    np.testing.assert_allclose(model.decision(K), exact, rtol=0, atol=1e-7)
+    monkeypatch.setattr(ReferenceIDSVM, "solve_cold", stuck)
     with pytest.raises(StuckError):
-        model.add(60)
+        model.remove(60)

@@ -93,20 +93,52 @@ class ReferenceIDSVM:
         return copy.deepcopy(self, {id(self.K): self.K})
 
     def carry_out(self, forget=None):
-        """Forget a row and mend the others; if stuck, once more from zero. Then make b unique."""
+        """Forget a row and mend the others; if stuck, solve from scratch. Then make b unique."""
         self.steps_left = 1000 + 20 * self.known.sum()
         try:
             self.unlearn(forget)
             self.mend()
         except StuckError:
             self.n_fallbacks, self.steps_left = self.n_fallbacks + 1, 1000 + 20 * self.known.sum()
-            self.theta[:], self.b, self.S, self.moving = 0, 0.0, [], []
+            self.moving = []
+            self.solve_cold()
             self.mend()
         if not (self.can_rise & self.can_fall)[self.S].any():
-            e = self.y - self.K @ self.theta
-            limits = [e[self.can_rise].max(initial=-np.inf), e[self.can_fall].min(initial=np.inf)]
-            self.S, self.b = [], float(np.mean([limit for limit in limits if np.isfinite(limit)] or 0))
+            self.S, self.b = [], self.middle()
         return self
+
+    def middle(self):
+        """Return the middle of the biases that the conditions allow where S does not determine it."""
+        e = self.y - self.K @ self.theta
+        limits = [e[self.can_rise].max(initial=-np.inf), e[self.can_fall].min(initial=np.inf)]
+        return float(np.mean([limit for limit in limits if np.isfinite(limit)] or 0))
+
+    def solve_cold(self):
+        """Solve from scratch without following a path: a pair step and a face step in turn.
+
+        A pair step raises θ_i and lowers θ_j by the same length, where e = y − Kθ is larger at i than at j.
+        The dual increases strictly, so that no face comes twice. What depends on S is left to `mend`.
+        """
+        self.theta[:], self.S = 0, []
+        for _ in range(1000 + 20 * self.known.sum()):
+            e, up, down = self.y - self.K @ self.theta, self.can_rise, self.can_fall
+            i = np.argmax(np.where(up, e, -np.inf))
+            slope = np.where(down & up.any(), e[i] - e, 0)
+            if slope.max(initial=0) <= self.tol / 10:
+                break
+            curvature = np.maximum(self.apart(i), 1e-11 * self.scale)
+            j = np.argmax(np.where(slope > self.tol / 10, slope**2 / curvature, 0))
+            length = min(slope[j] / curvature[j], self.hi[i] - self.theta[i], self.theta[j] - self.lo[j])
+            self.theta[i], self.theta[j] = self.theta[i] + length, self.theta[j] - length
+            self.S = [s for s in self.S if self.can_rise[s] and self.can_fall[s]]
+            for s in np.flatnonzero(self.can_rise & self.can_fall):
+                self.S += [s] if s not in self.S and self.independent(s) else []
+            self.settle()
+        self.b = self.b if self.S else self.middle()
+
+    def apart(self, c):
+        """Return the squared distances of all rows from row c."""
+        return self.K.diagonal() + self.K[c, c] - 2 * self.K[c]
 
     def unlearn(self, c):
         """Move θ_c to 0, which is an end of its box; c may be nobody."""
@@ -142,14 +174,15 @@ class ReferenceIDSVM:
     def step(self, c, d, to_margin):
         """Move c until the first row is at an end of its box or on the margin; tell whether that was c.
 
-        A row is there after room / speed, give or take slack, and of those that could be the first the
-        fastest is taken. Otherwise rows that are nearly the same enter and leave S for ever, and no θ
-        moves.
+        A row is there after room / speed, give or take slack. Of those that could be the first, rows that
+        reach an end of their box go first, so that S shrinks before it grows; then the fastest; then the
+        nearest to c, which decides while S is empty and all are equally fast. Otherwise S fills with rows
+        that are nearly the same, or they enter and leave S for ever, and no θ moves.
         """
         if not self.steps_left:
             raise StuckError
         self.n_steps, self.steps_left = self.n_steps + 1, self.steps_left - 1
-        S, theta, lo, hi, u = self.S, self.theta, self.lo, self.hi, self.u
+        S, theta, lo, hi, u, apart = self.S, self.theta, self.lo, self.hi, self.u, self.apart(c)
         db, dtheta, du = self.rates(c, d)
         room, speed, slack = np.full(len(u), np.inf), np.ones(len(u)), np.zeros(len(u))
         side = np.where(theta == hi, -1, 1)  # outside S the condition is side · u ≥ 0
@@ -164,7 +197,11 @@ class ReferenceIDSVM:
         room[S], speed[S] = abs(ends - theta[S]), np.maximum(abs(dtheta), 1e-300)
         to_end = abs(end - theta[c]) if S or abs(end - theta[c]) <= self.dust else np.inf
         room[c] = min(to_end, max(0, -u[c] / du[c]) if to_margin and du[c] else np.inf)
-        i = np.argmax(np.where(room / speed <= ((room + slack) / speed).min(), speed, 0))
+        first = room / speed <= ((room + slack) / speed).min()
+        at_end = np.zeros(len(u), bool)
+        at_end[S], at_end[c] = True, room[c] == to_end
+        first &= at_end | ~(first & at_end).any()
+        i = min(np.flatnonzero(first), key=lambda i: (-speed[i], apart[i]))
         t = room[i] / speed[i]
         self.b += t * db
         theta[S] = np.clip(theta[S] + t * dtheta, lo[S], hi[S])

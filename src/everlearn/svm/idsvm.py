@@ -95,7 +95,7 @@ class IDSVM(NamingLearner):
     n_refreshes_ : int
         How often everything was computed anew from the coefficients, against the drift of rounding errors.
     n_fallbacks_ : int
-        How often rounding errors led into a circle, and all rows were learnt again.
+        How often rounding errors led into a circle, and the solution was computed from scratch.
 
     Examples
     --------
@@ -404,7 +404,7 @@ class IDSVM(NamingLearner):
 
     @property
     def n_fallbacks_(self) -> int:
-        """How often all rows were learnt again, because rounding errors led into a circle."""
+        """How often the solution was computed from scratch, because rounding errors led into a circle."""
         return int(self._fitted().native.fallbacks)
 
     @property
