@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(shell find core CMakeLists.txt pyproject.toml -type f)
 
-.PHONY: run test lint bench torture soak fuzz clean
+.PHONY: run test lint bench torture soak fuzz sanitize clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/python examples/fraud_stream.py
@@ -18,6 +18,11 @@ test: $(VENV)/test.stamp
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+# Memory errors and undefined behavior, in the C++ tests and in random calls from Python; about a quarter of an hour.
+# `make sanitize ARGS="--seed 1 --calls 50000"` for other calls.
+sanitize: $(VENV)/test.stamp
+	sh tests/sanitize/run.sh $(VENV) $(ARGS)
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/lasvm.py
