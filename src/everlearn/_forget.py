@@ -63,6 +63,11 @@ def refuse_known(owner: Any, ids: Ints, kept: Ints) -> None:
         )
 
 
+def stored_ids(learner: KernelLearner) -> Ints:
+    """The ids of the rows that a fitted learner keeps."""
+    return np.asarray(learner._machine.native.ids)
+
+
 class ForgettingLearner(KernelLearner):
     """Base of learners whose native solver has ``forget(ids)``.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
+from .._forget import stored_ids
 from ._kept import Kept
 from .events import Ints
 
@@ -20,7 +21,7 @@ def unlearn_labels(fold: Fold, numbers: Ints) -> None:
     It cannot if it has not learnt all labels, since it once began anew with the newest: without those taken
     back it would have begun with others. Nor can it if a class would be left without a label.
     """
-    if len(fold.learner._machine.native.ids) != fold.n_labels:
+    if len(stored_ids(fold.learner)) != fold.n_labels:
         raise ValueError("The learner has not learnt all labels.")
     if not _has_all_classes(fold, numbers):
         raise ValueError("A class would be left without a label.")
@@ -54,7 +55,7 @@ def drop_rows(fold: Fold, numbers: Ints, n_labels: int) -> None:
     if fold.transducer is not None:  # it keeps rows by no number
         fold.transducer = clone(fold.settings.transducer)
     forgets = fold.forgets and fold.learner is not None and _has_all_classes(fold, numbers)
-    learned = np.intersect1d(numbers, fold.learner._machine.native.ids) if forgets else numbers[:0]
+    learned = np.intersect1d(numbers, stored_ids(fold.learner)) if forgets else numbers[:0]
     there = int((fold.labelled.find(numbers) >= 0).sum())
     fold.labelled.remove(numbers)
     fold.n_labels -= n_labels
