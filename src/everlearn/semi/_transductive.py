@@ -397,6 +397,12 @@ def _nystroem_from(parts: dict[str, Any], width: int) -> Nystroem:
     rows = _checked.rows("components_", learned["components_"], None, width).shape[0]
     _checked.floats("normalization_", learned["normalization_"], (rows, rows))
     _checked.integers("component_indices_", learned["component_indices_"], (rows,))
+    _checked.word("kernel", parts["kernel"], ("linear", "poly", "rbf", "sigmoid"))
+    for name in ("gamma", "coef0", "degree"):
+        if parts[name] is not None:
+            _checked.number(name, parts[name])
+    if parts["kernel_params"] is not None or parts["n_jobs"] is not None:
+        raise ValueError("kernel_params and n_jobs of a Nystroem map must be None")
     found = Nystroem(**parts)
     for name, value in learned.items():
         setattr(found, name, value)
