@@ -30,6 +30,11 @@ from _worker import _memory, limit_threads
 
 FEATURES, LABEL_RATE, MEMORY_ROWS, PARTS = 10, 0.001, 1_000, 10
 STORE, NOTES = "soak.everlearn", "soak.json"
+READING = """*rows/s*: predicted, written to disk, asked about and answered; by the wall clock, which depends
+on the other processes of the machine, and by CPU time. *trimmed*: resident memory once the allocator has
+returned its free pages. *open*: a fresh process opens the store for reading while it is written to, imports
+left out.
+"""
 
 
 def rows_of(number: int, size: int) -> tuple[Any, Any]:
@@ -113,7 +118,8 @@ def soak(folder: Path, rows: int, batch: int, name: str | None) -> list[dict[str
         begun = done = stream.status()["rows"]
         if done:
             say(f"going on after {done:,} rows")
-            _answer(stream, batch, stream.ask(stream.status()["open_questions"] or 1))
+            if waiting := stream.status()["open_questions"]:
+                _answer(stream, batch, stream.ask(waiting))
         wall, cpu, right, last = perf_counter(), process_time(), [], perf_counter()
         while done < rows:
             X, y = rows_of(done // batch, batch)
@@ -148,17 +154,7 @@ def report(about: dict[str, Any], tenths: list[dict[str, Any]], batch: int, name
     """The table, and from the second tenth to the last the factor by which each column grew."""
     from _report import machine_lines, markdown
 
-    header = [
-        "rows",
-        "rows/s",
-        "rows/s of CPU",
-        "resident MB",
-        "trimmed MB",
-        "open s",
-        "labels",
-        "accuracy %",
-    ]
-    header += ["store MB", "WAL MB"]
+    header = "rows|rows/s|rows/s of CPU|resident MB|trimmed MB|open s|labels|accuracy %|store MB|WAL MB"
     lines = [
         [
             f"{t['rows']:,}",
@@ -174,17 +170,16 @@ def report(about: dict[str, Any], tenths: list[dict[str, Any]], batch: int, name
         ]
         for t in tenths
     ]
-    text = [f"# {tenths[-1]['rows']:,} rows through a store on disk\n", machine_lines(about), ""]
+    text = [f"# {tenths[-1]['rows']:,} rows through a store on disk\n", machine_lines(about)]
     text += [f"Learner: {name or 'the default, AdaptiveSVM'}; {FEATURES} features, batches of {batch:,},"]
     text += [f'`label_rate={LABEL_RATE}`, `memory_rows={MEMORY_ROWS}`, `retention="needed"`.\n']
-    text += [markdown(header, lines), ""]
+    text += [READING, markdown(header.split("|"), lines)]
     if len(tenths) > 2:
         first, end = tenths[1], tenths[-1]
         grown = {key: end[key] / first[key] for key in ("resident_mb", "trimmed_mb", "open_s", "store_mb")}
-        grown["seconds a row"] = (end["wall"] / end["counted"]) / (first["wall"] / first["counted"])
-        text += [
-            "From the second tenth to the last: " + ", ".join(f"{k} x {v:.2f}" for k, v in grown.items())
-        ]
+        grown["CPU seconds a row"] = (end["cpu"] / end["counted"]) / (first["cpu"] / first["counted"])
+        factors = ", ".join(f"{name.replace('_', ' ')} x {factor:.2f}" for name, factor in grown.items())
+        text += [f"From the second tenth to the last: {factors}."]
         tables = [key for key in end if key.startswith("table ")]
         by = sorted(tables, key=lambda key: end.get(key, 0) - first.get(key, 0), reverse=True)[:5]
         added = end["rows"] - first["rows"]
@@ -214,11 +209,12 @@ def main(argv: list[str] | None = None) -> int:
     if args.rows % (PARTS * args.batch):
         parser.error(f"--rows must be a multiple of {PARTS} * --batch, got {args.rows} and {args.batch}")
 
-    from _report import machine
+    from _report import _installed, machine
 
     if args.again:
         shutil.rmtree(args.folder, ignore_errors=True)
     about = machine(1)
+    about["packages"] = {name: _installed(name) for name in ("everlearn", "numpy", "scipy", "scikit-learn")}
     text = report(about, soak(args.folder, args.rows, args.batch, args.learner), args.batch, args.learner)
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text(text)
