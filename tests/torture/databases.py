@@ -44,7 +44,6 @@ class Server:
 
     def start(self):
         """Start it, and wait until it has recovered."""
-        (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
         words = [self._programs / "postgres", "-D", "data", "-k", self.folder, "-c", "listen_addresses="]
         with (self.folder / "log").open("a") as log:
             self.process = subprocess.Popen(
@@ -87,8 +86,12 @@ class Server:
         return found
 
     def stop(self):
-        """End it, and remove its files."""
-        self.kill()
+        """End it, and remove its files; a server that is asked to end removes its shared memory, too."""
+        self.process.send_signal(signal.SIGQUIT)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
