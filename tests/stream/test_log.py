@@ -390,3 +390,17 @@ def test_more_ids_than_fit_into_a_question(tmp_path):
         assert len(learner._log.labelled_at(np.array(order), 99)) == 1700
         with pytest.raises(ValueError, match="row 3"):
             learner.step(rows[:2], ids=["new", "row 3"])
+
+
+def test_a_snapshot_that_is_a_number_allocates_nothing(tmp_path):
+    with opened(tmp_path / "store") as learner:
+        learner.step(X[:50], Y[:50])
+        state = bits(learner)
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'store'}")
+    with engine.begin() as db:
+        db.execute(sa.text("UPDATE snapshots SET content = 99999999999999"))
+    engine.dispose()
+    with pytest.warns(UserWarning, match="older one and the log behind it"):
+        learner = NeverEndingLearner.open(tmp_path / "store")
+    with learner:
+        assert bits(learner) == state

@@ -17,7 +17,7 @@ from ._lookup import TRIMMED
 from ._place import SIDE_FILES
 from ._tables import EVENTS, MARKS, META, NAMES, ROWS, SNAPSHOTS, TABLES
 from .events import Arrived
-from .log import Log
+from .log import Log, blob
 
 _AT_A_TIME = 1000  # rows of a table
 _BLOBS_AT_A_TIME = 16  # of tables with contents
@@ -139,7 +139,7 @@ def verify(log: Log) -> dict[str, int]:
         for seq in list(db.scalars(sa.select(SNAPSHOTS.c.seq))):
             content = db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq))
             try:
-                _persist.unpack(bytes(content or b""))
+                _persist.unpack(blob(content))
             except FileFormatError as exc:
                 raise StoreError(
                     f"The snapshot after event {seq} of {log.place} cannot be read: {exc}"

@@ -148,7 +148,7 @@ class Log(Lookup):
             for seq in seqs:
                 content = db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq))
                 try:
-                    return int(seq), _persist.unpack(bytes(content or b""))
+                    return int(seq), _persist.unpack(blob(content))
                 except FileFormatError as exc:
                     warnings.warn(
                         f"The snapshot after event {seq} of {self.place} cannot be read ({exc}); an older "
@@ -286,6 +286,11 @@ class Writing:
         """Keep the state after the events that were added."""
         self.db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq == self.last))
         self.db.execute(sa.insert(SNAPSHOTS).values(seq=self.last, content=state))
+
+
+def blob(content: Any) -> bytes:
+    """The bytes in a cell; none of them if something else is there, of which ``bytes`` would make zeros."""
+    return bytes(content) if isinstance(content, bytes | bytearray | memoryview) else b""
 
 
 def _read_values(db: Any) -> dict[str, Any]:
