@@ -64,9 +64,10 @@ def items(name: str, value: Any, length: int | None = None) -> list[Any]:
 
 def items_of(name: str, value: Any, length: int | None = None) -> Array:
     """An array in one dimension, of any kind."""
-    if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) != (length or len(value)):
+    fits = isinstance(value, np.ndarray) and value.ndim == 1
+    if not fits or (length is not None and len(value) != length):
         raise ValueError(f"{name} must be an array in one dimension, got {_brief(value)}")
-    return value
+    return np.asarray(value)
 
 
 def array(name: str, value: Any, dtype: Any, shape: tuple[int | None, ...]) -> Array:
