@@ -85,7 +85,7 @@ class Caller:
     def labels(self, n):
         """Of up to three classes, all of one now and then."""
         y = self.random.integers(0, self.classes, n)
-        return np.full(n, y[0]) if self.random.random() < 0.2 else y
+        return np.full(n, y[0]) if n and self.random.random() < 0.2 else y
 
     def ids(self):
         """Ids of which some are kept; sometimes none, twice the same, or no ids at all."""
