@@ -213,9 +213,30 @@ def test_bad_rows_leave_the_quarantine(tmp_path):
         ]
         learner.step(X[:1], ids=[70])
         assert learner.erase([70], quarantine=[quarantine]).quarantined == 1
-        with pytest.raises(FileNotFoundError):
+        with unchanged(learner), pytest.raises(FileNotFoundError):
             learner.erase([name(1)], quarantine=[tmp_path / "nowhere"])
     assert in_files(tmp_path, *SECRETS) == []
+
+
+@pytest.mark.parametrize(
+    ("row_id", "raw"),
+    [
+        ("Anna Maria", "Anna Maria;3;x"),
+        ("O'Brien", '{"id": "O\'Brien", "a": '),
+        ("person:4711", "a,person:4711 b,x"),
+        ("M\u00fcller", '{"id": "M\\u00fcller", "a":'),
+        ('a"b', '"a""b";3;x'),
+        ("2024-01-01 10:00", "2024-01-01 10:00|x"),
+    ],
+)
+def test_ids_with_separators_leave_the_quarantine(tmp_path, row_id, raw):
+    quarantine = tmp_path / "bad.jsonl"
+    records = [{"source": "s", "line": 1, "reason": "r", "raw": text} for text in (raw, "Anna;Maria;4711")]
+    quarantine.write_text("".join(json.dumps(record) + "\n" for record in records))
+    with opened() as learner:
+        learner.step(X[:2], ids=[row_id, "other"])
+        assert learner.erase([row_id], quarantine=[quarantine]).quarantined == 1
+    assert [json.loads(line) for line in quarantine.read_text().splitlines()] == records[1:]
 
 
 def test_an_erased_row_does_not_come_back(tmp_path):
@@ -248,8 +269,9 @@ def test_bad_input_erases_nothing(tmp_path):
                 learner.erase(ids)
         with pytest.raises(ValueError, match="method must be one of"):
             learner.erase([name(1)], method="burn")
-        with pytest.raises(ValueError, match="time must be"):
-            learner.erase([name(1)], time=float("nan"))
+        for time in (float("nan"), 1e18):
+            with pytest.raises(ValueError, match="time must be"):
+                learner.erase([name(1)], time=time)
     with (
         NeverEndingLearner.open(tmp_path / "store", read_only=True) as looking,
         pytest.raises(StoreError, match="read_only=True"),

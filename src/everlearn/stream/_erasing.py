@@ -18,7 +18,7 @@ from ._fold import Fold
 from ._lock import locked
 from ._looking import Looking
 from ._lookup import TRIMMED, Id, id_key, parts
-from ._quarantined import erase_records
+from ._quarantined import check_records, erase_records
 from ._redact import Redaction, columns_in_use, rewrite_descriptions, without_categories, without_rows
 from ._replay import fold_living
 from ._rewriting import move, places_without, rewrite
@@ -104,6 +104,9 @@ class Erasing(Looking):
             raise StoreError(f"{self._log.place} was opened with read_only=True.")
         numbers = np.sort(self._log.numbers_of(names))
         event = Erased(numbers, str(by), _checks.now(time))
+        when = _iso(event.time)
+        for path in quarantine:  # what fails must fail before anything is erased
+            check_records(path)
         self._snapshots.wait()
         before = self._fold
         keys = [id_key(name) for name in names]
@@ -121,7 +124,7 @@ class Erasing(Looking):
         salt = self._log.meta(SALT)
         return Certificate(
             store=str(self._log.place),
-            time=datetime.fromtimestamp(event.time, timezone.utc).isoformat(timespec="seconds"),
+            time=when,
             by=event.by,
             everlearn=version("everlearn"),
             salt=salt,
@@ -257,6 +260,13 @@ class Erasing(Looking):
         found["bit_equal"] = _persist.pack(other.state()) == _persist.pack(self._fold.state())
         found["max_difference"] = _apart(self._fold, other, probes)
         return found
+
+
+def _iso(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
+    except (OverflowError, OSError, ValueError):
+        raise ValueError(f"time must be in seconds since 1970, got {seconds!r}, which is no date.") from None
 
 
 def _apart(a: Fold, b: Fold, X: Rows) -> float | None:

@@ -12,11 +12,18 @@ from .. import _atomic
 _TOKEN = re.compile(r"[^\s,;|\t\"'{}\[\]():=]+")
 
 
+def check_records(path: str | os.PathLike[str]) -> None:
+    """Raise an OSError if a quarantine file cannot be read, or not be replaced."""
+    with open(path, "rb+"):
+        pass
+
+
 def erase_records(path: str | os.PathLike[str], ids: Sequence[Any]) -> int:
     """Rewrite a quarantine file without the records that mention one of these ids; how many there were.
 
     A bad row could not be parsed, so that its id may stand anywhere in it: a record goes if one of its cells
-    or words is an id. A record too many is no loss, one too few would be.
+    or words is an id. An id with separators in it is looked for anywhere in the text, because the delimiter
+    of the source is not known. A record too many is no loss, one too few would be.
     """
     name = os.fspath(path)
     wanted = {str(given) for given in ids}
@@ -48,7 +55,20 @@ def _mentions(line: bytes, wanted: set[str]) -> bool:
     for cells in csv.reader(raw.splitlines()[:1000]):
         words.update(cell.strip() for cell in cells)
     words.update(_values(raw))
-    return not words.isdisjoint(wanted)
+    return not words.isdisjoint(wanted) or any(form in raw for given in wanted for form in _forms(given))
+
+
+def _forms(given: str) -> set[str]:
+    """How an id that is not a single word stands in the text of a row: plain, or quoted in CSV or JSON."""
+    if _TOKEN.fullmatch(given) and given.isascii() and "\\" not in given:
+        return set()
+    found = {
+        given,
+        given.replace('"', '""'),
+        json.dumps(given)[1:-1],
+        json.dumps(given, ensure_ascii=False)[1:-1],
+    }
+    return found - {""}
 
 
 def _values(raw: str) -> set[str]:
