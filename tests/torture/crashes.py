@@ -81,9 +81,11 @@ def killed_again_and_again(kind, options, folder, shim, say):
     truth = calm_run(kind, folder / "calm", options.length, shim, options.seed)
     kills = 0
     for turn in range(options.passes):
-        place, acknowledged, killed = folder / f"store-{turn}", Acknowledged(), True
+        place, acknowledged, killed, stalled = folder / f"store-{turn}", Acknowledged(), True, 0
         while killed:
-            mode, at = chance.choice([KILL, KILL_TORN]), 1 + chance.randrange(chance.choice(options.steps))
+            patience = chance.choice(options.steps) * 2 ** (stalled // 5)  # an erasure is finished on opening
+            mode, at = chance.choice([KILL, KILL_TORN]), 1 + chance.randrange(patience)
+            before = acknowledged.count
 
             def work(place=place, mode=mode, at=at, acknowledged=acknowledged):
                 shim.arm(place, mode, at)
@@ -92,6 +94,7 @@ def killed_again_and_again(kind, options, folder, shim, say):
             killed, error = Worker(work).wait()
             demand(not error, error)
             kills += killed
+            stalled = stalled + 1 if acknowledged.count == before else 0
             say(f"{kills} kills, {acknowledged.count} of {len(truth.calls)} calls")
             copy_store(place, folder / "copy")
             check_store(truth, folder / "copy", acknowledged.count, shim)
