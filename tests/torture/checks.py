@@ -1,11 +1,14 @@
 """What must hold of a store after any fault."""
 
+import contextlib
 import hashlib
 import random
 import shutil
 import sqlite3
 import warnings
 from pathlib import Path
+
+from everlearn.stream.log import Log
 
 from .script import digest, go_on, name, open_store, stored_events
 from .shim import ENDINGS
@@ -43,16 +46,29 @@ def remove_store(place):
 
 def check_log(truth, place, acknowledged):
     """The log is a prefix of the calm one, to the bit, with all that was acknowledged; its events."""
-    kept, ids = stored_events(place)
+    kept = stored_events(place)
     done = truth.done(len(kept))
     demand(done is not None, f"half a call is in the log: {len(kept)} events")
     demand(done >= acknowledged, f"acknowledged call {acknowledged} is lost: {len(kept)} events")
     same = [a is None or a == b for a, b in zip(kept, truth.logs[len(kept)], strict=True)]
     demand(all(same), f"event {same.index(False) + 1 if not all(same) else 0} differs from the calm run")
-    gone = truth.erased(done)
-    wrong = [row for row, id_ in enumerate(ids) if (id_ == name(row)) == (row in gone)]
-    demand(not wrong, f"rows that are missing, there twice, or not erased: {wrong}")
+    check_ids(place, truth.erased(done))
     return kept
+
+
+def check_ids(place, gone):
+    """Every row is known by its id, once; those that were erased are not."""
+    log = Log(place, read_only=True)
+    try:
+        rows = [row for row in range(log.n_rows) if row not in gone]
+        names = [name(row) for row in rows]
+        demand(log.ids_of(rows) == names, "a row has another id")
+        demand(log.numbers_of(names).tolist() == rows, "an id leads to another row")
+        for row in gone:
+            with contextlib.suppress(ValueError):
+                demand(log.numbers_of([name(row)]) is None, f"row {row} is not erased")
+    finally:
+        log.close()
 
 
 def check_erased(truth, place, n_events):
