@@ -139,6 +139,28 @@ def test_forgetting_leads_where_a_replay_does(tmp_path):
     assert any("scores" in note for note in certificate.notes)
 
 
+@pytest.mark.parametrize("how", ["forget", "retain"])
+def test_a_class_that_is_gone_is_in_no_question_about_other_rows(tmp_path, how):
+    truth = np.array(["no", "yes"], dtype=object)[Y]
+    options = {"retain": "30d"} if how == "retain" else {}
+    with opened(tmp_path / "store", label_rate=0.5, query="margin", **options) as learner:
+        for start in range(0, N, 20):
+            labels = truth[start : start + 20].copy()
+            labels[::2] = None
+            if start == 60:
+                labels[[1, 3, 5]] = ILLNESS
+            names = [name(i) for i in range(start, start + 20)]
+            learner.step(xor(N)[0][start : start + 20], labels, ids=names, time=start * 8640.0)
+            learner.ask(5)
+        assert ILLNESS in str(learner._fold.asking.state())
+        if how == "retain":
+            learner.expire(time=375 * 8640.0)
+        else:
+            learner.erase([name(61), name(63), name(65)], method="forget")
+        assert learner.status()["classes"] == ["no", "yes"]
+        assert in_files(tmp_path, ILLNESS) == []
+
+
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_a_store_that_dropped_rows_learns_the_kept_ones_again(tmp_path, kind):
     place = tmp_path / "store"
@@ -258,6 +280,17 @@ def test_an_erased_row_does_not_come_back(tmp_path):
         assert out.ids == [100, 101]
 
 
+def test_an_erased_row_does_not_come_back_in_a_replay(tmp_path):
+    with run(opened(tmp_path / "store"), n=100) as learner:
+        certificate = learner.erase([PERSON, name(2)])
+        with NeverEndingLearner.replay(tmp_path / "store", into=tmp_path / "replayed") as replayed:
+            assert differing(replayed, learner) == []
+            with unchanged(replayed), pytest.raises(ValueError, match=f"'{PERSON}' has come before"):
+                replayed.step(X[:1], ids=[PERSON])
+            assert replayed.erase([name(1)]).salt == certificate.salt
+            assert replayed._log.event(2).count == 20
+
+
 def test_bad_input_erases_nothing(tmp_path):
     with run(opened(tmp_path / "store"), n=60) as learner, unchanged(learner):
         for ids, message in (
@@ -316,6 +349,21 @@ def test_a_reader_in_the_way_is_told_of(tmp_path, monkeypatch):
         warnings.simplefilter("error")
         NeverEndingLearner.open(place).close()
     assert in_files(tmp_path, *SECRETS) == []
+
+
+@pytest.mark.parametrize("how", ["erased", "expired"])
+def test_whoever_looks_is_told_of_rows_that_are_gone_since(tmp_path, how):
+    with opened(tmp_path / "store", query="random", retain="1d") as learner:
+        learner.step(X[:100], time=0.0)
+        with NeverEndingLearner.open(tmp_path / "store", read_only=True) as looking:
+            asked = looking.ask(20)
+            if how == "erased":
+                learner.erase([asked[0].id])
+            else:
+                learner.step(X[:10], time=1e6)
+            for look in (lambda: looking.ask(20), looking.story):
+                with pytest.raises(StoreError, match=r"no longer in .*Open it again"):
+                    look()
 
 
 def test_a_certificate_is_written_and_read(tmp_path):

@@ -1,5 +1,6 @@
 """Questions: which rows to ask about, why, how many, and what became of them."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -154,6 +155,22 @@ class Asking:
         gone = set(numbers.tolist())
         self.open = {number: question for number, question in self.open.items() if number not in gone}
         self.answered = [question for question in self.answered if question.number not in gone]
+
+    def drop_classes(self, gone: Iterable[Any]) -> None:
+        """Remove the names of classes from the questions that are kept: predictions, answers and reasons."""
+        dropped = set(gone)
+
+        def cleaned(question: Question) -> Question:
+            named = any(str(label) in question.reason for label in dropped)
+            return replace(
+                question,
+                reason="near a boundary" if named else question.reason,
+                predicted=None if question.predicted in dropped else question.predicted,
+                label=None if question.label in dropped else question.label,
+            )
+
+        self.open = {number: cleaned(question) for number, question in self.open.items()}
+        self.answered = [cleaned(question) for question in self.answered]
 
     def state(self) -> dict[str, Any]:
         """What `from_state` takes."""

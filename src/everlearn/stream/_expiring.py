@@ -17,6 +17,7 @@ from ._lookup import TRIMMED, parts
 from ._redact import columns_in_use, rewrite_descriptions, without_categories, without_rows
 from ._rewriting import rewrite
 from ._tables import EVENTS, MARKS, ROWS, SNAPSHOTS
+from ._tombstones import STONE
 from .events import Arrived, Expired, Ints, Labelled, Withdrawn
 from .log import Log
 
@@ -96,7 +97,7 @@ def expire(log: Log, fold: Fold, event: Expired, batches: list[int]) -> None:
         _forget_labels(log, db, numbers)
         for part in parts(batches):
             db.execute(sa.delete(EVENTS).where(EVENTS.c.seq.in_(part)))
-            erased = ROWS.c.id.like('{"erased%')  # tombstones stay: an erased row must not come again
+            erased = ROWS.c.id.like(f"{STONE}%")  # tombstones stay: an erased row must not come again
             db.execute(sa.delete(ROWS).where(ROWS.c.seq.in_(part), ~erased))
         db.execute(sa.delete(SNAPSHOTS))
         db.execute(

@@ -15,7 +15,7 @@ from ..errors import StoreError
 from ._place import Place
 from ._rewriting import Places, places_without
 from ._tables import EVENTS, MARKS, ROWS
-from ._tombstones import SALT, tombstone
+from ._tombstones import SALT, STONE, tombstone
 from .events import Arrived, Event, Ints
 
 Id: TypeAlias = int | str
@@ -62,8 +62,13 @@ class Lookup:
     def ids_of(self, numbers: Iterable[int]) -> list[Id]:
         """Ids by row numbers."""
         keys = [int(number) for number in numbers]
-        found = dict(self._look(ROWS.c.number, ROWS.c.id, keys))
-        return [json.loads(found[key]) for key in keys]
+        found = {number: json.loads(key) for number, key in self._look(ROWS.c.number, ROWS.c.id, keys)}
+        if gone := [key for key in keys if not isinstance(found.get(key), int | str)]:
+            raise StoreError(
+                f"Row number {some(gone)} is no longer in {self.place}: it was erased or has expired since "
+                "the store was opened. Open it again."
+            )
+        return [found[key] for key in keys]
 
     def known(self, ids: Sequence[Id]) -> list[Id]:
         """Those of some ids under which a row has come already, also if it was erased since."""
@@ -192,6 +197,12 @@ class Lookup:
         numbers = [given for given in ids if type(given) is int and 0 <= given < self.n_rows]
         there = {int(number) for number, _ in self._look(ROWS.c.number, ROWS.c.seq, numbers)}
         return [number for number in numbers if number not in there]
+
+    def tombstones(self) -> list[dict[str, Any]]:
+        """The lines of erased rows in the index."""
+        ask = sa.select(ROWS).where(ROWS.c.id.like(f"{STONE}%"))
+        with self.reporting("read"), self.place.engine.connect() as db:
+            return [dict(line) for line in db.execute(ask).mappings()]
 
     def _erased(self, keys: list[str]) -> list[str]:
         """Those of some ids whose rows were erased, by their tombstones."""

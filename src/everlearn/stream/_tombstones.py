@@ -5,6 +5,7 @@ import json
 import secrets
 
 SALT = "salt"  # under this name a log keeps its salt
+STONE = '{"erased'  # how tombstones begin, and no id
 
 
 def new_salt() -> str:

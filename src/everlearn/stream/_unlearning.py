@@ -71,9 +71,10 @@ def drop_rows(fold: Fold, numbers: Ints, n_labels: int) -> None:
 
 
 def _drop_classes(fold: Fold) -> None:
-    """Drop classes of which no label is left, with the scores and probabilities that name them."""
+    """Drop classes of which no label is left, with the scores, probabilities and questions that name them."""
     left = [label for label in fold.classes if label in set(fold.labelled.labels)]
     if fold.settings.classes is None and left != fold.classes:
+        fold.asking.drop_classes(set(fold.classes) - set(left))
         fold.classes = left
         fold.begin_scores()
 

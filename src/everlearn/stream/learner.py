@@ -222,6 +222,7 @@ class NeverEndingLearner(Erasing):
                 for _, event in source.read():
                     ids = source.ids_of(event.numbers) if isinstance(event, Arrived) else None
                     other._happen(event, ids)
+                log.copy_tombstones(source)
             except BaseException:
                 log.close()
                 raise

@@ -29,6 +29,7 @@ from ..errors import FileFormatError, StoreError
 from ._lookup import TRIMMED, Id, Lookup, id_key
 from ._place import Place
 from ._tables import EVENTS, MARKS, META, ROWS, SNAPSHOTS
+from ._tombstones import SALT
 from .events import Arrived, Event, Labelled, Withdrawn, decode, encode
 
 VERSION = 1
@@ -98,6 +99,14 @@ class Log(Lookup):
                 connection.execute(sa.delete(META).where(META.c.key == key))
                 connection.execute(sa.insert(META).values(key=key, value=json.dumps(value)))
         self._meta |= values
+
+    def copy_tombstones(self, source: "Log") -> None:
+        """Take over the tombstones of the log that was folded into this one: its erased rows stay erased."""
+        stones = source.tombstones()
+        if stones:
+            with self.transaction() as db:
+                db.execute(sa.insert(ROWS), stones)
+                self.set_meta(db, **{SALT: source.meta(SALT)})
 
     def meta(self, key: str) -> Any:
         """A value by its name, None if there is none."""
