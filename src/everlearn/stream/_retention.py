@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from ._lookup import TRIMMED
+from ._lookup import TRIMMED, parts
 from ._rewriting import move, places_without, rewrite
-from ._tables import GONE, MARKS, ROWS, SNAPSHOTS
+from ._tables import MARKS, ROWS, SNAPSHOTS
 from .events import Arrived, Ints
 from .log import Log
 
@@ -34,7 +34,7 @@ def trim(log: Log, until: int, needed: Ints) -> int:
             _trim_event(log, db, seq, numbers)
             dropped += len(numbers)
         if dropped:
-            _forget_numbered(db, until)
+            _forget_numbered(db, [number for numbers in events.values() for number in numbers])
             db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq < until))
             log.set_meta(db, complete_from=until)
     if dropped:
@@ -54,13 +54,13 @@ def _trim_event(log: Log, db: Any, seq: int, numbers: list[int]) -> None:
     move(db, left, numbers)
 
 
-def _forget_numbered(db: Any, until: int) -> None:
+def _forget_numbered(db: Any, dropped: list[int]) -> None:
     """Drop what is left of rows that came without an id and never had a label: their number tells all.
 
     So a store does not grow with the rows that it has dropped. Rows with ids of the caller's stay in the
     index, since an id must not come twice; so do labeled ones, whose label may be withdrawn.
     """
-    dropped = sa.and_(ROWS.c.seq <= until, ROWS.c.place == GONE)
     numbered = ROWS.c.id == sa.cast(ROWS.c.number, sa.Text)
     labeled = sa.exists().where(MARKS.c.number == ROWS.c.number)
-    db.execute(sa.delete(ROWS).where(dropped, numbered, ~labeled))
+    for part in parts(dropped):
+        db.execute(sa.delete(ROWS).where(ROWS.c.number.in_(part), numbered, ~labeled))
