@@ -168,3 +168,16 @@ if programs() is not None:
                 assert any("VACUUM FULL" in note for note in certificate.notes)
             with pytest.raises(StoreError, match="has a store already"):
                 backup(tmp_path / "copy", second)
+
+    def test_a_damaged_store_leaves_the_database_without_one(tmp_path):
+        fed(tmp_path / "store").close()
+        backup(tmp_path / "store", tmp_path / "whole")
+        engine = sa.create_engine(f"sqlite:///{tmp_path / 'store'}")
+        with engine.begin() as db:
+            db.execute(sa.text(DAMAGE["an event cannot be read"][0]))
+        engine.dispose()
+        with server() as url:
+            place = new_database(url, "place")
+            with pytest.raises(StoreError, match=r"Event 5 .* cannot be read"):
+                backup(tmp_path / "store", place)
+            assert backup(tmp_path / "whole", place)["rows"] == 200

@@ -319,6 +319,7 @@ def test_all_rows_can_be_erased(tmp_path):
         assert learner.status()["labels"] == 0
         learner.step(X[60:100], Y[60:100])
         assert learner.predict(X[:3]).tolist() != [None] * 3
+        np.testing.assert_allclose(learner.scale_[0], X[60:100].mean(axis=0))
 
 
 def test_bytes_are_overwritten_later_if_that_failed(tmp_path, monkeypatch):
@@ -335,7 +336,7 @@ def test_bytes_are_overwritten_later_if_that_failed(tmp_path, monkeypatch):
 
 
 def test_a_reader_in_the_way_is_told_of(tmp_path, monkeypatch):
-    monkeypatch.setattr("everlearn.stream._place._PATIENCE", 0.2)
+    monkeypatch.setattr("everlearn.stream._place.PATIENCE", 0.2)
     place = tmp_path / "store"
     learner = run(opened(place), n=100)
     reader = sqlite3.connect(place)

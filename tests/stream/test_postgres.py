@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,6 +43,13 @@ def execute(url, statement, **values):
     with engine.begin() as db:
         found = db.execute(sa.text(statement), values)
         return found.all() if found.returns_rows else []
+
+
+def execute_alone(url, statement):
+    """A statement that runs in no transaction."""
+    engine = sa.create_engine(url, poolclass=sa.pool.NullPool, isolation_level="AUTOCOMMIT")
+    with engine.connect() as db:
+        db.execute(sa.text(statement))
 
 
 def run(learner):
@@ -207,6 +215,56 @@ if programs() is not None:
         execute(url, "DROP SCHEMA everlearn")
         with NeverEndingLearner.open(url) as learner:
             assert bits(learner) == state
+
+    def test_a_role_that_may_make_no_schema_opens_a_store_that_is_there(postgres):
+        url = database(postgres)
+        with opened(url) as learner:
+            learner.step(X, Y)
+        for statement in (
+            "CREATE ROLE guest LOGIN",
+            "ALTER SCHEMA everlearn OWNER TO guest",
+            *(
+                f"ALTER TABLE everlearn.{t} OWNER TO guest"
+                for t in ("meta", "events", "rows", "marks", "snapshots")
+            ),
+        ):
+            execute(url, statement)
+        with NeverEndingLearner.open(url.replace("tester@", "guest@")) as learner:
+            assert learner.status()["rows"] == 300
+
+    def test_ids_and_contents_are_not_copied_into_the_statistics_of_the_server(postgres):
+        url = database(postgres)
+        with run(opened(url, snapshot_rows=50)):
+            execute(url, "ANALYZE")
+        columns = execute(url, "SELECT attname FROM pg_stats WHERE schemaname = 'everlearn'")
+        assert {"number", "seq"} <= {name for (name,) in columns}
+        assert {"id", "content", "value"}.isdisjoint(name for (name,) in columns)
+
+    def test_a_transaction_that_reads_a_table_is_not_waited_for_without_end(postgres, monkeypatch):
+        monkeypatch.setattr("everlearn.stream._place.PATIENCE", 0.2)
+        url = database(postgres)
+        with run(opened(url)) as learner:
+            with sa.create_engine(url, poolclass=sa.pool.NullPool).connect() as reader:
+                reader.execute(sa.text("SELECT count(*) FROM everlearn.rows"))
+                assert learner.erase(["\u00e9 row 33"]).scrubbed is False
+            assert learner.erase(["\u00e9 row 35"]).scrubbed is True
+
+    def test_an_older_transaction_keeps_rows_and_is_told_of(postgres):
+        url = database(postgres)
+        ((oid,),) = execute(url, "SELECT oid FROM pg_database WHERE datname = current_database()")
+        folder = Path(url.split("host=")[1]) / "data" / "base" / str(oid)
+        with run(opened(url)) as learner:
+            engine = sa.create_engine(url, poolclass=sa.pool.NullPool, isolation_level="REPEATABLE READ")
+            with engine.connect() as older:
+                older.execute(sa.text("SELECT 1 FROM pg_class LIMIT 1"))
+                assert learner.erase(["\u00e9 row 33"]).scrubbed is False
+            certificate = learner.erase(["\u00e9 row 35"])
+            assert certificate.scrubbed is True
+        execute_alone(url, "CHECKPOINT")  # files of before are there until then
+        found = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+        assert any(b"u00e9 row 37" in content for content in found)  # or the test could not fail
+        for row in (b"u00e9 row 33", b"u00e9 row 35"):
+            assert not any(row + b'"' in content for content in found)
 
     def test_a_torn_snapshot_is_passed_over(postgres):
         url = database(postgres)

@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from everlearn import IDSVM, LASVM, AdaptiveSVM
+from everlearn import IDSVM, LASVM, AdaptiveSVM, KernelPerceptron
 from everlearn.errors import StoreError
 from everlearn.semi import StreamS3VM
 from everlearn.stream import NeverEndingLearner
@@ -99,6 +99,28 @@ def test_values_labels_and_categories_leave_the_bytes(tmp_path):
         assert learner.status()["classes"] == ["no", "yes"]
         assert in_files(tmp_path, *secrets) == []
     assert in_files(tmp_path, *secrets) == []
+
+
+def test_a_single_row_leaves_the_means_of_columns(tmp_path):
+    with opened(tmp_path / "store", retain="1d") as learner:
+        learner.step([[AMOUNT, 1.0]], ["no"], ids=["person"], time=0.0)
+        assert learner.expire(time=2 * DAY) == 1
+        assert in_files(tmp_path, struct.pack("<d", AMOUNT)) == []
+        learner.step(X[:40], Y[:40].astype(str), time=2 * DAY)
+        np.testing.assert_allclose(learner.scale_[0], X[:40].mean(axis=0))
+
+
+def test_ids_leave_the_pages_between_which_the_index_moved_them(tmp_path):
+    random = np.random.default_rng(0)
+    names = [[random.bytes(12).hex() for _ in range(300)] for _ in range(16)]
+    with opened(
+        tmp_path / "store", KernelPerceptron(), retain="6d", snapshot_rows=10**6, query=None
+    ) as learner:
+        for day, ids in enumerate(names):
+            learner.step(random.uniform(size=(300, 1)), ids=ids, time=day * DAY)
+            data = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+            left = [name for old in names[: max(0, day - 7)] for name in old if name.encode() in data]
+            assert left == []
 
 
 def test_a_stream_at_rest_expires_when_it_is_told_to(tmp_path):

@@ -109,6 +109,8 @@ class Folding:
         fold, settings = self._fold, self._settings
         if settings.scaling == "none" or fold.mean is None or fold.scaled_at >= _SCALE_ROWS:
             return []
+        if fold.moments.n == 0:  # all rows were erased: the first scale is that of this batch
+            return []
         if fold.n_rows + rows.shape[0] < 2 * fold.scaled_at:
             return []
         moments = Moments.from_state(fold.moments.state())

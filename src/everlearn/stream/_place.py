@@ -20,7 +20,7 @@ from ._tables import KEPT_ROWS, NAMES, TABLES
 SIDE_FILES = ("-wal", "-shm", "-journal", "-lock")  # that a store has beside it
 SCHEMA = "everlearn"  # of the tables in a PostgreSQL database
 _LOCK = 0x65766572  # the number of the lock in a PostgreSQL database
-_PATIENCE = 30.0  # seconds to wait for another process that is writing a page
+PATIENCE = 30.0  # seconds to wait for another process that is writing a page
 
 
 class Place:
@@ -67,8 +67,11 @@ class Place:
 
     def has_tables(self) -> bool:
         """Whether there is a store."""
-        schema = SCHEMA if self.engine.dialect.name == "postgresql" else None
-        return bool(sa.inspect(self.engine).has_table("meta", schema=schema))
+        return bool(sa.inspect(self.engine).has_table("meta", schema=self._schema))
+
+    @property
+    def _schema(self) -> str | None:
+        return SCHEMA if self.engine.dialect.name == "postgresql" else None
 
     def prepare(self, db: Any) -> None:
         """Make the tables that are missing, as part of a transaction.
@@ -77,14 +80,20 @@ class Place:
         """
         if self.engine.dialect.name == "postgresql":
             tables = sa.inspect(db)
-            ours_elsewhere = not tables.has_schema(SCHEMA) and set(tables.get_table_names()) >= NAMES
-            db.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
+            made = tables.has_schema(SCHEMA)
+            ours_elsewhere = not made and set(tables.get_table_names()) >= NAMES
+            if not made:  # the right to make one is asked for even where it exists
+                db.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
             if ours_elsewhere and {"key", "value"} == {c["name"] for c in tables.get_columns("meta")}:
                 for name in sorted(NAMES):  # a store from before tables had a schema
                     db.execute(sa.text(f"ALTER TABLE {name} SET SCHEMA {SCHEMA}"))
         else:
+            ours_elsewhere = False
             db.exec_driver_sql("BEGIN IMMEDIATE")  # the driver begins none for CREATE TABLE
+        fresh = not sa.inspect(db).has_table("rows", schema=self._schema) or ours_elsewhere
         TABLES.create_all(db)
+        if fresh and self._schema is not None:
+            _keep_out_of_statistics(db)
         KEPT_ROWS.create(db, checkfirst=True)  # stores from before it was there have all tables
         for table in TABLES.sorted_tables:  # one of another program by the same name fails here
             db.execute(sa.select(table).limit(0))
@@ -138,7 +147,7 @@ class Place:
         address = _address(path, "ro" if read_only else "rwc")
 
         def connect() -> sqlite3.Connection:
-            db = sqlite3.connect(address, uri=True, timeout=_PATIENCE, check_same_thread=False)
+            db = sqlite3.connect(address, uri=True, timeout=PATIENCE, check_same_thread=False)
             if not read_only:
                 db.execute("PRAGMA journal_mode=WAL")
                 db.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten
@@ -184,6 +193,15 @@ class Place:
             )
 
 
+def _keep_out_of_statistics(db: Any) -> None:
+    """ANALYZE copies values of columns into the catalog of PostgreSQL, where they could not be erased."""
+    for table in TABLES.sorted_tables:
+        for column in table.columns:
+            if isinstance(column.type, sa.Text | sa.LargeBinary):
+                words = f"ALTER TABLE {SCHEMA}.{table.name} ALTER COLUMN {column.name} SET STATISTICS 0"
+                db.execute(sa.text(words))
+
+
 def _end_use(connect: Callable[[], sqlite3.Connection], owner: int) -> None:
     """Note that a file is complete without its log, which SQLite deletes with the last connection.
 
@@ -209,7 +227,7 @@ def _refuse_foreign(path: Path) -> None:
     journal = Path(f"{path}-journal")  # of a process that was killed while it made the store: it is undone
     mode = "rw" if journal.exists() and journal.stat().st_size else "ro"
     try:
-        with contextlib.closing(sqlite3.connect(_address(path, mode), uri=True, timeout=_PATIENCE)) as db:
+        with contextlib.closing(sqlite3.connect(_address(path, mode), uri=True, timeout=PATIENCE)) as db:
             tables = {name for (name,) in db.execute(ask)}
     except sqlite3.Error as exc:
         raise StoreError(f"{path} cannot be opened: {exc}.") from exc

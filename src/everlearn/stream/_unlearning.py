@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from .._forget import stored_ids
 from ._kept import Kept
+from ._moments import Moments
 from .events import Ints
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ def drop_rows(fold: Fold, numbers: Ints, n_labels: int) -> None:
     fold.remembered.take(numbers.tolist())
     for kept in (fold.pool, fold.late):
         kept.remove(numbers)
+    if fold.moments.n == 1:  # the mean of a single row is that row
+        fold.moments = Moments()
+        if fold.mean is not None and fold.spread is not None:
+            fold.mean, fold.spread = np.zeros_like(fold.mean), np.ones_like(fold.spread)
     if fold.transducer is not None:  # it keeps rows by no number
         fold.transducer = clone(fold.settings.transducer)
     forgets = fold.forgets and fold.learner is not None and _has_all_classes(fold, numbers)

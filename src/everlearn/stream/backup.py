@@ -186,10 +186,6 @@ def _check_target(source: Log, target: Path, overwrite: bool) -> None:
         raise ValueError(f"{target} is in use: it has a write-ahead log. Give the copy another name.")
 
 
-def _is_same(a: Path, b: Path) -> bool:
-    return a.exists() and b.exists() and os.path.samefile(a, b)
-
-
 def _vacuum_into(source: Log, target: Path) -> None:
     """One statement, and so one moment; the copy has no free pages."""
     with source.reporting("copied"), source.place.engine.connect() as plain:
@@ -210,8 +206,16 @@ def _into_database(source: Log, url: str) -> dict[str, int]:
         if copy.last or copy.meta("settings") is not None:
             raise StoreError(f"{copy.place} has a store already: give a database without one.")
         _copy_tables(source, copy)
-        with contextlib.closing(Log(url, read_only=True)) as written:
-            return verify(written)
+        try:
+            with contextlib.closing(Log(url, read_only=True)) as written:
+                return verify(written)
+        except BaseException:
+            with copy.transaction() as db:  # a whole copy or none
+                for table in TABLES.sorted_tables:
+                    db.execute(
+                        sa.delete(table).where(sa.true() if table is not META else META.c.key != "version")
+                    )
+            raise
 
 
 def _copy_tables(source: Log, copy: Log) -> None:
