@@ -6,7 +6,7 @@ venv=$1
 shift
 bin=$(cd "$venv/bin" && pwd)
 sanitizers=address,undefined
-export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
+export ASAN_OPTIONS=strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
 
 configure() { # compiler, build folder, more options
   compiler=$1 folder=$2
@@ -23,7 +23,11 @@ for compiler in g++ clang++; do
   fi
   echo "sanitize: C++ tests, $($compiler --version | head -n 1)"
   configure $compiler build/sanitize-$compiler -DEVERLEARN_PYTHON=OFF -DEVERLEARN_TESTS=ON
-  "$bin/ctest" --test-dir build/sanitize-$compiler --output-on-failure
+  # GCC's stack frames for this check are aligned to less than a 64-byte vector needs, so that a plain store faults.
+  after_return=0
+  if [ $compiler = clang++ ]; then after_return=1; fi
+  ASAN_OPTIONS=$ASAN_OPTIONS:detect_stack_use_after_return=$after_return \
+    "$bin/ctest" --test-dir build/sanitize-$compiler --output-on-failure
 done
 
 if ! command -v g++ >/dev/null; then
