@@ -84,6 +84,13 @@ def test_what_erase_refuses(store, tmp_path):
     assert len(before) > 0
 
 
+def test_nothing_is_erased_if_the_certificate_cannot_be_written(store, tmp_path):
+    for wrong in (tmp_path, tmp_path / "no" / "where.json"):
+        assert "cannot be written" in failed("erase", store, "c-57", "--certificate", wrong, "--yes")
+    with NeverEndingLearner.open(store) as learner:
+        assert learner.status()["erased"] == 0
+
+
 def test_integers_and_strings_are_told_apart(tmp_path):
     place = tmp_path / "store"
     with NeverEndingLearner.open(place) as learner:

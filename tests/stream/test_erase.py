@@ -369,7 +369,7 @@ def test_whoever_looks_is_told_of_rows_that_are_gone_since(tmp_path, how):
 
 def test_a_certificate_is_written_and_read(tmp_path):
     with run(opened(tmp_path / "store"), n=60) as learner:
-        certificate = learner.erase([PERSON], by="an officer")
+        certificate = learner.erase([PERSON], by="an officer \udcff")
     certificate.write(tmp_path / "certificate.json")
     found = Certificate.from_dict(json.loads((tmp_path / "certificate.json").read_text()))
     assert found == certificate

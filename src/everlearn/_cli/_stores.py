@@ -1,5 +1,6 @@
 """What operators do with stores: copies, and rows that must go."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ def erase_rows(
 ) -> None:
     """Erase rows after asking whether to, and say what became of them."""
     check_outputs({"--certificate": certificate}, store=store, sources=[ids_file, *quarantine])
+    if certificate is not None:
+        _check_writable(certificate)
     names = [*ids, *_listed(ids_file)]
     if not names:
         raise ValueError("Name a row by its id, or give a file of ids with --ids-file.")
@@ -69,6 +72,12 @@ def _listed(path: Path | None) -> list[str]:
 def _quarantines(status: dict[str, Any]) -> list[str]:
     """The quarantine files of the runs that made a store, those that are still there."""
     return [path for path in stored_run(status["schema"])["quarantines"] if Path(path).is_file()]
+
+
+def _check_writable(path: Path) -> None:
+    """An erasure cannot be done twice: a certificate that cannot be written must fail before it."""
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ValueError(f"--certificate {str(path)!r} cannot be written: name a file in a folder that can.")
 
 
 def _confirm(count: int, store: str) -> None:

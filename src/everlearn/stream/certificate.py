@@ -128,6 +128,6 @@ class Certificate:
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
 
         def put(file: BinaryIO) -> None:
-            file.write(text.encode())
+            file.write(text.encode("utf-8", "backslashreplace"))  # a half of a pair, as JSON writes it
 
         _atomic.replace(os.fspath(path), put)
