@@ -291,6 +291,19 @@ def test_an_erased_row_does_not_come_back_in_a_replay(tmp_path):
             assert replayed._log.event(2).count == 20
 
 
+@pytest.mark.parametrize("how", ["erased", "expired"])
+def test_versions_that_know_no_erased_rows_refuse_the_store(tmp_path, how):
+    with opened(tmp_path / "store", retain="1d") as learner:
+        learner.step(X[:40], ids=range(40), time=0.0)
+        assert learner._log.meta("version") == 1
+        if how == "erased":
+            learner.erase([3])
+        else:
+            learner.step(X[40:60], time=1e6)
+    with NeverEndingLearner.open(tmp_path / "store") as learner:
+        assert learner._log.meta("version") == 2
+
+
 def test_bad_input_erases_nothing(tmp_path):
     with run(opened(tmp_path / "store"), n=60) as learner, unchanged(learner):
         for ids, message in (

@@ -27,7 +27,7 @@ from ._tombstones import SALT, digest, new_salt, tombstone
 from ._unlearning import drop_rows
 from .certificate import Certificate
 from .events import Arrived, Erased, Event, Ints
-from .log import Writing
+from .log import VERSION, Writing
 
 _PROBES = 1000  # rows by which two models are compared
 _METHODS = ("auto", "replay", "forget")
@@ -220,7 +220,8 @@ class Erasing(Looking):
             writing.add(event)
             writing.add_snapshot(_persist.pack(plan.fold.state()))
             complete = {} if plan.method == "replay" else _complete_from(self._log, writing)
-            self._log.set_meta(db, **{SALT: salt, _scrub.PENDING: self._log.place.durable}, **complete)
+            pending = {_scrub.PENDING: self._log.place.durable, "version": VERSION}
+            self._log.set_meta(db, **{SALT: salt}, **pending, **complete)
         self._log.forget_events()
         self._fold = plan.fold
         self._snapshots.restart(self._fold, self._log.last)

@@ -19,7 +19,7 @@ from ._rewriting import rewrite
 from ._tables import EVENTS, MARKS, ROWS, SNAPSHOTS
 from ._tombstones import STONE
 from .events import Arrived, Expired, Ints, Labelled, Withdrawn
-from .log import Log
+from .log import VERSION, Log
 
 _SLACK = 0.01  # of the age: rows expire in portions
 _BATCH_KINDS = ("rows", TRIMMED)
@@ -108,9 +108,8 @@ def expire(log: Log, fold: Fold, event: Expired, batches: list[int]) -> None:
             rewrite_descriptions(db, schema)
         writing.add(event)
         writing.add_snapshot(_persist.pack(fold.state()))
-        log.set_meta(
-            db, **{"complete_from": writing.last, "expires": True, _scrub.PENDING: log.place.durable}
-        )
+        meta = {"complete_from": writing.last, "expires": True, "version": VERSION}
+        log.set_meta(db, **meta, **{_scrub.PENDING: log.place.durable})
     log.forget_events()
 
 

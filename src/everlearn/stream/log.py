@@ -32,7 +32,10 @@ from ._tables import EVENTS, MARKS, META, ROWS, SNAPSHOTS
 from ._tombstones import SALT
 from .events import Arrived, Event, Labelled, Withdrawn, decode, encode
 
-VERSION = 1
+VERSION = (
+    2  # of a log from which rows were erased or have expired; a version that knows of neither refuses it
+)
+_FIRST_VERSION = 1  # of any other
 
 _EVENTS_AT_A_TIME = 64
 
@@ -106,7 +109,7 @@ class Log(Lookup):
         if stones:
             with self.transaction() as db:
                 db.execute(sa.insert(ROWS), stones)
-                self.set_meta(db, **{SALT: source.meta(SALT)})
+                self.set_meta(db, **{SALT: source.meta(SALT)}, version=VERSION)
 
     def meta(self, key: str) -> Any:
         """A value by its name, None if there is none."""
@@ -202,7 +205,7 @@ class Log(Lookup):
             self.place.prepare(db)
             meta = _read_values(db)
             if "version" not in meta:
-                meta = {"version": VERSION, "created": time.time()}
+                meta = {"version": _FIRST_VERSION, "created": time.time()}
                 values = [{"key": key, "value": json.dumps(value)} for key, value in meta.items()]
                 db.execute(sa.insert(META), values)
         return meta
