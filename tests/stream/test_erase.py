@@ -139,6 +139,15 @@ def test_forgetting_leads_where_a_replay_does(tmp_path):
     assert any("scores" in note for note in certificate.notes)
 
 
+def test_a_scale_that_is_a_single_row_goes_without_a_replay(tmp_path):
+    with opened(tmp_path / "store") as learner:
+        learner.step([[AMOUNT, -AMOUNT]], ids=[PERSON])
+        learner.step(X[:20], Y[:20])
+        learner.erase([PERSON], method="forget")
+        assert in_files(tmp_path, *SECRETS) == []
+        learner.step([[3.0, 4.0]])
+
+
 @pytest.mark.parametrize("how", ["forget", "retain"])
 def test_a_class_that_is_gone_is_in_no_question_about_other_rows(tmp_path, how):
     truth = np.array(["no", "yes"], dtype=object)[Y]

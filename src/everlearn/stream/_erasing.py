@@ -19,7 +19,14 @@ from ._lock import locked
 from ._looking import Looking
 from ._lookup import TRIMMED, Id, id_key, parts
 from ._quarantined import check_records, erase_records
-from ._redact import Redaction, columns_in_use, rewrite_descriptions, without_categories, without_rows
+from ._redact import (
+    Redaction,
+    columns_in_use,
+    rewrite_descriptions,
+    without_categories,
+    without_rows,
+    without_single_rows,
+)
 from ._replay import fold_living
 from ._rewriting import move, places_without, rewrite
 from ._tables import EVENTS, MARKS, ROWS, SNAPSHOTS
@@ -181,6 +188,7 @@ class Erasing(Looking):
         changed = {}
         for seq in sorted(came_in | log.marked_in(numbers)):
             changed[seq] = without_rows(log.event(seq), numbers)
+        changed |= without_single_rows(log, log.values_of(numbers))
         return _Plan(fold, changed, first, "forget")
 
     def _folded_without(self, numbers: Ints, first: int) -> tuple[Fold, dict[int, Event]]:

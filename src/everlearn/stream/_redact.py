@@ -43,6 +43,23 @@ def without_rows(event: Event, numbers: Ints) -> Event:
     return event
 
 
+def without_single_rows(log: Log, rows: Rows | None) -> dict[int, Event]:
+    """Scales whose means are one of these rows, since they were taken from it alone: they say nothing now."""
+    if rows is None or sparse.issparse(rows):  # sparse rows are not centered
+        return {}
+    found: dict[int, Event] = {}
+    ask = sa.select(EVENTS.c.seq).where(EVENTS.c.kind == "scaled")
+    with log.reporting("read"), log.place.engine.connect() as db:
+        seqs = [int(seq) for seq in db.scalars(ask)]
+    for seq in seqs:
+        event = log.event(seq)
+        assert isinstance(event, Scaled)
+        scaled = event.mean != 0  # 0 where a column is not scaled
+        if scaled.any() and (rows[:, scaled] == event.mean[scaled]).all(axis=1).any():
+            found[seq] = replace(event, mean=np.zeros_like(event.mean), spread=np.ones_like(event.spread))
+    return found
+
+
 class Redaction:
     """Rewrites events, one after the other, while they are folded.
 
