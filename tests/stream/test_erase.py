@@ -223,6 +223,24 @@ def test_names_of_categories_that_nobody_else_has_go(tmp_path):
         assert learner.erase([1, 2]).categories == 0
 
 
+def test_names_of_categories_leave_older_descriptions(tmp_path):
+    cells = {"city": ["Paris", "Rome"] * 5 + ["Atlantis"], "amount": [str(float(i)) for i in range(11)]}
+    schema = Schema.infer(cells)
+    rows, _ = schema.encode(cells, 11)
+    renamed = schema.state()
+    renamed["fields"] = [
+        {**field, "name": field["name"].replace("amount", "euros")} for field in renamed["fields"]
+    ]
+    with opened(tmp_path / "store", snapshot_rows=5) as learner:
+        learner.describe(schema.state())
+        learner.step(rows[:10])
+        learner.step(rows[10:], ids=[PERSON])
+        learner.describe(renamed)
+        assert learner.erase([PERSON]).categories == 1
+        assert [field["name"] for field in learner.status()["schema"]["fields"]][-1] == "euros"
+        assert in_files(tmp_path, "Atlantis") == []
+
+
 def test_bad_rows_leave_the_quarantine(tmp_path):
     quarantine = tmp_path / "bad.jsonl"
     raws = [

@@ -200,28 +200,37 @@ def _free_name(taken: list[str], count: int) -> str:
 
 
 def rewrite_descriptions(db: Any, schema: dict[str, Any]) -> int:
-    """Put a description in the place of all others, in events and snapshots; in how many of these."""
-    fields = schema["fields"]
+    """Take the categories of a description over into all others, in events and snapshots; how many."""
     for seq, content in db.execute(
         sa.select(EVENTS.c.seq, EVENTS.c.content).where(EVENTS.c.kind == "described")
     ):
         found = _persist.unpack(bytes(content))
-        if _same_columns(found["schema"], schema):
-            rewrite(db, seq, "described", Described({**found["schema"], "fields": fields}, found["time"]))
+        described = _with_categories(found["schema"], schema)
+        if described is not None:
+            rewrite(db, seq, "described", Described(described, found["time"]))
     count = 0
     for seq in list(db.scalars(sa.select(SNAPSHOTS.c.seq))):
         state = _persist.unpack(
             bytes(db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq)))
         )
-        if _same_columns(state["schema"], schema):
-            state["schema"] = {**state["schema"], "fields": fields}
+        described = _with_categories(state["schema"], schema)
+        if described is not None:
+            state["schema"] = described
             packed = _persist.pack(state)
             db.execute(sa.update(SNAPSHOTS).where(SNAPSHOTS.c.seq == seq).values(content=packed))
             count += 1
     return count
 
 
-def _same_columns(description: Any, schema: dict[str, Any]) -> bool:
+def _with_categories(description: Any, schema: dict[str, Any]) -> dict[str, Any] | None:
+    """An older description with the categories of a newer one, in fields of the same name."""
     if not isinstance(description, dict) or "fields" not in description:
-        return False
-    return [f["name"] for f in description["fields"]] == [f["name"] for f in schema["fields"]]
+        return None
+    newer = {field["name"]: field["categories"] for field in schema["fields"] if field["categories"]}
+    if not any(field["name"] in newer for field in description["fields"]):
+        return None
+    fields = [
+        {**field, "categories": newer[field["name"]]} if field["name"] in newer else field
+        for field in description["fields"]
+    ]
+    return {**description, "fields": fields}
