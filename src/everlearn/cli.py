@@ -309,6 +309,7 @@ def erase(
     certificate: option.CertificateFile = None,
     quarantine: option.Quarantines = None,
     method: option.Method = "auto",
+    ignore_missing: option.IgnoreMissing = False,
     yes: option.Yes = False,
     traceback: option.Traceback = False,
 ) -> None:
@@ -319,7 +320,8 @@ def erase(
     """
     from ._cli._stores import erase_rows
 
-    erase_rows(store, list(ids or ()), ids_file, by, certificate, list(quarantine or ()), method, yes)
+    names, files = list(ids or ()), list(quarantine or ())
+    erase_rows(store, names, ids_file, by, certificate, files, method, ignore_missing, yes)
 
 
 @command("everlearn expire fraud.everlearn")

@@ -72,6 +72,13 @@ def test_the_quarantine_of_a_run_is_known(store, tmp_path):
     ]
 
 
+def test_ids_that_are_in_the_quarantine_only(store):
+    out = ran("erase", store, "c-900", "--ignore-missing", "--yes")
+    assert "Erased: 0 rows" in out
+    assert "1 quarantined row." in out
+    assert "None of these ids has a row in the store." in out
+
+
 def test_what_erase_refuses(store, tmp_path):
     before = store.read_bytes()
     assert "Nobody is at the terminal" in failed("erase", store, "c-1")

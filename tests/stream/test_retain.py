@@ -147,6 +147,16 @@ def test_a_clock_that_goes_back_keeps_nothing_too_long(tmp_path):
         assert {name.strip('"').split("-")[0] for name in ids} == {"10", "11", "12"}
 
 
+def test_a_time_far_ahead_of_the_clock_is_refused(tmp_path):
+    with opened(tmp_path / "store", retain="3d") as learner:
+        learner.step(X[:5], Y[:5], time=10 * DAY)
+        state = bits(learner)
+        for call in (lambda: learner.step(X[:1], time=1.8e12), lambda: learner.expire(time=1.8e12)):
+            with pytest.raises(ValueError, match=r"ahead of the clock.*seconds since 1970"):
+                call()
+        assert bits(learner) == state
+
+
 def test_an_id_may_come_again_once_its_row_has_expired(tmp_path):
     with opened(tmp_path / "store", retain="1d") as learner:
         learner.step(X[:2], Y[:2], ids=["a", "b"], time=0.0)

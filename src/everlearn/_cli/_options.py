@@ -308,4 +308,10 @@ Method = Annotated[
     Literal["auto", "replay", "forget"],
     typer.Option("--method", help="How the model unlearns: by learning the log again, or by forgetting."),
 ]
+IgnoreMissing = Annotated[
+    bool,
+    typer.Option(
+        "--ignore-missing", help="Pass over ids that have no row in the store; they may be in a quarantine."
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -34,6 +34,7 @@ def erase_rows(
     certificate: Path | None,
     quarantine: list[Path],
     method: str,
+    ignore_missing: bool,
     yes: bool,
 ) -> None:
     """Erase rows after asking whether to, and say what became of them."""
@@ -49,7 +50,8 @@ def erase_rows(
         if not yes:
             _confirm(len(found), store)
         files = dict.fromkeys([*map(str, quarantine), *_quarantines(learner.status())])
-        done = learner.erase(found, by=by, method=method, quarantine=list(files))
+        missing = "ignore" if ignore_missing else "raise"
+        done = learner.erase(found, by=by, method=method, quarantine=list(files), missing=missing)
     if certificate is not None:
         done.write(certificate)
     _tell(done, certificate)
@@ -93,7 +95,9 @@ def _tell(done: Certificate, file: Path | None) -> None:
         f"{plural(done.quarantined, 'quarantined row')}."
     ]
     model = done.model
-    if model.get("bit_equal"):
+    if not done.rows:
+        lines.append("None of these ids has a row in the store.")
+    elif model.get("bit_equal"):
         lines.append("The model is bit for bit the one that never saw them.")
     elif model.get("max_difference") is not None:
         apart = f"{model['max_difference']:.2g}"

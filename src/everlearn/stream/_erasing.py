@@ -1,6 +1,7 @@
 """The side of the never-ending learner that erases: rows leave the log, the model and every file."""
 
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -42,6 +43,16 @@ _NOTES = [
     "Not covered: the source files, backups, reports and exported models that were made before.",
     "What is counted over many rows stays: numbers of rows and questions, the medians of the schema.",
 ]
+_NOTHING: dict[str, Any] = {
+    "labels": 0,
+    "questions": 0,
+    "categories": 0,
+    "events": 0,
+    "snapshots": 0,
+    "method": "none",
+    "model": {},
+    "scrubbed": True,
+}
 _FORGET_NOTE = "The means, spreads and scores that are counted over all rows were not computed anew."
 
 
@@ -68,6 +79,7 @@ class Erasing(Looking):
         method: str = "auto",
         verify: bool = True,
         quarantine: Sequence[str | os.PathLike[str]] = (),
+        missing: str = "raise",
     ) -> Certificate:
         """Erase rows: their values, labels, ids and questions leave the log, the snapshots and the model.
 
@@ -87,14 +99,18 @@ class Erasing(Looking):
             When, in seconds since 1970; None is now.
         method : {"auto", "replay", "forget"}, default="auto"
             How the model unlearns the rows. "replay" folds the log again without them: the model is, bit for
-            bit, the one that never saw them. "forget" lets an exact learner such as `IDSVM` forget them, and
-            makes any other learn the kept labeled rows again; what is counted over all rows, such as the
-            scale of columns, stays. "auto" is "replay" where the log still has all rows.
+            bit, what a log that never had them makes of the others. "forget" lets an exact learner such as
+            `IDSVM` forget them, and makes any other learn the kept labeled rows again; what is counted over
+            all rows, such as the scale of columns, stays. "auto" is "replay" where the log still has all
+            rows.
         verify : bool, default=True
             Whether to fold the log once more, as it stands after the erasure, and compare the models. It
             takes as long as a replay.
         quarantine : sequence of path-like, default=()
             Quarantine files of `open_source` from which bad rows with these ids are removed.
+        missing : {"raise", "ignore"}, default="raise"
+            What to do about ids of which no row is in the store, as they never came, expired or were erased
+            before. "ignore" looks for them in the quarantine files only.
 
         Returns
         -------
@@ -104,19 +120,41 @@ class Erasing(Looking):
         self._check_open()
         if method not in _METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}.")
+        if missing not in ("raise", "ignore"):
+            raise ValueError(f"missing must be 'raise' or 'ignore', got {missing!r}.")
         names = _checks.ids(ids)
         if not names:
             raise ValueError("ids must name a row, got none.")
         if self._log.read_only:
             raise StoreError(f"{self._log.place} was opened with read_only=True.")
-        numbers = np.sort(self._log.numbers_of(names))
+        there = self._log.in_index(names) if missing == "ignore" else names
+        numbers = np.sort(self._log.numbers_of(there))
         event = Erased(numbers, str(by), _checks.now(time))
         when = _iso(event.time)
         for path in quarantine:  # what fails must fail before anything is erased
             check_records(path)
+        salt = self._log.meta(SALT) or new_salt()
+        keys = [id_key(name) for name in there]
+        found = self._erase(event, keys, salt, method, verify) if there else _NOTHING
+        n_records = sum(erase_records(path, names) for path in quarantine)
+        by_forgetting = [_FORGET_NOTE] if found["method"] == "forget" else []
+        return Certificate(
+            store=str(self._log.place),
+            time=when,
+            by=event.by,
+            everlearn=version("everlearn"),
+            salt=salt,
+            ids=[digest(id_key(name), salt) for name in names],
+            rows=len(numbers),
+            quarantined=n_records,
+            notes=[*_NOTES, *by_forgetting, *_scrub.notes(self._log)],
+            **found,
+        )
+
+    def _erase(self, event: Erased, keys: list[str], salt: str, method: str, verify: bool) -> dict[str, Any]:
+        """Erase rows; what the certificate says of it."""
         self._snapshots.wait()
-        before = self._fold
-        keys = [id_key(name) for name in names]
+        before, numbers = self._fold, event.numbers
         rows = self._log.values_of(numbers)
         n_labels = self._log.count_marks(numbers)
         n_questions = int(np.isin(before.asking.numbers(), numbers).sum())
@@ -125,29 +163,22 @@ class Erasing(Looking):
         schema = without_categories(self._log, numbers, used, before.schema)
         if schema is not None:
             plan.fold.schema = schema
-        n_snapshots = self._write_erasure(event, keys, plan, schema)
-        n_records = sum(erase_records(path, names) for path in quarantine)
-        scrubbed = _scrub.scrub(self._log)
-        salt = self._log.meta(SALT)
-        return Certificate(
-            store=str(self._log.place),
-            time=when,
-            by=event.by,
-            everlearn=version("everlearn"),
-            salt=salt,
-            ids=[digest(key, salt) for key in keys],
-            rows=len(numbers),
-            labels=n_labels,
-            questions=n_questions,
-            categories=_n_changed(before.schema, schema),
-            quarantined=n_records,
-            events=len(plan.changed),
-            snapshots=n_snapshots,
-            method=plan.method,
-            model=self._distance(before, plan) if verify else {},
-            scrubbed=scrubbed,
-            notes=[*_NOTES, *([_FORGET_NOTE] if plan.method == "forget" else []), *_scrub.notes(self._log)],
-        )
+        n_snapshots = self._write_erasure(event, keys, salt, plan, schema)
+        try:
+            scrubbed = _scrub.scrub(self._log)
+        except StoreError as exc:  # the rows are gone; their bytes are overwritten at the next opening
+            warnings.warn(f"{exc} Bytes of erased rows are still to be overwritten.", stacklevel=5)
+            scrubbed = False
+        return {
+            "labels": n_labels,
+            "questions": n_questions,
+            "categories": _n_changed(before.schema, schema),
+            "events": len(plan.changed),
+            "snapshots": n_snapshots,
+            "method": plan.method,
+            "model": self._distance(before, plan) if verify else {},
+            "scrubbed": scrubbed,
+        }
 
     @locked
     def find_ids(self, names: Iterable[str]) -> list[Id]:
@@ -207,10 +238,9 @@ class Erasing(Looking):
         return fold, redaction.changed
 
     def _write_erasure(
-        self, event: Erased, keys: list[str], plan: _Plan, schema: dict[str, Any] | None
+        self, event: Erased, keys: list[str], salt: str, plan: _Plan, schema: dict[str, Any] | None
     ) -> int:
         """Do it, in one transaction; how many snapshots were removed or rewritten."""
-        salt = self._log.meta(SALT) or new_salt()
         numbers = event.numbers.tolist()
         with self._log.writing() as writing:
             db = writing.db

@@ -5,6 +5,7 @@ is an event of its own, so that a replay drops the same rows at the same place. 
 this event the log loses them, and gets a snapshot to stand on: older snapshots know the rows, and must go.
 """
 
+import time as clock
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ._tombstones import STONE
 from .events import Arrived, Expired, Ints, Labelled, Withdrawn
 from .log import VERSION, Log
 
+_AHEAD = 86400.0  # seconds by which the time of a stream may be ahead of the clock
 _SLACK = 0.01  # of the age: rows expire in portions
 _BATCH_KINDS = ("rows", TRIMMED)
 
@@ -43,6 +45,14 @@ class Expiry:
     def note(self, time: float) -> None:
         """A batch came at a time."""
         self.newest, self.oldest = max(self.newest, time), min(self.oldest, time)
+
+    def check(self, time: float) -> None:
+        """Refuse a time that would make all other rows look old, such as one in milliseconds."""
+        if self.age is not None and time > clock.time() + _AHEAD:
+            raise ValueError(
+                f"time is {time!r}, more than a day ahead of the clock: with retain all other rows would "
+                "expire. Give seconds since 1970."
+            )
 
     def limit(self, time: float, exact: bool = False) -> float | None:
         """Before which time rows are too old at a time, or at that of the newest row; None if none is.

@@ -45,6 +45,11 @@ class Lookup:
             raise ValueError(f"No row with the id {some(unknown)} has come.")
         return np.array([found[key] for key in keys], dtype=np.int64)
 
+    def in_index(self, ids: Sequence[Id]) -> list[Id]:
+        """Those of some ids of which a row is there."""
+        keys = {key for key, _ in self._look(ROWS.c.id, ROWS.c.number, [id_key(given) for given in ids])}
+        return [given for given in ids if id_key(given) in keys]
+
     def find_ids(self, names: Iterable[str]) -> list[Id]:
         """Ids by how they are written, where it is not known whether they are strings or integers."""
         written = list(dict.fromkeys(names))

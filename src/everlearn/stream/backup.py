@@ -4,6 +4,7 @@ import contextlib
 import os
 import secrets
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from ._tables import EVENTS, MARKS, META, NAMES, ROWS, SNAPSHOTS, TABLES
 from .events import Arrived
 from .log import Log, blob
 
+_TEMPORARY = ".everlearn-backup-"
+_STALE = 86400.0  # seconds
 _AT_A_TIME = 1000  # rows of a table
 _BLOBS_AT_A_TIME = 16  # of tables with contents
 
@@ -76,7 +79,8 @@ def backup_log(source: Log, to: str | os.PathLike[str], *, overwrite: bool = Fal
         return _into_database(source, name)
     target = Path(name).resolve()
     _check_target(source, target, overwrite)
-    temporary = target.with_name(f".everlearn-{secrets.token_hex(8)}.tmp")
+    _sweep(target.parent)
+    temporary = target.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}.tmp")
     try:
         if source.place.engine.dialect.name == "sqlite":
             _vacuum_into(source, temporary)
@@ -184,6 +188,14 @@ def _check_target(source: Log, target: Path, overwrite: bool) -> None:
         raise ValueError(f"{target} exists: give another name, or overwrite=True.")
     if any(os.path.exists(f"{target}{ending}") for ending in SIDE_FILES if ending != "-lock"):
         raise ValueError(f"{target} is in use: it has a write-ahead log. Give the copy another name.")
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what backups left that were killed a day ago or earlier."""
+    for path in folder.glob(f"{_TEMPORARY}*.tmp*"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < time.time() - _STALE:
+                path.unlink()
 
 
 def _vacuum_into(source: Log, target: Path) -> None:

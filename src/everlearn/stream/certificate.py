@@ -44,9 +44,10 @@ class Certificate:
         How many events of the log were rewritten.
     snapshots : int
         How many snapshots were removed or rewritten.
-    method : {"replay", "forget"}
+    method : {"replay", "forget", "none"}
         How the model unlearned the rows. "replay": it was learned again from the log without them. "forget":
-        an exact learner forgot them, or it was learned again from the labeled rows that are kept.
+        an exact learner forgot them, or it was learned again from the labeled rows that are kept. "none": no
+        row was in the store.
     model : dict
         The measured distance between the model and one that never saw the rows: ``compared_with``,
         ``bit_equal``, ``max_difference`` of decision values over ``n_rows`` rows; and

@@ -259,6 +259,7 @@ class NeverEndingLearner(Erasing):
         if known := self._log.known(names):
             raise ValueError(f"A row with the id {some(known)} has come before.")
         now = _checks.now(time)
+        self._expiry.check(now)
         if (limit := self._expiry.limit(now)) is not None:
             self._expire(limit, now)
         arrived: Happening = Arrived(self._log.n_rows, rows, places, labels, now), names
@@ -375,6 +376,7 @@ class NeverEndingLearner(Erasing):
         if self._settings.retain is None:
             raise ValueError("The store keeps rows of any age: make it with retain='30d', say.")
         now = _checks.now(time)
+        self._expiry.check(now)
         limit = self._expiry.limit(now, exact=True)
         return 0 if limit is None else self._expire(limit, now)
 
