@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -111,7 +112,18 @@ def _start(unit, options):
 
 
 def _run_all(units, options):
-    waiting, running, results = list(units), {}, []
+    """All units, as far as nobody interrupts; the results of those that have ended."""
+    running, results = {}, []
+    try:
+        _run_each(list(units), len(units), options, running, results)
+    except KeyboardInterrupt:
+        for pid in running:
+            os.kill(pid, signal.SIGTERM)
+        print(f"\nInterrupted: {len(units) - len(results)} scenarios did not end.", flush=True)
+    return results
+
+
+def _run_each(waiting, total, options, running, results):
     while waiting or running:
         while waiting and len(running) < max(1, options.jobs):
             unit = waiting.pop(0)
@@ -127,11 +139,10 @@ def _run_all(units, options):
         result = (json.loads(text) if text else died) | {"cpu": used.ru_utime + used.ru_stime}
         results.append(result)
         word = "BROKEN" if "error" in result else f"{result['checked']:,} checked, {result['note']}"
-        head = f"[{len(results)}/{len(units)}] {result['name']}"
+        head = f"[{len(results)}/{total}] {result['name']}"
         print(f"{head}: {word}, {result['seconds']:.0f} s", flush=True)
         if "error" in result:
             print(result["error"], flush=True)
-    return results
 
 
 def _summary(results):
@@ -159,7 +170,8 @@ def main(argv=None):
     results = _run_all(wanted, options)
     if options.json:
         options.json.write_text(json.dumps(results))
-    return 1 if _summary(results) else 0
+    broken = _summary(results) if results else 0
+    return 130 if len(results) < len(wanted) else 1 if broken else 0
 
 
 if __name__ == "__main__":
