@@ -420,7 +420,8 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
             chosen = _checked.integers("indices_", fitted["indices_"], (None,), most=most)
             if (np.diff(kept) <= 0).any() or not np.isin(chosen, kept).all():
                 raise ValueError("kept_ must be ascending and hold indices_")
-            _checked.number("objective_", fitted["objective_"])
+            if fitted["objective_"] == fitted["objective_"]:  # NaN once rows were forgotten
+                _checked.number("objective_", fitted["objective_"])
             _checked.integer("n_evaluations_", fitted["n_evaluations_"])
             if fitted["bound_"] is not None:
                 _checked.number("bound_", fitted["bound_"], finite=False)
