@@ -10,7 +10,7 @@ from ..errors import StoreError
 from . import _checks, _scrub
 from ._asking import Question, numbers_of
 from ._expiring import Expiry, expire, expired_before
-from ._fold import Effect
+from ._fold import Effect, Fold
 from ._lookup import Id
 from ._memory import resident_mb
 from ._moments import Moments
@@ -33,7 +33,7 @@ class Folding:
         self._lock = RLock()
         self._log, self._settings = log, settings
         self._snapshots = Snapshots(log, snapshot_rows, _KEEP_SNAPSHOTS, settings.retention == "needed")
-        self._fold, rows, seq = recover_behind(log, settings)
+        self._fold, rows, seq = _recovered(log, settings)
         self._spoilt = False
         self._snapshots.begin(rows, seq)
         self._expiry = Expiry(log, seconds_of(settings.retain))
@@ -124,3 +124,17 @@ class Folding:
 
     def _labels(self, y: Any, n_rows: int) -> tuple[Ints, Array]:
         return _checks.labels(y, n_rows, self._fold.classes, self._settings.classes is not None)
+
+
+def _recovered(log: Log, settings: Settings) -> tuple[Fold, int, int]:
+    """The state of a log; a reader looks again if rows were erased while it read, which is not one moment."""
+    while True:
+        try:
+            found = recover_behind(log, settings)
+        except Exception:
+            if not (log.read_only and log.is_rewritten()):
+                raise
+        else:
+            if not (log.read_only and log.is_rewritten()):
+                return found
+        log.refresh()

@@ -31,6 +31,7 @@ class Lookup:
     reporting: Callable[[str], contextlib.AbstractContextManager[None]]
     meta: Callable[[str], Any]
     n_rows: int
+    last: int
 
     def numbers_of(self, ids: Iterable[Id]) -> Ints:
         """Row numbers by ids; an error names those that never came."""
@@ -44,6 +45,12 @@ class Lookup:
         if unknown:
             raise ValueError(f"No row with the id {some(unknown)} has come.")
         return np.array([found[key] for key in keys], dtype=np.int64)
+
+    def is_rewritten(self) -> bool:
+        """Whether rows were erased or have expired since the log was opened: older events changed then."""
+        ask = sa.select(sa.func.max(EVENTS.c.seq)).where(EVENTS.c.kind.in_(["erased", "expired"]))
+        with self.reporting("read"), self.place.engine.connect() as db:
+            return int(db.scalar(ask) or 0) > self.last
 
     def in_index(self, ids: Sequence[Id]) -> list[Id]:
         """Those of some ids of which a row is there."""

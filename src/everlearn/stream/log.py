@@ -61,12 +61,7 @@ class Log(Lookup):
                 else:
                     self._meta = self._prepared_meta()
             self._check_version()
-            with self.reporting("read"), self.place.engine.connect() as db:
-                newest = db.execute(
-                    sa.select(EVENTS.c.seq, EVENTS.c.rows).order_by(EVENTS.c.seq.desc()).limit(1)
-                )
-                self.last, self.n_rows = (int(value) for value in newest.first() or (0, 0))
-                snapshot = int(db.scalar(sa.select(sa.func.max(SNAPSHOTS.c.seq))) or 0)
+            snapshot = self._read_counts()
             self._check_complete(snapshot)
             if not read_only:
                 self.begin_use()
@@ -169,6 +164,12 @@ class Log(Lookup):
                     )
         return 0, None
 
+    def refresh(self) -> None:
+        """Look again at a log that is only read, after somebody has rewritten it."""
+        self._meta = self._read_meta()
+        self._read_counts()
+        self.forget_events()
+
     def begin_use(self, **values: Any) -> None:
         """Note that a write-ahead log belongs to the file from now on; and other values with it."""
         self.set_meta(**values, in_use=self.place.path is not None)
@@ -215,6 +216,13 @@ class Log(Lookup):
             raise StoreError(f"{self.place} is not a store of everlearn.")
         with self.place.engine.connect() as db:
             return _read_values(db)
+
+    def _read_counts(self) -> int:
+        """Read how many events and rows there are; returns the event of the newest snapshot."""
+        newest = sa.select(EVENTS.c.seq, EVENTS.c.rows).order_by(EVENTS.c.seq.desc()).limit(1)
+        with self.reporting("read"), self.place.engine.connect() as db:
+            self.last, self.n_rows = (int(value) for value in db.execute(newest).first() or (0, 0))
+            return int(db.scalar(sa.select(sa.func.max(SNAPSHOTS.c.seq))) or 0)
 
     def _check_version(self) -> None:
         version = self._meta.get("version")
