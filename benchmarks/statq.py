@@ -142,7 +142,7 @@ def one_run(name: str, seed: int, args: argparse.Namespace) -> dict[str, dict[st
     import numpy as np
     from sklearn.svm import SVC
 
-    from everlearn._support_sets import support_set_distance
+    from everlearn.metrics.support_sets import support_set_distance
 
     X, y = rows_of(name, seed, args.covertype_rows)
     order = np.random.RandomState(seed).permutation(len(y))
@@ -195,7 +195,7 @@ def _correlation(model: Any, X: Any, y: Any, batch_support: Any) -> float | None
     import numpy as np
     from sklearn.base import clone
 
-    from everlearn._support_sets import support_set_distance
+    from everlearn.metrics.support_sets import support_set_distance
 
     points = []
     for steps in range(min(model.n_iter_, 12)):

@@ -27,8 +27,9 @@ from tqdm import tqdm
 
 from everlearn.datasets import make_fraud_stream
 from everlearn.metrics import g_means
+from everlearn.read import open_source
 from everlearn.report import write_report
-from everlearn.stream import NeverEndingLearner, open_source
+from everlearn.stream import NeverEndingLearner
 
 BATCH = 200
 LABEL_SHARE = 0.025  # labels for each row: 500 of 20,000

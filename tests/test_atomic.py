@@ -10,8 +10,9 @@ import pytest
 import everlearn
 from everlearn import LASVM, _atomic
 from everlearn.export import export_onnx
+from everlearn.read import Schema
 from everlearn.report import write_report
-from everlearn.stream import NeverEndingLearner, Schema
+from everlearn.stream import NeverEndingLearner
 
 
 def put(file):

@@ -13,7 +13,7 @@ from sklearn.utils import compute_class_weight
 
 import everlearn
 from everlearn import IDSVM, LASVM, load, save
-from everlearn._learner import KernelLearner, balanced_weights
+from everlearn._base.learner import KernelLearner, balanced_weights
 
 
 def has_class_weight(cls):

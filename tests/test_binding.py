@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from everlearn import _core
-from everlearn._machine import _SOLVERS
+from everlearn._base.machine import _SOLVERS
 
 SPEC = {
     "kernel": "rbf",

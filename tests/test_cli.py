@@ -10,9 +10,10 @@ import pytest
 
 import everlearn as package
 from cli_helpers import FIELDS, as_csv, everlearn, payments, status_of, write_csv
-from everlearn._cli import _oracle
-from everlearn._cli._choices import learners
-from everlearn.stream import NeverEndingLearner, open_source
+from everlearn.cli import _oracle
+from everlearn.cli._choices import learners
+from everlearn.read import open_source
+from everlearn.stream import NeverEndingLearner
 
 COMMANDS = ("run", "ask", "predict", "status", "report", "export", "schema", "bench")
 RUN = ("--block-rows", 100, "--warm-up", 100, "--random-state", 0)
@@ -317,7 +318,7 @@ def test_predictions_are_those_of_the_learner(stream, store, tmp_path):
 
 
 def _schema(learner):
-    from everlearn._cli._sources import stored_schema
+    from everlearn.cli._sources import stored_schema
 
     return stored_schema(learner.status()["schema"])
 

@@ -29,10 +29,9 @@ from everlearn import (
     QuerySVM,
     StreamS3VM,
     SubmodS3VM,
-    _onnx_graph,
     export,
 )
-from everlearn.export import OnnxReport, export_onnx
+from everlearn.export import OnnxReport, _graph, export_onnx
 from export_helpers import assert_agrees, problem, run
 
 # What the package exports that is no file, and why not.
@@ -160,9 +159,9 @@ def test_labels_that_are_objects(path):
 
 def test_labels_that_a_file_cannot_hold():
     with pytest.raises(ValueError, match=r"whole numbers or strings, not \[0.5, 1.0\]"):
-        export._labels(np.array([0.5, 1.0]))
+        export.onnx._labels(np.array([0.5, 1.0]))
     with pytest.raises(ValueError, match="whole numbers or strings"):
-        export._labels(np.array([1, 2**64 - 1], dtype=np.uint64))
+        export.onnx._labels(np.array([1, 2**64 - 1], dtype=np.uint64))
 
 
 def test_one_kept_row(path):
@@ -327,9 +326,7 @@ def test_the_mean_of_all_rules(path):
 
 
 def test_the_doubt_about_a_vote_is_that_of_rules_at_zero():
-    ballot = _onnx_graph.Ballot(
-        np.array([0, 1, 0]), np.array([1.0, -1.0, 1.0]), np.array([5.0, 2.0, 3.0]), 10.0
-    )
+    ballot = _graph.Ballot(np.array([0, 1, 0]), np.array([1.0, -1.0, 1.0]), np.array([5.0, 2.0, 3.0]), 10.0)
     # f is 1, 0 and 1 for the first row; 1, 0.5 and 1.5 for the second
     np.testing.assert_allclose(ballot.doubtful(np.array([[1.0, 1.0], [1.0, 0.5]])), [0.4, 0.0])
 
@@ -476,7 +473,7 @@ def test_weights_that_have_diverged_are_refused(path):
 
 def test_a_file_that_would_be_too_large_is_refused(path, monkeypatch):
     X, y = problem()
-    monkeypatch.setattr(_onnx_graph, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(_graph, "LARGEST_FILE", 1000)
     with pytest.raises(ValueError, match="ONNX files end at 2"):
         export_onnx(LASVM(random_state=0).fit(X, y), path)
 
@@ -501,8 +498,8 @@ def broken(monkeypatch, cls, change):
 def test_a_wrong_file_is_found_and_not_written(path, monkeypatch):
     X, y = problem()
     model = LASVM(random_state=0).fit(X, y)
-    slightly = lambda kernel: _onnx_graph.Kernel("rbf", kernel.rows, 1.01 * kernel.gamma)  # noqa: E731
-    broken(monkeypatch, _onnx_graph.Kernel, slightly)
+    slightly = lambda kernel: _graph.Kernel("rbf", kernel.rows, 1.01 * kernel.gamma)  # noqa: E731
+    broken(monkeypatch, _graph.Kernel, slightly)
     with pytest.raises(ValueError, match=r"differ from those of the learner by .* Nothing was written"):
         export_onnx(model, path)
     assert list(path.parent.iterdir()) == []
@@ -518,9 +515,9 @@ def test_a_wrong_file_is_found_and_not_written(path, monkeypatch):
 def test_wrong_labels_are_found(path, monkeypatch):
     X, y = problem()
     model = LASVM(random_state=0).fit(X, y)
-    write = _onnx_graph.model
+    write = _graph.model
     monkeypatch.setattr(
-        _onnx_graph, "model", lambda predictor, labels, *rest: write(predictor, labels[::-1].copy(), *rest)
+        _graph, "model", lambda predictor, labels, *rest: write(predictor, labels[::-1].copy(), *rest)
     )
     with pytest.raises(ValueError, match="gives other labels than the learner to"):
         export_onnx(model, path)

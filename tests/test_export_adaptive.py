@@ -214,9 +214,9 @@ def test_experts_from_outside_with_a_negligible_weight_are_left_out(path):
 
 
 def test_the_comparison_finds_an_expert_that_was_missed(path, monkeypatch):
-    from everlearn import _onnx_predictor
+    from everlearn.export import _predictor
 
-    monkeypatch.setattr(_onnx_predictor, "_NEGLIGIBLE", 1.1)
+    monkeypatch.setattr(_predictor, "_NEGLIGIBLE", 1.1)
     model = with_a_tree()
     model._committee.vote.costs[:-1] = 50
     with pytest.raises(

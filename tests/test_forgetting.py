@@ -35,7 +35,7 @@ from everlearn import (
     StreamS3VM,
     SubmodS3VM,
 )
-from everlearn._forget import NamingLearner
+from everlearn._base.forget import NamingLearner
 from persist_helpers import same
 from svm.noise_helpers import make as make_svm
 

@@ -16,13 +16,13 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from everlearn._persist import load, save
+from everlearn._base.persist import load, save
 from persist_helpers import Toy, same, saved, small_state
 
 CHILD = """
     import os, resource, sys
     import numpy as np
-    from everlearn._persist import register, save
+    from everlearn._base.persist import register, save
 
     @register
     class Toy:
@@ -109,7 +109,7 @@ def test_a_folder_that_is_missing_or_a_file(tmp_path):
 def test_any_failing_step_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, function):
     path = saved(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(f"everlearn._persist.{function}", Mock(side_effect=KeyboardInterrupt))
+        patch.setattr(f"everlearn._base.persist.{function}", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             save(Toy({"rows": np.zeros(3)}), path)
     assert os.listdir(tmp_path) == [path.name]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from everlearn import LASVM, load, save
-from everlearn._persist import _DIGEST_CHARS, _SEAL, _seal, pack, unpack
+from everlearn._base.persist import _DIGEST_CHARS, _SEAL, _seal, pack, unpack
 from everlearn.errors import FileFormatError
 from fuzz import models
 from fuzz.worker import write

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from everlearn import _support_sets
-from everlearn._support_sets import support_confidence, support_set_distance
+from everlearn.metrics import _support_sets
+from everlearn.metrics.support_sets import support_confidence, support_set_distance
 from reference.statq import confidence, distance
 
 EXACT = 1e-9

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from everlearn import LASVM
-from everlearn._validate import check_rows, check_rows_and_labels
+from everlearn._base.validate import check_rows, check_rows_and_labels
 
 
 def fitted():
@@ -17,7 +17,7 @@ def fitted():
 def test_an_array_that_fits_is_passed_through(dtype, monkeypatch):
     clf, X = fitted()
     X, y = X.astype(dtype), np.arange(40)
-    monkeypatch.setattr("everlearn._validate.validate_data", None)
+    monkeypatch.setattr("everlearn._base.validate.validate_data", None)
     assert check_rows(clf, X, reset=False) is X
     assert check_rows_and_labels(clf, X, y, reset=False)[0] is X
 

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from . import adaptive, calibration, datasets, errors, metrics, query, semi
-from ._persist import load, save
+from ._base.persist import load, save
 from .adaptive import AdaptiveSVM
 from .auc import KOIL, OAM, OPAUC
 from .budget import (
@@ -31,7 +31,7 @@ from .semi import QPS3VM, StreamS3VM, SubmodS3VM
 from .svm import IDSVM, LASVM, LASVMG, LASVMI, LASVMNC, FullSVM, LocalSVM, OnlineSVMR, RampSVM
 
 if TYPE_CHECKING:
-    from . import export, report, stream
+    from . import evaluate, export, read, report, store, stream
     from .stream import NeverEndingLearner
 
 __version__ = version("everlearn")
@@ -74,17 +74,21 @@ __all__ = [
     "calibration",
     "datasets",
     "errors",
+    "evaluate",
     "export",
     "load",
     "metrics",
     "query",
+    "read",
     "report",
     "save",
     "semi",
+    "store",
     "stream",
 ]
 
-_WHEN_NEEDED = ("export", "report", "stream")  # a learner alone needs no database
+# A learner alone needs no database.
+_WHEN_NEEDED = ("evaluate", "export", "read", "report", "store", "stream")
 
 
 def __getattr__(name: str) -> Any:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from everlearn._persist import pack
+from everlearn._base.persist import pack
 
 
 def blobs(n, n_classes=2, features=4, noise=1.0, seed=0):

@@ -16,8 +16,9 @@ import pytest
 from scipy import sparse
 
 from cli_helpers import everlearn, payments, status_of, write_csv
-from everlearn._cli._answers import cells, meant
-from everlearn.stream import NeverEndingLearner, Schema
+from everlearn.cli._answers import cells, meant
+from everlearn.read import Schema
+from everlearn.stream import NeverEndingLearner
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import sys
 import pytest
 
 from cli_helpers import everlearn, payments, status_of, write_csv
-from everlearn._cli._outputs import check_outputs
-from everlearn.stream import NeverEndingLearner, Schema, open_source
+from everlearn.cli._outputs import check_outputs
+from everlearn.read import Schema, open_source
+from everlearn.stream import NeverEndingLearner
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from cli_helpers import everlearn, payments, status_of, write_csv
 from cli_process_helpers import PATIENCE, stored_rows, wait_until
 from everlearn import _startup
-from everlearn._cli._interrupt import Interrupt, Terminated, deliver_again, raising
+from everlearn.cli._interrupt import Interrupt, Terminated, deliver_again, raising
 from everlearn.stream import NeverEndingLearner
 
 BOTH = pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from cli_helpers import everlearn
-from everlearn.stream import Certificate, NeverEndingLearner
+from everlearn.store import Certificate
+from everlearn.stream import NeverEndingLearner
 
 
 def ran(*arguments):

@@ -22,11 +22,12 @@ from hypothesis import strategies as st
 import everlearn.cli
 from cli_helpers import everlearn as call
 from cli_helpers import payments, write_csv
-from everlearn._cli._answers import meant
-from everlearn._cli._console import SafeConsole, notice, paragraph, show, styled
-from everlearn._cli._predictions import for_spreadsheet
-from everlearn._cli._tables import schema_table, status_table
-from everlearn.stream import NeverEndingLearner, Schema, open_source
+from everlearn.cli._answers import meant
+from everlearn.cli._console import SafeConsole, notice, paragraph, show, styled
+from everlearn.cli._predictions import for_spreadsheet
+from everlearn.cli._tables import schema_table, status_table
+from everlearn.read import Schema, open_source
+from everlearn.stream import NeverEndingLearner
 
 # Clears the screen, rings, turns the direction, hides, begins a C1 sequence, deletes, and is markup.
 EVIL = "\x1b[2J\x07\u202e\u200b\x9b1m\x7f[red]"
@@ -129,7 +130,7 @@ def test_warnings_and_messages_of_several_lines(tmp_path, monkeypatch):
             warnings.warn(f"odd {EVIL}\nError: faked", UserWarning, stacklevel=1)
         raise ValueError(f"wrong {EVIL}\nWritten: faked\u2028")
 
-    monkeypatch.setattr("everlearn._cli._sources.open_source", warn)
+    monkeypatch.setattr("everlearn.cli._sources.open_source", warn)
     shown = call("run", path, "--store", tmp_path / "x", code=1).stderr
     assert f"Note: odd {SEEN}\n  Error: faked\n" in shown
     assert f"Error: wrong {SEEN}\n  Written: faked\\u2028\n" in shown
@@ -151,14 +152,14 @@ def test_too_little_memory_is_one_message(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("everlearn._cli._sources.open_source", fail)
+    monkeypatch.setattr("everlearn.cli._sources.open_source", fail)
     path = write_csv(tmp_path / "s.csv", payments(50))
     error = call("run", path, "--store", tmp_path / "x", code=1).stderr
     assert error == "Error: There is not enough memory. Take in fewer rows at a time with --block-rows.\n"
 
 
 def test_an_error_of_the_program_itself_is_shown_safely(capsys):
-    from everlearn._cli._errors import show_exception
+    from everlearn.cli._errors import show_exception
 
     try:
         raise RuntimeError(f"inside {EVIL}")

@@ -12,7 +12,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from everlearn.datasets import make_fraud_stream
 from everlearn.metrics import g_means
-from everlearn.stream import open_source
+from everlearn.read import open_source
 
 
 @pytest.fixture(scope="module")

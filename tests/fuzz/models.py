@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import everlearn.compat
 import everlearn.query  # noqa: F401  (registers its classes)
-from everlearn import _persist
+from everlearn._base import persist
 from everlearn.adaptive import AdaptiveSVM, Expert
 from everlearn.calibration import AdaptiveConformal, CalibratedClassifier, OnlineCalibrator
 from everlearn.select import Exemplars
@@ -28,7 +28,7 @@ def table(n_classes, n=N, width=WIDTH, seed=0):
 def registered():
     """The registered classes of everlearn itself, by name."""
     return {
-        name: kind for name, kind in _persist._registry.items() if kind.__module__.startswith("everlearn.")
+        name: kind for name, kind in persist._registry.items() if kind.__module__.startswith("everlearn.")
     }
 
 

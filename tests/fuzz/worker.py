@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from everlearn import _persist
+from everlearn._base import persist
 from everlearn.stream import NeverEndingLearner
 
 from . import exercise, models, mutations
@@ -75,7 +75,7 @@ class Corpus:
 def write(state, name, path):
     """A sealed file with any state."""
     arrays = []
-    tree = _persist._encode(state, "state", arrays)
+    tree = persist._encode(state, "state", arrays)
     header = {
         "magic": "everlearn",
         "format_version": 1,
@@ -84,7 +84,7 @@ def write(state, name, path):
         "state": tree,
     }
     with open(path, "w+b") as file:
-        _persist._write(file, header, arrays)
+        persist._write(file, header, arrays)
 
 
 def of_state(corpus, name, random, work):
@@ -115,10 +115,10 @@ def of_header(corpus, name, random, work):
     members["header.json"] = bytes(text)
     with open(path, "w+b") as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            archive.comment = _persist._SEAL + b"0" * _persist._DIGEST_CHARS
+            archive.comment = persist._SEAL + b"0" * persist._DIGEST_CHARS
             for member, content in members.items():
                 archive.writestr(member, content)
-        _persist._seal(file)
+        persist._seal(file)
     return exercise.outcome(path)
 
 
@@ -139,8 +139,8 @@ def of_bytes(corpus, name, random, work):
                 data[start:start] = data[start : start + int(random.integers(1, 64))]
     with open(path, "w+b") as file:
         file.write(data)
-        if random.integers(4) and len(data) > _persist._DIGEST_CHARS:
-            _persist._seal(file)
+        if random.integers(4) and len(data) > persist._DIGEST_CHARS:
+            persist._seal(file)
     return exercise.outcome(path)
 
 
@@ -149,13 +149,13 @@ def of_snapshot(corpus, name, random, work):
     sound, snapshots = corpus.snapshots()
     place = work / "mutant.everlearn"
     shutil.copyfile(sound, place)
-    states = [_persist.unpack(content) for _, content in snapshots]
+    states = [persist.unpack(content) for _, content in snapshots]
     with sqlite3.connect(place) as db:
         for (seq, content), state in zip(
             snapshots[: 1 + random.integers(len(snapshots))], states, strict=False
         ):
             try:
-                new = _persist.pack(mutations.mutated(state, states, random))
+                new = persist.pack(mutations.mutated(state, states, random))
             except (TypeError, ValueError):
                 new = content[: random.integers(len(content))]
             db.execute("UPDATE snapshots SET content = ? WHERE seq = ?", (new, seq))

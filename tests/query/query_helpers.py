@@ -5,7 +5,7 @@ from contextlib import suppress
 import numpy as np
 
 from everlearn import LASVM
-from everlearn._online import OnlineLearner
+from everlearn._base.online import OnlineLearner
 from svm.lasvm_helpers import learnt, three_clouds, two_clouds
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from everlearn import IncrSVM, QuerySVM, StatQSVM
-from everlearn._support_sets import support_set_distance
+from everlearn.metrics.support_sets import support_set_distance
 from query.statq_helpers import EXACT
 from reference.test_reference_statq import CANCER, cancer
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from everlearn._choice import Choice, Similarities, StoredSimilarities
+from everlearn._submodular.choice import Choice, Similarities, StoredSimilarities
 from everlearn.semi._space import Space
 from reference.similarities import Linear
 from reference.submodular import Choice as TwinChoice
@@ -143,7 +143,7 @@ def test_the_path_goes_on_from_call_to_call(monkeypatch):
     X, _ = clouds(70, 7)
     w = np.random.default_rng(8).standard_normal(70)
     whole = Choice(Similarities(X), w, 0.1, 10.0).greedy(70)
-    monkeypatch.setattr("everlearn._choice._PICKS_PER_CALL", 9)
+    monkeypatch.setattr("everlearn._submodular.choice._PICKS_PER_CALL", 9)
     pieces = Choice(Similarities(X), w, 0.1, 10.0).greedy(70)
     np.testing.assert_array_equal(whole.order, pieces.order)
     assert whole.evaluations == pieces.evaluations

@@ -9,8 +9,8 @@ from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from everlearn import Exemplars
-from everlearn._choice import Choice, Similarities
-from everlearn._geometry import Geometry, least_similarity
+from everlearn._submodular.choice import Choice, Similarities
+from everlearn._submodular.geometry import Geometry, least_similarity
 from everlearn.select._convex import project
 from everlearn.select.exemplars import default_weights
 from reference.exemplars import Weights, choice_of_exemplars, exemplars
@@ -150,7 +150,7 @@ def test_no_similarity_is_below_the_bound(kernel, degree, coef0, shift, convert,
     values = K.block(np.arange(80), np.arange(80))
     least = values[~np.eye(80, dtype=bool)].min()
     assert least_similarity(K) == pytest.approx(least, abs=1e-9 * np.abs(values).max())
-    monkeypatch.setattr("everlearn._geometry._EXACT_ROWS", 0)
+    monkeypatch.setattr("everlearn._submodular.geometry._EXACT_ROWS", 0)
     assert least_similarity(K) <= least
 
 
@@ -158,7 +158,7 @@ def test_no_similarity_is_below_the_bound(kernel, degree, coef0, shift, convert,
 def test_a_loose_bound_gives_the_same_rows(kernel, monkeypatch):
     X, y = rows_and_labels(0, 200)
     tight = Exemplars(60, kernel=kernel, coef0=-0.5).fit(X, y)
-    monkeypatch.setattr("everlearn._geometry._EXACT_ROWS", 0)
+    monkeypatch.setattr("everlearn._submodular.geometry._EXACT_ROWS", 0)
     loose = Exemplars(60, kernel=kernel, coef0=-0.5).fit(X, y)
     assert loose.indices_.tolist() == tight.indices_.tolist()
     assert loose.n_evaluations_ >= tight.n_evaluations_

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import everlearn
 from everlearn import Exemplars
-from everlearn._geometry import Geometry, width
+from everlearn._submodular.geometry import Geometry, width
 from semi.semi_helpers import clouds, rows_and_labels
 
 LINEAR = {"kernel": "linear", "scaling": "none"}

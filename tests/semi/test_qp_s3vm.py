@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from everlearn import QPS3VM, SubmodS3VM
-from everlearn._choice import Choice, StoredSimilarities
+from everlearn._submodular.choice import Choice, StoredSimilarities
 from everlearn.semi import PessimisticSplit
 from everlearn.semi._cuts import best_cut, exact_cut
 from everlearn.semi.ratio import credible_shares, depths, estimate_ratio, smooth

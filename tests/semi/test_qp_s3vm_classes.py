@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 
 from everlearn import QPS3VM, SubmodS3VM, load, save
-from everlearn._choice import StoredSimilarities
+from everlearn._submodular.choice import StoredSimilarities
 from everlearn.semi._cuts import exact_cut
 from everlearn.semi._partition import Partition, best_partition, exact_partition
 from everlearn.semi._transduce import choice_of_positives

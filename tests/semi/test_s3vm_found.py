@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from everlearn import QPS3VM, Exemplars, StreamS3VM, SubmodS3VM
-from everlearn._choice import StoredSimilarities
+from everlearn._submodular.choice import StoredSimilarities
 from everlearn.query import Submodular
 from semi.semi_helpers import THESIS, clouds
 

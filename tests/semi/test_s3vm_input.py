@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import everlearn
 from everlearn import LASVM, QPS3VM, SubmodS3VM
-from everlearn._geometry import Geometry
+from everlearn._submodular.geometry import Geometry
 from everlearn.semi._labels import read_labels
 from reference.s3vm import from_rows, scale_rows, transduce
 from semi.semi_helpers import clouds

@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import LinearSVC
 
 from everlearn import QPS3VM, SubmodS3VM
-from everlearn._geometry import Geometry
+from everlearn._submodular.geometry import Geometry
 from everlearn.semi._space import Space
 from everlearn.semi._transduce import class_sizes, count_positives, signed, two_classes
 from reference.pessimistic_splits import draw_labelled, only

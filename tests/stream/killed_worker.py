@@ -10,9 +10,11 @@ import sys
 
 import numpy as np
 
-from everlearn import IDSVM, LASVM, _persist
+from everlearn import IDSVM, LASVM
+from everlearn._base import persist
+from everlearn.evaluate import Drift
 from everlearn.semi import StreamS3VM
-from everlearn.stream import Drift, NeverEndingLearner
+from everlearn.stream import NeverEndingLearner
 
 N_ROWS, BATCH = 160, 8
 X = np.random.default_rng(0).uniform(-1, 1, size=(N_ROWS, 2))
@@ -62,7 +64,7 @@ def work(place, kind, say):
 
 def digest(learner):
     """The state to the bit, and what it predicts."""
-    found = hashlib.sha256(_persist.pack(learner._fold.state()))
+    found = hashlib.sha256(persist.pack(learner._fold.state()))
     found.update(repr(learner.predict(X).tolist()).encode())
     found.update(learner.decision_function(X).tobytes())
     return found.hexdigest()

@@ -5,9 +5,10 @@ import contextlib
 import numpy as np
 from scipy import sparse
 
-from everlearn import LASVM, _persist
+from everlearn import LASVM
+from everlearn._base import persist
+from everlearn.store.events import Arrived, Asked, Labelled, Withdrawn
 from everlearn.stream import NeverEndingLearner
-from everlearn.stream.events import Arrived, Asked, Labelled, Withdrawn
 
 SETTINGS = {"memory_rows": 40, "label_rate": 0.2, "window": 50, "random_state": 0}
 
@@ -20,13 +21,13 @@ def xor(n, seed=0, shift=0.0):
 
 def bits(learner, but=()):
     """The state, to the bit, but for some of its entries."""
-    return _persist.pack({k: v for k, v in learner._fold.state().items() if k not in but})
+    return persist.pack({k: v for k, v in learner._fold.state().items() if k not in but})
 
 
 def differing(learner, other):
     """The names of the entries in which two states differ, for a message one can read."""
     a, b = learner._fold.state(), other._fold.state()
-    return [name for name in a if _persist.pack({"": a[name]}) != _persist.pack({"": b[name]})]
+    return [name for name in a if persist.pack({"": a[name]}) != persist.pack({"": b[name]})]
 
 
 def drop(learner):
@@ -114,7 +115,7 @@ class Story:
 
     def snapshot(self, count, random):
         self.learner._snapshots.wait()
-        state = _persist.pack(self.learner._fold.state())
+        state = persist.pack(self.learner._fold.state())
         self.learner._log.write_snapshot(self.learner._log.last, state, 1 + count % 3)
 
     def close(self, count, random):

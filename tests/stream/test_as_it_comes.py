@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 
 from everlearn import LASVM, AdaptiveSVM, query
-from everlearn.stream import Drift, NeverEndingLearner
+from everlearn.evaluate import Drift
+from everlearn.stream import NeverEndingLearner
 from stream.stream_helpers import bits, drop, unchanged
 
 

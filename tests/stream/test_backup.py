@@ -9,9 +9,10 @@ import pytest
 import sqlalchemy as sa
 
 from everlearn.errors import StoreError
-from everlearn.stream import NeverEndingLearner, backup
-from everlearn.stream.backup import verify
-from everlearn.stream.log import Log
+from everlearn.store import backup
+from everlearn.store.backup import verify
+from everlearn.store.log import Log
+from everlearn.stream import NeverEndingLearner
 from stream.postgres_server import new_database, programs, server
 from stream.stream_helpers import answer, bits, opened, xor
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from river import drift as river_drift
 
-from everlearn.stream.drift import DETECTORS, Drift
+from everlearn.evaluate.drift import DETECTORS, Drift
 from state_helpers import is_plain, same_bits
 
 # Parameters with which each finds something in a short stream. KSWIN is slow.

@@ -11,9 +11,10 @@ from scipy import sparse
 
 from everlearn import IDSVM, LASVM, AdaptiveSVM, KernelPerceptron
 from everlearn.errors import StoreError
+from everlearn.read.schema import Schema
 from everlearn.semi import StreamS3VM
-from everlearn.stream import Certificate, NeverEndingLearner, _scrub
-from everlearn.stream.schema import Schema
+from everlearn.store import Certificate, scrub
+from everlearn.stream import NeverEndingLearner
 from stream.stream_helpers import answer, bits, differing, drop, opened, unchanged, xor
 
 AMOUNT, PERSON, ILLNESS = 1234567.8901234, "person-4711", "an illness of nobody else"
@@ -383,7 +384,7 @@ def test_all_rows_can_be_erased(tmp_path):
 def test_bytes_are_overwritten_later_if_that_failed(tmp_path, monkeypatch):
     place = tmp_path / "store"
     learner = run(opened(place), n=100)
-    monkeypatch.setattr(_scrub, "scrub", lambda log: (_ for _ in ()).throw(StoreError("the disk is full")))
+    monkeypatch.setattr(scrub, "scrub", lambda log: (_ for _ in ()).throw(StoreError("the disk is full")))
     with pytest.warns(UserWarning, match=r"the disk is full.* still to be overwritten"):
         certificate = learner.erase([PERSON])
     assert certificate.scrubbed is False
@@ -395,7 +396,7 @@ def test_bytes_are_overwritten_later_if_that_failed(tmp_path, monkeypatch):
 
 
 def test_a_reader_in_the_way_is_told_of(tmp_path, monkeypatch):
-    monkeypatch.setattr("everlearn.stream._place.PATIENCE", 0.2)
+    monkeypatch.setattr("everlearn.store.place.PATIENCE", 0.2)
     place = tmp_path / "store"
     learner = run(opened(place), n=100)
     reader = sqlite3.connect(place)

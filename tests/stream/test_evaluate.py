@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from everlearn import metrics
-from everlearn.stream.evaluate import Prequential, Remembered
+from everlearn.evaluate.prequential import Prequential, Remembered
 from reference.prequential import PlainPrequential
 from state_helpers import is_plain, same_bits
 

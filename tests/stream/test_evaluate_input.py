@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from everlearn.stream.evaluate import Prequential
+from everlearn.evaluate.prequential import Prequential
 from state_helpers import same_bits
 
 SPANS = ("window", "fading", "total")

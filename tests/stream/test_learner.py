@@ -6,7 +6,8 @@ from scipy import sparse
 
 from everlearn import IDSVM, LASVMNC, Exemplars, KernelPerceptron, StreamS3VM, query
 from everlearn.errors import CoreError
-from everlearn.stream import Drift, NeverEndingLearner
+from everlearn.evaluate import Drift
+from everlearn.stream import NeverEndingLearner
 from stream.stream_helpers import answer, bits, drop, opened, unchanged, xor
 
 X, Y = xor(600)

@@ -8,11 +8,12 @@ from sklearn.svm import SVC
 
 from everlearn import IDSVM, LASVM
 from everlearn.errors import StoreError
-from everlearn.stream import NeverEndingLearner, Prequential
+from everlearn.evaluate import Prequential
+from everlearn.evaluate.trace import Trace
+from everlearn.store.log import Writing
+from everlearn.stream import NeverEndingLearner
 from everlearn.stream._fold import Fold
 from everlearn.stream._kept import Kept
-from everlearn.stream._trace import Trace
-from everlearn.stream.log import Writing
 from stream.stream_helpers import bits, opened, unchanged, xor
 
 X, Y = xor(60)

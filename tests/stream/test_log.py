@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from everlearn import _persist
+from everlearn._base import persist
 from everlearn.errors import StoreError
+from everlearn.store.log import VERSION, Log, thinned
 from everlearn.stream import NeverEndingLearner
-from everlearn.stream.log import VERSION, Log, thinned
 from stream.stream_helpers import bits, drop, opened, unchanged, xor
 
 X, Y = xor(200)
@@ -55,10 +55,8 @@ def flipped(content):
         lambda content: content[: len(content) // 3],
         lambda content: b"",
         lambda content: b"no snapshot at all",
-        lambda content: _persist.pack({}),  # sealed, but of another version
-        lambda content: _persist.pack(
-            _persist.unpack(content) | {"learner": {"class": "Later", "state": {}}}
-        ),
+        lambda content: persist.pack({}),  # sealed, but of another version
+        lambda content: persist.pack(persist.unpack(content) | {"learner": {"class": "Later", "state": {}}}),
     ],
     ids=["flipped", "cut", "torn", "empty", "text", "bare", "later"],
 )

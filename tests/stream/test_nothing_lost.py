@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from everlearn.stream.events import Arrived, Labelled, Scaled, Withdrawn, encode
-from everlearn.stream.log import Log
+from everlearn.store.events import Arrived, Labelled, Scaled, Withdrawn, encode
+from everlearn.store.log import Log
 from stream.killed_worker import KINDS
 
 KILLS = {"lasvm": 40, "idsvm": 25, "drift": 20, "transducer": 15}

@@ -3,7 +3,8 @@
 import pytest
 from scipy import sparse
 
-from everlearn import IDSVM, LASVM, AdaptiveSVM, _persist
+from everlearn import IDSVM, LASVM, AdaptiveSVM
+from everlearn._base import persist
 from everlearn.semi import StreamS3VM
 from everlearn.stream import NeverEndingLearner
 from stream.stream_helpers import answer, drop, opened, xor
@@ -27,12 +28,12 @@ def test_the_bytes_of_the_state(tmp_path, kind, sparse_rows):
         labels = [label if i % 4 == 0 else None for i, label in enumerate(truth[start : start + 20])]
         learner.step(sparse.csr_matrix(rows) if sparse_rows else rows, labels)
         answer(learner, truth)
-    before = _persist.pack(learner._fold.state())
+    before = persist.pack(learner._fold.state())
     learner.close()
     with NeverEndingLearner.open(tmp_path / "store") as learner:
-        assert _persist.pack(learner._fold.state()) == before
+        assert persist.pack(learner._fold.state()) == before
         with learner._log.transaction() as db:
             db.exec_driver_sql("DELETE FROM snapshots")
         drop(learner)
     with NeverEndingLearner.open(tmp_path / "store") as learner:
-        assert _persist.pack(learner._fold.state()) == before
+        assert persist.pack(learner._fold.state()) == before

@@ -16,7 +16,8 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, Phase, given, settings
 
-from everlearn import IDSVM, LASVMNC, _persist
+from everlearn import IDSVM, LASVMNC
+from everlearn._base import persist
 from everlearn.errors import StoreError
 from everlearn.stream import NeverEndingLearner
 from stream.postgres_server import new_database, programs, server
@@ -241,7 +242,7 @@ if programs() is not None:
         assert {"id", "content", "value"}.isdisjoint(name for (name,) in columns)
 
     def test_a_transaction_that_reads_a_table_is_not_waited_for_without_end(postgres, monkeypatch):
-        monkeypatch.setattr("everlearn.stream._place.PATIENCE", 0.2)
+        monkeypatch.setattr("everlearn.store.place.PATIENCE", 0.2)
         url = database(postgres)
         with run(opened(url)) as learner:
             with sa.create_engine(url, poolclass=sa.pool.NullPool).connect() as reader:
@@ -270,7 +271,7 @@ if programs() is not None:
         url = database(postgres)
         with run(opened(url, snapshot_rows=50)) as learner:
             state = bits(learner)
-        execute(url, "UPDATE everlearn.snapshots SET content = :torn", torn=_persist.pack({})[:-3])
+        execute(url, "UPDATE everlearn.snapshots SET content = :torn", torn=persist.pack({})[:-3])
         with pytest.warns(UserWarning, match="older one and the log behind it"):
             learner = NeverEndingLearner.open(url)
         with learner:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from everlearn.stream.evaluate import Remembered
+from everlearn.evaluate.prequential import Remembered
 from reference.prequential import PlainRemembered
 from state_helpers import is_plain, same_bits
 

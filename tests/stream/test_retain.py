@@ -7,10 +7,10 @@ import pytest
 
 from everlearn import IDSVM, LASVM, AdaptiveSVM, KernelPerceptron
 from everlearn.errors import StoreError
+from everlearn.read.schema import Schema
 from everlearn.semi import StreamS3VM
+from everlearn.store.backup import verify
 from everlearn.stream import NeverEndingLearner
-from everlearn.stream.backup import verify
-from everlearn.stream.schema import Schema
 from stream.stream_helpers import answer, bits, drop, opened, xor
 from stream.test_erase import AMOUNT, in_files
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from everlearn.stream import _cells
-from everlearn.stream.schema import Field, Schema
+from everlearn.read import _cells
+from everlearn.read.schema import Field, Schema
 
 PROFILE = settings(derandomize=True, deadline=None, max_examples=60)
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from everlearn.stream.schema import Field, Schema
-from everlearn.stream.sources import open_source
+from everlearn.read.schema import Field, Schema
+from everlearn.read.sources import open_source
 
 PROFILE = settings(
     derandomize=True,
@@ -241,7 +241,7 @@ def test_the_same_rows_in_many_spellings(tmp_path, text, packed):
 @pytest.mark.parametrize("extra", [[], ["format='csv'"]])
 def test_standard_input(extra):
     program = (
-        "from everlearn.stream.sources import open_source\n"
+        "from everlearn.read.sources import open_source\n"
         f"s = open_source({', '.join(['chr(45)', 'block_rows=2', *extra])})\n"
         "print([b.X.tolist() for b in s], s.name, s.bytes_total, s.bytes_read)"
     )
@@ -254,7 +254,7 @@ def test_standard_input(extra):
 @pytest.mark.parametrize(("data", "n_columns"), [(b'{"a": 1}\n{"a": 2}\n', 1), (b"1 1:2 3:4\n-1 2:1\n", 3)])
 def test_standard_input_is_recognised(data, n_columns):
     program = (
-        "from everlearn.stream.sources import open_source\n"
+        "from everlearn.read.sources import open_source\n"
         "s = open_source('-')\nprint(sum(map(len, s)), s.schema.n_features)"
     )
     done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, check=True)
@@ -267,7 +267,7 @@ def test_text_formats_need_neither_pyarrow_nor_pandas(tmp_path):
     write(tmp_path / "t.svm", "1 1:2\n")
     program = (
         "import sys\nsys.modules['pyarrow'] = sys.modules['pandas'] = None\n"
-        "from everlearn.stream.sources import open_source\n"
+        "from everlearn.read.sources import open_source\n"
         "print([sum(map(len, open_source(path))) for path in sys.argv[1:]])"
     )
     paths = [str(tmp_path / name) for name in ("t.csv", "t.jsonl", "t.svm")]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from everlearn.stream.schema import Field, Schema
-from everlearn.stream.sources import open_source
+from everlearn.read.schema import Field, Schema
+from everlearn.read.sources import open_source
 
 PROFILE = settings(
     derandomize=True,

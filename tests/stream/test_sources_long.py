@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from everlearn.stream import Schema, _lines, open_source
-from everlearn.stream._csv import CSVReader
-from everlearn.stream._infer import _median
-from everlearn.stream._lines import Lines
+from everlearn.read import Schema, _lines, open_source
+from everlearn.read._csv import CSVReader
+from everlearn.read._infer import _median
+from everlearn.read._lines import Lines
 
 LONG = 1000  # bytes, where a test sets the limit itself
 

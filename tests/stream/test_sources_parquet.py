@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from everlearn.stream import _parquet
-from everlearn.stream.sources import open_source
+from everlearn.read import _parquet
+from everlearn.read.sources import open_source
 
 
 def test_parquet_knows_its_size_and_its_times(tmp_path):

@@ -6,7 +6,8 @@ import threading
 import numpy as np
 import pytest
 
-from everlearn import IDSVM, _persist
+from everlearn import IDSVM
+from everlearn._base import persist
 from everlearn.errors import StoreError
 from everlearn.stream import NeverEndingLearner
 from stream.stream_helpers import bits, opened, xor
@@ -112,4 +113,4 @@ def test_a_store_that_one_thread_closes_is_closed_for_all(tmp_path):
     assert stopped == ["The store is closed."] * 2
     with NeverEndingLearner.open(tmp_path / "store") as again:
         assert again.status()["rows"] % 5 == 0
-        assert _persist.pack(again._fold.state())
+        assert persist.pack(again._fold.state())

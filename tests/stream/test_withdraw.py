@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from everlearn import IDSVM, LASVM, LASVMNC, KernelPerceptron, LocalSVM
+from everlearn.store.events import Arrived, Labelled, Withdrawn
 from everlearn.stream import NeverEndingLearner
 from everlearn.stream._fold import Fold
-from everlearn.stream.events import Arrived, Labelled, Withdrawn
 from stream.stream_helpers import Story, bits, differing, drop, of_kind, opened, unchanged, xor
 
 PHASES = (Phase.explicit, Phase.generate)  # shrinking such stories takes minutes

@@ -8,7 +8,7 @@ import sqlite3
 import warnings
 from pathlib import Path
 
-from everlearn.stream.log import Log
+from everlearn.store.log import Log
 
 from .script import digest, go_on, name, open_store, stored_events
 from .shim import ENDINGS

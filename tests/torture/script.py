@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from everlearn import IDSVM, LASVM, _persist
+from everlearn import IDSVM, LASVM
+from everlearn._base import persist
 from everlearn.errors import StoreError
+from everlearn.evaluate import Drift
 from everlearn.semi import StreamS3VM
-from everlearn.stream import Drift, NeverEndingLearner
-from everlearn.stream.events import encode
-from everlearn.stream.log import Log
+from everlearn.store.events import encode
+from everlearn.store.log import Log
+from everlearn.stream import NeverEndingLearner
 
 CLASSES = ("no", "yes", "maybe")
 SETTINGS = {"memory_rows": 40, "label_rate": 0.3, "window": 30, "random_state": 0, "snapshot_rows": 30}
@@ -159,7 +161,7 @@ def perform(learner, call, place, kind):
 
 def digest(learner):
     """The state to the bit, and what it predicts; but not how many kernel values it took to get there."""
-    found = hashlib.sha256(_persist.pack(_facts(learner._fold.state())))
+    found = hashlib.sha256(persist.pack(_facts(learner._fold.state())))
     found.update(repr(learner.predict(_LOOK).tolist()).encode())
     decision = learner.decision_function(_LOOK)
     found.update(b"" if decision is None else np.asarray(decision).tobytes())

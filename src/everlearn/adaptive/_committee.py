@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import _checked
-from .._validate import Rows
+from .._base import checked
+from .._base.validate import Rows
 from ._foreign import ForeignVoter
 from ._relevance import RelevanceVoter
 from ._vote import Vote
@@ -121,16 +121,16 @@ class Committee:
     ) -> "Committee":
         """The committee that `state` described."""
         committee = cls(experts, n_classes, seed)
-        vote, voters = _checked.table("vote", state["vote"]), _checked.items("voters", state["voters"])
+        vote, voters = checked.table("vote", state["vote"]), checked.items("voters", state["voters"])
         committee.vote = Vote.from_state(vote, len(experts), n_classes)
-        committee.damaged = _checked.flag("damaged", state["damaged"])
+        committee.damaged = checked.flag("damaged", state["damaged"])
         if state["scale"] is not None:
-            committee.scale = Scale.from_state(_checked.items("scale", state["scale"], 4), n_features)
+            committee.scale = Scale.from_state(checked.items("scale", state["scale"], 4), n_features)
         if voters:
-            _checked.items("voters", voters, len(experts))
+            checked.items("voters", voters, len(experts))
             if committee.scale is None:
                 raise ValueError("voters must have a scale")
             committee.voters = [committee._voter(expert, n_features) for expert in experts]
             for voter, its in zip(committee.voters, voters, strict=True):
-                voter.restore(_checked.table("voter", its))
+                voter.restore(checked.table("voter", its))
         return committee

@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from .. import _persist
+from .._base import persist
 from .experts import is_classifier
 
 _ROOTS = ("sklearn", "river")
@@ -18,8 +18,8 @@ _ROOTS = ("sklearn", "river")
 
 def describe(model: Any) -> dict[str, Any]:
     """A classifier by its name and parameters; a learner of everlearn by its state."""
-    if _persist.is_registered(model):
-        return _persist.describe(model)
+    if persist.is_registered(model):
+        return persist.describe(model)
     return _describe(model, type(model).__name__)
 
 
@@ -61,7 +61,7 @@ def _parameter(value: Any, name: str, whole: str) -> Any:
 
 def revive(state: dict[str, Any]) -> Any:
     """The classifier that `describe` described."""
-    model = _persist.revive(state) if "class" in state else _revive(state)
+    model = persist.revive(state) if "class" in state else _revive(state)
     if not is_classifier(model):
         raise ValueError(f"{type(model).__name__} is not a classifier.")
     return model

@@ -18,8 +18,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
-from .. import _checked
-from .._validate import Rows
+from .._base import checked
+from .._base.validate import Rows
 from ._voters import Floats, Ints, LearningSet, VoterParts, smoothed, softmax
 from .experts import Expert
 
@@ -180,14 +180,14 @@ class ForeignVoter:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on where another one stood: trained on the same rows, with the same seed."""
-        self.counts = _checked.integers("counts", state["counts"], (self.n_classes,))
-        self.trained = _checked.array("trained", state["trained"], np.int64, (None,))
+        self.counts = checked.integers("counts", state["counts"], (self.n_classes,))
+        self.trained = checked.array("trained", state["trained"], np.int64, (None,))
         if state["basis"] is not None:
-            X, labels, weights = _checked.items("basis", state["basis"], 3)
+            X, labels, weights = checked.items("basis", state["basis"], 3)
             n, most = len(self.trained), self.n_classes - 1
-            _checked.integers("labels", labels, (n,), most=most, dtype=np.int32)
-            _checked.floats("weights", weights, (n,), least=0.0)
-            self._train(Basis(_checked.rows("X", X, n, None), labels, weights), quiet=True)
+            checked.integers("labels", labels, (n,), most=most, dtype=np.int32)
+            checked.floats("weights", weights, (n,), least=0.0)
+            self._train(Basis(checked.rows("X", X, n, None), labels, weights), quiet=True)
 
 
 def _fit(model: Any, X: Rows, labels: npt.NDArray[np.intp], weights: Floats) -> None:

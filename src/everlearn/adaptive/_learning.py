@@ -13,10 +13,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _checked, _params
-from .._forget import check_ids, refuse_known
-from .._learner import balanced_weights
-from .._validate import Array, Rows, check_rows
+from .._base import checked, constraints
+from .._base.forget import check_ids, refuse_known
+from .._base.learner import balanced_weights
+from .._base.validate import Array, Rows, check_rows
 from ..calibration import OnlineCalibrator
 from . import _describe
 from ._committee import Committee
@@ -86,7 +86,7 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check(self) -> tuple[Expert, ...]:
         """Check the parameters; those that a learner was begun with cannot change."""
-        _params.check(self)
+        constraints.check(self)
         if isinstance(self.class_weight, Mapping):
             _check_class_weight(self.class_weight)
         experts = resolve(self.experts)
@@ -275,7 +275,7 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_savable(self) -> None:
         if hasattr(self, "_committee"):
-            _params.check(self)
+            constraints.check(self)
 
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
@@ -297,37 +297,37 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        params = _checked.table("params", state["params"])
+        params = checked.table("params", state["params"])
         if isinstance(params["class_weight"], list):
             params["class_weight"] = dict(params["class_weight"])
         if not isinstance(params["experts"], str):
             params["experts"] = [_item_from(entry) for entry in params["experts"]]
         learner = cls(**params)
         if "committee" in state:
-            _params.check(learner)
-            learner._resume(state, _checked.table("fitted", state["fitted"]))
+            constraints.check(learner)
+            learner._resume(state, checked.table("fitted", state["fitted"]))
         return learner
 
     def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
         """Go on from a saved state, after a check that its parts fit together."""
-        k, width = len(_checked.classes("classes_", fitted["classes_"])), _checked.features(fitted)
+        k, width = len(checked.classes("classes_", fitted["classes_"])), checked.features(fitted)
         for name in ("_capacity", "_max_rows", "_rows_seen"):
-            _checked.integer(name, fitted[name])
-        _checked.integer("_next_id", fitted["_next_id"], least=-(2**63), most=2**63)
-        _checked.integer("_seed", fitted["_seed"], most=2**31)
-        _checked.integers("_counts", fitted["_counts"], (k,))
-        if len(np.unique(_checked.integers("_numbers", fitted["_numbers"], (k,)))) < k:
+            checked.integer(name, fitted[name])
+        checked.integer("_next_id", fitted["_next_id"], least=-(2**63), most=2**63)
+        checked.integer("_seed", fitted["_seed"], most=2**31)
+        checked.integers("_counts", fitted["_counts"], (k,))
+        if len(np.unique(checked.integers("_numbers", fitted["_numbers"], (k,)))) < k:
             raise ValueError("_numbers must number every class once")
         for name in self._known:
             if name in fitted:
                 setattr(self, name, fitted[name])
-        entries = _checked.items("experts", state["experts"])
-        experts = tuple(_expert_from(_checked.table("expert", entry)) for entry in entries)
-        changed = _checked.flag("changed", state["changed"])
+        entries = checked.items("experts", state["experts"])
+        experts = tuple(_expert_from(checked.table("expert", entry)) for entry in entries)
+        changed = checked.flag("changed", state["changed"])
         given = () if changed else resolve(self.experts)  # experts that differ stay refused
         self._begun_with = {"experts": given, "scaling": state["scaling"]}
         parts = {
-            name: _checked.table(name, state[name]) for name in ("rows", "scaler", "calibrator", "committee")
+            name: checked.table(name, state[name]) for name in ("rows", "scaler", "calibrator", "committee")
         }
         self._rows = LabeledRows.from_state(parts["rows"], k, width)
         self._scaler = Scaler.from_state(parts["scaler"], width)
@@ -347,9 +347,9 @@ def double(X: Rows) -> Rows:
 
 def _check_class_weight(class_weight: Mapping[Any, Any]) -> None:
     for label, weight in class_weight.items():
-        if not _params.NOT_NEGATIVE.test(weight):
+        if not constraints.NOT_NEGATIVE.test(weight):
             raise ValueError(
-                f"class_weight must map each label to {_params.NOT_NEGATIVE.accepts}, got {weight!r} for "
+                f"class_weight must map each label to {constraints.NOT_NEGATIVE.accepts}, got {weight!r} for "
                 f"{label!r}."
             )
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _checked
-from .._validate import Rows, as_block
+from .._base import checked
+from .._base.validate import Rows, as_block
 from ._voters import Floats, LearningSet, Scale, SvmVoter, VoterParts
 from .experts import Expert
 
@@ -114,7 +114,7 @@ class RelevanceVoter(SvmVoter):
         super().restore(state)
         self.weights = None
         if state["weights"] is not None:
-            self.weights = _checked.floats("weights", state["weights"], (self.n_features,)).copy()
+            self.weights = checked.floats("weights", state["weights"], (self.n_features,)).copy()
         self.estimated_on, self.since = (
-            _checked.integer(name, state[name]) for name in ("estimated_on", "since")
+            checked.integer(name, state[name]) for name in ("estimated_on", "since")
         )

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _checked
-from .._validate import Rows
+from .._base import checked
+from .._base.validate import Rows
 from ._voters import Floats, Ints
 
 Codes = npt.NDArray[np.int32]
@@ -58,12 +58,12 @@ class LabeledRows:
     def from_state(cls, state: dict[str, Any], n_classes: int, width: int) -> "LabeledRows":
         """The rows that `state` described, of so many classes and features."""
         rows = cls(state["X"])
-        rows.ids = _checked.array("ids", state["ids"], np.int64, (None,))
+        rows.ids = checked.array("ids", state["ids"], np.int64, (None,))
         n = len(rows)
         if len(np.unique(rows.ids)) < n:
             raise ValueError("ids must name a row once")
-        rows.labels = _checked.integers("labels", state["labels"], (n,), most=n_classes - 1, dtype=np.int32)
-        rows.weights = _checked.floats("weights", state["weights"], (n,), least=0.0)
+        rows.labels = checked.integers("labels", state["labels"], (n,), most=n_classes - 1, dtype=np.int32)
+        rows.weights = checked.floats("weights", state["weights"], (n,), least=0.0)
         if rows.X is not None or n:
-            _checked.rows("X", rows.X, n, width)
+            checked.rows("X", rows.X, n, width)
         return rows

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _checked
-from .._validate import Rows
+from .._base import checked
+from .._base.validate import Rows
 
 Floats = npt.NDArray[np.float64]
 
@@ -85,11 +85,11 @@ class Scaler:
     def from_state(cls, state: dict[str, Any], width: int) -> "Scaler":
         """The scaler that `state` described, of so many columns."""
         scaler = cls("none")
-        scaler.active, scaler.fixed = (_checked.flag(name, state[name]) for name in ("active", "fixed"))
-        scaler.rows = _checked.integer("rows", state["rows"])
+        scaler.active, scaler.fixed = (checked.flag(name, state[name]) for name in ("active", "fixed"))
+        scaler.rows = checked.integer("rows", state["rows"])
         if (state["mean"] is None) != (state["spread"] is None):
             raise ValueError("mean and spread must be there together")
         if state["mean"] is not None:
-            scaler.mean = _checked.floats("mean", state["mean"], (width,))
-            scaler.spread = _checked.floats("spread", state["spread"], (width,), least=_LEAST_SPREAD)
+            scaler.mean = checked.floats("mean", state["mean"], (width,))
+            scaler.spread = checked.floats("spread", state["spread"], (width,), least=_LEAST_SPREAD)
         return scaler

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import StratifiedKFold
 
-from .._validate import Rows
+from .._base.validate import Rows
 from ..errors import CoreError
 from ..svm import IDSVM
 from ._committee import Committee

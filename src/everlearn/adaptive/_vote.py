@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _checked
+from .._base import checked
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,6 +64,6 @@ class Vote:
     def from_state(cls, state: dict[str, Any], n_experts: int, n_classes: int) -> "Vote":
         """The vote that `state` described, of so many experts on so many classes."""
         vote = cls(n_experts, n_classes)
-        vote.costs = _checked.floats("costs", state["costs"], (n_experts,)).copy()
-        vote.counts = _checked.floats("counts", state["counts"], (n_classes,), least=0.0).copy()
+        vote.costs = checked.floats("costs", state["costs"], (n_experts,)).copy()
+        vote.counts = checked.floats("counts", state["counts"], (n_classes,), least=0.0).copy()
         return vote

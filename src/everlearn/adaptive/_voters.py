@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _checked
-from .._kernels import choose_centre, choose_layout
-from .._machine import Expansion, Machine
-from .._validate import Rows, as_block
+from .._base import checked
+from .._base.kernels import choose_centre, choose_layout
+from .._base.machine import Expansion, Machine
+from .._base.validate import Rows, as_block
 from .experts import Expert
 
 Ints = npt.NDArray[np.int64]
@@ -86,9 +86,9 @@ class Scale:
     @classmethod
     def from_state(cls, parts: list[Any], width: int) -> "Scale":
         """The scale of a file, for so many features."""
-        gamma, length = (_checked.number("scale", part, least=_LEAST_SCALE) for part in parts[:2])
-        layout = _checked.word("layout", parts[2], ("dense", "sparse"))
-        center = _checked.floats("center", parts[3], (None,))
+        gamma, length = (checked.number("scale", part, least=_LEAST_SCALE) for part in parts[:2])
+        layout = checked.word("layout", parts[2], ("dense", "sparse"))
+        center = checked.floats("center", parts[3], (None,))
         if len(center) not in (0, width):
             raise ValueError(f"center must be empty or have {width} values, got {len(center)}")
         return cls(gamma, length, layout, center)
@@ -246,8 +246,8 @@ class SvmVoter:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on where another one stood."""
-        self.C = _checked.number("C", state["C"], least=_LEAST_SCALE)
-        machine = Machine.from_state(_checked.table("machine", state["machine"]))
+        self.C = checked.number("C", state["C"], least=_LEAST_SCALE)
+        machine = Machine.from_state(checked.table("machine", state["machine"]))
         own, fixed = self.machine, ("kernel", "width", "classes", "precision")
         if machine.solver != own.solver or any(machine.spec[name] != own.spec[name] for name in fixed):
             raise ValueError("the machine of an expert was built for other rows")
@@ -297,4 +297,4 @@ class NoChangeVoter:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on where another one stood."""
-        self.recent = _checked.floats("recent", state["recent"], self.recent.shape, least=0.0).copy()
+        self.recent = checked.floats("recent", state["recent"], self.recent.shape, least=0.0).copy()

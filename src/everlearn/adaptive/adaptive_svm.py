@@ -8,10 +8,10 @@ from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from .. import _params
-from .._forget import check_ids, refuse_missing
-from .._persist import register
-from .._validate import Array, check_rows_and_labels
+from .._base import constraints
+from .._base.forget import check_ids, refuse_missing
+from .._base.persist import register
+from .._base.validate import Array, check_rows_and_labels
 from . import _table
 from ._committee import Committee
 from ._learning import CommitteeLearner, Floats, double, vote_scores
@@ -101,13 +101,13 @@ class AdaptiveSVM(CommitteeLearner):
 
     forgetting: ClassVar[str] = "removal"  # the record of the experts and the scale stay
     grows_classes: ClassVar[bool] = True  # labels that were not seen before may come at any time
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
-        "max_rows": _params.integer_from(2),
-        "decay": _params.SHARE,
-        "learning_rate": _params.NOT_NEGATIVE,
-        "share": _params.SHARE,
-        "scaling": _params.one_of("standard", "none"),
-        "class_weight": _params.NONE | _params.one_of("balanced") | _params.MAPPING,
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "max_rows": constraints.integer_from(2),
+        "decay": constraints.FRACTION,
+        "learning_rate": constraints.NOT_NEGATIVE,
+        "share": constraints.FRACTION,
+        "scaling": constraints.one_of("standard", "none"),
+        "class_weight": constraints.NONE | constraints.one_of("balanced") | constraints.MAPPING,
     }
 
     def __init__(
@@ -345,7 +345,7 @@ class AdaptiveSVM(CommitteeLearner):
     def weights_(self) -> Floats:
         """The present weights of the experts."""
         committee = self._fitted()
-        _params.check(self)  # the two below may have changed since the last rows came
+        constraints.check(self)  # the two below may have changed since the last rows came
         return committee.vote.weights(self.learning_rate, self.share)
 
     @property

@@ -5,11 +5,11 @@ from typing import Any
 
 from sklearn import base
 
-from .. import _params
+from .._base import constraints
 
 NO_CHANGE = "no-change"
-_KERNELS = _params.one_of("linear", "rbf", NO_CHANGE)
-_WINDOW = _params.NONE | _params.integer_from(2)
+_KERNELS = constraints.one_of("linear", "rbf", NO_CHANGE)
+_WINDOW = constraints.NONE | constraints.integer_from(2)
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class Expert:
         """Raise a ValueError for a parameter that cannot be used."""
         for name, constraint in (
             ("kernel", _KERNELS),
-            ("C", _params.POSITIVE),
-            ("gamma", _params.POSITIVE),
+            ("C", constraints.POSITIVE),
+            ("gamma", constraints.POSITIVE),
             ("window", _WINDOW),
-            ("relevance", _params.BOOLEAN),
+            ("relevance", constraints.BOOLEAN),
         ):
             if not constraint.test(getattr(self, name)):
                 raise ValueError(

@@ -11,8 +11,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
-from .. import _checked, _core, _params
-from .._validate import (
+from .. import _core
+from .._base import checked, constraints
+from .._base.validate import (
     Array,
     Rows,
     as_block,
@@ -38,9 +39,9 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     forgetting: ClassVar[str] = "replay"
     _machine_name: ClassVar[str]
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
-        "epochs": _params.integer_from(1),
-        "verbose": _params.BOOLEAN | _params.integer_from(0),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "epochs": constraints.integer_from(1),
+        "verbose": constraints.BOOLEAN | constraints.integer_from(0),
     }
 
     @property
@@ -68,7 +69,7 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         object
             The learner itself.
         """
-        _params.check(self)
+        constraints.check(self)
         before = dict(vars(self))
         try:
             X, y = check_rows_and_labels(self, X, y, reset=True)
@@ -113,7 +114,7 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         object
             The learner itself.
         """
-        _params.check(self)
+        constraints.check(self)
         first = not hasattr(self, "_native")
         before = dict(vars(self))
         try:
@@ -246,7 +247,7 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_savable(self) -> None:
         if hasattr(self, "_native"):
-            _params.check(self)
+            constraints.check(self)
 
     def _get_state(self) -> dict[str, Any]:
         state: dict[str, Any] = {"params": self.get_params(deep=False)}
@@ -258,13 +259,13 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        learner = cls(**_checked.table("params", state["params"]))
+        learner = cls(**checked.table("params", state["params"]))
         if "machine" in state:
-            fitted = _checked.table("fitted", state["fitted"])
-            built = _checked.table("_built", fitted["_built"])
-            _checked.classes("classes_", fitted["classes_"], built["classes"])
-            _checked.features(fitted, built["width"])
-            _params.check(learner)
+            fitted = checked.table("fitted", state["fitted"])
+            built = checked.table("_built", fitted["_built"])
+            checked.classes("classes_", fitted["classes_"], built["classes"])
+            checked.features(fitted, built["width"])
+            constraints.check(learner)
             for name in cls._known:
                 if name in fitted:
                     setattr(learner, name, fitted[name])
@@ -286,13 +287,13 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def _restored(name: str, built: dict[str, int], state: dict[str, Any]) -> Any:
     """A machine with a state, which has to hold as many numbers as the machine takes memory for."""
-    problems = 1 if _checked.integer("classes", built["classes"], least=2) == 2 else built["classes"]
-    width, rank = _checked.integer("width", built["width"]), _checked.integer("rank", built.get("rank", 0))
-    _checked.floats("w", state["w"], (problems * width,))
+    problems = 1 if checked.integer("classes", built["classes"], least=2) == 2 else built["classes"]
+    width, rank = checked.integer("width", built["width"]), checked.integer("rank", built.get("rank", 0))
+    checked.floats("w", state["w"], (problems * width,))
     if "rank" in built:
         for part in (f"spread_{c}_{side}" for c in range(problems) for side in range(2)):
-            _checked.floats(part, state[part], (width * (rank or width),))
-        _checked.floats("h_0_0", state["h_0_0"], (rank,))
+            checked.floats(part, state[part], (width * (rank or width),))
+        checked.floats("h_0_0", state["h_0_0"], (rank,))
     machine = _MACHINES[name](**built)
     machine.set_state(state)
     return machine

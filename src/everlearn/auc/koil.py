@@ -6,10 +6,10 @@ J. Hu, H. Yang, I. King, M. Lyu, A. So, "Kernelized Online Imbalanced Learning w
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from .. import _params
-from .._docs import complete
-from .._one_pass import BUDGET, OPEN_UNIT, OnePassLearner, limit
-from .._persist import register
+from .._base import constraints
+from .._base.docs import complete
+from .._base.one_pass import BUDGET, OPEN_UNIT, OnePassLearner, limit
+from .._base.persist import register
 
 
 @register
@@ -75,17 +75,17 @@ class KOIL(OnePassLearner):
 
     _solver = "koil"
     class_weight = None  # a pair has a row of each class
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
         name: constraint for name, constraint in OnePassLearner._constraints.items() if name != "class_weight"
     } | {
-        "budget": _params.NONE | BUDGET,
-        "replacement": _params.one_of("rs++", "fifo++", "rs", "fifo"),
-        "n_neighbors": _params.integer_from(1),
-        "C": _params.POSITIVE,
+        "budget": constraints.NONE | BUDGET,
+        "replacement": constraints.one_of("rs++", "fifo++", "rs", "fifo"),
+        "n_neighbors": constraints.integer_from(1),
+        "C": constraints.POSITIVE,
         "eta": OPEN_UNIT,
-        "neighbors_of": _params.one_of("violators", "all"),
-        "literal": _params.BOOLEAN,
-        "weighted_C": _params.BOOLEAN,
+        "neighbors_of": constraints.one_of("violators", "all"),
+        "literal": constraints.BOOLEAN,
+        "weighted_C": constraints.BOOLEAN,
     }
 
     def __init__(

@@ -5,8 +5,8 @@ P. Zhao, S. Hoi, R. Jin, T. Yang, "Online AUC Maximization", ICML 2011.
 
 from typing import Any, ClassVar
 
-from .. import _params
-from .._persist import register
+from .._base import constraints
+from .._base.persist import register
 from ._linear import LinearAUC
 
 
@@ -61,9 +61,9 @@ class OAM(LinearAUC):
     """
 
     _machine_name = "oam"
-    _constraints: ClassVar[dict[str, _params.Constraint]] = LinearAUC._constraints | {
-        "budget": _params.integer_from(1),
-        "C": _params.POSITIVE,
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = LinearAUC._constraints | {
+        "budget": constraints.integer_from(1),
+        "C": constraints.POSITIVE,
     }
 
     def __init__(

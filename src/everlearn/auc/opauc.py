@@ -5,8 +5,8 @@ W. Gao, R. Jin, S. Zhu, Z.-H. Zhou, "One-Pass AUC Optimization", ICML 2013.
 
 from typing import Any, ClassVar
 
-from .. import _params
-from .._persist import register
+from .._base import constraints
+from .._base.persist import register
 from ._linear import LinearAUC
 
 _MOST_WHOLE, _USUAL_RANK = 500, 50
@@ -65,10 +65,10 @@ class OPAUC(LinearAUC):
     """
 
     _machine_name = "opauc"
-    _constraints: ClassVar[dict[str, _params.Constraint]] = LinearAUC._constraints | {
-        "eta": _params.POSITIVE,
-        "alpha": _params.NOT_NEGATIVE,
-        "rank": _params.one_of("auto", "full") | _params.integer_from(1),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = LinearAUC._constraints | {
+        "eta": constraints.POSITIVE,
+        "alpha": constraints.NOT_NEGATIVE,
+        "rank": constraints.one_of("auto", "full") | constraints.integer_from(1),
     }
 
     def __init__(

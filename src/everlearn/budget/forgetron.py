@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.extmath import row_norms
 
-from .._docs import complete
-from .._forget import check_ids
-from .._learner import Ints, LabelledRows
-from .._persist import register
-from .._validate import Array, Rows
+from .._base.docs import complete
+from .._base.forget import check_ids
+from .._base.learner import Ints, LabelledRows
+from .._base.persist import register
+from .._base.validate import Array, Rows
 from .rbp import RBP
 
 

@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .. import _params
-from .._docs import complete
-from .._one_pass import BUDGET, OnePassLearner, limit
-from .._persist import register
-from .._validate import Array, Rows
+from .._base import constraints
+from .._base.docs import complete
+from .._base.one_pass import BUDGET, OnePassLearner, limit
+from .._base.persist import register
+from .._base.validate import Array, Rows
 from .perceptrons import ClassWeight, Kernel
 
-_SHARE = _params.Constraint(
-    "a number between 0 and 1, both excluded", lambda value: _params._is_real(value) and 0 < value < 1
+_SHARE = constraints.Constraint(
+    "a number between 0 and 1, both excluded", lambda value: constraints.is_real(value) and 0 < value < 1
 )
 
 
@@ -61,14 +61,14 @@ class NORMA(OnePassLearner):
     """
 
     _solver = "norma"
-    _constraints: ClassVar[dict[str, _params.Constraint]] = OnePassLearner._constraints | {
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = OnePassLearner._constraints | {
         "budget": BUDGET,
-        "eta": _params.POSITIVE,
-        "alpha": _params.NOT_NEGATIVE,
-        "rho": _params.NOT_NEGATIVE,
-        "nu": _params.NONE | _SHARE,
-        "decay": _params.BOOLEAN,
-        "fit_intercept": _params.BOOLEAN,
+        "eta": constraints.POSITIVE,
+        "alpha": constraints.NOT_NEGATIVE,
+        "rho": constraints.NOT_NEGATIVE,
+        "nu": constraints.NONE | _SHARE,
+        "decay": constraints.BOOLEAN,
+        "fit_intercept": constraints.BOOLEAN,
     }
 
     def __init__(

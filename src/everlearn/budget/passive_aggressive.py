@@ -6,10 +6,10 @@ K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, "Online Passive-A
 
 from typing import Any, ClassVar
 
-from .. import _params
-from .._docs import complete
-from .._one_pass import OnePassLearner
-from .._persist import register
+from .._base import constraints
+from .._base.docs import complete
+from .._base.one_pass import OnePassLearner
+from .._base.persist import register
 from .perceptrons import ClassWeight, Kernel
 
 
@@ -50,9 +50,9 @@ class KernelPA(OnePassLearner):
     """
 
     _solver = "passive_aggressive"
-    _constraints: ClassVar[dict[str, _params.Constraint]] = OnePassLearner._constraints | {
-        "C": _params.POSITIVE,
-        "variant": _params.one_of("PA", "PA-I", "PA-II"),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = OnePassLearner._constraints | {
+        "C": constraints.POSITIVE,
+        "variant": constraints.one_of("PA", "PA-I", "PA-II"),
     }
 
     def __init__(

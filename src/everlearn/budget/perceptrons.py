@@ -8,10 +8,10 @@ A. Bordes, L. Bottou, "Online (and Offline) on an Even Tighter Budget", AISTATS 
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from .. import _params
-from .._docs import complete
-from .._one_pass import BUDGET, OnePassLearner, limit
-from .._persist import register
+from .._base import constraints
+from .._base.docs import complete
+from .._base.one_pass import BUDGET, OnePassLearner, limit
+from .._base.persist import register
 
 Kernel = str | Callable[..., Any]
 ClassWeight = dict[Any, float] | str | None
@@ -100,8 +100,8 @@ class AveragedKernelPerceptron(KernelPerceptron):
     True
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = KernelPerceptron._constraints | {
-        "average": _params.one_of("vote", "mean")
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = KernelPerceptron._constraints | {
+        "average": constraints.one_of("vote", "mean")
     }
 
     def __init__(
@@ -162,9 +162,9 @@ class BudgetKernelPerceptron(KernelPerceptron):
     50
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = KernelPerceptron._constraints | {
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = KernelPerceptron._constraints | {
         "budget": BUDGET,
-        "margin": _params.NOT_NEGATIVE,
+        "margin": constraints.NOT_NEGATIVE,
     }
 
     def __init__(

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .. import _params
-from .._docs import complete
-from .._one_pass import BUDGET, OnePassLearner, limit
-from .._persist import register
+from .._base import constraints
+from .._base.docs import complete
+from .._base.one_pass import BUDGET, OnePassLearner, limit
+from .._base.persist import register
 from .perceptrons import ClassWeight, Kernel
 
 
@@ -48,9 +48,9 @@ class Projectron(OnePassLearner):
 
     _solver = "projectron"
     _on_margin: ClassVar[bool] = False
-    _constraints: ClassVar[dict[str, _params.Constraint]] = OnePassLearner._constraints | {
-        "budget": _params.NONE | BUDGET,
-        "eta": _params.NOT_NEGATIVE,
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = OnePassLearner._constraints | {
+        "budget": constraints.NONE | BUDGET,
+        "eta": constraints.NOT_NEGATIVE,
     }
 
     def __init__(
@@ -129,8 +129,8 @@ class ProjectronPP(Projectron):
     """
 
     _on_margin = True
-    _constraints: ClassVar[dict[str, _params.Constraint]] = Projectron._constraints | {
-        "eta": _params.POSITIVE
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = Projectron._constraints | {
+        "eta": constraints.POSITIVE
     }
 
     @property

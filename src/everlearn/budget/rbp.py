@@ -6,10 +6,10 @@ Machine Learning 69 (2007).
 
 from typing import Any, ClassVar
 
-from .. import _params
-from .._docs import complete
-from .._one_pass import BUDGET, limit
-from .._persist import register
+from .._base import constraints
+from .._base.docs import complete
+from .._base.one_pass import BUDGET, limit
+from .._base.persist import register
 from .perceptrons import ClassWeight, Kernel, KernelPerceptron
 
 
@@ -40,7 +40,9 @@ class RBP(KernelPerceptron):
     50
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = KernelPerceptron._constraints | {"budget": BUDGET}
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = KernelPerceptron._constraints | {
+        "budget": BUDGET
+    }
 
     def __init__(
         self,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _checked
-from .._labels import LabelTable, score_matrix
+from .._base import checked
+from .._base.labels import LabelTable, score_matrix
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -91,8 +91,8 @@ class ClassColumns:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> ClassColumns:
         """Restore what `state` returned."""
-        made = cls(_checked.items("labels", state["labels"]))
-        made.n_given = _checked.integer("n_given", state["n_given"], most=len(made))
+        made = cls(checked.items("labels", state["labels"]))
+        made.n_given = checked.integer("n_given", state["n_given"], most=len(made))
         return made
 
 

@@ -12,15 +12,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from .. import _checked, _params, _persist
-from .._validate import Array, Rows, check_rows, check_rows_and_labels
+from .._base import checked, constraints, persist
+from .._base.validate import Array, Rows, check_rows, check_rows_and_labels
 from ..svm import LASVM
 from ._scores import log_scores, scores_of
 from .online import OnlineCalibrator
 
 Floats = NDArray[np.float64]
 
-_CLASSIFIER = _params.Constraint(
+_CLASSIFIER = constraints.Constraint(
     "a classifier with fit and decision_function or predict_proba",
     lambda value: (
         hasattr(value, "fit")
@@ -36,7 +36,7 @@ def _forgets(classifier: Any) -> bool:
     return hasattr(LASVM if learner is None else learner, "forget")
 
 
-@_persist.register
+@persist.register
 class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Give a learner calibrated probabilities.
 
@@ -85,10 +85,10 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     ((2, 2), True)
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
-        "estimator": _params.NONE | _CLASSIFIER,
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "estimator": constraints.NONE | _CLASSIFIER,
         **OnlineCalibrator._constraints,
-        "cv": _params.integer_from(2),
+        "cv": constraints.integer_from(2),
     }
     _known: ClassVar[tuple[str, ...]] = ("classes_", "n_features_in_", "feature_names_in_")
 
@@ -126,7 +126,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         CalibratedClassifier
             The classifier itself.
         """
-        _params.check(self)
+        constraints.check(self)
         before = dict(vars(self))
         try:
             X, y = check_rows_and_labels(self, X, y, reset=True)
@@ -178,7 +178,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         CalibratedClassifier
             The classifier itself.
         """
-        _params.check(self)
+        constraints.check(self)
         first = not hasattr(self, "estimator_")
         before = dict(vars(self))
         try:
@@ -337,35 +337,35 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 
     def _check_savable(self) -> None:
         if hasattr(self, "estimator_"):
-            _params.check(self)
+            constraints.check(self)
 
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
         if params["estimator"] is not None:
-            params["estimator"] = _persist.describe(params["estimator"])
+            params["estimator"] = persist.describe(params["estimator"])
         state: dict[str, Any] = {"params": params}
         if hasattr(self, "estimator_"):
             known = vars(self)
             state["fitted"] = {name: known[name] for name in self._known if name in known}
-            state["estimator"] = _persist.describe(self.estimator_)
+            state["estimator"] = persist.describe(self.estimator_)
             state["calibrator"] = self.calibrator_.state()
         return state
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> CalibratedClassifier:
-        params = _checked.table("params", state["params"])
+        params = checked.table("params", state["params"])
         if params["estimator"] is not None:
-            params["estimator"] = _persist.revive(params["estimator"])
+            params["estimator"] = persist.revive(params["estimator"])
         made = cls(**params)
         if "fitted" in state:
-            _params.check(made)
-            fitted = _checked.table("fitted", state["fitted"])
+            constraints.check(made)
+            fitted = checked.table("fitted", state["fitted"])
             for name in cls._known:
                 if name in fitted:
                     setattr(made, name, fitted[name])
-            made.estimator_ = _persist.revive(state["estimator"])
-            _checked.rule("estimator", made.estimator_, fitted)
-            made.calibrator_ = OnlineCalibrator.from_state(_checked.table("calibrator", state["calibrator"]))
+            made.estimator_ = persist.revive(state["estimator"])
+            checked.rule("estimator", made.estimator_, fitted)
+            made.calibrator_ = OnlineCalibrator.from_state(checked.table("calibrator", state["calibrator"]))
         return made
 
 

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _checked, _params
-from .._persist import register
+from .._base import checked, constraints
+from .._base.persist import register
 from ._columns import ClassColumns, check_weights
 
 Floats = NDArray[np.float64]
@@ -66,13 +66,13 @@ class AdaptiveConformal:
     [[True, False, False], [True, True, False]]
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
-        "alpha": _params.Constraint(
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "alpha": constraints.Constraint(
             "a number between 0 and 1, both excluded",
-            lambda value: _params.SHARE.test(value) and 0 < value < 1,
+            lambda value: constraints.FRACTION.test(value) and 0 < value < 1,
         ),
-        "gamma": _params.POSITIVE,
-        "window": _params.integer_from(1),
+        "gamma": constraints.POSITIVE,
+        "window": constraints.integer_from(1),
     }
 
     def __init__(
@@ -83,7 +83,7 @@ class AdaptiveConformal:
         classes: Iterable[Any] | None = None,
     ) -> None:
         self.alpha, self.gamma, self.window = alpha, gamma, window
-        _params.check(self)
+        constraints.check(self)
         self._columns = ClassColumns(classes)
         self._level = float(alpha)
         self._values = np.empty(0)  # of the true classes; NaN where the columns had no value for it
@@ -230,15 +230,15 @@ class AdaptiveConformal:
             The continuation.
         """
         made = cls(state["alpha"], state["gamma"], state["window"])
-        made._columns = ClassColumns.from_state(_checked.table("columns", state["columns"]))
-        made._level = _checked.number("level", state["level"])
-        made._values = _checked.floats("values", state["values"], (None,)).copy()
+        made._columns = ClassColumns.from_state(checked.table("columns", state["columns"]))
+        made._level = checked.number("level", state["level"])
+        made._values = checked.floats("values", state["values"], (None,)).copy()
         n = len(made._values)
-        made._weights = _checked.floats("weights", state["weights"], (n,), least=0.0).copy()
-        made._n_seen = _checked.integer("n_seen", state["n_seen"], least=n)
-        made._seen_weight = _checked.number("seen_weight", state["seen_weight"], least=0.0)
-        made._covered_weight = _checked.number("covered_weight", state["covered_weight"], least=0.0)
-        made._threshold = _checked.number("threshold", state["threshold"], finite=False)
+        made._weights = checked.floats("weights", state["weights"], (n,), least=0.0).copy()
+        made._n_seen = checked.integer("n_seen", state["n_seen"], least=n)
+        made._seen_weight = checked.number("seen_weight", state["seen_weight"], least=0.0)
+        made._covered_weight = checked.number("covered_weight", state["covered_weight"], least=0.0)
+        made._threshold = checked.number("threshold", state["threshold"], finite=False)
         return made
 
     _get_state = state

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _checked, _params
-from .._persist import register
+from .._base import checked, constraints
+from .._base.persist import register
 from . import _venn
 from ._columns import ClassColumns, Codes, check_weights, spread_columns
 from ._logit import STREAM, TABLE, LogitForm, Ridges, scale_of
@@ -69,10 +69,10 @@ class OnlineCalibrator:
     True
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
-        "method": _params.one_of(*_FORMS),
-        "window": _params.integer_from(1),
-        "half_life": _params.NONE | _params.POSITIVE,
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "method": constraints.one_of(*_FORMS),
+        "window": constraints.integer_from(1),
+        "half_life": constraints.NONE | constraints.POSITIVE,
     }
 
     def __init__(
@@ -83,7 +83,7 @@ class OnlineCalibrator:
         classes: Iterable[Any] | None = None,
     ) -> None:
         self.method, self.window, self.half_life = method, window, half_life
-        _params.check(self)
+        constraints.check(self)
         self._columns = ClassColumns(classes)
         self._form = _FORMS[method]
         self._n_seen = 0
@@ -243,23 +243,23 @@ class OnlineCalibrator:
             The continuation.
         """
         made = cls(state["method"], state["window"], state["half_life"])
-        made._columns = ClassColumns.from_state(_checked.table("columns", state["columns"]))
+        made._columns = ClassColumns.from_state(checked.table("columns", state["columns"]))
         k, codes = len(made._columns), state["codes"]
-        made._codes = _checked.integers("codes", codes, (None,), most=k - 1, dtype=np.intp).copy()
+        made._codes = checked.integers("codes", codes, (None,), most=k - 1, dtype=np.intp).copy()
         n = len(made._codes)
-        made._n_seen = _checked.integer("n_seen", state["n_seen"], least=n)
-        made._pending = _checked.integer("pending", state["pending"], most=made._n_seen)
-        made._scores = _checked.array("scores", state["scores"], np.float64, (n, k)).copy()
+        made._n_seen = checked.integer("n_seen", state["n_seen"], least=n)
+        made._pending = checked.integer("pending", state["pending"], most=made._n_seen)
+        made._scores = checked.array("scores", state["scores"], np.float64, (n, k)).copy()
         if np.isinf(made._scores).any():  # NaN is a class without a score
             raise ValueError("scores must not be infinite")
-        made._weights = _checked.floats("weights", state["weights"], (n,), least=0.0).copy()
-        made._times = _checked.integers("times", state["times"], (n,), most=made._n_seen).copy()
-        made._shared = _checked.floats("shared", state["shared"], made._form.prior.shape).copy()
-        made._own = _checked.floats("own", state["own"], (2, k)).copy()
-        made._scale = _checked.number("scale", state["scale"], least=np.finfo(np.float64).tiny)
+        made._weights = checked.floats("weights", state["weights"], (n,), least=0.0).copy()
+        made._times = checked.integers("times", state["times"], (n,), most=made._n_seen).copy()
+        made._shared = checked.floats("shared", state["shared"], made._form.prior.shape).copy()
+        made._own = checked.floats("own", state["own"], (2, k)).copy()
+        made._scale = checked.number("scale", state["scale"], least=np.finfo(np.float64).tiny)
         made._tables = {
-            _checked.integer("table", int(code), most=k - 1): _restored(_checked.table("table", table))
-            for code, table in _checked.table("tables", state["tables"]).items()
+            checked.integer("table", int(code), most=k - 1): _restored(checked.table("table", table))
+            for code, table in checked.table("tables", state["tables"]).items()
         }
         return made
 
@@ -343,5 +343,5 @@ class OnlineCalibrator:
 
 def _restored(state: dict[str, Any]) -> _venn.Table:
     """A table of probabilities: one more of them than there are cuts."""
-    cuts = _checked.floats("cuts", state["cuts"], (None,))
-    return cuts.copy(), _checked.floats("shares", state["shares"], (len(cuts) + 1,), least=0.0).copy()
+    cuts = checked.floats("cuts", state["cuts"], (None,))
+    return cuts.copy(), checked.floats("shares", state["shares"], (len(cuts) + 1,), least=0.0).copy()

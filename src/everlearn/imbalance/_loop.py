@@ -10,8 +10,8 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 from tqdm.auto import tqdm
 
-from .._learner import Ints, LabelledRows
-from .._validate import Rows, as_block
+from .._base.learner import Ints, LabelledRows
+from .._base.validate import Rows, as_block
 from ..svm._selection import support_settled
 
 if TYPE_CHECKING:

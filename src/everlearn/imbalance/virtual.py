@@ -14,11 +14,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .. import _checked, _params
-from .._docs import complete
-from .._learner import Ints, KernelLearner, LabelledRows
-from .._machine import Machine
-from .._persist import register
+from .._base import checked, constraints
+from .._base.docs import complete
+from .._base.learner import Ints, KernelLearner, LabelledRows
+from .._base.machine import Machine
+from .._base.persist import register
 from ._loop import VirtualLoop
 
 
@@ -93,14 +93,14 @@ class VIRTUAL(KernelLearner):
     _solver = "lasvm"
     _has_bias = True
     _known = (*KernelLearner._known, "positive_", "n_virtual_", "n_labels_", "stopped_")
-    _constraints: ClassVar[dict[str, _params.Constraint]] = KernelLearner._constraints | {
-        "n_neighbors": _params.integer_from(1),
-        "n_virtual": _params.integer_from(0),
-        "pool_size": _params.integer_from(1),
-        "early_stopping": _params.BOOLEAN,
-        "window": _params.integer_from(1),
-        "rtol": _params.NOT_NEGATIVE,
-        "max_iter": _params.integer_from(-1),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = KernelLearner._constraints | {
+        "n_neighbors": constraints.integer_from(1),
+        "n_virtual": constraints.integer_from(0),
+        "pool_size": constraints.integer_from(1),
+        "early_stopping": constraints.BOOLEAN,
+        "window": constraints.integer_from(1),
+        "rtol": constraints.NOT_NEGATIVE,
+        "max_iter": constraints.integer_from(-1),
     }
 
     def __init__(
@@ -163,7 +163,7 @@ class VIRTUAL(KernelLearner):
         VIRTUAL
             The learner itself.
         """
-        _params.check(self)
+        constraints.check(self)
         with self._unchanged_on_error():
             if self.kernel == "precomputed":
                 raise ValueError(
@@ -254,7 +254,7 @@ class VIRTUAL(KernelLearner):
         super()._resume(fitted, machine)
         most = self._rows_seen
         for name in ("n_virtual_", "n_labels_"):
-            _checked.integer(name, fitted[name], most=most)
+            checked.integer(name, fitted[name], most=most)
         if not np.isin(fitted["positive_"], self.classes_).all():
             raise ValueError("positive_ must be among classes_")
         stopped = fitted["stopped_"] if isinstance(fitted["stopped_"], list) else [fitted["stopped_"]]

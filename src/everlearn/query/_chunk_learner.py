@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _checked, _params, _persist
-from .._validate import Array, Rows, check_rows, check_rows_and_labels
+from .._base import checked, constraints, persist
+from .._base.validate import Array, Rows, check_rows, check_rows_and_labels
 from ..svm import LASVM
 
 Self = TypeVar("Self", bound="ChunkLearner")
@@ -22,12 +22,12 @@ _MOST_DRAWS = 100  # of a first chunk, until rows of the classes it lacks are lo
 _LEAST_CHUNK = 10
 _EPOCHS = 10  # two come near the exact machine on chunks of some hundred rows, five reach it
 
-CLASSIFIER = _params.Constraint(
+CLASSIFIER = constraints.Constraint(
     "a classifier with support_ and a decision_function",
     lambda value: not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "get_params"),
 )
-SHARE = _params.Constraint(
-    "a number above 0, at most 1", lambda value: _params.POSITIVE.test(value) and value <= 1
+FRACTION = constraints.Constraint(
+    "a number above 0, at most 1", lambda value: constraints.POSITIVE.test(value) and value <= 1
 )
 
 
@@ -112,10 +112,10 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of learners that train an SVM on its support vectors and a few further rows, again and again."""
 
     forgetting: ClassVar[str] = "replay"
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
-        "estimator": _params.NONE | CLASSIFIER,
-        "chunk": _params.NONE | _params.integer_from(2),
-        "max_iter": _params.integer_from(-1),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "estimator": constraints.NONE | CLASSIFIER,
+        "chunk": constraints.NONE | constraints.integer_from(2),
+        "max_iter": constraints.integer_from(-1),
     }
     # What a fitted learner knows beside its parameters and its machine.
     _known: ClassVar[tuple[str, ...]] = (
@@ -145,7 +145,7 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         object
             The learner itself.
         """
-        _params.check(self)
+        constraints.check(self)
         before = dict(vars(self))
         try:
             course = self._begin(X, y)
@@ -247,7 +247,7 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_savable(self) -> None:
         if hasattr(self, "estimator_"):
-            _params.check(self)
+            constraints.check(self)
 
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
@@ -260,20 +260,20 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        params = _checked.table("params", state["params"])
+        params = checked.table("params", state["params"])
         learner = cls(**(params | {"estimator": _unpack(params["estimator"])}))
         if "fitted" in state:
-            _params.check(learner)
-            fitted = _checked.table("fitted", state["fitted"])
+            constraints.check(learner)
+            fitted = checked.table("fitted", state["fitted"])
             for name in ("support_", "used_", "examined_", *(("test_",) if "test_" in fitted else ())):
-                _checked.integers(name, fitted[name], (None,))
-            _checked.integer("n_iter_", fitted["n_iter_"])
-            _checked.items("history_", fitted["history_"])
+                checked.integers(name, fitted[name], (None,))
+            checked.integer("n_iter_", fitted["n_iter_"])
+            checked.items("history_", fitted["history_"])
             for name in cls._known:
                 if name in fitted:
                     setattr(learner, name, fitted[name])
             learner.estimator_ = _unpack(state["estimator"])
-            _checked.rule("estimator", learner.estimator_, fitted)
+            checked.rule("estimator", learner.estimator_, fitted)
         return learner
 
 
@@ -282,7 +282,7 @@ def _pack(estimator: Any) -> dict[str, Any] | None:
     if estimator is None:
         return None
     cls = type(estimator)
-    if _persist._registry.get(cls.__name__) is not cls:
+    if persist._registry.get(cls.__name__) is not cls:
         raise TypeError(
             f"The estimator, {cls.__name__}, cannot be saved: it is not everlearn's own. Leave estimator out "
             "or take a learner of everlearn such as LASVM; or pickle the whole."
@@ -294,5 +294,5 @@ def _unpack(packed: dict[str, Any] | None) -> Any:
     """The estimator that `_pack` described."""
     if packed is None:
         return None
-    cls: Any = _persist._registry[packed["class"]]
+    cls: Any = persist._registry[packed["class"]]
     return cls._from_state(packed["state"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _params
+from .._base import constraints
 from ._answers import Answers
 from ._consensus import consensus
 from ._journal import Journal
@@ -147,7 +147,7 @@ class Loop:
 
     def check_rows(self, rows: Iterable[Any], name: str) -> None:
         """Refuse numbers that are no rows of the pool."""
-        bad = [row for row in rows if not (_params._is_integer(row) and 0 <= row < self.pool.total)]
+        bad = [row for row in rows if not (constraints.is_integer(row) and 0 <= row < self.pool.total)]
         if bad:
             raise ValueError(
                 f"{name} has rows that the pool has not: {bad!r}; it has rows 0 to {self.pool.total - 1}."

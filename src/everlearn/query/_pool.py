@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .. import _params
+from .._base import constraints
 from ._rule import _LIMIT, Places, Rule
 from ._scores import count_rows
 from .stream import _sliceable, _take
@@ -16,15 +16,15 @@ Worth = npt.NDArray[np.float64]
 
 _MOST_SEED = 2**32 - 1
 
-RANDOM_STATE = _params.Constraint(
+RANDOM_STATE = constraints.Constraint(
     f"None, an integer from 0 to {_MOST_SEED} or a RandomState",
     lambda value: (
         value is None
         or isinstance(value, np.random.RandomState)
-        or (_params._is_integer(value) and 0 <= value <= _MOST_SEED)
+        or (constraints.is_integer(value) and 0 <= value <= _MOST_SEED)
     ),
 )
-_DRAW = _params.integer_from(0)
+_DRAW = constraints.integer_from(0)
 
 
 class PoolRule(Rule):
@@ -36,7 +36,7 @@ class PoolRule(Rule):
     """
 
     random_state: Any
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {"random_state": RANDOM_STATE}
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {"random_state": RANDOM_STATE}
 
     @property
     def rows_per_question(self) -> int:
@@ -78,7 +78,7 @@ class PoolRule(Rule):
 
     def _drawn(self, X: Any, n: int | None, draw: int) -> Places:
         """The rows to look at, in the order drawn; all in their own order where the search is a full one."""
-        _params.check(self)
+        constraints.check(self)
         if not _LIMIT.test(n):
             raise ValueError(f"n must be {_LIMIT.accepts}, got {n!r}.")
         if not _DRAW.test(draw):

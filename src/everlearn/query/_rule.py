@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .. import _params
+from .._base import constraints
 
 Places = npt.NDArray[np.intp]
 
-_LIMIT = _params.NONE | _params.integer_from(0)
+_LIMIT = constraints.NONE | constraints.integer_from(0)
 
 
 class Rule(ABC):
@@ -25,7 +25,7 @@ class Rule(ABC):
     the same.
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {}
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {}
 
     @property
     def rows_per_question(self) -> int:
@@ -52,7 +52,7 @@ class Rule(ABC):
         ndarray of shape (n_samples,)
             The larger, the more worth asking.
         """
-        _params.check(self)
+        constraints.check(self)
         return self._worth(model, X)
 
     def query(self, model: Any, X: Any, n: int | None = None) -> Places:
@@ -72,7 +72,7 @@ class Rule(ABC):
         ndarray of shape (n_asked,)
             Row numbers, ascending.
         """
-        _params.check(self)
+        constraints.check(self)
         if not _LIMIT.test(n):
             raise ValueError(f"n must be {_LIMIT.accepts}, got {n!r}.")
         worth = self._worth(model, X)

@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .._forget import ForgettingLearner, NamingLearner
-from .._learner import KernelLearner
-from .._online import OnlineLearner, StreamLearner
-from .._validate import check_range, check_rows
+from .._base.forget import ForgettingLearner, NamingLearner
+from .._base.learner import KernelLearner
+from .._base.online import OnlineLearner, StreamLearner
+from .._base.validate import check_range, check_rows
 from ._rule import Places
 from ._scores import Scores, ScoresNotFinite, class_scores, has_learnt
 from .stream import _FIRST_ROWS, _take

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from .. import _params
+from .._base import constraints
 from ..svm import LASVM
 from ._answers import Answers, StopAsking, _is_single
 from ._begin import Options, open_loops
@@ -20,14 +20,14 @@ from .history import History
 from .stream import _sliceable
 
 _RUN = {
-    "labels": _params.NONE | _params.integer_from(1),
-    "batch_size": _params.integer_from(1),
-    "score_every": _params.integer_from(1),
-    "cold_start": _params.one_of("alternate", "spread", "random"),
-    "unknown": _params.one_of("later", "never"),
-    "seeds": _params.NONE | _params.integer_from(1) | _params.MAPPING,
+    "labels": constraints.NONE | constraints.integer_from(1),
+    "batch_size": constraints.integer_from(1),
+    "score_every": constraints.integer_from(1),
+    "cold_start": constraints.one_of("alternate", "spread", "random"),
+    "unknown": constraints.one_of("later", "never"),
+    "seeds": constraints.NONE | constraints.integer_from(1) | constraints.MAPPING,
 }
-_QUERIES = _params.integer_from(1)
+_QUERIES = constraints.integer_from(1)
 
 
 class ActiveLearner:

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import _params
+from .._base import constraints
 from ._pool import PoolRule, Worth
 from ._scores import Scores, class_scores, margins
 
@@ -65,11 +65,11 @@ class Auto(PoolRule):
     ['far from every row asked so far', 'near the boundary between -1 and 1']
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = PoolRule._constraints | {
-        "pool_size": _params.integer_from(1),
-        "full_search": _params.integer_from(0),
-        "explore_every": _params.NONE | _params.integer_from(2),
-        "reask_every": _params.NONE | _params.integer_from(2),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = PoolRule._constraints | {
+        "pool_size": constraints.integer_from(1),
+        "full_search": constraints.integer_from(0),
+        "explore_every": constraints.NONE | constraints.integer_from(2),
+        "reask_every": constraints.NONE | constraints.integer_from(2),
     }
     _size_name: ClassVar[str | None] = None  # a batch of any size can be taken
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .. import _params
+from .._base import constraints
 from ..svm import LASVM
 from ._pool import PoolRule, Worth
 from ._scores import decision_scores, margins
@@ -58,9 +58,9 @@ class AutoMargin(PoolRule):
     True
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = PoolRule._constraints | {
-        "enough": _params.integer_from(1),
-        "most": _params.integer_from(1),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = PoolRule._constraints | {
+        "enough": constraints.integer_from(1),
+        "most": constraints.integer_from(1),
     }
     _size_name: ClassVar[str | None] = "most"
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import _params
-from .._persist import register
+from .._base import constraints
+from .._base.persist import register
 from ._chunk_learner import ChunkLearner, Course
 
 
@@ -168,8 +168,8 @@ class QuerySVM(ChunkLearner):
     145
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = ChunkLearner._constraints | {
-        "keep": _params.one_of("all", "sv"),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = ChunkLearner._constraints | {
+        "keep": constraints.one_of("all", "sv"),
     }
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .. import _params
+from .._base import constraints
 from ._pool import PoolRule, Worth, best_first
 from ._rule import Places
 from ._scores import class_scores, count_rows
@@ -52,8 +52,8 @@ class Gradient(PoolRule):
     False
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = PoolRule._constraints | {
-        "pool_size": _params.NONE | _params.integer_from(1)
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = PoolRule._constraints | {
+        "pool_size": constraints.NONE | constraints.integer_from(1)
     }
 
     def __init__(self, pool_size: int | None = 50, random_state: Any = None) -> None:
@@ -77,7 +77,7 @@ class Gradient(PoolRule):
         ndarray of shape (n_samples,)
             The larger, the more worth learning.
         """
-        _params.check(self)
+        constraints.check(self)
         return _wrongness(model, X, _labels(y, count_rows(X)))
 
     def query(self, model: Any, X: Any, n: int | None = 1, *, y: Any = None, draw: int = 0) -> Places:

@@ -6,12 +6,12 @@ S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapters 3 and 4.
 import math
 from typing import Any, ClassVar
 
-from .. import _params
+from .._base import constraints
 from ._pool import PoolRule, Worth
 from ._scores import class_scores, margins
 
-_SHARE = _params.Constraint(
-    "a number between 0 and 1, both excluded", lambda value: _params._is_real(value) and 0 < value < 1
+_SHARE = constraints.Constraint(
+    "a number between 0 and 1, both excluded", lambda value: constraints.is_real(value) and 0 < value < 1
 )
 
 
@@ -91,8 +91,8 @@ class Margin(PoolRule):
     True
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = PoolRule._constraints | {
-        "pool_size": _params.NONE | _params.integer_from(1)
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = PoolRule._constraints | {
+        "pool_size": constraints.NONE | constraints.integer_from(1)
     }
 
     def __init__(self, pool_size: int | None = 59, random_state: Any = None) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .. import _params
+from .._base import constraints
 from ._rule import Places, Rule
 from ._scores import decision_scores
 
@@ -52,7 +52,7 @@ class RampRegion(Rule):
     True
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {"s": _params.RAMP_END}
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {"s": constraints.RAMP_END}
 
     def __init__(self, s: float = -1.0) -> None:
         self.s = s
@@ -60,7 +60,7 @@ class RampRegion(Rule):
     @property
     def asks_every_row(self) -> bool:
         """Whether the ramp has no end."""
-        _params.check(self)
+        constraints.check(self)
         return bool(np.isneginf(float(self.s)))
 
     def _worth(self, model: Any, X: Any) -> npt.NDArray[np.float64]:

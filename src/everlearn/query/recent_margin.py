@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .. import _params
+from .._base import constraints
 from ._rule import Places, Rule
 from ._scores import decision_scores, margins
 
@@ -46,7 +46,7 @@ class RecentMargin(Rule):
     [0, 1]
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {"h": _params.integer_from(1)}
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {"h": constraints.integer_from(1)}
 
     def __init__(self, h: int = 5) -> None:
         self.h = h
@@ -54,7 +54,7 @@ class RecentMargin(Rule):
     @property
     def rows_per_question(self) -> int:
         """The rows in a block, h."""
-        _params.check(self)
+        constraints.check(self)
         return int(self.h)
 
     @property

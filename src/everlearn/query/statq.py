@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import _params
-from .._persist import register
-from .._support_sets import support_confidence
-from ._chunk_learner import SHARE, ChunkLearner, Course, Places
+from .._base import constraints
+from .._base.persist import register
+from ..metrics.support_sets import support_confidence
+from ._chunk_learner import FRACTION, ChunkLearner, Course, Places
 
 _LEAST_CHANCE = 0.2  # of a row inside the margin, when robust
 _MOST_OUTSIDE = 0.995  # share of the rows examined in a step, when robust
@@ -121,13 +121,13 @@ class StatQSVM(ChunkLearner):
     """
 
     _known = (*ChunkLearner._known, "confidence_", "test_")
-    _constraints: ClassVar[dict[str, _params.Constraint]] = ChunkLearner._constraints | {
-        "threshold": _params.NOT_NEGATIVE,
-        "stopping": _params.one_of("c*p", "p"),
-        "robust": _params.BOOLEAN,
-        "sampling": _params.one_of("step", "smooth"),
-        "keep": _params.one_of("sv", "all"),
-        "test_share": _params.NONE | SHARE,
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = ChunkLearner._constraints | {
+        "threshold": constraints.NOT_NEGATIVE,
+        "stopping": constraints.one_of("c*p", "p"),
+        "robust": constraints.BOOLEAN,
+        "sampling": constraints.one_of("step", "smooth"),
+        "keep": constraints.one_of("sv", "all"),
+        "test_share": constraints.NONE | FRACTION,
     }
 
     def __init__(

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import get_tags
 
-from .._online import OnlineLearner
+from .._base.online import OnlineLearner
 from ._rule import Places, Rule
 from ._scores import count_rows, has_learnt
 

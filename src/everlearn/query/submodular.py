@@ -10,10 +10,10 @@ import numpy.typing as npt
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
-from .. import _params
-from .._choice import Choice, Similarities
-from .._geometry import CONSTRAINTS, Geometry, least_similarity
-from .._validate import Rows, label_column, missing_labels
+from .._base import constraints
+from .._base.validate import Rows, label_column, missing_labels
+from .._submodular.choice import Choice, Similarities
+from .._submodular.geometry import CONSTRAINTS, Geometry, least_similarity
 from ._pool import PoolRule, Worth, best_first
 from ._rule import Places
 from ._scores import class_scores, count_rows, margins
@@ -26,7 +26,7 @@ def _are_weights(value: Any) -> bool:
         numbers = list(value)
     except TypeError:
         return False
-    return len(numbers) == 3 and all(map(_params.NOT_NEGATIVE.test, numbers))
+    return len(numbers) == 3 and all(map(constraints.NOT_NEGATIVE.test, numbers))
 
 
 class Submodular(PoolRule):
@@ -98,13 +98,13 @@ class Submodular(PoolRule):
     10
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = (
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = (
         PoolRule._constraints
         | CONSTRAINTS
         | {
-            "weights": _params.NONE | _params.Constraint("three numbers, 0 or above", _are_weights),
-            "kernel": _params.one_of("auto", "linear", "poly", "rbf", "sigmoid"),
-            "pool_size": _params.NONE | _params.integer_from(1),
+            "weights": constraints.NONE | constraints.Constraint("three numbers, 0 or above", _are_weights),
+            "kernel": constraints.one_of("auto", "linear", "poly", "rbf", "sigmoid"),
+            "pool_size": constraints.NONE | constraints.integer_from(1),
         }
     )
 
@@ -146,7 +146,7 @@ class Submodular(PoolRule):
         ndarray of shape (n_samples,)
             The larger, the more worth asking.
         """
-        _params.check(self)
+        constraints.check(self)
         return self._alone(self._problem(model, X, 1, labelled))
 
     def query(self, model: Any, X: Any, n: int | None = 1, *, labelled: Any = None, draw: int = 0) -> Places:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm.auto import tqdm
 
-from .._choice import Choice, Floats, StoredSimilarities
+from .._submodular.choice import Choice, Floats, StoredSimilarities
 
 _TOL = 1e-7
 _MOST_STEPS = 3000

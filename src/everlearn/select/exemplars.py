@@ -12,12 +12,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
-from .. import _checked, _params
-from .._choice import Choice, Similarities, StoredSimilarities
-from .._forget import check_ids, refuse_missing
-from .._geometry import CONSTRAINTS, Geometry, all_pairs, least_similarity
-from .._persist import register
-from .._validate import Rows, check_rows, label_column, missing_labels
+from .._base import checked, constraints
+from .._base.forget import check_ids, refuse_missing
+from .._base.persist import register
+from .._base.validate import Rows, check_rows, label_column, missing_labels
+from .._submodular.choice import Choice, Similarities, StoredSimilarities
+from .._submodular.geometry import CONSTRAINTS, Geometry, all_pairs, least_similarity
 from ._convex import ascend
 
 Floats = npt.NDArray[np.float64]
@@ -31,10 +31,10 @@ def _are_weights(value: Any) -> bool:
         numbers = list(value)
     except TypeError:
         return False
-    return len(numbers) in (3, 4) and all(map(_params.NOT_NEGATIVE.test, numbers)) and numbers[0] > 0
+    return len(numbers) in (3, 4) and all(map(constraints.NOT_NEGATIVE.test, numbers)) and numbers[0] > 0
 
 
-WEIGHTS = _params.Constraint("three or four numbers, 0 or above, the first above 0", _are_weights)
+WEIGHTS = constraints.Constraint("three or four numbers, 0 or above, the first above 0", _are_weights)
 
 
 def default_weights(chosen: int, rows: int, rows_next: int = 0) -> tuple[float, float, float, float]:
@@ -142,13 +142,13 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
     """
 
     forgetting: ClassVar[str] = "removal"
-    _constraints: ClassVar[dict[str, _params.Constraint]] = CONSTRAINTS | {
-        "n_exemplars": _params.integer_from(0),
-        "method": _params.one_of("greedy", "qp"),
-        "weights": _params.NONE | WEIGHTS,
-        "n_components": _params.NONE | _params.integer_from(1),
-        "n_jobs": _params.NONE | _params.NOT_ZERO_INTEGER,
-        "verbose": _params.BOOLEAN | _params.integer_from(0),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = CONSTRAINTS | {
+        "n_exemplars": constraints.integer_from(0),
+        "method": constraints.one_of("greedy", "qp"),
+        "weights": constraints.NONE | WEIGHTS,
+        "n_components": constraints.NONE | constraints.integer_from(1),
+        "n_jobs": constraints.NONE | constraints.NOT_ZERO_INTEGER,
+        "verbose": constraints.BOOLEAN | constraints.integer_from(0),
     }
     _known: ClassVar[tuple[str, ...]] = (
         "indices_",
@@ -208,7 +208,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
         Exemplars
             The selector itself.
         """
-        _params.check(self)
+        constraints.check(self)
         before = dict(vars(self))
         try:
             return self._fit(X, y, X_next)
@@ -399,7 +399,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
 
     def _check_savable(self) -> None:
         if hasattr(self, "kept_"):
-            _params.check(self)
+            constraints.check(self)
 
     def _get_state(self) -> dict[str, Any]:
         known = vars(self)
@@ -410,23 +410,23 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> "Exemplars":
-        selector = cls(**_checked.table("params", state["params"]))
-        fitted = _checked.table("fitted", state["fitted"])
+        selector = cls(**checked.table("params", state["params"]))
+        fitted = checked.table("fitted", state["fitted"])
         if fitted:
-            _params.check(selector)
-            most = _checked.integer("_n_rows", fitted["_n_rows"]) - 1
-            _checked.features(fitted)
-            kept = _checked.integers("kept_", fitted["kept_"], (None,), most=most)
-            chosen = _checked.integers("indices_", fitted["indices_"], (None,), most=most)
+            constraints.check(selector)
+            most = checked.integer("_n_rows", fitted["_n_rows"]) - 1
+            checked.features(fitted)
+            kept = checked.integers("kept_", fitted["kept_"], (None,), most=most)
+            chosen = checked.integers("indices_", fitted["indices_"], (None,), most=most)
             if (np.diff(kept) <= 0).any() or not np.isin(chosen, kept).all():
                 raise ValueError("kept_ must be ascending and hold indices_")
             if fitted["objective_"] == fitted["objective_"]:  # NaN once rows were forgotten
-                _checked.number("objective_", fitted["objective_"])
-            _checked.integer("n_evaluations_", fitted["n_evaluations_"])
+                checked.number("objective_", fitted["objective_"])
+            checked.integer("n_evaluations_", fitted["n_evaluations_"])
             if fitted["bound_"] is not None:
-                _checked.number("bound_", fitted["bound_"], finite=False)
-            for weight in _checked.items("weights_", fitted["weights_"], 4):
-                _checked.number("weights_", weight)
+                checked.number("bound_", fitted["bound_"], finite=False)
+            for weight in checked.items("weights_", fitted["weights_"], 4):
+                checked.number("weights_", weight)
         for name in fitted:
             if name not in cls._known:
                 raise ValueError(f"unknown attribute {name!r}")

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from .._choice import Choice, Ints, largest
+from .._submodular.choice import Choice, Ints, largest
 
 
 def best_cut(choice: Choice, k: int, starts: int, random: np.random.Generator) -> tuple[Ints, int]:

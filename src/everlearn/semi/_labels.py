@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
-from .. import _params
-from .._validate import Array, label_column, missing_labels
+from .._base import constraints
+from .._base.validate import Array, label_column, missing_labels
 
 Ints = npt.NDArray[np.int64]
 
@@ -67,7 +67,7 @@ def add_classes(classes: Array, numbers: Ints, shares: Any, unlabeled: Any) -> t
             f"{unlabeled!r} says."
         )
     for label, share in shares.items():
-        if not _params._is_real(share):
+        if not constraints.is_real(share):
             raise ValueError(f"positive_ratio must have numbers for shares, got {share!r} for {label!r}.")
     left_out = [label for label in known if label not in shares]
     if left_out:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from .._choice import Floats, Ints, Path, Similarities
+from .._submodular.choice import Floats, Ints, Path, Similarities
 
 Numbers = npt.NDArray[np.int64]
 

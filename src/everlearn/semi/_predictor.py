@@ -7,8 +7,8 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import has_fit_parameter
 
-from .. import _checked, _persist
-from .._validate import Array, Rows
+from .._base import checked, persist
+from .._base.validate import Array, Rows
 from ..svm import LASVM
 from ._space import Space
 
@@ -61,8 +61,8 @@ def get_state(model: Any) -> dict[str, Any]:
     name = cls.__name__
     if model is None or isinstance(model, str):
         return {"value": model}
-    if _persist._registry.get(name) is cls:
-        return _persist.describe(model)
+    if persist._registry.get(name) is cls:
+        return persist.describe(model)
     if type(model) is LinearSVC:
         fitted = {key: value for key, value in vars(model).items() if key in _LINEAR}
         return {"linear": model.get_params(), "fitted": fitted}
@@ -80,17 +80,17 @@ def from_state(state: dict[str, Any]) -> Any:
             raise ValueError(f"a model must be described, got a {type(value).__name__}")
         return value
     if "class" in state:
-        return _persist.revive(state)
-    model = LinearSVC(**_checked.table("linear", state["linear"]))
-    fitted = _checked.table("fitted", state["fitted"])
+        return persist.revive(state)
+    model = LinearSVC(**checked.table("linear", state["linear"]))
+    fitted = checked.table("fitted", state["fitted"])
     if fitted:
-        classes = _checked.classes("classes_", fitted["classes_"])
-        columns, width = (1 if len(classes) == 2 else len(classes)), _checked.features(fitted)
-        _checked.floats("coef_", fitted["coef_"], (columns, width))
+        classes = checked.classes("classes_", fitted["classes_"])
+        columns, width = (1 if len(classes) == 2 else len(classes)), checked.features(fitted)
+        checked.floats("coef_", fitted["coef_"], (columns, width))
         if np.ndim(fitted["intercept_"]):  # a plain 0 without an intercept
-            _checked.floats("intercept_", fitted["intercept_"], (columns,))
+            checked.floats("intercept_", fitted["intercept_"], (columns,))
         else:
-            _checked.number("intercept_", fitted["intercept_"])
+            checked.number("intercept_", fitted["intercept_"])
     for key in _LINEAR:
         if key in fitted:
             setattr(model, key, fitted[key])

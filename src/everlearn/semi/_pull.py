@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from .._choice import Floats, Ints
+from .._submodular.choice import Floats, Ints
 from ._space import OVERFLOW, Space
 
 _MOST_STEPS = 1_000_000

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from .._choice import Floats, Ints
+from .._submodular.choice import Floats, Ints
 from ._space import Space
 from ._transduce import Transduction, class_sizes
 

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _checked
-from .._choice import Ints
-from .._validate import Array, Rows, label_column
+from .._base import checked
+from .._base.validate import Array, Rows, label_column
+from .._submodular.choice import Ints
 from ..select import Exemplars
 from ._labels import UNKNOWN, read_labels, unknown_labels
 from ._space import Space
@@ -42,16 +42,16 @@ class Held:
     @classmethod
     def from_state(cls, parts: list[Any], n_classes: int, width: int) -> "Held":
         """Rows from a file; those of an older one, which has no ids, get none that could be named."""
-        X, numbers, ids = parts if len(parts) == 3 else (*_checked.items("held", parts, 2), None)
-        _checked.integers("numbers", numbers, (None,), least=UNKNOWN, most=n_classes - 1)
+        X, numbers, ids = parts if len(parts) == 3 else (*checked.items("held", parts, 2), None)
+        checked.integers("numbers", numbers, (None,), least=UNKNOWN, most=n_classes - 1)
         count = len(numbers)
         if ids is None:
             ids = np.full(count, UNNAMED, dtype=np.int64)
-        named = _checked.array("ids", ids, np.int64, (count,))
+        named = checked.array("ids", ids, np.int64, (count,))
         named = named[named != UNNAMED]
         if len(np.unique(named)) < len(named):
             raise ValueError("ids must name a row once")
-        return cls(_checked.rows("held rows", X, count, width), numbers, ids)
+        return cls(checked.rows("held rows", X, count, width), numbers, ids)
 
     def of(self, rows: Places) -> "Held":
         """Some of the rows."""

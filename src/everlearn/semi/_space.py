@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._choice import Floats, Ints, Similarities, StoredSimilarities
-from .._validate import Rows
+from .._base.validate import Rows
+from .._submodular.choice import Floats, Ints, Similarities, StoredSimilarities
 
 OVERFLOW = "Similarities of rows overflow: scale the features (scaling='standard')."
 

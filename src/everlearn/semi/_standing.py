@@ -9,10 +9,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from .. import _checked, _params
-from .._choice import Ints
-from .._forget import check_ids, refuse_known, refuse_missing
-from .._validate import Array, check_rows
+from .._base import checked, constraints
+from .._base.forget import check_ids, refuse_known, refuse_missing
+from .._base.validate import Array, check_rows
+from .._submodular.choice import Ints
 from ._predictor import check_rule, decide, from_state, get_state
 from ._rows import UNNAMED, Held
 from ._transductive import _as_pairs, _from_pairs
@@ -52,7 +52,7 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         object
             The learner itself.
         """
-        _params.check(self)
+        constraints.check(self)
         named, held = check_ids(ids), self.ids_
         refuse_missing(self, named[~np.isin(named, held)])
         before = dict(vars(self))
@@ -143,7 +143,7 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_savable(self) -> None:
         if hasattr(self, "_held"):
-            _params.check(self)
+            constraints.check(self)
 
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
@@ -163,36 +163,36 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        params = _checked.table("params", state["params"])
+        params = checked.table("params", state["params"])
         for name in ("transducer", "estimator"):
-            params[name] = from_state(_checked.table(name, params[name]))
+            params[name] = from_state(checked.table(name, params[name]))
         learner = cls(**params)
         if "fitted" in state:
-            _params.check(learner)
-            learner._resume(state, _checked.table("fitted", state["fitted"]))
+            constraints.check(learner)
+            learner._resume(state, checked.table("fitted", state["fitted"]))
         return learner
 
     def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
         """Go on from a saved state, after a check that its parts fit together."""
-        classes, width = _checked.classes("classes_", fitted["classes_"]), _checked.features(fitted)
-        _checked.integer("n_batches_", fitted["n_batches_"])
-        _checked.integer("_seed", fitted["_seed"], most=2**31)
-        _checked.integer("_rows_seen", fitted.get("_rows_seen", 0))
-        _checked.flag("one_class_", fitted["one_class_"])
-        _checked.items("history_", fitted["history_"])
+        classes, width = checked.classes("classes_", fitted["classes_"]), checked.features(fitted)
+        checked.integer("n_batches_", fitted["n_batches_"])
+        checked.integer("_seed", fitted["_seed"], most=2**31)
+        checked.integer("_rows_seen", fitted.get("_rows_seen", 0))
+        checked.flag("one_class_", fitted["one_class_"])
+        checked.items("history_", fitted["history_"])
         fitted["positive_ratio_"] = _from_pairs(fitted["positive_ratio_"])
         if isinstance(fitted["transduction_"], list):
             fitted["transduction_"] = np.fromiter(fitted["transduction_"], dtype=object)
-        _checked.items_of("transduction_", fitted["transduction_"])
+        checked.items_of("transduction_", fitted["transduction_"])
         for name in self._known:
             if name in fitted:
                 setattr(self, name, fitted[name])
         first, last = (
-            Held.from_state(_checked.items("held", parts), len(classes), width)
-            for parts in _checked.items("held", state["held"], 2)
+            Held.from_state(checked.items("held", parts), len(classes), width)
+            for parts in checked.items("held", state["held"], 2)
         )
         if sparse.issparse(first.X) != sparse.issparse(last.X):
             raise ValueError("held must have rows of one kind")
-        self._held, self._model = (first, last), from_state(_checked.table("model", state["model"]))
+        self._held, self._model = (first, last), from_state(checked.table("model", state["model"]))
         if self._model is not None:
             check_rule(self._model, classes, width)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._choice import Choice, Floats, Ints, Similarities, largest
+from .._submodular.choice import Choice, Floats, Ints, Similarities, largest
 from ._partition import Numbers, Partition, assign
 from ._space import OVERFLOW
 

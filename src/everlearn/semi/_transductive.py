@@ -13,46 +13,38 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _checked, _params
-from .._choice import Floats, Ints
-from .._geometry import CONSTRAINTS, Geometry
-from .._validate import Array, Rows, check_rows
+from .._base import checked, constraints
+from .._base.validate import Array, Rows, check_rows
+from .._submodular.choice import Floats, Ints
+from .._submodular.geometry import CONSTRAINTS, Geometry
 from ._labels import UNKNOWN, add_classes, read_labels
 from ._predictor import check_rule, choose_predictor, decide, from_state, get_state, train
 from ._pull import pull
 from ._rho import Solve, choose_rho
 from ._space import Space
-from ._transduce import (
-    Transduction,
-    class_sizes,
-    count_positives,
-    many_classes,
-    members,
-    signed,
-    two_classes,
-)
+from ._transduce import Transduction, class_sizes, count_positives, many_classes, members, signed, two_classes
 from .ratio import SAMPLE, Ratio, estimate_ratio
 
 Self = TypeVar("Self", bound="TransductiveLearner")
 
-_IS_ESTIMATOR = _params.Constraint("a classifier", lambda value: hasattr(value, "fit"))
+_IS_ESTIMATOR = constraints.Constraint("a classifier", lambda value: hasattr(value, "fit"))
 
 
 class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the learners from labelled and unlabelled rows; a subclass says how it finds the labels."""
 
     forgetting: ClassVar[str] = "replay"
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
-        "C": _params.POSITIVE,
-        "rho": _params.one_of("auto") | _params.NOT_NEGATIVE,
-        "pull": _params.one_of("svm", "sums"),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "C": constraints.POSITIVE,
+        "rho": constraints.one_of("auto") | constraints.NOT_NEGATIVE,
+        "pull": constraints.one_of("svm", "sums"),
         **CONSTRAINTS,
-        "positive_ratio": _params.NONE | _params.SHARE | _params.MAPPING,
-        "balance": _params.one_of("auto") | _params.BOOLEAN,
-        "n_components": _params.NONE | _params.integer_from(1),
-        "estimator": _params.one_of("auto") | _params.NONE | _IS_ESTIMATOR,
-        "n_jobs": _params.NONE | _params.NOT_ZERO_INTEGER,
-        "verbose": _params.BOOLEAN | _params.integer_from(0),
+        "positive_ratio": constraints.NONE | constraints.FRACTION | constraints.MAPPING,
+        "balance": constraints.one_of("auto") | constraints.BOOLEAN,
+        "n_components": constraints.NONE | constraints.integer_from(1),
+        "estimator": constraints.one_of("auto") | constraints.NONE | _IS_ESTIMATOR,
+        "n_jobs": constraints.NONE | constraints.NOT_ZERO_INTEGER,
+        "verbose": constraints.BOOLEAN | constraints.integer_from(0),
     }
     # What a fitted learner knows beside its parameters, its scaling, its features and its rule.
     _known: ClassVar[tuple[str, ...]] = (
@@ -86,7 +78,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         object
             The learner itself.
         """
-        _params.check(self)
+        constraints.check(self)
         before = dict(vars(self))
         try:
             self._fit(X, y)
@@ -330,7 +322,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_savable(self) -> None:
         if hasattr(self, "transduction_"):
-            _params.check(self)
+            constraints.check(self)
 
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
@@ -352,36 +344,36 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        params = _checked.table("params", state["params"])
-        params["estimator"] = from_state(_checked.table("estimator", params["estimator"]))
+        params = checked.table("params", state["params"])
+        params["estimator"] = from_state(checked.table("estimator", params["estimator"]))
         params["positive_ratio"] = _from_pairs(params["positive_ratio"])
         learner = cls(**params)
         if "fitted" in state:
-            _params.check(learner)
-            learner._resume(state, _checked.table("fitted", state["fitted"]))
+            constraints.check(learner)
+            learner._resume(state, checked.table("fitted", state["fitted"]))
         return learner
 
     def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
         """Go on from a saved state, after a check that its parts fit together."""
-        classes, width = _checked.classes("classes_", fitted["classes_"]), _checked.features(fitted)
-        rows = len(_checked.items_of("transduction_", fitted["transduction_"]))
+        classes, width = checked.classes("classes_", fitted["classes_"]), checked.features(fitted)
+        rows = len(checked.items_of("transduction_", fitted["transduction_"]))
         for name in ("transduction_", "by_labels_alone_"):
-            found = _checked.items_of(name, fitted[name], rows)
+            found = checked.items_of(name, fitted[name], rows)
             if rows == 0 or not np.isin(found, classes).all():
                 raise ValueError(f"{name} must hold labels of classes_")
-        _checked.array("scores_", fitted["scores_"], np.float64, (rows, *np.shape(fitted["scores_"])[1:]))
+        checked.array("scores_", fitted["scores_"], np.float64, (rows, *np.shape(fitted["scores_"])[1:]))
         for name in ("objective_", "rho_"):
-            _checked.number(name, fitted[name], finite=False)
-        _checked.integer("n_evaluations_", fitted["n_evaluations_"])
+            checked.number(name, fitted[name], finite=False)
+        checked.integer("n_evaluations_", fitted["n_evaluations_"])
         for name in self._known:
             if name in fitted:
                 setattr(self, name, fitted[name])
         self.positive_ratio_ = _from_pairs(self.positive_ratio_)
-        self._geometry = Geometry.from_state(_checked.table("geometry", state["geometry"]), width)
+        self._geometry = Geometry.from_state(checked.table("geometry", state["geometry"]), width)
         self._nystroem = None
         if "nystroem" in state:
-            self._nystroem = _nystroem_from(_checked.table("nystroem", state["nystroem"]), width)
-        self.estimator_ = from_state(_checked.table("estimator", state["estimator"]))
+            self._nystroem = _nystroem_from(checked.table("nystroem", state["nystroem"]), width)
+        self.estimator_ = from_state(checked.table("estimator", state["estimator"]))
         if self.estimator_ is not None:
             seen = width if self._nystroem is None else len(self._nystroem.components_)
             check_rule(self.estimator_, classes, seen)
@@ -393,14 +385,14 @@ _NYSTROEM = ("components_", "normalization_", "component_indices_", "n_features_
 def _nystroem_from(parts: dict[str, Any], width: int) -> Nystroem:
     """A fitted Nystroem map for rows of so many features."""
     learned = {name: parts.pop(name) for name in _NYSTROEM}
-    _checked.integer("n_features_in_", learned["n_features_in_"], least=width, most=width)
-    rows = _checked.rows("components_", learned["components_"], None, width).shape[0]
-    _checked.floats("normalization_", learned["normalization_"], (rows, rows))
-    _checked.integers("component_indices_", learned["component_indices_"], (rows,))
-    _checked.word("kernel", parts["kernel"], ("linear", "poly", "rbf", "sigmoid"))
+    checked.integer("n_features_in_", learned["n_features_in_"], least=width, most=width)
+    rows = checked.rows("components_", learned["components_"], None, width).shape[0]
+    checked.floats("normalization_", learned["normalization_"], (rows, rows))
+    checked.integers("component_indices_", learned["component_indices_"], (rows,))
+    checked.word("kernel", parts["kernel"], ("linear", "poly", "rbf", "sigmoid"))
     for name in ("gamma", "coef0", "degree"):
         if parts[name] is not None:
-            _checked.number(name, parts[name])
+            checked.number(name, parts[name])
     if parts["kernel_params"] is not None or parts["n_jobs"] is not None:
         raise ValueError("kernel_params and n_jobs of a Nystroem map must be None")
     found = Nystroem(**parts)

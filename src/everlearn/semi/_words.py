@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from .._docs import complete
+from .._base.docs import complete
 
 Class = TypeVar("Class", bound=type)
 

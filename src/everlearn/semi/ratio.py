@@ -18,7 +18,7 @@ from scipy.stats import beta
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from .._choice import Floats, Ints, StoredSimilarities
+from .._submodular.choice import Floats, Ints, StoredSimilarities
 from ._transduce import choice_of_positives, signed
 
 SAMPLE = 2000  # rows of each kind that are looked at

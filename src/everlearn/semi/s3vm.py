@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .. import _params
-from .._choice import Ints, StoredSimilarities, largest
-from .._persist import register
+from .._base import constraints
+from .._base.persist import register
+from .._submodular.choice import Ints, StoredSimilarities, largest
 from ._cuts import best_cut, exact_cut
 from ._partition import Partition, assign, best_partition, exact_partition
 from ._space import Space
@@ -66,8 +66,8 @@ class SubmodS3VM(TransductiveLearner):
     (True, True)
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = TransductiveLearner._constraints | {
-        "solver": _params.one_of("auto", "greedy", "two-sided", "fast"),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = TransductiveLearner._constraints | {
+        "solver": constraints.one_of("auto", "greedy", "two-sided", "fast"),
     }
 
     def __init__(
@@ -150,9 +150,9 @@ class QPS3VM(TransductiveLearner):
     True
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = TransductiveLearner._constraints | {
-        "n_starts": _params.integer_from(0),
-        "exact": _params.BOOLEAN,
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = TransductiveLearner._constraints | {
+        "n_starts": constraints.integer_from(0),
+        "exact": constraints.BOOLEAN,
     }
 
     def __init__(

@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 
-from .. import _params
-from .._choice import Ints
-from .._persist import register
-from .._validate import Array, Rows, check_rows
+from .._base import constraints
+from .._base.persist import register
+from .._base.validate import Array, Rows, check_rows
+from .._submodular.choice import Ints
 from ._labels import read_labels
 from ._rows import Choosing, Held, merge_classes, read_batch
 from ._standing import StandingRule
@@ -28,11 +28,10 @@ Self = TypeVar("Self", bound="StreamS3VM")
 _SHARE_OF_A_TRIAL = 0.1  # by which a summary grows until it is good enough
 _MOST_HISTORY = 1000
 
-_TRANSDUCER = _params.Constraint(
+_TRANSDUCER = constraints.Constraint(
     "a SubmodS3VM or QPS3VM whose kernel is not precomputed",
     lambda value: isinstance(value, TransductiveLearner) and value.kernel != "precomputed",
 )
-_SHARE = _params.Constraint("a number from 0 to 1", lambda value: _params._is_real(value) and 0 <= value <= 1)
 
 
 @register
@@ -128,14 +127,14 @@ class StreamS3VM(StandingRule):
     """
 
     forgetting: ClassVar[str] = "removal"
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
-        "transducer": _params.NONE | _TRANSDUCER,
-        "mode": _params.one_of("incremental", "online"),
-        "tol": _SHARE,
-        "cap": _params.NONE | _params.integer_from(0),
-        "label_cap": _params.NONE | _params.integer_from(1),
-        "memory_rows": _params.NONE | _params.integer_from(2),
-        "ahead": _params.BOOLEAN,
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "transducer": constraints.NONE | _TRANSDUCER,
+        "mode": constraints.one_of("incremental", "online"),
+        "tol": constraints.FRACTION,
+        "cap": constraints.NONE | constraints.integer_from(0),
+        "label_cap": constraints.NONE | constraints.integer_from(1),
+        "memory_rows": constraints.NONE | constraints.integer_from(2),
+        "ahead": constraints.BOOLEAN,
         "estimator": TransductiveLearner._constraints["estimator"],
     }
     _known: ClassVar[tuple[str, ...]] = (
@@ -238,7 +237,7 @@ class StreamS3VM(StandingRule):
     # --------------------------------------------------------------------------------------------- one batch
 
     def _take_in(self: Self, X: Any, y: Any, classes: Any, least: int, ids: Any) -> Self:
-        _params.check(self)
+        constraints.check(self)
         first = not hasattr(self, "_held")
         before = dict(vars(self))
         X = check_rows(self, X, reset=first, ensure_min_samples=least)
@@ -331,7 +330,8 @@ class StreamS3VM(StandingRule):
         if len(seen) == 0:
             return None
         model = clone(transducer)
-        if len(seen) == 1 and _SHARE.test(model.positive_ratio):  # of two classes: which is the other one?
+        # With two classes and one of them seen: which is the other?
+        if len(seen) == 1 and constraints.FRACTION.test(model.positive_ratio):
             shares = (1 - model.positive_ratio, model.positive_ratio)
             known = len(self.classes_) == 2
             named = dict(zip(self.classes_.tolist(), shares, strict=True)) if known else None

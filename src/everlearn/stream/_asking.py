@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import _checked, query
+from .. import query
+from .._base import checked
 from ..query.auto import boundary_reasons
+from ..store.events import Ints
 from ._kept import Kept
 from ._scored import Scored
-from .events import Ints
 from .settings import Settings, is_pool_rule
 
 _MOST_OPEN = 10_000
@@ -185,13 +186,13 @@ class Asking:
         """The questions that `state` described."""
         asking = cls(settings)
         for name in ("n_asked", "n_audits", "n_answered", "draws"):
-            setattr(asking, name, _checked.integer(name, state[name]))
+            setattr(asking, name, checked.integer(name, state[name]))
         asking.open, asking.answered = {}, []
         for name in ("open", "answered"):
-            for entry in _checked.items(name, state[name]):
-                question = Question(**_checked.table("question", entry))
-                _checked.integer("number", question.number)
-                _checked.integer("asked_at", question.asked_at)
+            for entry in checked.items(name, state[name]):
+                question = Question(**checked.table("question", entry))
+                checked.integer("number", question.number)
+                checked.integer("asked_at", question.asked_at)
                 if name == "open":
                     asking.open[question.number] = question
                 else:

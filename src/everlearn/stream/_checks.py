@@ -8,13 +8,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from .. import _persist
-from .._validate import Array, Rows, missing_labels
+from .._base import persist
+from .._base.validate import Array, Rows, missing_labels
 from ..errors import StoreError
-from ._lookup import Id, id_key, some
+from ..store.events import Floats, Ints, Scaled, as_labels
+from ..store.log import Log
+from ..store.lookup import Id, id_key, some
 from ._moments import Moments
-from .events import Floats, Ints, Scaled, as_labels
-from .log import Log
 from .settings import Settings, check_learner
 
 _LARGEST = 1e150  # of a feature: squares of larger ones overflow
@@ -133,12 +133,12 @@ def scale_by(moments: Moments, centred: bool, columns: Array | None, time: float
 def read_settings(log: Log) -> Settings | None:
     """The settings with which a store was made, None if it was not."""
     kept = log.meta("settings")
-    return None if kept is None else Settings.from_state(_persist.unpack(bytes.fromhex(kept)))
+    return None if kept is None else Settings.from_state(persist.unpack(bytes.fromhex(kept)))
 
 
 def write_settings(log: Log, settings: Settings) -> None:
     """Keep settings in the store."""
-    log.set_meta(settings=_persist.pack(settings.state()).hex())
+    log.set_meta(settings=persist.pack(settings.state()).hex())
 
 
 def same_learner(log: Log, settings: Settings, learner: Any) -> None:

@@ -11,15 +11,22 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from .. import _persist
-from .._validate import Rows
+from .._base import persist
+from .._base.validate import Rows
 from ..errors import StoreError
-from . import _checks, _scrub
+from ..read.quarantined import check_records, erase_records
+from ..store import scrub
+from ..store.certificate import Certificate
+from ..store.events import Arrived, Erased, Event, Ints
+from ..store.log import VERSION, Writing
+from ..store.lookup import TRIMMED, Id, id_key, parts
+from ..store.rewriting import move, places_without, rewrite
+from ..store.tables import EVENTS, MARKS, ROWS, SNAPSHOTS
+from ..store.tombstones import SALT, digest, new_salt, tombstone
+from . import _checks
 from ._fold import Fold
 from ._lock import locked
 from ._looking import Looking
-from ._lookup import TRIMMED, Id, id_key, parts
-from ._quarantined import check_records, erase_records
 from ._redact import (
     Redaction,
     columns_in_use,
@@ -29,13 +36,7 @@ from ._redact import (
     without_single_rows,
 )
 from ._replay import fold_living
-from ._rewriting import move, places_without, rewrite
-from ._tables import EVENTS, MARKS, ROWS, SNAPSHOTS
-from ._tombstones import SALT, digest, new_salt, tombstone
 from ._unlearning import drop_rows
-from .certificate import Certificate
-from .events import Arrived, Erased, Event, Ints
-from .log import VERSION, Writing
 
 _PROBES = 1000  # rows by which two models are compared
 _METHODS = ("auto", "replay", "forget")
@@ -147,7 +148,7 @@ class Erasing(Looking):
             ids=[digest(id_key(name), salt) for name in names],
             rows=len(numbers),
             quarantined=n_records,
-            notes=[*_NOTES, *by_forgetting, *_scrub.notes(self._log)],
+            notes=[*_NOTES, *by_forgetting, *scrub.notes(self._log)],
             **found,
         )
 
@@ -165,7 +166,7 @@ class Erasing(Looking):
             plan.fold.schema = schema
         n_snapshots = self._write_erasure(event, keys, salt, plan, schema)
         try:
-            scrubbed = _scrub.scrub(self._log)
+            scrubbed = scrub.scrub(self._log)
         except StoreError as exc:  # the rows are gone; their bytes are overwritten at the next opening
             warnings.warn(f"{exc} Bytes of erased rows are still to be overwritten.", stacklevel=5)
             scrubbed = False
@@ -213,7 +214,7 @@ class Erasing(Looking):
             except StoreError:
                 if method == "replay" or not complete:
                     raise
-        fold = Fold.from_state(_persist.unpack(_persist.pack(self._fold.state())), self._settings)
+        fold = Fold.from_state(persist.unpack(persist.pack(self._fold.state())), self._settings)
         drop_rows(fold, numbers, len(log.labelled_at(numbers, log.last + 1)))
         fold.apply(erased, log.rows_of)
         changed = {}
@@ -256,9 +257,9 @@ class Erasing(Looking):
             if schema is not None:
                 n_snapshots += rewrite_descriptions(db, schema)
             writing.add(event)
-            writing.add_snapshot(_persist.pack(plan.fold.state()))
+            writing.add_snapshot(persist.pack(plan.fold.state()))
             complete = {} if plan.method == "replay" else _complete_from(self._log, writing)
-            pending = {_scrub.PENDING: self._log.place.durable, "version": VERSION}
+            pending = {scrub.PENDING: self._log.place.durable, "version": VERSION}
             self._log.set_meta(db, **{SALT: salt}, **pending, **complete)
         self._log.forget_events()
         self._fold = plan.fold
@@ -296,7 +297,7 @@ class Erasing(Looking):
         except StoreError:
             return found
         found["compared_with"] = "the fold over the log as it is now on disk, from before the rows came"
-        found["bit_equal"] = _persist.pack(other.state()) == _persist.pack(self._fold.state())
+        found["bit_equal"] = persist.pack(other.state()) == persist.pack(self._fold.state())
         found["max_difference"] = _apart(self._fold, other, probes)
         return found
 

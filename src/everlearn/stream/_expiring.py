@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from .. import _persist
-from . import _scrub
+from .._base import persist
+from ..store import scrub
+from ..store.events import Arrived, Expired, Ints, Labelled, Withdrawn
+from ..store.log import VERSION, Log
+from ..store.lookup import TRIMMED, parts
+from ..store.rewriting import rewrite
+from ..store.tables import EVENTS, MARKS, ROWS, SNAPSHOTS
+from ..store.tombstones import STONE
 from ._fold import Fold
-from ._lookup import TRIMMED, parts
 from ._redact import columns_in_use, rewrite_descriptions, without_categories, without_rows
-from ._rewriting import rewrite
-from ._tables import EVENTS, MARKS, ROWS, SNAPSHOTS
-from ._tombstones import STONE
-from .events import Arrived, Expired, Ints, Labelled, Withdrawn
-from .log import VERSION, Log
 
 _AHEAD = 86400.0  # seconds by which the time of a stream may be ahead of the clock
 _SLACK = 0.01  # of the age: rows expire in portions
@@ -117,9 +117,9 @@ def expire(log: Log, fold: Fold, event: Expired, batches: list[int]) -> None:
             fold.schema = schema
             rewrite_descriptions(db, schema)
         writing.add(event)
-        writing.add_snapshot(_persist.pack(fold.state()))
+        writing.add_snapshot(persist.pack(fold.state()))
         meta = {"complete_from": writing.last, "expires": True, "version": VERSION}
-        log.set_meta(db, **meta, **{_scrub.PENDING: log.place.durable})
+        log.set_meta(db, **meta, **{scrub.PENDING: log.place.durable})
     log.forget_events()
 
 

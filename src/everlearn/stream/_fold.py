@@ -14,18 +14,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from .._validate import Rows
-from ._asking import Asking, Candidates, Question
-from ._kept import Kept, newer_first
-from ._model import begin, judge, teach
-from ._moments import Moments
-from ._probabilities import Probabilities
-from ._state import restore, state_of
-from ._trace import Trace, measured
-from ._unlearning import drop_rows
-from .drift import Drift
-from .evaluate import Prequential, Remembered
-from .events import (
+from .._base.validate import Rows
+from ..evaluate.drift import Drift
+from ..evaluate.prequential import Prequential, Remembered
+from ..evaluate.trace import Trace, measured
+from ..store.events import (
     Arrived,
     Asked,
     Described,
@@ -39,6 +32,13 @@ from .events import (
     Withdrawn,
     as_labels,
 )
+from ._asking import Asking, Candidates, Question
+from ._kept import Kept, newer_first
+from ._model import begin, judge, teach
+from ._moments import Moments
+from ._probabilities import Probabilities
+from ._state import restore, state_of
+from ._unlearning import drop_rows
 from .settings import Settings
 
 _HALF_LIFE = 4  # of a row in the pool, in units of memory_rows

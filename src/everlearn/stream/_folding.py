@@ -5,19 +5,20 @@ from dataclasses import replace
 from threading import RLock
 from typing import Any, TypeAlias
 
-from .._validate import Array, Rows
+from .._base.validate import Array, Rows
 from ..errors import StoreError
-from . import _checks, _scrub
+from ..store import scrub
+from ..store.events import Event, Ints
+from ..store.log import Log
+from ..store.lookup import Id
+from . import _checks
 from ._asking import Question, numbers_of
 from ._expiring import Expiry, expire, expired_before
 from ._fold import Effect, Fold
-from ._lookup import Id
 from ._memory import resident_mb
 from ._moments import Moments
 from ._replay import recover, recover_behind, step
 from ._snapshots import Snapshots
-from .events import Event, Ints
-from .log import Log
 from .settings import Settings, seconds_of
 
 Happening: TypeAlias = tuple[Event, list[Id] | None]  # an event, and the ids of its rows if it has any
@@ -37,8 +38,8 @@ class Folding:
         self._spoilt = False
         self._snapshots.begin(rows, seq)
         self._expiry = Expiry(log, seconds_of(settings.retain))
-        if not log.read_only and log.meta(_scrub.PENDING):  # an erasure was cut short, or a reader in the way
-            _scrub.scrub(log)
+        if not log.read_only and log.meta(scrub.PENDING):  # an erasure was cut short, or a reader in the way
+            scrub.scrub(log)
 
     # ----------------------------------------------------------------------------------------------- the fold
 
@@ -80,7 +81,7 @@ class Folding:
             raise
         self._snapshots.restart(self._fold, self._log.last)
         self._expiry.refresh()
-        _scrub.scrub(self._log, vacuum=False)
+        scrub.scrub(self._log, vacuum=False)
         return len(event.numbers)
 
     # ------------------------------------------------------------------------------------------------ private

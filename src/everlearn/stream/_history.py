@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..store.log import Log
 from ._asking import Question
 from ._fold import Fold
-from .log import Log
 from .settings import Settings
 
 _SCORES = ("accuracy", "g_means", "mcc", "auc")

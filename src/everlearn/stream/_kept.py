@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .. import _checked
-from .._validate import Array, Rows
-from .events import Floats, Ints, as_labels
+from .._base import checked
+from .._base.validate import Array, Rows
+from ..store.events import Floats, Ints, as_labels
 
 
 class Kept:
@@ -83,12 +83,12 @@ class Kept:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Kept":
         """The rows that `state` described."""
-        numbers = _checked.integers("numbers", state["numbers"], (None,))
-        labels, n = _checked.items("labels", state["labels"]), len(numbers)
+        numbers = checked.integers("numbers", state["numbers"], (None,))
+        labels, n = checked.items("labels", state["labels"]), len(numbers)
         if len(labels) not in (0, n):
             raise ValueError(f"labels must be as many as the {n} rows, got {len(labels)}")
         if state["X"] is not None or n:
-            _checked.rows("X", state["X"], n, None)
+            checked.rows("X", state["X"], n, None)
         return cls(state["X"], numbers, labels)
 
 

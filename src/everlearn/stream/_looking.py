@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .._validate import Array
+from .._base.validate import Array
+from ..store.backup import backup_log
 from . import _checks
 from ._folding import Folding
 from ._history import story_of
 from ._lock import locked
 from ._memory import resident_mb
-from .backup import backup_log
 
 
 class Looking(Folding):
@@ -146,7 +146,7 @@ class Looking(Folding):
 
     @locked
     def backup(self, to: str | os.PathLike[str], *, overwrite: bool = False) -> dict[str, int]:
-        """Copy the store, as `everlearn.stream.backup` does; nothing is changed.
+        """Copy the store, as `everlearn.store.backup` does; nothing is changed.
 
         Parameters
         ----------

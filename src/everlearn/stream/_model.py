@@ -7,13 +7,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .._validate import Array, Rows
+from .._base.validate import Array, Rows
 from ..adaptive import AdaptiveSVM
 from ..errors import CoreError
+from ..store.events import Ints, as_labels
 from ..svm import IDSVM, LocalSVM
 from ._kept import Kept
 from ._scored import labels_of
-from .events import Ints, as_labels
 
 _FIRST_ROWS = 1000  # from which a learner takes what depends on features alone
 # Their rows have the numbers that they have in the stream. Other learners count on their own: those in

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .. import _checked
-from .._validate import Rows
-from .events import Floats
+from .._base import checked
+from .._base.validate import Rows
+from ..store.events import Floats
 
 
 class Moments:
@@ -51,7 +51,7 @@ class Moments:
     def from_state(cls, state: dict[str, Any]) -> "Moments":
         """The moments that `state` described."""
         moments = cls()
-        moments.n = _checked.integer("n", state["n"])
-        moments.mean = _checked.floats("mean", state["mean"], (None,))
-        moments.squares = _checked.floats("squares", state["squares"], moments.mean.shape, least=0.0)
+        moments.n = checked.integer("n", state["n"])
+        moments.mean = checked.floats("mean", state["mean"], (None,))
+        moments.squares = checked.floats("squares", state["squares"], moments.mean.shape, least=0.0)
         return moments

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .._validate import Array
+from .._base.validate import Array
 from ..calibration import AdaptiveConformal, OnlineCalibrator
-from .events import Floats, as_labels
+from ..store.events import Floats, as_labels
 
 
 class Probabilities:

@@ -8,16 +8,16 @@ import numpy as np
 import sqlalchemy as sa
 from scipy import sparse
 
-from .. import _persist
-from .._validate import Rows
+from .._base import persist
+from .._base.validate import Rows
+from ..read.encode import n_columns
+from ..read.schema import Schema
+from ..store.events import Arrived, Described, Event, Ints, Labelled, Scaled, Withdrawn
+from ..store.log import Log
+from ..store.rewriting import rewrite
+from ..store.tables import EVENTS, SNAPSHOTS
 from . import _checks
-from ._encode import n_columns
 from ._fold import Fold
-from ._rewriting import rewrite
-from ._tables import EVENTS, SNAPSHOTS
-from .events import Arrived, Described, Event, Ints, Labelled, Scaled, Withdrawn
-from .log import Log
-from .schema import Schema
 from .settings import Settings
 
 
@@ -204,19 +204,17 @@ def rewrite_descriptions(db: Any, schema: dict[str, Any]) -> int:
     for seq, content in db.execute(
         sa.select(EVENTS.c.seq, EVENTS.c.content).where(EVENTS.c.kind == "described")
     ):
-        found = _persist.unpack(bytes(content))
+        found = persist.unpack(bytes(content))
         described = _with_categories(found["schema"], schema)
         if described is not None:
             rewrite(db, seq, "described", Described(described, found["time"]))
     count = 0
     for seq in list(db.scalars(sa.select(SNAPSHOTS.c.seq))):
-        state = _persist.unpack(
-            bytes(db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq)))
-        )
+        state = persist.unpack(bytes(db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq))))
         described = _with_categories(state["schema"], schema)
         if described is not None:
             state["schema"] = described
-            packed = _persist.pack(state)
+            packed = persist.pack(state)
             db.execute(sa.update(SNAPSHOTS).where(SNAPSHOTS.c.seq == seq).values(content=packed))
             count += 1
     return count

@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..errors import StoreError
+from ..store.events import Arrived, Event, Ints, Labelled, Withdrawn
+from ..store.log import Log
 from ._fold import Effect, Fold
 from ._unlearning import unlearn_labels
-from .events import Arrived, Event, Ints, Labelled, Withdrawn
-from .log import Log
 from .settings import Settings
 
 Life: TypeAlias = tuple[int, int, int]  # of a label: the row, the event that gave it, that ended it

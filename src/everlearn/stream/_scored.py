@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validate import Array, Rows
+from .._base.validate import Array, Rows
 
 
 def labels_of(model: Any, scores: Any, X: Rows) -> list[Any]:

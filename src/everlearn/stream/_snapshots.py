@@ -5,13 +5,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
-from .. import _persist
+from .._base import persist
 from ..errors import StoreError
+from ..store.events import Ints
+from ..store.log import Log
+from ..store.retention import trim
 from ._fold import Fold
 from ._memory import give_back_memory
-from ._retention import trim
-from .events import Ints
-from .log import Log
 
 _MOST_EVENTS = 1000  # between two of them, where batches are small
 
@@ -43,7 +43,7 @@ class Snapshots:
         due = fold.n_rows - self.rows >= self.every_rows or seq - self.seq >= _MOST_EVENTS
         if due and self.log.place.durable:
             self.wait()
-            state = _persist.pack(fold.state())
+            state = persist.pack(fold.state())
             self._writer = self._writer or ThreadPoolExecutor(1, thread_name_prefix="everlearn-snapshot")
             self._writing = self._writer.submit(self._write, seq, state, fold.needed())
             self.begin(fold.n_rows, seq)
@@ -55,7 +55,7 @@ class Snapshots:
             self._writer.shutdown()
         if self.log.place.durable and self.log.last > self.seq:
             try:
-                self._write(self.log.last, _persist.pack(fold.state()), fold.needed())
+                self._write(self.log.last, persist.pack(fold.state()), fold.needed())
             except StoreError as exc:
                 _say(exc)
 

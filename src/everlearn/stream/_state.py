@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from .. import _checked, _persist
+from .._base import checked, persist
+from ..evaluate.drift import Drift
+from ..evaluate.prequential import Prequential, Remembered
+from ..evaluate.trace import Trace
 from ._asking import Asking
 from ._kept import Kept
 from ._moments import Moments
 from ._probabilities import Probabilities
-from ._trace import Trace
-from .drift import Drift
-from .evaluate import Prequential, Remembered
 
 if TYPE_CHECKING:
     from ._fold import Fold
@@ -39,7 +39,7 @@ def state_of(fold: Fold) -> dict[str, Any]:
     found["classes"] = list(fold.classes)
     for name in ("learner", "transducer"):
         thing = getattr(fold, name)
-        found[name] = None if thing is None else _persist.describe(thing)
+        found[name] = None if thing is None else persist.describe(thing)
     for name in _PARTS:
         found[name] = getattr(fold, name).state()
     found["drift"] = None if fold.drift is None else fold.drift.state()
@@ -54,7 +54,7 @@ def restore(fold: Fold, state: dict[str, Any]) -> None:
     for name in (*_COUNTS, *_VALUES):
         setattr(fold, name, state[name])
     for name in ("learner", "transducer"):
-        setattr(fold, name, None if state[name] is None else _persist.revive(state[name]))
+        setattr(fold, name, None if state[name] is None else persist.revive(state[name]))
     for name in ("pool", "labelled", "late"):
         setattr(fold, name, Kept.from_state(state[name]))
     fold.moments = Moments.from_state(state["moments"])
@@ -70,14 +70,14 @@ def restore(fold: Fold, state: dict[str, Any]) -> None:
 def _check(state: dict[str, Any]) -> None:
     """Refuse counts and values that a fold could not go on with."""
     for name in _COUNTS:
-        _checked.integer(name, state[name])
+        checked.integer(name, state[name])
     if (state["mean"] is None) != (state["spread"] is None):
         raise ValueError("mean and spread must be there together")
     if state["mean"] is not None:
-        width = len(_checked.floats("mean", state["mean"], (None,)))
-        _checked.floats("spread", state["spread"], (width,), least=0.0)
+        width = len(checked.floats("mean", state["mean"], (None,)))
+        checked.floats("spread", state["spread"], (width,), least=0.0)
     if state["schema"] is not None:
-        _checked.table("schema", state["schema"])
-    _checked.items("classes", state["classes"])
-    for alarm in _checked.items("alarms", state["alarms"]):
-        _checked.table("alarm", alarm)
+        checked.table("schema", state["schema"])
+    checked.items("classes", state["classes"])
+    for alarm in checked.items("alarms", state["alarms"]):
+        checked.table("alarm", alarm)

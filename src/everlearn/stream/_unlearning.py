@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
-from .._forget import stored_ids
+from .._base.forget import stored_ids
+from ..store.events import Ints
 from ._kept import Kept
 from ._moments import Moments
-from .events import Ints
 
 if TYPE_CHECKING:
     from ._fold import Fold

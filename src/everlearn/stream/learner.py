@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import StoreError
+from ..store.events import Arrived, Asked, Described, Ints, Labelled, Withdrawn
+from ..store.log import Log
+from ..store.lookup import Id, some
 from . import _checks
 from ._asking import Question
 from ._erasing import Erasing
 from ._folding import Happening
 from ._lock import locked
-from ._lookup import Id, some
-from .events import Arrived, Asked, Described, Ints, Labelled, Withdrawn
-from .log import Log
 from .outcome import Outcome
 from .settings import make_settings, with_learner
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from .._validate import Array
+from .._base.validate import Array
+from ..store.lookup import Id
 from ._asking import Question
-from ._lookup import Id
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .. import _params, _persist, query
-from .._validate import Array
+from .. import query
+from .._base import constraints, persist
+from .._base.validate import Array
 from ..adaptive import AdaptiveSVM
+from ..evaluate.drift import Drift
 from ..query._pool import PoolRule
 from ..query._rule import Rule
 from ..select import Exemplars
 from ..semi import StreamS3VM
-from .drift import Drift
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _MOST_LABELED = 2000  # rows that the default learner keeps
@@ -87,7 +88,7 @@ class Settings:
         """For the snapshot and for comparing: names and values that a file can hold."""
         found: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in ("learner", "transducer", "summariser"):
-            found[name] = None if found[name] is None else _persist.describe(found[name])
+            found[name] = None if found[name] is None else persist.describe(found[name])
         found["query"] = None if self.query is None else rule_state(self.query)
         found["drift"] = None if self.drift is None else self.drift.state()
         return found
@@ -97,7 +98,7 @@ class Settings:
         """The settings that `state` described."""
         given = dict(state)
         for name in ("learner", "transducer", "summariser"):
-            given[name] = None if given[name] is None else _persist.revive(given[name])
+            given[name] = None if given[name] is None else persist.revive(given[name])
         given["query"] = None if given["query"] is None else rule_from_state(given["query"])
         given["drift"] = None if given["drift"] is None else Drift.from_state(given["drift"])
         return cls(**given)
@@ -148,18 +149,18 @@ def make_settings(
 
 
 _CHECKS = {
-    "memory_rows": _params.integer_from(1),
-    "label_rate": _params.Constraint("a number from 0 to 1", lambda v: _params._is_real(v) and 0 <= v <= 1),
-    "label_budget": _params.NONE | _params.integer_from(0),
-    "audit": _params.Constraint("a number from 0 to 1", lambda v: _params._is_real(v) and 0 <= v <= 1),
-    "start": _params.integer_from(0),
-    "scaling": _params.one_of("standard", "none"),
-    "window": _params.integer_from(1),
-    "coverage": _params.NONE
-    | _params.Constraint(
-        "a number between 0 and 1, both excluded", lambda v: _params._is_real(v) and 0 < v < 1
+    "memory_rows": constraints.integer_from(1),
+    "label_rate": constraints.FRACTION,
+    "label_budget": constraints.NONE | constraints.integer_from(0),
+    "audit": constraints.FRACTION,
+    "start": constraints.integer_from(0),
+    "scaling": constraints.one_of("standard", "none"),
+    "window": constraints.integer_from(1),
+    "coverage": constraints.NONE
+    | constraints.Constraint(
+        "a number between 0 and 1, both excluded", lambda v: constraints.is_real(v) and 0 < v < 1
     ),
-    "retention": _params.one_of("all", "needed"),
+    "retention": constraints.one_of("all", "needed"),
 }
 
 
@@ -191,7 +192,7 @@ def check_learner(learner: Any) -> None:
         )
     if not hasattr(learner, "decision_function"):
         raise TypeError(f"learner must have a decision_function, and {learner!r} has none.")
-    _persist.describe(learner)
+    persist.describe(learner)
 
 
 def _named(classes: Any) -> Array:

@@ -16,14 +16,14 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
-from .. import _checked, _params
-from .._docs import complete
-from .._forget import NamingLearner
-from .._kernels import NATIVE
-from .._learner import Ints, LabelledRows, balanced_weights
-from .._machine import Machine
-from .._persist import register
-from .._validate import Array, encode_labels
+from .._base import checked, constraints
+from .._base.docs import complete
+from .._base.forget import NamingLearner
+from .._base.kernels import NATIVE
+from .._base.learner import Ints, LabelledRows, balanced_weights
+from .._base.machine import Machine
+from .._base.persist import register
+from .._base.validate import Array, encode_labels
 
 _ROWS_PER_CALL = 64  # between two calls of the core Python can stop on Ctrl-C and show progress
 _NOBODY = np.iinfo(np.int64).min  # the id of a row that was forgotten
@@ -126,9 +126,9 @@ class IDSVM(NamingLearner):
     _exact = True
     _rows_per_call = _ROWS_PER_CALL
     _known = (*NamingLearner._known, "_weights")
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
         name: constraint for name, constraint in NamingLearner._constraints.items() if name != "tol"
-    } | {"window": _params.NONE | _params.integer_from(1)}
+    } | {"window": constraints.NONE | constraints.integer_from(1)}
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ class IDSVM(NamingLearner):
         return learner._fit(X, y, sample_weight, ids, svm)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, start: Any) -> "IDSVM":
-        _params.check(self)
+        constraints.check(self)
         with self._unchanged_on_error():
             rows, usable = self._take_all(X, y, sample_weight, ids)
             usable = usable if self.window is None else usable[-self.window :]
@@ -268,8 +268,8 @@ class IDSVM(NamingLearner):
     def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:
         super()._resume(fitted, machine)
         if self._weights is not None:
-            weights = np.array(_checked.items("_weights", self._weights, len(self.classes_)))
-            _checked.floats("_weights", weights, (len(self.classes_),), least=0.0)
+            weights = np.array(checked.items("_weights", self._weights, len(self.classes_)))
+            checked.floats("_weights", weights, (len(self.classes_),), least=0.0)
 
     def _class_weights(self) -> npt.NDArray[np.float64] | None:
         weights = super()._class_weights()
@@ -279,7 +279,7 @@ class IDSVM(NamingLearner):
     @contextmanager
     def _taken_back(self) -> Iterator[None]:
         """Around a change: a kernel that turns out to be none is refused, and all is as it was before."""
-        _params.check(self)
+        constraints.check(self)
         before = dict(vars(self))
         cautious = hasattr(self, "_machine") and self._cautious()
         saved = self._machine.get_state() if cautious else None
@@ -320,7 +320,7 @@ class IDSVM(NamingLearner):
             The learner itself.
         """
         check_is_fitted(self)
-        _params.check(self)
+        constraints.check(self)
         named = self._kept_ids(ids)
         labels = column_or_1d(np.atleast_1d(np.asarray(y)))
         if len(labels) != len(named):

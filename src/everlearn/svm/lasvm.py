@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 from tqdm.auto import tqdm
 
-from .. import _checked, _params
-from .._docs import complete
-from .._forget import NamingLearner
-from .._learner import ROWS_PER_CALL, Ints, LabelledRows
-from .._online import FinishingLearner
-from .._persist import register
-from .._validate import as_block
+from .._base import checked, constraints
+from .._base.docs import complete
+from .._base.forget import NamingLearner
+from .._base.learner import ROWS_PER_CALL, Ints, LabelledRows
+from .._base.online import FinishingLearner
+from .._base.persist import register
+from .._base.validate import as_block
 from ._selection import AUTO_MOST, pick, support_settled
 
 _SEEDS_PER_CLASS = 5
@@ -96,14 +96,14 @@ class LASVM(NamingLearner, FinishingLearner):
     # Where labels are dear, a loop that buys them sets this: rows that are no support vectors stay, because
     # they may become some, and `finish` is the SVM of all rows learnt.
     _keeps_rows = False
-    _constraints: ClassVar[dict[str, _params.Constraint]] = FinishingLearner._constraints | {
-        "delta_max": _params.NONE | _params.NOT_NEGATIVE,
-        "selection": _params.one_of("random", "gradient", "active", "autoactive"),
-        "pool_size": _params.integer_from(1),
-        "max_iter": _params.integer_from(-1),
-        "early_stopping": _params.BOOLEAN,
-        "n_iter_no_change": _params.integer_from(1),
-        "rtol": _params.NOT_NEGATIVE,
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = FinishingLearner._constraints | {
+        "delta_max": constraints.NONE | constraints.NOT_NEGATIVE,
+        "selection": constraints.one_of("random", "gradient", "active", "autoactive"),
+        "pool_size": constraints.integer_from(1),
+        "max_iter": constraints.integer_from(-1),
+        "early_stopping": constraints.BOOLEAN,
+        "n_iter_no_change": constraints.integer_from(1),
+        "rtol": constraints.NOT_NEGATIVE,
     }
 
     def __init__(
@@ -165,7 +165,7 @@ class LASVM(NamingLearner, FinishingLearner):
         }
 
     def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:
-        _checked.flag("_keeps_rows", fitted.get("_keeps_rows", False))
+        checked.flag("_keeps_rows", fitted.get("_keeps_rows", False))
         super()._resume(fitted, machine)
 
     def _unlearn(self, ids: Ints) -> None:

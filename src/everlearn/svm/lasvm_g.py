@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .. import _params
-from .._docs import complete
-from .._forget import NamingLearner
-from .._learner import Ints
-from .._online import FinishingLearner
-from .._persist import register
+from .._base import constraints
+from .._base.docs import complete
+from .._base.forget import NamingLearner
+from .._base.learner import Ints
+from .._base.online import FinishingLearner
+from .._base.persist import register
 
 Kernel = str | Callable[..., Any]
 ClassWeight = dict[Any, float] | str | None
@@ -129,9 +129,9 @@ class LASVMG(FullSVM):
     True
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = FullSVM._constraints | {
-        "clean_every": _params.integer_from(1),
-        "max_idle": _params.integer_from(0),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = FullSVM._constraints | {
+        "clean_every": constraints.integer_from(1),
+        "max_idle": constraints.integer_from(0),
     }
 
     def __init__(
@@ -191,9 +191,9 @@ class LASVMG(FullSVM):
 class _RampLearner(LASVMG):
     """What `LASVMNC` and `LASVMI` share: a ramp that works once there are support vectors to judge by."""
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = LASVMG._constraints | {
-        "s": _params.RAMP_END,
-        "min_support": _params.integer_from(0),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = LASVMG._constraints | {
+        "s": constraints.RAMP_END,
+        "min_support": constraints.integer_from(0),
     }
 
     def __init__(

@@ -12,15 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from .. import _params
-from .._docs import complete
-from .._forget import NamingLearner
-from .._learner import Ints
-from .._online import FinishingLearner
-from .._persist import register
-from .._validate import Array, Rows
+from .._base import constraints
+from .._base.docs import complete
+from .._base.forget import NamingLearner
+from .._base.learner import Ints
+from .._base.online import FinishingLearner
+from .._base.persist import register
+from .._base.validate import Array, Rows
 
-_ABOVE_ZERO = _params.Constraint("a number above 0", lambda value: _params._is_real(value) and value > 0)
+_ABOVE_ZERO = constraints.Constraint(
+    "a number above 0", lambda value: constraints.is_real(value) and value > 0
+)
 _FIXED = ("kernel", "degree", "coef0")
 
 
@@ -89,15 +91,15 @@ class LocalSVM(NamingLearner, FinishingLearner):
     _solver = "local"
     _has_bias = True
     kernel, degree, coef0 = "rbf", 3, 0.0  # distances are read off kernel values, which takes this kernel
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
         name: constraint for name, constraint in FinishingLearner._constraints.items() if name not in _FIXED
     } | {
-        "neighbourhood": _params.one_of("grow") | _ABOVE_ZERO,
-        "min_neighbours": _params.integer_from(0),
-        "full_pass_every": _params.NONE | _params.integer_from(1),
-        "drift_tol": _params.POSITIVE,
-        "drift_sample": _params.integer_from(0),
-        "max_idle": _params.NONE | _params.integer_from(0),
+        "neighbourhood": constraints.one_of("grow") | _ABOVE_ZERO,
+        "min_neighbours": constraints.integer_from(0),
+        "full_pass_every": constraints.NONE | constraints.integer_from(1),
+        "drift_tol": constraints.POSITIVE,
+        "drift_sample": constraints.integer_from(0),
+        "max_idle": constraints.NONE | constraints.integer_from(0),
     }
 
     def __init__(

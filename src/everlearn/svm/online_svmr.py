@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .. import _params
-from .._docs import complete
-from .._forget import NamingLearner
-from .._learner import Ints
-from .._online import OnlineLearner
-from .._persist import register
+from .._base import constraints
+from .._base.docs import complete
+from .._base.forget import NamingLearner
+from .._base.learner import Ints
+from .._base.online import OnlineLearner
+from .._base.persist import register
 
 
 @register
@@ -62,11 +62,11 @@ class OnlineSVMR(NamingLearner, OnlineLearner):
     """
 
     _solver = "ramp"
-    _constraints: ClassVar[dict[str, _params.Constraint]] = OnlineLearner._constraints | {
-        "min_gain": _params.POSITIVE,
-        "s": _params.RAMP_END,
-        "min_support": _params.integer_from(0),
-        "max_idle": _params.NONE | _params.integer_from(0),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = OnlineLearner._constraints | {
+        "min_gain": constraints.POSITIVE,
+        "s": constraints.RAMP_END,
+        "min_support": constraints.integer_from(0),
+        "max_idle": constraints.NONE | constraints.integer_from(0),
     }
 
     def __init__(

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _checked, _params
-from .._docs import complete
-from .._forget import ForgettingLearner
-from .._learner import Ints, KernelLearner
-from .._persist import register
+from .._base import checked, constraints
+from .._base.docs import complete
+from .._base.forget import ForgettingLearner
+from .._base.learner import Ints, KernelLearner
+from .._base.persist import register
 
 _VARIANTS = {"active_set": "shut", "cccp": "fold"}
 
@@ -61,10 +61,10 @@ class RampSVM(ForgettingLearner):
 
     _solver = "ramp"
     _known = (*KernelLearner._known, "objectives_")
-    _constraints: ClassVar[dict[str, _params.Constraint]] = KernelLearner._constraints | {
-        "s": _params.RAMP_END,
-        "variant": _params.one_of(*_VARIANTS),
-        "max_iter": _params.integer_from(-1),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = KernelLearner._constraints | {
+        "s": constraints.RAMP_END,
+        "variant": constraints.one_of(*_VARIANTS),
+        "max_iter": constraints.integer_from(-1),
     }
 
     def __init__(
@@ -115,7 +115,7 @@ class RampSVM(ForgettingLearner):
         RampSVM
             The learner itself.
         """
-        _params.check(self)
+        constraints.check(self)
         with self._unchanged_on_error():
             rows, usable = self._take_all(X, y, sample_weight)
             self._configure()
@@ -130,7 +130,7 @@ class RampSVM(ForgettingLearner):
     def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:
         super()._resume(fitted, machine)
         columns = len(self._machine.native.bias)
-        _checked.floats("objectives_", fitted["objectives_"], (None, columns))
+        checked.floats("objectives_", fitted["objectives_"], (None, columns))
 
     def _rounds(self) -> npt.NDArray[np.float64]:
         """Solve hinge problems until the rows within the ramp stay the same; the objective after each."""

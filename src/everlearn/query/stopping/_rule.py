@@ -6,29 +6,29 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
-from ... import _params
+from ..._base import constraints
 
 if TYPE_CHECKING:
     from .combined import AllOf, AnyOf
 
 Reading = list[Any]  # what a rule keeps of an event: the number of labels, then what it needs; plain values
 
-_COUNT = _params.integer_from(0)
-_SHARE = _params.Constraint(
+_COUNT = constraints.integer_from(0)
+_SHARE = constraints.Constraint(
     "None or a number from 0 to 1",
-    lambda value: value is None or (_params._is_real(value) and 0 <= value <= 1),
+    lambda value: value is None or (constraints.is_real(value) and 0 <= value <= 1),
 )
 _FIELDS = {
     "labels": _COUNT,
-    "n_support": _params.NONE | _COUNT,
-    "margin": _params.NONE | _params.NOT_NEGATIVE,
-    "free_margin": _params.NONE | _params.NOT_NEGATIVE,
-    "score": _params.NONE | _params.FINITE,
-    "estimate": _params.NONE | _params.FINITE,
+    "n_support": constraints.NONE | _COUNT,
+    "margin": constraints.NONE | constraints.NOT_NEGATIVE,
+    "free_margin": constraints.NONE | constraints.NOT_NEGATIVE,
+    "score": constraints.NONE | constraints.FINITE,
+    "estimate": constraints.NONE | constraints.FINITE,
     "outside": _SHARE,
     "examined_outside": _SHARE,
     "confidence": _SHARE,
-    "classes": _params.NONE | _COUNT,
+    "classes": constraints.NONE | _COUNT,
 }
 
 
@@ -111,7 +111,7 @@ class StoppingRule(BaseEstimator, ABC):  # type: ignore[misc]
     plain values, `set_state` takes it back into a rule of the same parameters.
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {}
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {}
     _part_of_state: ClassVar[str] = "readings"
 
     def update(self, event: Asked) -> None:
@@ -122,7 +122,7 @@ class StoppingRule(BaseEstimator, ABC):  # type: ignore[misc]
         event : Asked
             What the loop knows after it.
         """
-        _params.check(self)
+        constraints.check(self)
         if not isinstance(event, Asked):
             raise TypeError(f"event must be an Asked, got {event!r}.")
         self._keep(self._read(event))
@@ -135,7 +135,7 @@ class StoppingRule(BaseEstimator, ABC):  # type: ignore[misc]
         Verdict
             The verdict on what the rule has been told so far.
         """
-        _params.check(self)
+        constraints.check(self)
         return self._verdict(self._readings)
 
     def plot(self, ax: Any = None) -> Any:
@@ -151,7 +151,7 @@ class StoppingRule(BaseEstimator, ABC):  # type: ignore[misc]
         matplotlib Axes
             Where it was drawn.
         """
-        _params.check(self)
+        constraints.check(self)
         ax = pyplot().subplots()[1] if ax is None else ax
         self._draw(ax, self._readings)
         verdict = self.verdict()
@@ -225,7 +225,7 @@ class StoppingRule(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _read(self, event: Asked) -> Reading | None:
         """What to keep of an event that goes with those before it."""
-        _params.check(self)
+        constraints.check(self)
         before = self._readings[-1][0] if self._readings else 0
         if event.labels < before:
             raise ValueError(

@@ -2,12 +2,12 @@
 
 from typing import Any, ClassVar, TypeVar
 
-from ... import _params
+from ..._base import constraints
 from ._rule import Asked, Reading, StoppingRule, Verdict, pyplot
 
 Combined = TypeVar("Combined", bound="_Combined")
 
-_RULES = _params.Constraint(
+_RULES = constraints.Constraint(
     "a tuple or list of stopping rules, at least one",
     lambda value: (
         isinstance(value, tuple | list) and len(value) > 0 and all(isinstance(r, StoppingRule) for r in value)
@@ -19,7 +19,7 @@ class _Combined(StoppingRule):
     """Several rules that are told the same; their states are its state."""
 
     rules: Any
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {"rules": _RULES}
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {"rules": _RULES}
     _part_of_state: ClassVar[str] = "rules"
 
     @classmethod
@@ -36,7 +36,7 @@ class _Combined(StoppingRule):
         Verdict
             Its reason is those of the rules that decided, its evidence theirs by their names.
         """
-        _params.check(self)
+        constraints.check(self)
         verdicts = [rule.verdict() for rule in self.rules]
         stop = self._decide([verdict.stop for verdict in verdicts])
         evidence: dict[str, Any] = {}
@@ -60,7 +60,7 @@ class _Combined(StoppingRule):
         list of matplotlib Axes
             Where they were drawn.
         """
-        _params.check(self)
+        constraints.check(self)
         simple = self._simple()
         count = len(simple)
         if ax is None:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ... import _params
+from ..._base import constraints
 from ._rule import Asked, Reading, StoppingRule, Verdict
 
 
@@ -58,12 +58,12 @@ class CostOfLabel(StoppingRule):
     50
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
-        "cost": _params.NOT_NEGATIVE,
-        "gain": _params.NOT_NEGATIVE,
-        "window": _params.integer_from(1),
-        "reads": _params.one_of("score", "estimate"),
-        "caution": _params.NOT_NEGATIVE,
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "cost": constraints.NOT_NEGATIVE,
+        "gain": constraints.NOT_NEGATIVE,
+        "window": constraints.integer_from(1),
+        "reads": constraints.one_of("score", "estimate"),
+        "caution": constraints.NOT_NEGATIVE,
     }
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from ... import _params
+from ..._base import constraints
 from ._rule import Asked, Reading, StoppingRule, Verdict, columns
 
 
@@ -27,7 +27,7 @@ class LabelBudget(StoppingRule):
     The budget of 2 labels is used up: there are 2.
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {"labels": _params.integer_from(0)}
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {"labels": constraints.integer_from(0)}
 
     def __init__(self, labels: int = 100) -> None:
         self.labels = labels

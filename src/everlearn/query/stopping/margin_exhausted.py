@@ -5,7 +5,7 @@ S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 4.
 
 from typing import Any, ClassVar
 
-from ... import _params
+from ..._base import constraints
 from ._rule import Asked, Reading, StoppingRule, Verdict, columns
 
 
@@ -45,7 +45,7 @@ class MarginExhausted(StoppingRule):
     The last 1 question was about a row outside the margin: |f| = 1.07, the free support vectors reach 1.01.
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {"patience": _params.integer_from(1)}
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {"patience": constraints.integer_from(1)}
 
     def __init__(self, patience: int = 1) -> None:
         self.patience = patience

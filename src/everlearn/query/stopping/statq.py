@@ -5,11 +5,10 @@ P. Mitra, C. A. Murthy, S. K. Pal, "A Probabilistic Active Support Vector Learni
 
 from typing import Any, ClassVar
 
-from ... import _params
+from ..._base import constraints
 from ._rule import Asked, Reading, StoppingRule, Verdict, columns
 
 _THRESHOLD, _ROBUST_THRESHOLD = 0.9, 0.995
-_SHARE = _params.Constraint("a number from 0 to 1", lambda value: _params._is_real(value) and 0 <= value <= 1)
 
 
 class StatQ(StoppingRule):
@@ -55,10 +54,10 @@ class StatQ(StoppingRule):
     True
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
-        "threshold": _params.NONE | _SHARE,
-        "reading": _params.one_of("c p/q", "p/q"),
-        "robust": _params.BOOLEAN,
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "threshold": constraints.NONE | constraints.FRACTION,
+        "reading": constraints.one_of("c p/q", "p/q"),
+        "robust": constraints.BOOLEAN,
     }
 
     def __init__(self, threshold: float | None = None, reading: str = "c p/q", robust: bool = False) -> None:

@@ -5,7 +5,7 @@ S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapters 4 and 5.
 
 from typing import Any, ClassVar
 
-from ... import _params
+from ..._base import constraints
 from ...svm._selection import support_settled
 from ._rule import Asked, Reading, StoppingRule, Verdict, columns
 
@@ -45,9 +45,9 @@ class SupportSaturation(StoppingRule):
     The support vectors stayed within 99 to 102 over the last 2 questions: a spread of 3, allowed is 5.1.
     """
 
-    _constraints: ClassVar[dict[str, _params.Constraint]] = {
-        "window": _params.integer_from(1),
-        "rtol": _params.NOT_NEGATIVE,
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "window": constraints.integer_from(1),
+        "rtol": constraints.NOT_NEGATIVE,
     }
 
     def __init__(self, window: int = 100, rtol: float = 0.0) -> None:

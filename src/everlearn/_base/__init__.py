@@ -1,0 +1,1 @@
+"""What every learner stands on: estimator base, validation, kernels, the native machine, files."""

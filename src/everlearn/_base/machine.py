@@ -1,0 +1,240 @@
+"""The native expansion and a solver on it, with a state that can be copied, pickled and saved."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .. import _core
+from . import checked
+from .validate import Rows, as_block
+
+_SOLVERS: dict[str, Any] = {
+    "lasvm": _core.Lasvm,
+    "gap": _core.Gap,
+    "ramp": _core.RampLoss,
+    "incremental": _core.Incremental,
+    "perceptron": _core.Perceptron,
+    "passive_aggressive": _core.PassiveAggressive,
+    "norma": _core.Norma,
+    "projectron": _core.Projectron,
+    "koil": _core.Koil,
+    "local": _core.LocalUpdates,
+}
+
+
+_SPEC = {"kernel", "gamma", "coef0", "degree", "layout", "precision", "width", "classes", "centre"}
+
+
+class Expansion(NamedTuple):
+    """A decision function: the sum of weights_i k(rows_i - center, x - center), plus the bias."""
+
+    kernel: str
+    parameters: dict[str, Any]  # gamma, coef0 and degree
+    rows: Rows
+    center: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64]  # of shape (n_rows, n_columns)
+    bias: npt.NDArray[np.float64]
+
+
+class Machine:
+    """A native solver, by its name here, together with what its expansion was built from.
+
+    ``spec`` holds the arguments of the native constructor: kernel, gamma, coef0, degree, layout, precision,
+    width, classes and centre.
+    """
+
+    def __init__(self, solver: str, spec: dict[str, Any]) -> None:
+        self.solver = solver
+        self.spec = spec
+        self.native = _SOLVERS[solver](**spec)
+        self.parameters: dict[str, Any] = {}
+
+    def configure(self, cache_bytes: int, threads: int, parameters: dict[str, Any]) -> None:
+        """Pass on what may change between calls; ``parameters`` are those of the solver."""
+        self.parameters = parameters
+        self.native.configure(cache_bytes, threads)
+        self.native.set_parameters(**parameters)
+
+    def support(self) -> npt.NDArray[np.intp]:
+        """Slots whose coefficient is not zero in some column."""
+        return np.flatnonzero((self.native.alpha != 0).any(axis=0))
+
+    def rows(self, slots: npt.NDArray[np.intp]) -> Rows:
+        """Features of kept rows, as they were given."""
+        return self._matrix(self.native.rows(slots.astype(np.int64), as_stored=False), len(slots))
+
+    def expansion(self, slots: npt.NDArray[np.intp]) -> Expansion:
+        """The decision function over the rows in some slots, such as those of `support`."""
+        spec = self.spec
+        center = spec["centre"] if len(spec["centre"]) else np.zeros(spec["width"])
+        parameters = {name: spec[name] for name in ("gamma", "coef0", "degree")}
+        weights = np.ascontiguousarray(self.native.alpha[:, slots].T)
+        return Expansion(
+            spec["kernel"], parameters, self.rows(slots), center, weights, np.array(self.native.bias)
+        )
+
+    def is_center(self, ids: npt.NDArray[np.int64]) -> bool:
+        """Whether one of some rows that are kept is the center, as the only row of a first block is."""
+        if len(self.spec["centre"]) == 0 or len(ids) == 0:
+            return False
+        slots = np.flatnonzero(np.isin(self.native.ids, ids))
+        stored = self._matrix(self.native.rows(slots, as_stored=True), len(slots))
+        return bool((stored == 0).all(axis=1).any())
+
+    def recentered(self) -> "Machine":
+        """The same machine with the mean of the rows that it keeps for its center.
+
+        The RBF kernel sees differences of rows only: coefficients and gradients stay as they are.
+        """
+        state = self.get_state()
+        native = state["native"] = dict(state["native"])
+        stored = self._matrix(native, len(native["ids"])).astype(np.float64)
+        given = stored + self.spec["centre"]
+        center = given.mean(axis=0) if len(given) else np.zeros(0)
+        native["values"] = (given - center if len(given) else given).ravel()
+        state["spec"] = self.spec | {"centre": center}
+        return Machine.from_state(state)
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything that decides how the machine goes on, as plain arrays and numbers.
+
+        The number of kernel evaluations is not in it: it depends on what the cache held.
+        """
+        return {
+            "solver": self.solver,
+            "spec": dict(self.spec),
+            "parameters": dict(self.parameters),
+            "native": self.native.get_state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> "Machine":
+        """Build the machine that `get_state` described; a `ValueError` if its parts do not fit together."""
+        solver = checked.word("solver", state["solver"], tuple(_SOLVERS))
+        native = checked.table("native", state["native"])
+        spec = _checked_spec(checked.table("spec", state["spec"]), native)
+        machine = cls(solver, spec)
+        machine.parameters = checked.table("parameters", state["parameters"])
+        machine.native.set_parameters(**machine.parameters)
+        count = len(native["ids"])
+        stored = native["kernel"] if spec["layout"] == "external" else machine._matrix(native, count)
+        machine.native.set_state(as_block(stored), native)
+        return machine
+
+    @classmethod
+    def one_vs_rest(
+        cls,
+        machines: "Sequence[Machine]",
+        ids: Sequence[npt.NDArray[np.int64]],
+        labels: Sequence[npt.NDArray[np.int32]],
+        kernel: npt.NDArray[np.float64] | None = None,
+    ) -> "Machine":
+        """Put LASVM machines, each of which tells one class from the rest, together: a column for each.
+
+        Parameters
+        ----------
+        machines : sequence of Machine
+            The binary machines, in the order of their classes, which are their second ones.
+        ids : sequence of ndarray
+            The id of each slot of each machine. Slots with the same id hold the same row.
+        labels : sequence of ndarray
+            The class number of each slot.
+        kernel : ndarray of shape (n_rows, n_rows), default=None
+            Kernel values between all rows in the order of their ids, for the layout "external".
+        """
+        states = [machine.native.get_state() for machine in machines]
+        names, where, places = np.unique(np.concatenate(ids), return_index=True, return_inverse=True)
+        numbers = np.concatenate(labels)[where].astype(np.int32)
+        parts = np.split(places, np.cumsum([len(part) for part in ids])[:-1])
+        shape = (len(machines), len(names))
+        merged: dict[str, Any] = {
+            "ids": names,
+            "labels": numbers,
+            "costs": np.concatenate([state["costs"] for state in states])[where],
+            "diagonal": np.concatenate([state["diagonal"] for state in states])[where],
+            "alpha": np.zeros(shape),
+            "edge": np.zeros(shape),
+            "member": np.zeros(shape, dtype=np.uint8),
+            "iterations": sum(state["iterations"] for state in states),
+            "seen": np.ones(len(machines), dtype=np.uint8),
+            "generator": states[0]["generator"],
+        }
+        for name in ("bias", "delta", "live"):
+            merged[name] = np.concatenate([state[name] for state in states])
+        for c, (state, part) in enumerate(zip(states, parts, strict=True)):
+            for name in ("alpha", "edge", "member"):
+                merged[name][c, part] = state[name][0]
+        sign = np.where(numbers == np.arange(len(machines))[:, np.newaxis], 1.0, -1.0)
+        if kernel is None:
+            every = [np.arange(len(part)) for part in parts]
+            stored = [
+                machine._matrix(state, len(at))
+                for machine, state, at in zip(machines, states, every, strict=True)
+            ]
+            given = _stack([machine.rows(at) for machine, at in zip(machines, every, strict=True)])[where]
+            scores = [machine.native.decide(as_block(given), 1)[:, 0] for machine in machines]
+            merged["g"] = sign - (np.array(scores) - merged["bias"][:, np.newaxis])
+            rows = _stack(stored)[where]
+            is_sparse = sparse.issparse(rows)
+            merged["values"] = rows.data if is_sparse else rows.ravel()
+            merged["columns"] = np.asarray(rows.indices if is_sparse else [], dtype=np.int32)
+            merged["starts"] = np.asarray(rows.indptr if is_sparse else [], dtype=np.int64)
+        else:
+            merged["g"] = sign - merged["alpha"] @ kernel
+            merged["kernel"] = kernel.astype(np.float32)
+        first = machines[0]
+        whole = cls.from_state(
+            {
+                "solver": first.solver,
+                "spec": first.spec | {"classes": len(machines)},
+                "parameters": first.parameters,
+                "native": merged,
+            }
+        )
+        whole.native.evaluations = sum(machine.native.evaluations for machine in machines)
+        return whole
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.get_state() | {"evaluations": self.native.evaluations}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = Machine.from_state(state).__dict__
+        self.native.evaluations = state.get("evaluations", 0)
+
+    def _matrix(self, image: dict[str, Any], count: int) -> Rows:
+        values = checked.array("values", image["values"], np.float64, (None,)).astype(self.spec["precision"])
+        shape = (count, self.spec["width"])
+        if self.spec["layout"] == "sparse":
+            columns = checked.array("columns", image["columns"], np.int64, (None,))
+            starts = checked.array("starts", image["starts"], np.int64, (count + 1,))
+            return sparse.csr_matrix((values, columns, starts), shape=shape)
+        if len(values) != count * shape[1]:
+            raise ValueError(
+                f"values must hold {count} rows of {shape[1]} features, got {len(values)} numbers"
+            )
+        return values.reshape(shape)
+
+
+def _checked_spec(spec: dict[str, Any], native: dict[str, Any]) -> dict[str, Any]:
+    """A specification as the native constructor takes it, for arrays that are in a state."""
+    if set(spec) != _SPEC:
+        raise ValueError(f"spec must hold {', '.join(sorted(_SPEC))}, got {', '.join(sorted(spec))}")
+    checked.number("gamma", spec["gamma"], least=0.0)
+    checked.number("coef0", spec["coef0"])
+    checked.integer("degree", spec["degree"], most=2**31 - 1)
+    checked.integer("width", spec["width"], most=2**31 - 1)
+    checked.floats("centre", spec["centre"], (None,))
+    # One column for each class: before memory is taken for them, the state has to hold as many.
+    columns = len(checked.floats("bias", native["bias"], (None,)))
+    classes = checked.integer("classes", spec["classes"], least=2)
+    if columns != (1 if classes == 2 else classes):
+        raise ValueError(f"classes is {classes}, and the model has {columns} columns")
+    return spec
+
+
+def _stack(parts: list[Rows]) -> Rows:
+    """Rows of one kind below each other."""
+    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)

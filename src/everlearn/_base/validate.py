@@ -1,0 +1,180 @@
+"""The border: whatever a user hands over becomes rows, labels and costs that the core can trust."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from .. import _core
+
+Array = npt.NDArray[Any]
+Rows = Any  # a two-dimensional array or a CSR matrix, float32 or float64
+
+_INT32_MAX = np.iinfo(np.int32).max
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Rows:
+    """Validate features: dense or sparse, pandas or polars, float32 or float64, finite, canonical."""
+    if not reset and not options and _is_valid(estimator, X):
+        return X
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        **options,
+    )
+    return _canonical(X) if sparse.issparse(X) else X
+
+
+def check_rows_and_labels(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Rows, Array]:
+    """Validate features and labels together."""
+    if not reset and _is_valid(estimator, X) and _are_valid_labels(y, X.shape[0]):
+        return X, y
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        multi_output=False,
+    )
+    return (_canonical(X) if sparse.issparse(X) else X), np.asarray(y)
+
+
+def _is_valid(estimator: Any, X: Any) -> bool:
+    """Whether scikit-learn's validation would return this array as it is: it costs more than a decision."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and X.shape[0] > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", 0)
+        and X.flags.c_contiguous
+        and not hasattr(estimator, "feature_names_in_")
+        and bool(np.isfinite(X).all())
+    )
+
+
+def _are_valid_labels(y: Any, n_rows: int) -> bool:
+    return type(y) is np.ndarray and y.shape == (n_rows,) and y.dtype.kind in "biuU"  # kinds without NaN
+
+
+def _canonical(X: Any) -> Any:
+    """CSR with ascending columns, no repeated entries, 32-bit column numbers; the input is not touched."""
+    columns = X.indices
+    if columns.size and not 0 <= int(columns.min()) <= int(columns.max()) < X.shape[1]:
+        raise ValueError(f"X is a broken sparse matrix: it has column numbers outside 0 to {X.shape[1] - 1}.")
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.shape[1] > _INT32_MAX:
+        raise ValueError(f"X has {X.shape[1]} features; at most {_INT32_MAX} are supported.")
+    return X
+
+
+def label_column(y: Any) -> Array:
+    """Labels in one dimension; a NaN among strings in a list stays one, and is not the string "nan"."""
+    if isinstance(y, list | tuple):
+        y = np.array(y, dtype=object)
+    return np.asarray(column_or_1d(y, warn=True))
+
+
+def missing_labels(y: Any) -> npt.NDArray[np.bool_]:
+    """Which labels are not known: None, NaN, and what pandas has for them."""
+    values = np.asarray(y)
+    if values.dtype.kind in "fc":
+        return np.asarray(np.isnan(values))
+    if values.dtype.kind != "O":
+        return np.zeros(values.shape, dtype=np.bool_)
+    missing = np.zeros(len(values), dtype=np.bool_)
+    for place, value in enumerate(values.tolist()):
+        no_value = value is None or type(value).__name__ in ("NAType", "NaTType")
+        missing[place] = no_value or (isinstance(value, float | np.floating) and value != value)
+    return missing
+
+
+def check_range(X: Rows, spec: dict[str, Any]) -> None:
+    """Refuse rows whose kernel values overflow, before anything is learnt from them."""
+    if spec["layout"] == "external" or X.shape[0] == 0:
+        return
+    precision = np.finfo(spec["precision"])
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(X):
+            norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64)
+        else:
+            norms = np.einsum("ij,ij->i", X, X).astype(np.float64)
+        largest = np.float64(norms.max())
+        value = largest  # of the kernel, at most; cached values are float32
+        if spec["kernel"] in ("poly", "sigmoid"):
+            value = spec["gamma"] * largest + abs(spec["coef0"])
+        if spec["kernel"] == "poly":
+            value = max(value, np.power(value, spec["degree"]))
+        bound = precision.max if spec["kernel"] in ("rbf", "sigmoid") else np.finfo(np.float32).max
+        fits = 8 * largest < precision.max and 8 * value < bound and spec["gamma"] < precision.max
+    if not fits:
+        raise ValueError(
+            f"The {spec['kernel']} kernel overflows on rows of squared length {largest:.3g} with "
+            f"gamma={spec['gamma']:.3g}: scale the features (for example with StandardScaler)"
+            + (", or choose a smaller degree, gamma or coef0." if spec["kernel"] == "poly" else ".")
+        )
+
+
+def check_classes(classes: Any, known: Array | None) -> Array:
+    """All labels that may come: those named in the first call of ``partial_fit``, where ``known`` is None."""
+    if known is None and classes is None:
+        raise ValueError("classes must be given in the first call of partial_fit: all labels that will come.")
+    if classes is None:
+        return np.asarray(known)
+    named = unique_labels(classes)
+    if known is None and len(named) < 2:
+        raise ValueError(f"classes must name at least two classes, got {named!r}.")
+    if known is not None and not np.array_equal(named, known):
+        raise ValueError(f"classes={classes!r} differs from the classes of the first call, {known!r}.")
+    return np.asarray(named)
+
+
+def encode_labels(y: Array, classes: Array) -> npt.NDArray[np.int32]:
+    """Number the labels by their place in ``classes``; a label that is not there is an error."""
+    try:
+        places = np.searchsorted(classes, y)
+    except TypeError:
+        places = np.zeros(len(y), dtype=np.intp)
+    places = np.minimum(places, len(classes) - 1)
+    unknown = np.asarray(classes[places] != y)
+    if unknown.any():
+        strange = sorted({repr(label) for label in y[unknown].tolist()})
+        known = ", ".join(repr(label) for label in classes.tolist())
+        raise ValueError(
+            f"y has labels that are not in classes: {', '.join(strange[:5])}; classes are {known}. "
+            "Name every class in the first call of partial_fit."
+        )
+    return places.astype(np.int32)
+
+
+def row_weights(sample_weight: Any, X: Rows) -> npt.NDArray[np.float64]:
+    """Validate sample weights; None is a weight of 1 for every row."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+    return np.asarray(weights, dtype=np.float64)
+
+
+def as_block(X: Rows) -> _core.Block:
+    """Hand validated rows to the core."""
+    if sparse.issparse(X):
+        return _core.Block.csr(
+            np.ascontiguousarray(X.data),
+            np.ascontiguousarray(X.indices, dtype=np.int32),
+            np.ascontiguousarray(X.indptr, dtype=np.int64),
+            X.shape[1],
+        )
+    return _core.Block.dense(np.ascontiguousarray(X))

@@ -1,1 +1,0 @@
-"""What the command line does, apart from parsing: `everlearn.cli` calls it."""

@@ -1,0 +1,371 @@
+"""Prequential evaluation: how well the learner did on rows before it learnt from them.
+
+Every row is a test first: the learner predicts it when it comes, and is judged by that prediction when the
+label becomes known, however much later. J. Gama, R. Sebastião, P. Rodrigues, "On evaluating stream learning
+algorithms", Machine Learning 90 (2013), for windows and fading factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import constraints
+from .._base.labels import UNKNOWN, LabelTable, score_matrix
+from ._measures import areas, measures
+from ._recent import Recent
+from .remembered import Remembered
+
+__all__ = ["Prequential", "Remembered"]
+
+_SPANS = ("window", "fading", "total")
+_BASELINES = ("no_change", "majority")
+_N_JUDGED = 1 + len(_BASELINES)  # the learner first, then the baselines
+_CHUNK = 4096  # rows worked on at once: bounds the memory of a large block
+_NOTHING = 1e-250  # a faded count below this is 0: it would slow arithmetic down before it underflows
+
+
+class Prequential:
+    """Scores of a learner on the labels as they become known, recently and in all.
+
+    Each measure is taken over three spans: the window of the last labels, all labels with weights that fade,
+    and all labels alike. Beside the learner stand two baselines on the same rows, which a learner must beat
+    before it is worth its keep: "no_change" predicts the label that became known before, "majority" the most
+    frequent label so far (of equally frequent ones the first in the order of the classes).
+
+    A label takes part whether or not the learner had predicted anything: if it abstained, the row is counted
+    as abstained, and it is neither right nor wrong in any measure, for the baselines as well. It takes its
+    place in the window, and counts fade by it.
+
+    Parameters
+    ----------
+    window : int, default=1000
+        How many of the last labels the window holds. What is remembered is bounded by it.
+    fading : float, default=0.999
+        By what each count is multiplied with every label, above 0 and at most 1. The weights add up to
+        1 / (1 - fading), so that 0.999 looks back about as far as a window of 1000.
+    classes : iterable of labels, default=None
+        The classes in the order of the decision values, as in the learner's ``classes_``. None takes those
+        that have turned up, in sorted order. Other classes may turn up at any time in either case.
+
+    Notes
+    -----
+    How a stream is cut into blocks shows in the last digits only.
+
+    Examples
+    --------
+    >>> from everlearn.evaluate.prequential import Prequential
+    >>> scores = Prequential(window=4)
+    >>> scores.update(["yes", "no", "no", "yes", "no"], ["no", "no", "no", "yes", None])
+    >>> found = scores.scores()
+    >>> found["window"]["n"], found["window"]["abstained"], found["window"]["accuracy"]
+    (3, 1, 1.0)
+    >>> found["total"]["accuracy"], found["baselines"]["no_change"]["total"]["accuracy"]
+    (0.75, 0.3333333333333333)
+    """
+
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "window": constraints.integer_from(1),
+        "fading": constraints.Constraint(
+            "a number above 0, at most 1", lambda value: constraints.FRACTION.test(value) and value > 0
+        ),
+    }
+
+    def __init__(
+        self, window: int = 1000, fading: float = 0.999, classes: Iterable[Any] | None = None
+    ) -> None:
+        self.window = window
+        self.fading = fading
+        constraints.check(self)
+        given = [] if classes is None else list(classes)
+        self._labels = LabelTable(given)
+        if len(self._labels) != len(given):
+            raise ValueError(f"classes must hold different labels without None and NaN, got {given!r}.")
+        self._n_given = len(given)
+        self._n_seen = 0
+        self._n_abstained = 0
+        self._faded_abstained = 0.0
+        self._last = UNKNOWN
+        self._frequency = np.zeros(0, dtype=np.int64)  # of each label, rows with abstention included
+        self._total = np.zeros((_N_JUDGED, 0, 0), dtype=np.int64)
+        self._faded = np.zeros((_N_JUDGED, 0, 0))
+        self._recent = Recent(int(window), 1 + _N_JUDGED)
+        self._make_room()
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The classes known so far, in the order of `confusion`."""
+        labels = self._labels.decode(self._order)
+        kinds = {isinstance(label, str) for label in labels}
+        return labels if len(kinds) != 1 else np.array(labels.tolist())
+
+    @property
+    def n_seen(self) -> int:
+        """How many labels have become known."""
+        return self._n_seen
+
+    def update(self, y_true: Any, y_pred: Any, scores: Any = None) -> None:
+        """Take in rows whose label has just become known, in the order in which it did.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_rows,)
+            The labels.
+        y_pred : array-like of shape (n_rows,) or None
+            What the learner had predicted when each row came; None or NaN where it abstained.
+        scores : array-like of shape (n_rows,) or (n_rows, n_classes), default=None
+            Its decision values then: for two classes one number, which speaks for the second class; for more
+            a number for each class, in the order of `classes`. NaN or None where there is none.
+        """
+        labels = self._labels.copy()  # so that bad input changes nothing
+        true = labels.encode("y_true", y_true)
+        if (true < 0).any():
+            raise ValueError(
+                f"y_true is unknown in row {int(np.argmin(true))}; pass rows when their label is known."
+            )
+        predicted = np.full_like(true, UNKNOWN) if y_pred is None else labels.encode("y_pred", y_pred)
+        if len(predicted) != len(true):
+            raise ValueError(f"y_pred must be as long as y_true, got {len(predicted)} and {len(true)}.")
+        decisions = score_matrix(scores, len(true))
+        if len(labels) > len(self._labels):
+            self._labels = labels
+            self._make_room()
+        for start in range(0, len(true), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            self._take_in(true[rows], predicted[rows], decisions[rows])
+
+    def scores(self) -> dict[str, Any]:
+        """The measures over each span, for the learner and for the baselines.
+
+        Returns
+        -------
+        dict
+            "window", "fading" and "total" are each a dict with
+
+            =============  ===================================================================================
+            "n"            rows judged; with fading the sum of their weights
+            "abstained"    rows for which nothing had been predicted, likewise
+            "accuracy"     share of the rows predicted right
+            "g_means"      geometric mean of the recalls of the classes that occur; NaN for a single one
+            "mcc"          Matthews' correlation; 0 where labels or predictions are all of one class
+            "auc"          area under the ROC curve: the mean over the classes that occur of the area of each
+                           against the rest, which for two classes is the area itself
+            "per_class"    for each label a dict of "recall", "precision" and "support"
+            =============  ===================================================================================
+
+            and "baselines" has under "no_change" and "majority" such a dict for each span, without the last
+            two. What no row tells is NaN.
+
+        Notes
+        -----
+        An area needs the decision values, and only those in the window are remembered. With fading it is that
+        of the rows in the window with their faded weights. In total it is NaN once there have been more
+        labels than the window holds. A row takes part if it has as many decision values as there are classes
+        (those given at construction, otherwise those known by now), or a single one for two classes.
+        """
+        stack = np.stack([self._counts(span) for span in _SPANS])[
+            ..., self._order[:, np.newaxis], self._order
+        ]
+        found = measures(stack.astype(np.float64, copy=False))
+        shown = [self._labels.labels[code] for code in self._order]
+        in_window, with_fading = self._areas()
+        auc = (in_window, with_fading, in_window if self._n_seen <= self.window else float("nan"))
+        result: dict[str, Any] = {}
+        baselines: dict[str, dict[str, Any]] = {name: {} for name in _BASELINES}
+        for i, (span, abstained) in enumerate(zip(_SPANS, self._abstained(), strict=True)):
+            kind = np.float64 if span == "fading" else np.int64
+            values = (found.n[i].astype(kind), found.accuracy[i], found.g_means[i], found.mcc[i])
+            judged = [
+                dict(zip(("n", "accuracy", "g_means", "mcc"), row, strict=True))
+                for row in zip(*(value.tolist() for value in values), strict=True)
+            ]
+            details = (found.recall[i, 0], found.precision[i, 0], found.support[i, 0].astype(kind))
+            per_class = [
+                dict(zip(("recall", "precision", "support"), row, strict=True))
+                for row in zip(*(detail.tolist() for detail in details), strict=True)
+            ]
+            result[span] = judged[0] | {
+                "abstained": abstained,
+                "auc": auc[i],
+                "per_class": dict(zip(shown, per_class, strict=True)),
+            }
+            for name, row in zip(_BASELINES, judged[1:], strict=True):
+                baselines[name][span] = row
+        return result | {"baselines": baselines}
+
+    def confusion(self, which: str = "window") -> tuple[NDArray[Any], NDArray[Any]]:
+        """How often each class was called what.
+
+        Parameters
+        ----------
+        which : {"window", "fading", "total"}, default="window"
+            The span.
+
+        Returns
+        -------
+        tuple of (array of shape (n_classes,), array of shape (n_classes, n_classes))
+            The classes, and the counts: a row for each true class, a column for each predicted one.
+        """
+        if which not in _SPANS:
+            raise ValueError(f"which must be one of {', '.join(map(repr, _SPANS))}, got {which!r}.")
+        return self.classes, self._counts(which)[0][np.ix_(self._order, self._order)].copy()
+
+    def state(self) -> dict[str, Any]:
+        """What has been learnt so far, as plain values and arrays.
+
+        Returns
+        -------
+        dict
+            For `from_state`.
+        """
+        codes, scores, widths = self._recent.rows()
+        return {
+            "window": int(self.window),
+            "fading": float(self.fading),
+            "labels": list(self._labels.labels),
+            "n_given": self._n_given,
+            "n_seen": self._n_seen,
+            "n_abstained": self._n_abstained,
+            "faded_abstained": self._faded_abstained,
+            "last": self._last,
+            "frequency": self._frequency.copy(),
+            "total": self._total.copy(),
+            "faded": self._faded.copy(),
+            "recent_codes": codes.copy(),
+            "recent_scores": scores.copy(),
+            "recent_widths": widths.copy(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Prequential:
+        """Go on where another one stood when its `state` was taken, bit for bit.
+
+        Parameters
+        ----------
+        state : dict
+            From `state`.
+
+        Returns
+        -------
+        Prequential
+            The continuation.
+        """
+        made = cls(state["window"], state["fading"], state["labels"])
+        made._n_given = int(state["n_given"])
+        made._order = made._labels.order(made._n_given)
+        made._n_seen = int(state["n_seen"])
+        made._n_abstained = int(state["n_abstained"])
+        made._faded_abstained = float(state["faded_abstained"])
+        made._last = int(state["last"])
+        made._frequency = np.array(state["frequency"], dtype=np.int64)
+        made._total = np.array(state["total"], dtype=np.int64)
+        made._faded = np.array(state["faded"], dtype=np.float64)
+        made._recent.append(
+            np.asarray(state["recent_codes"]),
+            np.asarray(state["recent_scores"]),
+            np.asarray(state["recent_widths"]),
+        )
+        return made
+
+    def _make_room(self) -> None:
+        """Give new labels their rows and columns."""
+        more = len(self._labels) - len(self._frequency)
+        self._frequency = np.pad(self._frequency, (0, more))
+        self._total = np.pad(self._total, ((0, 0), (0, more), (0, more)))
+        self._faded = np.pad(self._faded, ((0, 0), (0, more), (0, more)))
+        self._order = self._labels.order(self._n_given)
+
+    def _take_in(
+        self, true: NDArray[np.int32], predicted: NDArray[np.int32], decisions: NDArray[np.float64]
+    ) -> None:
+        n = len(true)
+        judged = np.empty((n, _N_JUDGED), dtype=np.int32)
+        judged[:, 0] = predicted
+        judged[:, 1] = np.concatenate(([self._last], true[:-1]))
+        judged[:, 2] = self._most_frequent_before(true)
+        abstained = predicted < 0
+        judged[abstained] = UNKNOWN
+        weights = self.fading ** np.arange(n - 1, -1, -1, dtype=np.float64)
+        faded = self._faded * self.fading**n + self._count(true, judged, weights)
+        faded[faded < _NOTHING] = 0.0
+        self._faded = faded
+        self._faded_abstained = self._faded_abstained * self.fading**n + float(weights @ abstained)
+        self._total += self._count(true, judged)
+        self._n_seen += n
+        self._n_abstained += int(np.count_nonzero(abstained))
+        self._last = int(true[-1])
+        self._frequency += np.bincount(true, minlength=len(self._frequency))
+        widths = np.full(n, decisions.shape[1], dtype=np.int32)
+        self._recent.append(np.column_stack((true, judged)), decisions, widths)
+
+    def _most_frequent_before(self, true: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The code of the most frequent label before each row.
+
+        Frequencies only grow, so that besides the labels that come here only the one that leads now can lead.
+        """
+        leader = self._order[np.argmax(self._frequency[self._order])]
+        rank = np.empty(len(self._order), dtype=np.intp)
+        rank[self._order] = np.arange(len(self._order))
+        contenders = self._order[np.unique(rank[np.append(true, leader)])]
+        come = true[:, np.newaxis] == contenders
+        before = self._frequency[contenders] + np.cumsum(come, axis=0) - come
+        best = np.argmax(before, axis=1)
+        leading = contenders[best].astype(np.int32)
+        return np.where(before.max(axis=1) > 0, leading, np.int32(UNKNOWN))
+
+    def _count(
+        self, true: NDArray[np.int32], judged: NDArray[np.int32], weights: NDArray[np.float64] | None = None
+    ) -> NDArray[Any]:
+        """Confusion matrices of the learner and of the baselines, a row that one left out not counted."""
+        k = len(self._labels)
+        cell = (np.arange(_N_JUDGED) * k + true[:, np.newaxis].astype(np.int64)) * k + judged
+        known = judged >= 0
+        if weights is not None:
+            weights = np.broadcast_to(weights[:, np.newaxis], known.shape)[known]
+        return np.bincount(cell[known], weights, _N_JUDGED * k * k).reshape(_N_JUDGED, k, k)
+
+    def _counts(self, span: str) -> NDArray[Any]:
+        if span == "window":
+            codes = self._recent.rows()[0]
+            return self._count(codes[:, 0], codes[:, 1:])
+        return self._faded if span == "fading" else self._total
+
+    def _abstained(self) -> tuple[int, float, int]:
+        in_window = int(np.count_nonzero(self._recent.rows()[0][:, 1] < 0))
+        return in_window, self._faded_abstained, self._n_abstained
+
+    def _areas(self) -> tuple[float, float]:
+        """The area under the ROC curve of the window, without and with fading."""
+        codes, scores, widths = self._recent.rows()
+        ages = np.arange(len(codes) - 1, -1, -1, dtype=np.float64)
+        weights = np.stack((np.ones(len(codes)), self.fading**ages))
+        per_class = np.full((len(self._labels), len(codes)), np.nan)
+        judged = codes[:, 1] >= 0
+        present = np.unique(widths[judged]).tolist()
+        for width in present:
+            rows = np.flatnonzero(judged & (widths == width))
+            columns = self._classes_of_columns(width)
+            if columns is not None and width == 1:
+                values = scores[rows, 0]
+                per_class[columns[0], rows], per_class[columns[1], rows] = -values, values
+            elif columns is not None:
+                per_class[np.ix_(columns, rows)] = scores[rows, :width].T
+        # One number for two classes: the area of the one is that of the other.
+        one_is_enough = present == [1] and len(self._labels) == 2
+        found = []
+        for code in self._order[1:] if one_is_enough else self._order:
+            valued = np.flatnonzero(~np.isnan(per_class[code]))
+            found.append(areas(codes[valued, 0] == code, per_class[code, valued], weights[:, valued]))
+        means = [[float(area[i]) for area in found if area[i] == area[i]] for i in range(2)]
+        in_window, with_fading = (sum(mean) / len(mean) if mean else float("nan") for mean in means)
+        return in_window, with_fading
+
+    def _classes_of_columns(self, width: int) -> NDArray[np.intp] | None:
+        """The codes of the classes for which so many decision values speak; None if that cannot be told."""
+        width = max(width, 2)
+        if width == self._n_given:
+            return self._order[:width]
+        return self._order if width == len(self._order) else None

@@ -1,0 +1,167 @@
+"""A weighted vote as a step of a predictor: what an `AdaptiveSVM` computes from a row, in ONNX.
+
+Every voter gives the softmax of logits, which are linear in the features or in RBF kernel values. Voters
+share the support vectors, so that the file has each of them once. They also share the squared distances to
+them, unless they weight the columns differently; a voter takes those that it needs and applies its own gamma.
+Voters whose probabilities do not depend on the row are one constant.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ._graph import Floats, Graph, squared_distances, write_squared_distances
+
+Places = npt.NDArray[np.int32]
+
+
+def decision_values(votes: Floats, least: float) -> Floats:
+    """log(p) / 2 for each class, or for two classes half the difference in one column."""
+    scores = np.log(np.maximum(votes, least)) / 2
+    return np.asarray((scores[:, 1:] - scores[:, :1]) / 2 if scores.shape[1] == 2 else scores)
+
+
+@dataclass(frozen=True)
+class Voter:
+    """One softmax of a vote.
+
+    Parameters
+    ----------
+    weight : float
+        How much it counts.
+    weights : ndarray of shape (n_values, n_columns)
+        By what values are multiplied to give logits. One column f stands for the logits (-f, f).
+    bias : ndarray of shape (n_columns,)
+        What is added.
+    gamma : float, default=None
+        Of an RBF kernel; None takes the features themselves as values.
+    places : ndarray of int32
+        At which of the shared rows the kernel is evaluated.
+    factors : ndarray of shape (n_features,), default=None
+        By which columns are multiplied before the distances of a kernel are taken.
+    """
+
+    weight: float
+    weights: Floats
+    bias: Floats
+    gamma: float | None = None
+    places: Places = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    factors: Floats | None = None
+
+    def smallest(self) -> "Voter":
+        """The same, as it takes the least room in a file.
+
+        A range of places needs no list of them, but a weight of 0 for each place that was not meant.
+        """
+        if self.gamma is None or len(self.places) == 0:
+            return self
+        first, last = int(self.places.min()), int(self.places.max())
+        columns = self.weights.shape[1]
+        if (last - first + 1) * columns > len(self.places) * (columns + 1):
+            return self
+        weights = np.zeros((last - first + 1, columns))
+        weights[self.places - first] = self.weights
+        return replace(self, weights=weights, places=np.arange(first, last + 1, dtype=np.int32))
+
+    def write(self, graph: Graph, values: str) -> str:
+        """Write its probabilities times its weight; values are features or squared distances."""
+        if self.gamma is not None:
+            values = graph.node("Exp", graph.node("Mul", values, graph.constant(np.float64(-self.gamma))))
+        logits = graph.node("MatMul", values, graph.constant(self.weights))
+        logits = graph.node("Add", logits, graph.constant(self.bias))
+        if len(self.bias) == 1:
+            logits = graph.node("Concat", graph.node("Neg", logits), logits, axis=1)
+        shares = graph.node("Softmax", logits, axis=1)
+        return graph.node("Mul", shares, graph.constant(np.float64(self.weight)))
+
+    def apply(self, values: Floats) -> Floats:
+        """Compute the same, in double precision."""
+        if self.gamma is not None:
+            values = np.exp(-self.gamma * values)
+        logits = values @ self.weights + self.bias
+        if len(self.bias) == 1:
+            logits = np.hstack([-logits, logits])
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return np.asarray(self.weight * shares / shares.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Vote:
+    """The decision values of a vote.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Support vectors of the voters with an RBF kernel.
+    voters : sequence of Voter
+        At least one.
+    constant : ndarray of shape (n_classes,)
+        What voters add that give the same probabilities to every row, times their weights.
+    least : float
+        Below which a probability does not go before its logarithm is taken.
+    """
+
+    rows: Floats
+    voters: Sequence[Voter]
+    constant: Floats
+    least: float
+
+    def write(self, graph: Graph, x: str) -> str:
+        """Write distances, the probabilities of each voter, their sum, and its logarithm."""
+        shares = [voter.write(graph, x) for voter in self.voters if voter.gamma is None]
+        if len(self.rows):
+            stored = graph.constant(-2 * graph.rounded(self.rows).T)
+            for group in self._groups():
+                shares += self._write_group(graph, x, stored, group)
+        votes = graph.node("Sum", *shares, graph.constant(self.constant))
+        scores = graph.node("Log", graph.node("Max", votes, graph.constant(np.float64(self.least))))
+        if len(self.constant) == 2:
+            return graph.node("MatMul", scores, graph.constant(np.array([[-0.25], [0.25]])))
+        return graph.node("Mul", scores, graph.constant(np.float64(0.5)))
+
+    def _groups(self) -> list[list[Voter]]:
+        """Voters with a kernel; those in a group have the same distances."""
+        groups: dict[bytes, list[Voter]] = {}
+        for voter in self.voters:
+            if voter.gamma is not None:
+                key = b"" if voter.factors is None else voter.factors.tobytes()
+                groups.setdefault(key, []).append(voter)
+        return list(groups.values())
+
+    def _write_group(self, graph: Graph, x: str, stored: str, group: list[Voter]) -> list[str]:
+        start = min(int(voter.places.min()) for voter in group)
+        stop = max(int(voter.places.max()) for voter in group) + 1
+        some = _pick(graph, stored, np.arange(start, stop), len(self.rows))
+        factors = group[0].factors
+        distances = write_squared_distances(graph, x, self.rows[start:stop], stored=some, factors=factors)
+        return [
+            voter.write(graph, _pick(graph, distances, voter.places - start, stop - start)) for voter in group
+        ]
+
+    def apply(self, X: Floats) -> Floats:
+        """Do it to rows, in double precision."""
+        votes = self.constant
+        for voter in self.voters:
+            values = X
+            if voter.gamma is not None:
+                values = squared_distances(X, self.rows[voter.places], voter.factors)
+            votes = votes + voter.apply(values)
+        return decision_values(votes, self.least)
+
+    def constants(self) -> int:
+        """Count the numbers stored."""
+        own = sum(int(voter.weights.size) + len(voter.places) for voter in self.voters)
+        of_groups = len(self._groups()) * sum(self.rows.shape)
+        return int(self.rows.size) + of_groups + own
+
+
+def _pick(graph: Graph, x: str, places: npt.NDArray[np.integer], width: int) -> str:
+    """Take some of the columns."""
+    if not (np.diff(places) == 1).all():
+        return graph.node("Gather", x, graph.constant(places.astype(np.int32)), axis=1)
+    if len(places) == width:
+        return x
+    ends = (int(places[0]), int(places[-1]) + 1, 1)
+    return graph.node("Slice", x, *(graph.constant(np.array([end], dtype=np.int64)) for end in ends))

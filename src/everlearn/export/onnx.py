@@ -1,0 +1,315 @@
+"""Write what a learner has learnt as an ONNX file, which other programs and languages can run.
+
+The file holds the predictor of the moment: rows in, labels and decision values out. It cannot learn; what can
+is saved by `everlearn.save`. Needs the packages onnx and onnxruntime: ``pip install "everlearn[onnx]"``.
+"""
+
+import importlib
+import importlib.metadata
+import json
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .. import _atomic
+from . import _graph
+from ._graph import Array, Floats, Predictor
+from ._predictor import describe
+
+__all__ = ["OnnxReport", "export_onnx"]
+
+_MOST_CHECKED = 1000
+_MOST_NUMBERS = 10_000_000  # in the rows that are checked unless others are given
+_DTYPES = ("float32", "float64")
+
+
+@dataclass(frozen=True)
+class OnnxReport:
+    """What was written, and how well it agrees with the learner.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    size : int
+        Its length in bytes.
+    n_rows : int
+        Kept rows that the decision function rests on; 0 for a learner that is linear from the start.
+    rows_checked : int
+        Rows on which the file was compared with the learner.
+    largest_difference : float
+        The largest difference of decision values, relative to the largest decision value of these rows.
+    computes_in : str
+        The precision of what is between input and output: "float32", or "float64" where that was not enough.
+    opset : int
+        The version of ONNX's operators.
+    """
+
+    path: str
+    size: int
+    n_rows: int
+    rows_checked: int
+    largest_difference: float
+    computes_in: str
+    opset: int
+
+
+def export_onnx(
+    model: Any,
+    path: Any,
+    *,
+    mean: Any = None,
+    spread: Any = None,
+    feature_names: Sequence[str] | None = None,
+    check_rows: Any = None,
+    dtype: str = "float32",
+    rtol: float = 1e-4,
+) -> OnnxReport:
+    """Write the predictor that a fitted learner is at present as an ONNX file.
+
+    The input is "X", of shape (rows, n_features). The outputs are "label", integers of 64 bits (False and
+    True are 0 and 1) or strings, and "scores", what `decision_function` gives: of shape (rows,) for two
+    classes, else with a column for each class, in the order of `classes_`.
+
+    The file is compared with the learner before it gets its name. If they disagree, nothing is written, and
+    what was there under this name stays.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted learner of everlearn with a decision function, or `LinearSVC`, or `SVC` with two classes. An
+        `AdaptiveSVM` is written with its whole committee, its present weights and its scaling of the
+        features. Only experts of its own can be written: one with a classifier of another library
+        (``Expert(model=...)``) is an error, unless its weight is below 1e-6.
+    path : path
+        The file to write, by custom with ".onnx" at its end. A store or another SQLite database is never
+        overwritten.
+    mean : array-like of shape (n_features,) or float, default=None
+        If the learner was trained on standardised rows (x - mean) / spread, what was subtracted: the file
+        then takes the rows as they were before.
+    spread : array-like of shape (n_features,) or float, default=None
+        What was divided by.
+    feature_names : sequence of str, default=None
+        Names of the features for the metadata of the file; None takes those that the learner knows, if any.
+    check_rows : array-like or sparse matrix of shape (n_rows, n_features), default=None
+        Rows to compare on, as the file takes them. None is up to 1,000: rows kept by the learner, and others
+        beside them; for a learner that keeps none, rows drawn from a normal distribution.
+    dtype : {"float32", "float64"}, default="float32"
+        The type of input and scores. With single precision the file also computes in it, unless the
+        comparison shows that this is not enough.
+    rtol : float, default=1e-4
+        How far the decision values may be from those of the learner, relative to the largest one. Labels
+        must agree wherever a decision is not closer than that.
+
+    Returns
+    -------
+    OnnxReport
+        What was written, and how well it agrees.
+
+    Notes
+    -----
+    A learner refuses rows that are not finite or overflow; a file of ONNX cannot. It gives scores that are
+    not numbers for them, and some label.
+
+    The experts of an `AdaptiveSVM` share their support vectors in the file, and the distances to them. The
+    scores are decision values: probabilities as `AdaptiveSVM.predict_proba` gives them are not in the file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from everlearn import LASVM
+    >>> from everlearn.datasets import make_banana
+    >>> from everlearn.export import export_onnx
+    >>> X, y = make_banana(500, random_state=0)
+    >>> clf = LASVM(C=10, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = export_onnx(clf, os.path.join(folder, "banana.onnx"))
+    >>> report.n_rows == len(clf.support_), report.computes_in, report.largest_difference < 1e-4
+    (True, 'float32', True)
+    """
+    if dtype not in _DTYPES:
+        raise ValueError(f'dtype must be "float32" or "float64", got {dtype!r}.')
+    if isinstance(rtol, bool) or not isinstance(rtol, int | float | np.number) or not 0 < rtol < 1:
+        raise ValueError(f"rtol must be a number between 0 and 1, both excluded, got {rtol!r}.")
+    onnx, runtime = _needed("onnx"), _needed("onnxruntime")
+    predictor = describe(model)
+    width = int(model.n_features_in_)
+    before = _standardisation(mean, spread, width)
+    names = _names(feature_names, model, width)
+    labels = _labels(predictor.classes)
+    with np.errstate(over="ignore"):  # the learner refuses rows that become infinite
+        rows = _rows_to_check(check_rows, predictor, before, width).astype(dtype)
+    check = _Check(model, predictor, labels, rows, before, float(rtol))
+    predictor = predictor.after([before], rows).tidied()
+    _refuse_size(predictor)
+    # The signs of a vote may change with the last digits of what they are the signs of.
+    precisions = _DTYPES if dtype == "float32" and not predictor.ballots else ("float64",)
+    for inner in precisions:
+        graph = _graph.model(predictor, labels, width, dtype, inner, onnx)
+        _describe_file(graph, model, predictor, labels, names, onnx)
+        data: bytes = graph.SerializeToString()
+        complaint, difference = check.compare(data, runtime)
+        if complaint is None:
+            break
+    else:
+        missing = ", ".join(map(repr, predictor.left_out))
+        without = f" The file has to do without the experts {missing}." if missing else ""
+        raise ValueError(
+            f"{complaint}{without} Nothing was written. Scale the features, or allow a larger rtol."
+        )
+    name = os.fsdecode(path)
+
+    def write(file: Any) -> None:
+        file.write(data)
+
+    _atomic.write(name, write)
+    return OnnxReport(name, len(data), predictor.kept, len(rows), difference, inner, _graph.OPSET)
+
+
+class _Check:
+    """The decisions of a learner on some rows, to compare a file with."""
+
+    def __init__(
+        self,
+        model: Any,
+        predictor: Predictor,
+        labels: Array,
+        rows: Array,
+        before: _graph.Affine,
+        rtol: float,
+    ) -> None:
+        X = before.apply(rows.astype(np.float64))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+            scores = np.asarray(model.decision_function(X), dtype=np.float64)
+            predicted = model.predict(X)
+        self.rows, self.scores = rows, scores.reshape(len(rows), -1)
+        self.labels = labels[np.searchsorted(predictor.classes, predicted)]
+        finite = np.abs(self.scores[np.isfinite(self.scores)])
+        self.scale = float(finite.max(initial=0.0)) or 1.0
+        self.rtol, self.doubtful = rtol, predictor.doubtful(X)
+
+    def compare(self, data: bytes, runtime: Any) -> tuple[str | None, float]:
+        """What is wrong with a file, if anything, and by how much its scores differ at most."""
+        options = runtime.SessionOptions()
+        options.log_severity_level = 3
+        session = runtime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        parts = [session.run(None, {"X": part}) for part in _graph.parts_of(self.rows, _MOST_CHECKED)]
+        labels = np.concatenate([label for label, _ in parts])
+        scores = np.concatenate([score for _, score in parts]).astype(np.float64).reshape(self.scores.shape)
+        with np.errstate(invalid="ignore"):  # infinite scores
+            apart = np.where(scores == self.scores, 0.0, np.abs(scores - self.scores))
+        difference = float(np.max(apart - self.doubtful)) / self.scale
+        if not difference <= self.rtol:
+            return (
+                f"The scores of the ONNX file differ from those of the learner by {difference:.2g} of the "
+                f"largest, on {len(self.rows)} rows; {self.rtol:g} is allowed."
+            ), difference
+        allowed = self.rtol * self.scale + self.doubtful.max(axis=1)
+        if self.scores.shape[1] == 1:
+            clear = np.abs(self.scores[:, 0]) > allowed
+        else:
+            order = np.sort(self.scores, axis=1)
+            clear = order[:, -1] - order[:, -2] > 2 * allowed
+        wrong = int(np.count_nonzero(labels[clear] != self.labels[clear]))
+        if wrong:
+            return f"The ONNX file gives other labels than the learner to {wrong} of {len(labels)} rows.", (
+                difference
+            )
+        return None, max(difference, 0.0)
+
+
+def _needed(package: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise ImportError(f'export_onnx needs {package}: pip install "everlearn[onnx]".') from error
+
+
+def _standardisation(mean: Any, spread: Any, width: int) -> _graph.Affine:
+    """(x - mean) / spread as a step, validated."""
+    parts = []
+    for name, given, default in (("mean", mean, 0.0), ("spread", spread, 1.0)):
+        values = np.asarray(default if given is None else given, dtype=np.float64)
+        if values.shape not in ((), (width,)):
+            raise ValueError(
+                f"{name} must have {width} values, one for each feature; its shape is {values.shape}."
+            )
+        if not np.isfinite(values).all() or (name == "spread" and not (values > 0).all()):
+            above = " and above 0; take 1 for a feature that is constant" if name == "spread" else ""
+            raise ValueError(f"{name} must be finite{above}.")
+        parts.append(np.broadcast_to(values, width))
+    return _graph.Affine(*parts)
+
+
+def _names(given: Any, model: Any, width: int) -> list[str]:
+    names = getattr(model, "feature_names_in_", ()) if given is None else given
+    names = [names] if isinstance(names, str) else list(names)
+    if given is not None and (len(names) != width or not all(isinstance(name, str) for name in names)):
+        raise ValueError(f"feature_names must be {width} strings, one for each feature, got {given!r}.")
+    return [str(name) for name in names]
+
+
+def _labels(classes: Array) -> Array:
+    """The labels as ONNX can hold them: 64-bit integers or strings."""
+    values = classes.tolist()
+    if all(isinstance(value, str) for value in values):
+        return np.array(values, dtype=object)
+    whole = all(
+        isinstance(value, int) or (isinstance(value, float) and value.is_integer()) for value in values
+    )
+    if whole and all(abs(value) < 2**63 for value in values):
+        return np.array([int(value) for value in values], dtype=np.int64)
+    raise ValueError(f"An ONNX file has labels that are whole numbers or strings, not {values!r}.")
+
+
+def _rows_to_check(given: Any, predictor: Predictor, before: _graph.Affine, width: int) -> Floats:
+    """The given rows, validated; else rows kept, and others as far from them as they are from each other."""
+    if given is not None:
+        rows = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != width or len(rows) == 0 or not np.isfinite(rows).all():
+            raise ValueError(
+                f"check_rows must be rows with {width} features, at least one, all finite; got an array of "
+                f"shape {rows.shape}."
+            )
+        return rows
+    random = np.random.default_rng(0)
+    half = max(5, min(_MOST_CHECKED, _MOST_NUMBERS // width) // 2)
+    rows = predictor.examples
+    if len(rows) == 0:
+        rows = random.standard_normal((half, width))
+    rows = rows[np.sort(random.permutation(len(rows))[:half])]
+    apart = rows.std(axis=0)
+    near = rows + 0.5 * np.where(apart > 0, apart, 1.0) * random.standard_normal(rows.shape)
+    return np.asarray(np.vstack([rows, near]) * before.spread + before.shift)
+
+
+def _refuse_size(predictor: Predictor) -> None:
+    size = 8 * predictor.numbers_stored()
+    if size > _graph.LARGEST_FILE:
+        raise ValueError(
+            f"The file would have {size / 2**30:.1f} GB in double precision, and ONNX files end at 2: keep "
+            "fewer rows or features, or take the linear kernel."
+        )
+
+
+def _describe_file(
+    graph: Any, model: Any, predictor: Predictor, labels: Array, names: list[str], onnx: Any
+) -> None:
+    """Say in the file what it is and where it comes from."""
+    graph.producer_name = "everlearn"
+    graph.producer_version = importlib.metadata.version("everlearn")
+    graph.doc_string = f"The decision function of a {type(model).__name__} of everlearn."
+    facts = {
+        "everlearn.class": type(model).__name__,
+        "everlearn.classes": json.dumps(labels.tolist()),
+        "everlearn.rows": str(predictor.kept),
+        "everlearn.feature_names": json.dumps(names),
+    }
+    onnx.helper.set_model_props(graph, facts)
+    onnx.checker.check_model(graph)

@@ -1,0 +1,331 @@
+"""The log: events in the order in which they happened, durable and append-only, and snapshots of the fold.
+
+One SQLite file in WAL mode, a PostgreSQL database by URL, or memory::
+
+    meta        key, value                          format version, settings
+    events      seq, kind, time, content            what happened
+                rows, seconds, memory               rows by then; what folding it took, and memory after it
+    rows        number, id, seq, place              in which event a row came, at which place
+    marks       number, seq, given                  when the label of a row was given or withdrawn
+    snapshots   seq, content                        the state after an event
+
+All that belongs to an event is written in one transaction: it is there as a whole or not at all.
+"""
+
+import contextlib
+import json
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from .._base import persist
+from ..errors import FileFormatError, StoreError
+from .events import Arrived, Event, Labelled, Withdrawn, decode, encode
+from .lookup import TRIMMED, Id, Lookup, id_key
+from .place import Place
+from .tables import EVENTS, MARKS, META, ROWS, SNAPSHOTS
+from .tombstones import SALT
+
+VERSION = (
+    2  # of a log from which rows were erased or have expired; a version that knows of neither refuses it
+)
+_FIRST_VERSION = 1  # of any other
+
+_EVENTS_AT_A_TIME = 64
+
+
+class Log(Lookup):
+    """The log at a place.
+
+    Parameters
+    ----------
+    place : str or path-like
+        A file, a database URL, or ":memory:".
+    read_only : bool, default=False
+        Whether to look only: then others may write meanwhile, and nothing is created.
+    """
+
+    def __init__(self, place: Any, *, read_only: bool = False) -> None:
+        self.place = Place(place, read_only)
+        self.read_only = read_only
+        try:
+            with self.reporting("opened"):
+                if read_only:
+                    self._meta = self._read_meta()
+                else:
+                    self._meta = self._prepared_meta()
+            self._check_version()
+            snapshot = self._read_counts()
+            self._check_complete(snapshot)
+            if not read_only:
+                self.begin_use()
+        except BaseException:
+            self.place.close()
+            raise
+        self._events = lru_cache(maxsize=4)(self._read_event)
+        self.event = self._events
+
+    # ------------------------------------------------------------------------------------------------ writing
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """A connection whose changes are durable when the block ends, and undone if it raises."""
+        if self.read_only:
+            raise StoreError(f"{self.place} was opened with read_only=True.")
+        with self.reporting("written to"), self.place.engine.begin() as db:
+            yield db
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator["Writing"]:
+        """A transaction that adds events; they count once it is durable."""
+        writing = Writing(self)
+        with self.transaction() as db:
+            writing.db = db
+            yield writing
+        self.last, self.n_rows = writing.last, writing.n_rows
+
+    def set_meta(self, db: Any = None, /, **values: Any) -> None:
+        """Keep values, which JSON can hold, by their names; in a transaction of one's own if it is given."""
+        with self.transaction() if db is None else contextlib.nullcontext(db) as connection:
+            for key, value in values.items():
+                connection.execute(sa.delete(META).where(META.c.key == key))
+                connection.execute(sa.insert(META).values(key=key, value=json.dumps(value)))
+        self._meta |= values
+
+    def copy_tombstones(self, source: "Log") -> None:
+        """Take over the tombstones of the log that was folded into this one: its erased rows stay erased."""
+        stones = source.tombstones()
+        if stones:
+            with self.transaction() as db:
+                db.execute(sa.insert(ROWS), stones)
+                self.set_meta(db, **{SALT: source.meta(SALT)}, version=VERSION)
+
+    def meta(self, key: str) -> Any:
+        """A value by its name, None if there is none."""
+        return self._meta.get(key)
+
+    # ------------------------------------------------------------------------------------------------ reading
+
+    def read(self, after: int = 0, until: int | None = None) -> Iterator[tuple[int, Event]]:
+        """Events and their numbers, those after one and up to another."""
+        until = self.last if until is None else until
+        while after < until:
+            ask = (
+                sa.select(EVENTS.c.seq, EVENTS.c.kind, EVENTS.c.content)
+                .where(EVENTS.c.seq > after, EVENTS.c.seq <= until)
+                .order_by(EVENTS.c.seq)
+                .limit(_EVENTS_AT_A_TIME)
+            )
+            with self.reporting("read"), self.place.engine.connect() as db:
+                found = db.execute(ask).all()
+            if not found:
+                return
+            for seq, kind, content in found:
+                if kind == TRIMMED:
+                    raise StoreError(
+                        f"{self.place} has dropped rows of event {seq} to save room, and cannot be folded "
+                        "from there: no snapshot that is new enough can be read."
+                    )
+                yield int(seq), self._decoded(int(seq), kind, content)
+            after = int(found[-1][0])
+
+    # ---------------------------------------------------------------------------------------------- snapshots
+
+    def write_snapshot(self, seq: int, state: bytes, keep: int) -> None:
+        """Keep the state after an event, and of the older ones enough to go back."""
+        with self.reporting("written to"), self.place.engine.begin() as db:
+            db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq == seq))
+            db.execute(sa.insert(SNAPSHOTS).values(seq=seq, content=state))
+            kept = list(db.scalars(sa.select(SNAPSHOTS.c.seq).order_by(SNAPSHOTS.c.seq.desc())))
+            gone = [seq for seq in kept if seq not in thinned(kept, keep)]
+            if gone:
+                db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq.in_(gone)))
+
+    def snapshot(self, at_most: int | None = None) -> tuple[int, Any]:
+        """The newest state that can be read, up to an event, and the event; 0 and None if there is none."""
+        ask = sa.select(SNAPSHOTS.c.seq).order_by(SNAPSHOTS.c.seq.desc())
+        with self.reporting("read"), self.place.engine.connect() as db:
+            seqs = [seq for seq in db.scalars(ask) if at_most is None or seq <= at_most]
+            for seq in seqs:
+                content = db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq))
+                try:
+                    return int(seq), persist.unpack(blob(content))
+                except FileFormatError as exc:
+                    warnings.warn(
+                        f"The snapshot after event {seq} of {self.place} cannot be read ({exc}); an older "
+                        "one and the log behind it are taken instead.",
+                        stacklevel=3,
+                    )
+        return 0, None
+
+    def refresh(self) -> None:
+        """Look again at a log that is only read, after somebody has rewritten it."""
+        self._meta = self._read_meta()
+        self._read_counts()
+        self.forget_events()
+
+    def begin_use(self, **values: Any) -> None:
+        """Note that a write-ahead log belongs to the file from now on; and other values with it."""
+        self.set_meta(**values, in_use=self.place.path is not None)
+        self.place.begin_use()
+
+    def forget_events(self) -> None:
+        """Drop events that are held in memory, after the log has been rewritten."""
+        self._events.cache_clear()
+
+    def close(self) -> None:
+        """Move everything into the file itself, and let others open it."""
+        self.place.close()
+
+    # ------------------------------------------------------------------------------------------------ private
+
+    def _read_event(self, seq: int) -> Event:
+        with self.reporting("read"), self.place.engine.connect() as db:
+            kind, content = db.execute(
+                sa.select(EVENTS.c.kind, EVENTS.c.content).where(EVENTS.c.seq == seq)
+            ).one()
+        return self._decoded(seq, kind, content)
+
+    def _decoded(self, seq: int, kind: str, content: bytes) -> Event:
+        try:
+            return decode(kind, content)
+        except (FileFormatError, KeyError, TypeError) as exc:
+            raise StoreError(
+                f"Event {seq} of {self.place} cannot be read: {exc}. Restore the store from a backup."
+            ) from exc
+
+    def _prepared_meta(self) -> dict[str, Any]:
+        """Make what is missing, in one transaction: a store is there as a whole or not at all."""
+        with self.place.engine.begin() as db:
+            self.place.prepare(db)
+            meta = _read_values(db)
+            if "version" not in meta:
+                meta = {"version": _FIRST_VERSION, "created": time.time()}
+                values = [{"key": key, "value": json.dumps(value)} for key, value in meta.items()]
+                db.execute(sa.insert(META), values)
+        return meta
+
+    def _read_meta(self) -> dict[str, Any]:
+        if not self.place.has_tables():
+            raise StoreError(f"{self.place} is not a store of everlearn.")
+        with self.place.engine.connect() as db:
+            return _read_values(db)
+
+    def _read_counts(self) -> int:
+        """Read how many events and rows there are; returns the event of the newest snapshot."""
+        newest = sa.select(EVENTS.c.seq, EVENTS.c.rows).order_by(EVENTS.c.seq.desc()).limit(1)
+        with self.reporting("read"), self.place.engine.connect() as db:
+            self.last, self.n_rows = (int(value) for value in db.execute(newest).first() or (0, 0))
+            return int(db.scalar(sa.select(sa.func.max(SNAPSHOTS.c.seq))) or 0)
+
+    def _check_version(self) -> None:
+        version = self._meta.get("version")
+        if type(version) is not int or not 1 <= version <= VERSION:
+            raise StoreError(
+                f"{self.place} is a store of version {version}, and this everlearn reads up to {VERSION}: "
+                "update everlearn."
+            )
+
+    def _check_complete(self, snapshot: int) -> None:
+        """Notice a store that has lost its newest events."""
+        if snapshot > self.last:
+            raise StoreError(
+                f"The log of {self.place} ends with event {self.last}, but it has a snapshot taken after "
+                f"event {snapshot}: events are missing. Restore the store from a backup."
+            )
+        if self._meta.get("in_use") and self.place.lacks_log:
+            warnings.warn(
+                f"{self.place} was in use when it was last written to, and its write-ahead log "
+                f"{self.place}-wal is missing: it was copied without it, or the log was deleted. Events "
+                f"after number {self.last} may be lost ({self.n_rows:,} rows are here). Copy a store with "
+                "`everlearn backup`.",
+                stacklevel=4,
+            )
+
+    @contextlib.contextmanager
+    def reporting(self, what: str) -> Iterator[None]:
+        """Errors of the database within the block become a `StoreError` that names the store."""
+        try:
+            yield
+        except DBAPIError as exc:
+            raise StoreError(f"{self.place} cannot be {what}: {exc.orig}.") from exc
+
+
+class Writing:
+    """What is added in one transaction."""
+
+    db: Any
+
+    def __init__(self, log: Log) -> None:
+        self.log, self.last, self.n_rows = log, log.last, log.n_rows
+
+    def add(
+        self, event: Event, ids: Sequence[Id] | None = None, seconds: float = 0.0, memory: float = 0.0
+    ) -> int:
+        """Append an event; the rows of a batch have ids."""
+        self.last += 1
+        seq, numbers, given = self.last, np.zeros(0, dtype=np.int64), True
+        kind, content = encode(event)
+        self.db.execute(
+            sa.insert(EVENTS).values(
+                seq=seq,
+                kind=kind,
+                time=event.time,
+                rows=self.n_rows + (event.count if isinstance(event, Arrived) else 0),
+                seconds=seconds,
+                memory=memory,
+                content=content,
+            )
+        )
+        if isinstance(event, Arrived):
+            assert ids is not None
+            rows = [
+                {"number": number, "id": id_key(given), "seq": seq, "place": place}
+                for place, (number, given) in enumerate(zip(event.numbers.tolist(), ids, strict=True))
+            ]
+            if rows:
+                self.db.execute(sa.insert(ROWS), rows)
+            self.n_rows += event.count
+            numbers = event.numbers[event.places]
+        elif isinstance(event, Labelled):
+            numbers = event.numbers
+        elif isinstance(event, Withdrawn):
+            numbers, given = event.numbers, False
+        if len(numbers):
+            marks = [{"number": number, "seq": seq, "given": given} for number in numbers.tolist()]
+            self.db.execute(sa.insert(MARKS), marks)
+        return seq
+
+    def add_snapshot(self, state: bytes) -> None:
+        """Keep the state after the events that were added."""
+        self.db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq == self.last))
+        self.db.execute(sa.insert(SNAPSHOTS).values(seq=self.last, content=state))
+
+
+def blob(content: Any) -> bytes:
+    """The bytes in a cell; none of them if something else is there, of which ``bytes`` would make zeros."""
+    return bytes(content) if isinstance(content, bytes | bytearray | memoryview) else b""
+
+
+def _read_values(db: Any) -> dict[str, Any]:
+    return {key: json.loads(value) for key, value in db.execute(sa.select(META))}
+
+
+def thinned(seqs: list[int], keep: int) -> set[int]:
+    """Which of these, the newest first, to keep: the newest ones, and older ones at growing distances.
+
+    One goes if the gap that it leaves is no longer than the way from the newest to that gap. So of n that
+    came one by one O(log n) are left, and one of them is near wherever one wants to go back to.
+    """
+    kept = list(seqs)
+    for place in range(len(kept) - 1, keep - 1, -1):
+        newer, older = kept[place - 1], kept[place + 1] if place + 1 < len(kept) else 0
+        if newer - older <= kept[0] - newer:
+            del kept[place]
+    return set(kept)

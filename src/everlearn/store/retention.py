@@ -1,0 +1,66 @@
+"""Dropping rows that nobody needs any more, after a snapshot, if a store is told to.
+
+A row is needed while it may be asked about, or has a label that a learner may begin anew with. Support
+vectors are in the snapshot itself. An event whose rows are dropped cannot be folded again: from then on the
+store stands on its last two snapshots, and a label from before them is withdrawn only from a learner that
+forgets.
+"""
+
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from .events import Arrived, Ints
+from .log import Log
+from .lookup import TRIMMED, parts
+from .rewriting import move, places_without, rewrite
+from .tables import MARKS, ROWS, SNAPSHOTS
+
+
+def trim(log: Log, until: int, needed: Ints) -> int:
+    """Drop rows that came up to an event and are not needed; how many."""
+    kept = set(needed.tolist())
+    later = sa.select(MARKS.c.number).where(MARKS.c.seq > until)  # labels that a replay from there gives
+    ask = sa.select(ROWS.c.number, ROWS.c.seq).where(ROWS.c.seq <= until, ROWS.c.place >= 0)
+    dropped = 0
+    with log.transaction() as db:
+        events: dict[int, list[int]] = {}
+        kept |= {int(number) for number in db.scalars(later)}
+        for number, seq in db.execute(ask):
+            if number not in kept:
+                events.setdefault(int(seq), []).append(int(number))
+        for seq, numbers in events.items():
+            _trim_event(log, db, seq, numbers)
+            dropped += len(numbers)
+        if dropped:
+            _forget_numbered(db, [number for numbers in events.values() for number in numbers])
+            db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq < until))
+            log.set_meta(db, complete_from=until)
+    if dropped:
+        log.forget_events()
+    return dropped
+
+
+def _trim_event(log: Log, db: Any, seq: int, numbers: list[int]) -> None:
+    """Rewrite an event with the rows that are left, and say where these are now."""
+    left = places_without(db, seq, numbers)
+    event = log.event(seq)
+    assert isinstance(event, Arrived)
+    none = np.zeros(0, dtype=np.int64)
+    rows = event.X[np.array([place for _, place in left], dtype=np.int64)]
+    trimmed = Arrived(event.first, rows, none, np.zeros(0), event.time)
+    rewrite(db, seq, TRIMMED, trimmed)
+    move(db, left, numbers)
+
+
+def _forget_numbered(db: Any, dropped: list[int]) -> None:
+    """Drop what is left of rows that came without an id and never had a label: their number tells all.
+
+    So a store does not grow with the rows that it has dropped. Rows with ids of the caller's stay in the
+    index, since an id must not come twice; so do labeled ones, whose label may be withdrawn.
+    """
+    numbered = ROWS.c.id == sa.cast(ROWS.c.number, sa.Text)
+    labeled = sa.exists().where(MARKS.c.number == ROWS.c.number)
+    for part in parts(dropped):
+        db.execute(sa.delete(ROWS).where(ROWS.c.number.in_(part), numbered, ~labeled))

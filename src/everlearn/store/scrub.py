@@ -1,0 +1,90 @@
+"""Overwriting what was deleted: free pages and the write-ahead log of a file, dead rows in PostgreSQL."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from . import place
+from .log import Log
+from .tables import TABLES
+
+PENDING = "scrub_pending"  # under this name a log keeps that bytes are still to be overwritten
+_LOCKED = "55P03"  # the state of PostgreSQL: a lock was not to be had in time
+_OLDER = """
+SELECT count(*) FROM (
+    SELECT backend_xmin AS xmin FROM pg_stat_activity
+    WHERE datname = current_database() AND pid != pg_backend_pid()
+    UNION ALL SELECT xmin FROM pg_replication_slots
+    UNION ALL SELECT transaction FROM pg_prepared_xacts WHERE database = current_database()
+) AS held WHERE xmin IS NOT NULL AND age(xmin) >= age(CAST(CAST(:xid % 4294967296 AS text) AS xid))
+"""
+_NOTES = {
+    "sqlite": [
+        "Blocks that the file system or the device has freed or moved are beyond the reach of a program: "
+        "encrypt the disk, and discard its key.",
+    ],
+    "postgresql": [
+        "VACUUM FULL was run on the tables of the store. The write-ahead log of the server, its archive, its "
+        "replicas and base backups keep old versions of rows until they are recycled: see archive_timeout, "
+        "wal_keep_size, and how long backups are kept.",
+    ],
+}
+
+
+def scrub(log: Log, *, vacuum: bool = True) -> bool:
+    """Overwrite what was deleted; whether that is done. A reader may be in the way, or a full disk.
+
+    In a file what is deleted is overwritten at once. What is left are old copies in indexes, whose entries
+    SQLite moves from page to page without overwriting where they were, and the write-ahead log. ``vacuum``
+    rewrites the whole file, also one that was written before deleted content was overwritten.
+    """
+    if not log.place.durable:
+        return True
+    log.set_meta(in_use=False)  # whoever is killed from here on has lost nothing with an empty log
+    with log.reporting("scrubbed"):
+        done = _vacuum(log, vacuum)
+        if log.place.path is not None:
+            done = log.place.checkpoint("TRUNCATE")  # waits a while for readers to end
+    log.begin_use(**({PENDING: False} if done else {}))
+    return done
+
+
+def _vacuum(log: Log, whole: bool) -> bool:
+    """Rewrite what may have traces of deleted rows; whether none of them had to be kept."""
+    with log.place.engine.connect() as plain:
+        db = plain.execution_options(isolation_level="AUTOCOMMIT")
+        if log.place.path is not None:
+            db.exec_driver_sql("VACUUM" if whole else "REINDEX")
+            return True
+        return _vacuum_tables(db, [log.place.qualified(table.name) for table in TABLES.sorted_tables])
+
+
+def _vacuum_tables(db: Any, names: list[str]) -> bool:
+    """In PostgreSQL: VACUUM FULL waits for whoever reads a table, and passes over tables of another role.
+
+    It also keeps deleted rows that an older transaction may still see, whatever that transaction reads.
+    """
+    before = _files(db, names)
+    newest = db.scalar(sa.text("SELECT txid_current()"))
+    db.execute(sa.text(f"SET lock_timeout = {int(1000 * place.PATIENCE)}"))
+    try:
+        for name in names:
+            db.execute(sa.text(f"VACUUM FULL {name}"))
+    except sa.exc.OperationalError as exc:
+        if getattr(exc.orig, "sqlstate", None) != _LOCKED:
+            raise
+        return False
+    finally:
+        if not db.closed and not db.invalidated:
+            db.execute(sa.text("RESET lock_timeout"))
+    replaced = all(a != b for a, b in zip(before, _files(db, names), strict=True))
+    return replaced and not db.scalar(sa.text(_OLDER), {"xid": newest})
+
+
+def _files(db: Any, names: list[str]) -> list[int]:
+    return [int(db.scalar(sa.text("SELECT pg_relation_filenode(:name)"), {"name": name})) for name in names]
+
+
+def notes(log: Log) -> list[str]:
+    """What scrubbing cannot reach, in words."""
+    return _NOTES[log.place.engine.dialect.name] if log.place.durable else []

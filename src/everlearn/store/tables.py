@@ -1,0 +1,43 @@
+"""The tables of a store; `everlearn.store.log` says what they hold."""
+
+import sqlalchemy as sa
+
+TABLES = sa.MetaData()
+_big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+META = sa.Table("meta", TABLES, sa.Column("key", sa.Text, primary_key=True), sa.Column("value", sa.Text))
+EVENTS = sa.Table(
+    "events",
+    TABLES,
+    sa.Column("seq", _big, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("time", sa.Float, nullable=False),
+    sa.Column("rows", _big, nullable=False),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("memory", sa.Float, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+ROWS = sa.Table(
+    "rows",
+    TABLES,
+    sa.Column("number", _big, primary_key=True, autoincrement=False),
+    sa.Column("id", sa.Text, nullable=False, unique=True),
+    sa.Column("seq", _big, nullable=False),
+    sa.Column("place", sa.Integer, nullable=False),
+)
+MARKS = sa.Table(
+    "marks",
+    TABLES,
+    sa.Column("number", _big, nullable=False, index=True),
+    sa.Column("seq", _big, nullable=False, index=True),
+    sa.Column("given", sa.Boolean, nullable=False),
+)
+SNAPSHOTS = sa.Table(
+    "snapshots",
+    TABLES,
+    sa.Column("seq", _big, primary_key=True, autoincrement=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+_kept = ROWS.c.place >= 0
+KEPT_ROWS = sa.Index("rows_kept", ROWS.c.seq, sqlite_where=_kept, postgresql_where=_kept)
+NAMES = frozenset(TABLES.tables)
+GONE = -1  # the place of a row whose values were dropped or erased
