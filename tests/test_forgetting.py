@@ -14,6 +14,7 @@ import pytest
 from scipy import sparse
 
 import everlearn
+from base.persist_helpers import same
 from budget.native_helpers import KERNEL_LEARNERS
 from budget.native_helpers import make as make_one_pass
 from everlearn import (
@@ -36,7 +37,6 @@ from everlearn import (
     SubmodS3VM,
 )
 from everlearn._base.forget import NamingLearner
-from persist_helpers import same
 from svm.noise_helpers import make as make_svm
 
 SVMS = [LASVM, LASVMG, LASVMNC, LASVMI, FullSVM, OnlineSVMR, RampSVM, LocalSVM, IDSVM]

@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from adaptive.adaptive_helpers import as_sparse, bits, blobs
+from base.persist_helpers import content_of, forge
 from everlearn import LASVM, AdaptiveSVM, load, save
 from everlearn.adaptive import Expert
 from everlearn.errors import FileFormatError
-from persist_helpers import content_of, forge
 
 SVMS = [Expert("linear"), Expert("rbf", window=20), Expert("no-change")]
 FOREIGN = {

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cli_helpers import everlearn, payments, status_of, write_csv
+from cli.cli_helpers import everlearn, payments, status_of, write_csv
 from everlearn.cli._answers import cells, meant
 from everlearn.read import Schema
 from everlearn.stream import NeverEndingLearner

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from cli_helpers import everlearn, payments, status_of, write_csv
+from cli.cli_helpers import everlearn, payments, status_of, write_csv
 from everlearn.cli._outputs import check_outputs
 from everlearn.read import Schema, open_source
 from everlearn.stream import NeverEndingLearner

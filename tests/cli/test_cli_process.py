@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from cli_helpers import as_csv, everlearn, payments, status_of, write_csv
-from cli_process_helpers import PATIENCE, stored_rows, wait_until
+from cli.cli_helpers import as_csv, everlearn, payments, status_of, write_csv
+from cli.cli_process_helpers import PATIENCE, stored_rows, wait_until
 
 RUN = (
     "--oracle",

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from cli_helpers import everlearn, payments, status_of, write_csv
-from cli_process_helpers import PATIENCE, stored_rows, wait_until
+from cli.cli_helpers import everlearn, payments, status_of, write_csv
+from cli.cli_process_helpers import PATIENCE, stored_rows, wait_until
 from everlearn import _startup
 from everlearn.cli._interrupt import Interrupt, Terminated, deliver_again, raising
 from everlearn.stream import NeverEndingLearner

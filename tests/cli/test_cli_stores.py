@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cli_helpers import everlearn
+from cli.cli_helpers import everlearn
 from everlearn.store import Certificate
 from everlearn.stream import NeverEndingLearner
 

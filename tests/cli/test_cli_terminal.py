@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import everlearn.cli
-from cli_helpers import everlearn as call
-from cli_helpers import payments, write_csv
+from cli.cli_helpers import everlearn as call
+from cli.cli_helpers import payments, write_csv
 from everlearn.cli._answers import meant
 from everlearn.cli._console import SafeConsole, notice, paragraph, show, styled
 from everlearn.cli._predictions import for_spreadsheet
@@ -202,7 +202,7 @@ def test_names_that_differ_in_hidden_characters_look_different():
 def test_text_reaches_a_terminal_in_one_place_only():
     """`rich.text.Text` drops some control characters before anybody can show them."""
     folder = Path(everlearn.cli.__file__).parent
-    for path in [folder / "cli.py", *sorted((folder / "_cli").glob("*.py"))]:
+    for path in sorted(folder.glob("*.py")):
         if path.name != "_console.py":
             tree = ast.parse(path.read_text(encoding="utf-8"))
             modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}

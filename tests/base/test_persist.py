@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from base.persist_helpers import Toy, same, saved, small_state
 from everlearn._base.persist import load, register, save
-from persist_helpers import Toy, same, saved, small_state
 
 # Round trips.
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from cli_helpers import everlearn as command
+from cli.cli_helpers import everlearn as command
 from everlearn import AdaptiveSVM
 from everlearn.adaptive import Expert
 from everlearn.export import export_onnx
 from everlearn.stream import NeverEndingLearner
-from export_helpers import (
+from export.export_helpers import (
     FEW,
     assert_same_vote,
     problem,

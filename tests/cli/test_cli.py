@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import everlearn as package
-from cli_helpers import FIELDS, as_csv, everlearn, payments, status_of, write_csv
+from cli.cli_helpers import FIELDS, as_csv, everlearn, payments, status_of, write_csv
 from everlearn.cli import _oracle
 from everlearn.cli._choices import learners
 from everlearn.read import open_source

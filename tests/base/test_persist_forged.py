@@ -7,12 +7,12 @@ import zipfile
 import numpy as np
 import pytest
 
+from base.persist_helpers import Toy, content_of, forge, refused, saved
 from everlearn import LASVM, load, save
 from everlearn._base.persist import _DIGEST_CHARS, _SEAL, _seal, pack, unpack
 from everlearn.errors import FileFormatError
 from fuzz import models
 from fuzz.worker import write
-from persist_helpers import Toy, content_of, forge, refused, saved
 
 LEARNERS = [name for name, kind in models.registered().items() if hasattr(kind, "_solver")]
 

@@ -32,7 +32,7 @@ from everlearn import (
     export,
 )
 from everlearn.export import OnnxReport, _graph, export_onnx
-from export_helpers import assert_agrees, problem, run
+from export.export_helpers import assert_agrees, problem, run
 
 # What the package exports that is no file, and why not.
 NO_FILE = {

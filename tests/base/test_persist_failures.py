@@ -16,8 +16,8 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
+from base.persist_helpers import Toy, same, saved, small_state
 from everlearn._base.persist import load, save
-from persist_helpers import Toy, same, saved, small_state
 
 CHILD = """
     import os, resource, sys

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from everlearn.metrics import _support_sets
+from everlearn.metrics import support_sets
 from everlearn.metrics.support_sets import support_confidence, support_set_distance
 from reference.statq import confidence, distance
 
@@ -82,7 +82,7 @@ def test_large_sets_are_cut_into_parts(monkeypatch):
     rng = np.random.default_rng(0)
     S, T, y = rng.standard_normal((30, 4)), rng.standard_normal((40, 4)), rng.integers(0, 2, 40)
     whole = support_confidence(S, T, y), support_set_distance(S, T)
-    monkeypatch.setattr(_support_sets, "_VALUES_AT_ONCE", 100)
+    monkeypatch.setattr(support_sets, "_VALUES_AT_ONCE", 100)
     assert (support_confidence(S, T, y), support_set_distance(S, T)) == whole
 
 

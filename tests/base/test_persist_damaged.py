@@ -7,10 +7,10 @@ import zipfile
 import numpy as np
 import pytest
 
+from base.persist_helpers import Toy, content_of, forge, refused, same, saved, small_state
 from everlearn._base import persist
 from everlearn._base.persist import load, save
 from everlearn.errors import CoreError, EverlearnError, FileFormatError
-from persist_helpers import Toy, content_of, forge, refused, same, saved, small_state
 
 
 def test_a_truncated_file_is_refused_at_every_length(tmp_path):

@@ -11,7 +11,7 @@ import everlearn
 from everlearn import AdaptiveSVM
 from everlearn.adaptive import Expert
 from everlearn.export import _vote, export_onnx
-from export_helpers import (
+from export.export_helpers import (
     FEW,
     assert_same_vote,
     rbf_rows,
