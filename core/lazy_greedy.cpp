@@ -13,21 +13,6 @@ namespace {
 /// to the sums they are made of, are looked at, too.
 constexpr double kSlack = 1e-12;
 
-/// Calls visit(column, value) for the stored entries of a row.
-template <class V>
-void visit(const Block& block, std::size_t r, V&& entry) {
-  const auto typed = [&](const auto* values) {
-    if (block.is_sparse) {
-      for (auto e = block.starts[r]; e < block.starts[r + 1]; ++e)
-        entry(static_cast<std::size_t>(block.columns[e]), static_cast<double>(values[e]));
-    } else {
-      for (std::size_t k = 0; k < block.width; ++k) entry(k, static_cast<double>(values[r * block.width + k]));
-    }
-  };
-  if (block.precision == Precision::f32) typed(static_cast<const float*>(block.values));
-  else typed(static_cast<const double*>(block.values));
-}
-
 /// <x_m, sum of the rows taken>, one product however many were taken.
 class Linear final : public Similarities {
  public:
@@ -39,12 +24,12 @@ class Linear final : public Similarities {
     double total = 0;
     if (!rows_.is_sparse && rows_.precision == Precision::f64)
       return loops().dot_exact(static_cast<const double*>(rows_.values) + m * rows_.width, sum, rows_.width);
-    visit(rows_, m, [&](std::size_t k, double value) { total += value * sum[k]; });
+    visit_row(rows_, m, [&](std::int32_t k, double value) { total += value * sum[k]; });
     return total;
   }
   void take(std::size_t m, std::size_t group) override {
     double* sum = sums_[group].data();
-    visit(rows_, m, [&](std::size_t k, double value) { sum[k] += value; });
+    visit_row(rows_, m, [&](std::int32_t k, double value) { sum[k] += value; });
   }
 
  private:

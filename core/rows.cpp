@@ -26,26 +26,12 @@ void run(const SparseJob<double, double>& job) { loops().sparse_exact(job); }
   throw std::logic_error("exact kernel values need rows in double precision");
 }
 
-/// Squared norms of packed values, each added up in the order of the columns.
+/// The norms of packed rows that a kernel needs: pair sums of rows with themselves.
 template <class T>
-void norms(const T* values, std::size_t m, std::size_t width, T* out) {
-  if constexpr (std::is_same_v<T, float>) loops().norms_f32(values, m, width, out);
-  else loops().norms_f64(values, m, width, out);
-}
-
-/// Calls visit(column, value) for the stored entries of a row of the caller's block.
-template <class V>
-void visit_row(const Block& block, std::size_t r, V&& visit) {
-  const auto typed = [&](const auto* values) {
-    if (block.is_sparse) {
-      for (auto e = block.starts[r]; e < block.starts[r + 1]; ++e) visit(block.columns[e], values[e]);
-    } else {
-      for (std::size_t k = 0; k < block.width; ++k)
-        visit(static_cast<std::int32_t>(k), values[r * block.width + k]);
-    }
-  };
-  if (block.precision == Precision::f32) typed(static_cast<const float*>(block.values));
-  else typed(static_cast<const double*>(block.values));
+void norms(const Kernel& kernel, const T* values, std::size_t m, std::size_t width, T* out) {
+  const PairSum pair = traits_of(kernel.kind).pair;
+  if constexpr (std::is_same_v<T, float>) loops().norms_f32(pair, values, m, width, out);
+  else loops().norms_f64(pair, values, m, width, out);
 }
 
 // ---------------------------------------------------------------------------------------------- dense
@@ -171,7 +157,7 @@ class DenseRows final : public Rows {
   }
   void measure(DenseBatch<T>& batch, std::size_t count) const {
     batch.norms.resize(count);
-    norms(batch.values.data(), count, width_, batch.norms.data());
+    norms(kernel_, batch.values.data(), count, width_, batch.norms.data());
   }
 
   std::size_t width_, size_ = 0;
@@ -196,10 +182,10 @@ struct SparseArrays {
     columns.push_back(column);
     values.push_back(value);
   }
-  void end_row() {
+  void end_row(const Kernel& kernel) {
     const auto first = static_cast<std::size_t>(starts.back());
     T norm = 0;
-    everlearn::norms(values.data() + first, 1, values.size() - first, &norm);
+    everlearn::norms(kernel, values.data() + first, 1, values.size() - first, &norm);
     norms.push_back(norm);
     starts.push_back(static_cast<std::int64_t>(values.size()));
   }
@@ -234,7 +220,7 @@ class SparseRows final : public Rows {
       visit_row(block, static_cast<std::size_t>(r), [&](std::int32_t k, auto v) {
         if (v != 0) batch->rows.add_entry(k, T(v));
       });
-      batch->rows.end_row();
+      batch->rows.end_row(kernel_);
     }
     return batch;
   }

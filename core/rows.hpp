@@ -1,9 +1,8 @@
 // Rows of features and the kernel values between them.
 //
-// `Block` is a view of the caller's rows. `Rows` keeps the rows of an expansion in the layout that the
-// kernel loops like: dense rows in panels, sparse rows as CSR, or no features at all when the caller brings
-// the kernel values. A `Batch` is a few rows on their way: taken from a Block or out of the store, ready
-// to be evaluated against the kept rows or to be appended to them.
+// `Block` is a view of the caller's rows. `Rows` keeps the rows of an expansion in the layout that the kernel loops need:
+// dense rows in panels, sparse rows as CSR, or no features at all when the caller passes kernel values. A `Batch` is a few
+// rows taken from a Block or out of the store, ready to be evaluated against the kept rows or to be appended to them.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +27,20 @@ struct Block {
   const std::int32_t* columns = nullptr;
   const std::int64_t* starts = nullptr;
 };
+
+/// Calls visit(column, value) for the stored entries of a row of the caller's block.
+template <class V>
+void visit_row(const Block& block, std::size_t r, V&& visit) {
+  const auto typed = [&](const auto* values) {
+    if (block.is_sparse) {
+      for (auto e = block.starts[r]; e < block.starts[r + 1]; ++e) visit(block.columns[e], values[e]);
+    } else {
+      for (std::size_t k = 0; k < block.width; ++k) visit(static_cast<std::int32_t>(k), values[r * block.width + k]);
+    }
+  };
+  if (block.precision == Precision::f32) typed(static_cast<const float*>(block.values));
+  else typed(static_cast<const double*>(block.values));
+}
 
 /// Plain arrays of kept rows, for saving and for support_vectors_.
 struct RowsImage {
@@ -79,8 +92,8 @@ class Rows {
   virtual RowsImage image(std::span<const std::int64_t> slots, bool as_stored) const = 0;
 };
 
-/// `centre` (empty, or one value a column) is subtracted from every dense row: the RBF kernel and a linear
-/// machine with a bias do not mind, and distances far from the origin keep their digits.
+/// `centre` (empty, or one value for each column) is subtracted from every dense row: kernels of differences and a linear
+/// machine with a bias give the same results, and distances far from the origin keep their digits.
 std::unique_ptr<Rows> make_rows(Layout layout, Precision precision, std::size_t width, const Kernel& kernel,
                                 std::vector<double> centre);
 

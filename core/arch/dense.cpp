@@ -21,12 +21,12 @@ constexpr int panels_beside(int rows) {
   return std::clamp(kRegisters / 2 / (rows * kPanelVectors<T>), 1, 4);
 }
 
-/// dots[r][p * kPanel + l] = <a_r, b_{p, l}>, or |a_r - b_{p, l}|^2, for `rows` packed rows and `panels` adjacent panels.
-template <int rows, int panels, bool distances, class T>
+/// sums[r][p * kPanel + l] = the pair sum of a_r and b_{p, l}, for `rows` packed rows and `panels` adjacent panels.
+template <int rows, int panels, PairSum pair, class T>
 #if EVERLEARN_REGISTERS == 16
 [[gnu::noinline]]  // else the constants of the map push accumulators out of the registers
 #endif
-inline void tile(const T* packed, const T* b, std::size_t panel_stride, std::size_t width, T* dots) {
+inline void tile(const T* packed, const T* b, std::size_t panel_stride, std::size_t width, T* sums) {
   constexpr int vectors = panels * kPanelVectors<T>;
   Vec<T> sum[rows][vectors] = {};
   for (std::size_t k = 0; k < width; ++k) {
@@ -38,15 +38,11 @@ inline void tile(const T* packed, const T* b, std::size_t panel_stride, std::siz
 #pragma GCC unroll 32
     for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 16
-      for (int v = 0; v < vectors; ++v) {
-        const Vec<T> apart = packed[k * rows + r] - bv[v];
-        if constexpr (distances) sum[r][v] = multiply_add(apart, apart, sum[r][v]);
-        else sum[r][v] = multiply_add(splat(packed[k * rows + r]), bv[v], sum[r][v]);
-      }
+      for (int v = 0; v < vectors; ++v) sum[r][v] = add_term<pair>(splat(packed[k * rows + r]), bv[v], sum[r][v]);
     }
   }
   for (int r = 0; r < rows; ++r)
-    for (int v = 0; v < vectors; ++v) store(dots + r * panels * kPanel + v * kWidth<T>, sum[r][v]);
+    for (int v = 0; v < vectors; ++v) store(sums + r * panels * kPanel + v * kWidth<T>, sum[r][v]);
 }
 
 template <int rows, class T>
@@ -58,29 +54,31 @@ void pack(const T* a, std::size_t width, T* packed) {
 /// `rows` rows of `a` from `first` on, against panels [p0, p1), `panels` of them at a time.
 template <KernelKind kind, int rows, int panels, class T, class Out>
 void strip(const DenseJob<T, Out>& job, const T* packed, std::size_t first, std::size_t p0, std::size_t p1) {
-  // From norms and products distances lose digits far from the origin, and exact values must not.
-  constexpr bool distances = kind == KernelKind::rbf && std::is_same_v<Out, double>;
+  // Distances from norms and pair sums lose digits far from the origin, and exact values must not.
+  constexpr KernelTraits traits = traits_of(kind);
+  constexpr bool distances = traits.of_distance && std::is_same_v<Out, double>;
+  constexpr PairSum pair = distances ? difference_of(traits.pair) : traits.pair;
   const std::size_t stride = kPanel * job.width;
-  T dots[rows * panels * kPanel];
+  T sums[rows * panels * kPanel];
   Out values[kPanel];
   for (std::size_t p = p0; p < p1; p += panels) {
     const bool whole = p + panels <= p1;
     const int count = whole ? panels : static_cast<int>(p1 - p);
     if (whole) {
-      tile<rows, panels, distances>(packed, job.panels + p * stride, stride, job.width, dots);
+      tile<rows, panels, pair>(packed, job.panels + p * stride, stride, job.width, sums);
     } else {
       for (int q = 0; q < count; ++q) {
         T one[rows * kPanel];
-        tile<rows, 1, distances>(packed, job.panels + (p + q) * stride, stride, job.width, one);
+        tile<rows, 1, pair>(packed, job.panels + (p + q) * stride, stride, job.width, one);
         for (int r = 0; r < rows; ++r)
-          std::copy_n(one + r * kPanel, kPanel, dots + (r * panels + q) * kPanel);
+          std::copy_n(one + r * kPanel, kPanel, sums + (r * panels + q) * kPanel);
       }
     }
     for (int r = 0; r < rows; ++r)
       for (int q = 0; q < count; ++q) {
         const std::size_t at = (p + q) * kPanel;
-        map_panel<kind, distances>(job.kernel, dots + (r * panels + q) * kPanel, job.a_norms[first + r],
-                        job.norms + at, values);
+        map_panel<kind, distances>(job.kernel, sums + (r * panels + q) * kPanel, job.a_norms[first + r], job.norms + at,
+                                   values);
         put_lanes(values, at, job.begin, job.end, job.out[first + r]);
       }
   }
@@ -123,13 +121,18 @@ void dense(const DenseJob<T, Out>& job) {
   std::fill_n(packed.begin(), std::min(packed.size(), job.m * job.width), T(0));
 }
 
-template <class T>
+template <PairSum pair, class T>
 void norms(const T* rows, std::size_t m, std::size_t width, T* out) {
   for (std::size_t r = 0; r < m; ++r) {
     T sum = 0;
-    for (std::size_t k = 0; k < width; ++k) sum = multiply_add(rows[r * width + k], rows[r * width + k], sum);
+    for (std::size_t k = 0; k < width; ++k) sum = add_term<pair>(rows[r * width + k], rows[r * width + k], sum);
     out[r] = sum;
   }
+}
+
+template <class T>
+void norms(PairSum, const T* rows, std::size_t m, std::size_t width, T* out) {
+  norms<PairSum::product>(rows, m, width, out);
 }
 
 }  // namespace
@@ -137,7 +140,11 @@ void norms(const T* rows, std::size_t m, std::size_t width, T* out) {
 void dense_f32(const DenseJob<float>& job) { dense(job); }
 void dense_f64(const DenseJob<double>& job) { dense(job); }
 void dense_exact(const DenseJob<double, double>& job) { dense(job); }
-void norms_f32(const float* rows, std::size_t m, std::size_t width, float* out) { norms(rows, m, width, out); }
-void norms_f64(const double* rows, std::size_t m, std::size_t width, double* out) { norms(rows, m, width, out); }
+void norms_f32(PairSum pair, const float* rows, std::size_t m, std::size_t width, float* out) {
+  norms(pair, rows, m, width, out);
+}
+void norms_f64(PairSum pair, const double* rows, std::size_t m, std::size_t width, double* out) {
+  norms(pair, rows, m, width, out);
+}
 
 }  // namespace everlearn::EVERLEARN_ARCH

@@ -4,7 +4,7 @@
 #include <bit>
 #include <limits>
 
-#include "arch/loops.hpp"
+#include "arch/passes.hpp"
 #include "arch/vec.hpp"
 
 #ifdef __SSE2__

@@ -1,13 +1,25 @@
-// From dot products to kernel values, sixteen at a time.
+// The arithmetic of the kernels: the terms of a pair of rows, and the way from their sum to a kernel value.
 #pragma once
 
 #include <initializer_list>
 #include <type_traits>
+#include <utility>
 
-#include "arch/loops.hpp"
+#include "arch/kernels.hpp"
 #include "arch/vec.hpp"
 
 namespace everlearn::EVERLEARN_ARCH {
+
+/// The sum after the term of one more column; of lone values or of vectors.
+template <PairSum pair, class V>
+inline V add_term(V a, V b, V sum) {
+  if constexpr (pair == PairSum::squared_difference) {
+    const V apart = a - b;
+    return multiply_add(apart, apart, sum);
+  } else {
+    return multiply_add(a, b, sum);
+  }
+}
 
 /// exp(x) to about two units in the last place; 0 below -87.
 inline Vec<float> exp_lanes(Vec<float> x) {
@@ -54,56 +66,56 @@ inline Vec<float> narrowed(std::size_t l, F&& f) {
   }
 }
 
-/// What the kernel does to a product or distance last.
+/// The last step of a kernel, in the precision of the result.
 template <KernelKind kind, class V>
 inline V finished(V x) {
   using T = std::remove_cvref_t<decltype(x[0])>;
-  if constexpr (kind == KernelKind::rbf) return exp_lanes(x);
+  if constexpr (traits_of(kind).of_distance) return exp_lanes(x);
   else if constexpr (kind == KernelKind::sigmoid) return T(1) - T(2) / (exp_lanes(T(2) * x) + T(1));
   else return x;
 }
 
-/// out[l] = K(a, b_l), given the dot products and the squared norms, or the squared distances themselves. Vector by vector: left to itself the
-/// compiler unrolls loops as short as a panel before it looks for vectors in them.
-template <KernelKind kind, bool distances = false, class T, class Out>
-inline void map_panel(const Kernel& kernel, const T* __restrict dots, T a_norm, const T* __restrict norms,
-                      Out* __restrict out) {
+/// What the last step takes, in the precision of the rows: `sum` is the pair sum of two rows, or their distance.
+template <KernelKind kind, bool distances, class T>
+inline Vec<T> argument(const Kernel& kernel, Vec<T> sum, T a_norm, const T* norms) {
   const T gamma = static_cast<T>(kernel.gamma);
-  const T coef0 = static_cast<T>(kernel.coef0);
-  const int degree = kernel.degree;
-  const auto argument = [&](std::size_t at) {
-    const Vec<T> dot = load<Vec<T>>(dots + at);
-    if constexpr (kind == KernelKind::linear) {
-      return dot;
-    } else if constexpr (distances) {
-      return -gamma * dot;
-    } else if constexpr (kind == KernelKind::rbf) {
-      const Vec<T> squared = (a_norm + load<Vec<T>>(norms + at)) - T(2) * dot;
-      return -gamma * larger(squared, Vec<T>{});
-    } else {
-      const Vec<T> base = multiply_add(splat(gamma), dot, splat(coef0));
-      if constexpr (kind == KernelKind::sigmoid) return base;
-      Vec<T> power = splat(T(1)), square = base;
-      for (int e = degree; e > 0; e /= 2, square *= square)
-        if (e % 2 != 0) power *= square;
-      return power;
-    }
+  if constexpr (kind == KernelKind::linear) {
+    return sum;
+  } else if constexpr (distances) {
+    return -gamma * sum;
+  } else if constexpr (traits_of(kind).of_distance) {
+    const Vec<T> apart = (a_norm + load<Vec<T>>(norms)) - T(2) * sum;
+    return -gamma * larger(apart, Vec<T>{});
+  } else {
+    const Vec<T> base = multiply_add(splat(gamma), sum, splat(static_cast<T>(kernel.coef0)));
+    if constexpr (kind == KernelKind::sigmoid) return base;
+    Vec<T> power = splat(T(1)), square = base;
+    for (int e = kernel.degree; e > 0; e /= 2, square *= square)
+      if (e % 2 != 0) power *= square;
+    return power;
+  }
+}
+
+/// out[l] = K(a, b_l), given the pair sums and the norms, or the distances themselves. Vector by vector: left to itself
+/// the compiler unrolls loops as short as a panel before it looks for vectors in them.
+template <KernelKind kind, bool distances = false, class T, class Out>
+inline void map_panel(const Kernel& kernel, const T* __restrict sums, T a_norm, const T* __restrict norms,
+                      Out* __restrict out) {
+  const auto at = [&](std::size_t l) {
+    return argument<kind, distances, T>(kernel, load<Vec<T>>(sums + l), a_norm, norms + l);
   };
   for (std::size_t l = 0; l < kPanel; l += kWidth<Out>) {
-    if constexpr (sizeof(Out) == sizeof(float)) store(out + l, finished<kind>(narrowed<T>(l, argument)));
-    else store(out + l, finished<kind>(argument(l)));
+    if constexpr (sizeof(Out) == sizeof(float)) store(out + l, finished<kind>(narrowed<T>(l, at)));
+    else store(out + l, finished<kind>(at(l)));
   }
 }
 
 /// Calls f<kind>() for the kernel's kind, so that the choice is made once per block and not per value.
 template <class F>
 inline void with_kind(KernelKind kind, F&& f) {
-  switch (kind) {
-    case KernelKind::linear: return f.template operator()<KernelKind::linear>();
-    case KernelKind::polynomial: return f.template operator()<KernelKind::polynomial>();
-    case KernelKind::rbf: return f.template operator()<KernelKind::rbf>();
-    case KernelKind::sigmoid: return f.template operator()<KernelKind::sigmoid>();
-  }
+  [&]<std::size_t... k>(std::index_sequence<k...>) {
+    ((kind == kKernels[k].kind && (f.template operator()<kKernels[k].kind>(), true)) || ...);
+  }(std::make_index_sequence<std::size(kKernels)>());
 }
 
 /// Copies the lanes of a panel that starts at slot `at` and lie in [begin, end).

@@ -1,5 +1,5 @@
-// Sparse kernel blocks: a few rows are spread out column by column, then every kept row walks its own
-// non-zero entries and meets all of them at once, one fused multiply-add a register.
+// Sparse kernel blocks: a few rows are spread out column by column, then every kept row walks its own non-zero entries
+// and meets all of them at once, one term a register.
 #include <algorithm>
 #include <type_traits>
 #include <vector>
@@ -63,23 +63,23 @@ inline const T* line_of(const Spread<T, lanes>& spread, std::int32_t column) {
   return spread.lines.data() + static_cast<std::size_t>(line) * lanes;
 }
 
-/// dots[lane] = <a_lane, kept_s> for one kept row.
-template <bool indirect, int lanes, class T>
-inline void meet(const Spread<T, lanes>& spread, const CsrView<T>& kept, std::size_t s, T* dots) {
+/// sums[lane] = the pair sum of a_lane and kept_s, for one kept row.
+template <PairSum pair, bool indirect, int lanes, class T>
+inline void meet(const Spread<T, lanes>& spread, const CsrView<T>& kept, std::size_t s, T* sums) {
   constexpr int vectors = lanes / kWidth<T>;
   Vec<T> sum[vectors] = {};
   for (auto e = kept.starts[s]; e < kept.starts[s + 1]; ++e) {
     const T* at = line_of<indirect>(spread, kept.columns[e]);
     const Vec<T> value = splat(kept.values[e]);
 #pragma GCC unroll 16
-    for (int v = 0; v < vectors; ++v) sum[v] = multiply_add(value, load<Vec<T>>(at + v * kWidth<T>), sum[v]);
+    for (int v = 0; v < vectors; ++v) sum[v] = add_term<pair>(value, load<Vec<T>>(at + v * kWidth<T>), sum[v]);
   }
-  for (int v = 0; v < vectors; ++v) store(dots + v * kWidth<T>, sum[v]);
+  for (int v = 0; v < vectors; ++v) store(sums + v * kWidth<T>, sum[v]);
 }
 
-/// dots[l] = <a, kept_{s + l}> for four kept rows at once, so that their chains of additions overlap.
-template <bool indirect, class T>
-inline void meet_four(const Spread<T, 1>& spread, const CsrView<T>& kept, std::size_t s, T* dots) {
+/// sums[l] = the pair sum of a and kept_{s + l}, for four kept rows at once: their chains of additions overlap.
+template <PairSum pair, bool indirect, class T>
+inline void meet_four(const Spread<T, 1>& spread, const CsrView<T>& kept, std::size_t s, T* sums) {
   std::int64_t at[4], common = kept.starts[s + 1] - kept.starts[s];
   for (int l = 0; l < 4; ++l) {
     at[l] = kept.starts[s + l];
@@ -87,7 +87,7 @@ inline void meet_four(const Spread<T, 1>& spread, const CsrView<T>& kept, std::s
   }
   T sum[4] = {};
   const auto add = [&](int l, std::int64_t e) {
-    sum[l] = multiply_add(kept.values[e], *line_of<indirect>(spread, kept.columns[e]), sum[l]);
+    sum[l] = add_term<pair>(kept.values[e], *line_of<indirect>(spread, kept.columns[e]), sum[l]);
   };
   for (std::int64_t e = 0; e < common; ++e) {
 #pragma GCC unroll 4
@@ -95,25 +95,26 @@ inline void meet_four(const Spread<T, 1>& spread, const CsrView<T>& kept, std::s
   }
   for (int l = 0; l < 4; ++l) {
     for (std::int64_t e = at[l] + common; e < kept.starts[s + l + 1]; ++e) add(l, e);
-    dots[l] = sum[l];
+    sums[l] = sum[l];
   }
 }
 
-/// A tile of spread rows against all kept rows. The map runs along the spread rows, which is the same as
-/// along the kept ones because kernels are symmetric; then squares are turned into rows of the result.
+/// A tile of spread rows against all kept rows. The map runs along the spread rows, which is the same as along the kept
+/// ones because kernels are symmetric; then squares are turned into rows of the result.
 template <KernelKind kind, bool indirect, int lanes, class T>
 void sweep(const SparseJob<T>& job, const Spread<T, lanes>& spread, std::size_t first, std::size_t count) {
   constexpr std::size_t w = kWidth<float>;
+  constexpr PairSum pair = traits_of(kind).pair;
   T a_norms[lanes] = {};
   std::copy_n(job.a.norms + job.a_begin + first, count, a_norms);
-  T dots[lanes];
+  T sums[lanes];
   float values[w][lanes];
   for (std::size_t at = job.begin; at < job.end; at += w) {
     const std::size_t rows = std::min(w, job.end - at);
     for (std::size_t l = 0; l < rows; ++l) {
-      meet<indirect>(spread, job.kept, at + l, dots);
+      meet<pair, indirect>(spread, job.kept, at + l, sums);
       for (std::size_t p = 0; p < lanes; p += kPanel)
-        map_panel<kind>(job.kernel, dots + p, job.kept.norms[at + l], a_norms + p, values[l] + p);
+        map_panel<kind>(job.kernel, sums + p, job.kept.norms[at + l], a_norms + p, values[l] + p);
     }
     for (std::size_t r0 = 0; r0 < count; r0 += w) {
       Vec<float> square[w];
@@ -128,20 +129,21 @@ void sweep(const SparseJob<T>& job, const Spread<T, lanes>& spread, std::size_t 
 /// One row against all kept rows.
 template <KernelKind kind, bool indirect, class T, class Out>
 void sweep_one(const SparseJob<T, Out>& job, const Spread<T, 1>& spread, std::size_t first) {
-  T dots[kPanel] = {}, norms[kPanel] = {};
+  constexpr PairSum pair = traits_of(kind).pair;
+  T sums[kPanel] = {}, norms[kPanel] = {};
   Out values[kPanel];
   for (std::size_t at = job.begin; at < job.end; at += kPanel) {
     const std::size_t rows = std::min(kPanel, job.end - at);
     std::size_t l = 0;
-    for (; l + 4 <= rows; l += 4) meet_four<indirect>(spread, job.kept, at + l, dots + l);
+    for (; l + 4 <= rows; l += 4) meet_four<pair, indirect>(spread, job.kept, at + l, sums + l);
     for (; l < rows; ++l) {
       T sum = 0;
       for (auto e = job.kept.starts[at + l]; e < job.kept.starts[at + l + 1]; ++e)
-        sum = multiply_add(job.kept.values[e], *line_of<indirect>(spread, job.kept.columns[e]), sum);
-      dots[l] = sum;
+        sum = add_term<pair>(job.kept.values[e], *line_of<indirect>(spread, job.kept.columns[e]), sum);
+      sums[l] = sum;
     }
     std::copy_n(job.kept.norms + at, rows, norms);
-    map_panel<kind>(job.kernel, dots, job.a.norms[job.a_begin + first], norms, values);
+    map_panel<kind>(job.kernel, sums, job.a.norms[job.a_begin + first], norms, values);
     std::memcpy(job.out[first] + at, values, rows * sizeof(Out));
   }
 }

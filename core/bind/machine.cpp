@@ -13,12 +13,7 @@ std::unique_ptr<Rows> rows_for(const std::string& kernel, double gamma, double c
   return make_rows(
       named<Layout>(layout, {{"dense", Layout::dense}, {"sparse", Layout::sparse}, {"external", Layout::external}}),
       named<Precision>(precision, {{"float32", Precision::f32}, {"float64", Precision::f64}}), width,
-      {named<KernelKind>(kernel, {{"linear", KernelKind::linear},
-                                  {"poly", KernelKind::polynomial},
-                                  {"rbf", KernelKind::rbf},
-                                  {"sigmoid", KernelKind::sigmoid}}),
-       gamma, coef0, degree},
-      {centre.data(), centre.data() + centre.shape(0)});
+      Kernel::named(kernel, gamma, coef0, degree), {centre.data(), centre.data() + centre.shape(0)});
 }
 
 /// How many columns there are, after a check of what the rows depend on.

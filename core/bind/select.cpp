@@ -5,15 +5,7 @@
 namespace everlearn::bind {
 namespace {
 
-Kernel named_kernel(const std::string& name, double gamma, double coef0, int degree) {
-  return {named<KernelKind>(name, {{"linear", KernelKind::linear},
-                                   {"poly", KernelKind::polynomial},
-                                   {"rbf", KernelKind::rbf},
-                                   {"sigmoid", KernelKind::sigmoid}}),
-          gamma, coef0, degree};
-}
-
-/// Rows to be met by a kernel, in double precision.
+/// Rows to be compared by a kernel, in double precision.
 std::unique_ptr<Rows> kept_rows(const HeldBlock& block, const Kernel& kernel) {
   const Block& given = block.block;
   auto rows = make_rows(given.is_sparse ? Layout::sparse : Layout::dense, Precision::f64, given.width, kernel, {});
@@ -23,15 +15,18 @@ std::unique_ptr<Rows> kept_rows(const HeldBlock& block, const Kernel& kernel) {
   return rows;
 }
 
+std::unique_ptr<Similarities> similarities_of(const HeldBlock& rows, const Kernel& kernel, std::size_t groups) {
+  if (kernel.kind == KernelKind::linear) return linear_similarities(rows.block, groups);
+  return kernel_similarities(kept_rows(rows, kernel), groups);
+}
+
 /// Greedy on rows; holds the arrays that a linear kernel reads.
 class Greedy {
  public:
   Greedy(const HeldBlock& rows, const std::string& kernel, double gamma, double coef0, int degree,
          const Array<double>& base, double twice_q, double h, const Array<std::int64_t>& sizes)
       : held_(rows),
-        greedy_(kernel == "linear" ? linear_similarities(held_.block, sizes.shape(0))
-                                   : kernel_similarities(kept_rows(rows, named_kernel(kernel, gamma, coef0, degree)),
-                                                         sizes.shape(0)),
+        greedy_(similarities_of(held_, Kernel::named(kernel, gamma, coef0, degree), sizes.shape(0)),
                 {base.data(), base.data() + base.shape(0)}, twice_q, h, {sizes.data(), sizes.data() + sizes.shape(0)}) {}
 
   bool advance(std::size_t count) {
@@ -52,7 +47,7 @@ class Greedy {
 class KernelRows {
  public:
   KernelRows(const HeldBlock& rows, const std::string& kernel, double gamma, double coef0, int degree)
-      : rows_(kept_rows(rows, named_kernel(kernel, gamma, coef0, degree))) {}
+      : rows_(kept_rows(rows, Kernel::named(kernel, gamma, coef0, degree))) {}
 
   nb::object times(const HeldBlock& rows, const Matrix<double>& weights, int threads) const {
     if (weights.shape(0) != rows_->size()) throw std::invalid_argument("weights must have a line for each kept row");
@@ -75,6 +70,11 @@ class KernelRows {
 }  // namespace
 
 void bind_select(nb::module_& module) {
+  module.def("kernel_names", [] {
+    nb::list names;
+    for (const KernelTraits& kernel : kKernels) names.append(nb::str(kernel.name.data(), kernel.name.size()));
+    return nb::tuple(names);
+  });
   nb::class_<Greedy>(module, "LazyGreedy")
       .def(nb::init<const HeldBlock&, const std::string&, double, double, int, const Array<double>&, double, double,
                     const Array<std::int64_t>&>(),

@@ -8,6 +8,7 @@ Labels = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 def instruction_set() -> str: ...
+def kernel_names() -> tuple[str, ...]: ...
 
 class Block:
     @staticmethod

@@ -20,11 +20,11 @@ void run(const Loops& loops, const DenseJob<float>& job) { loops.dense_f32(job);
 void run(const Loops& loops, const DenseJob<double>& job) { loops.dense_f64(job); }
 void run(const Loops& loops, const SparseJob<float>& job) { loops.sparse_f32(job); }
 void run(const Loops& loops, const SparseJob<double>& job) { loops.sparse_f64(job); }
-void norms(const Loops& loops, const float* rows, std::size_t m, std::size_t width, float* out) {
-  loops.norms_f32(rows, m, width, out);
+void norms(const Loops& loops, PairSum pair, const float* rows, std::size_t m, std::size_t width, float* out) {
+  loops.norms_f32(pair, rows, m, width, out);
 }
-void norms(const Loops& loops, const double* rows, std::size_t m, std::size_t width, double* out) {
-  loops.norms_f64(rows, m, width, out);
+void norms(const Loops& loops, PairSum pair, const double* rows, std::size_t m, std::size_t width, double* out) {
+  loops.norms_f64(pair, rows, m, width, out);
 }
 
 std::vector<Kernel> kernels(std::size_t width) {
@@ -46,16 +46,17 @@ struct Paths {
   std::vector<std::int32_t> far;  // columns spread out over a width beyond which rows are looked up in a table
   std::size_t far_width;
 
-  Paths(const Loops& l, const Table<T>& t, std::size_t wide)
+  Paths(const Loops& l, const Table<T>& t, std::size_t wide, KernelKind kind)
       : loops(l), table(t), panels(round_up(t.rows, kPanel) * t.width), norms_dense(round_up(t.rows, kPanel)),
         norms_sparse(t.rows), far(t.columns), far_width(wide) {
+    const PairSum pair = traits_of(kind).pair;
     for (std::size_t r = 0; r < t.rows; ++r) {
       const auto begin = static_cast<std::size_t>(t.starts[r]), end = static_cast<std::size_t>(t.starts[r + 1]);
-      norms(l, t.entries.data() + begin, 1, end - begin, &norms_sparse[r]);
+      norms(l, pair, t.entries.data() + begin, 1, end - begin, &norms_sparse[r]);
       for (std::size_t k = 0; k < t.width; ++k)
         panels[(r / kPanel * t.width + k) * kPanel + r % kPanel] = t.row(r)[k];
     }
-    norms(l, t.values.data(), t.rows, t.width, norms_dense.data());
+    norms(l, pair, t.values.data(), t.rows, t.width, norms_dense.data());
     const auto apart = static_cast<std::int32_t>(wide / t.width);
     for (auto& column : far) column = (column + 1) * apart - 1;
   }
@@ -79,14 +80,14 @@ void test_values(const Loops& loops, std::size_t width, double filled) {
   constexpr std::size_t n = 83;
   Random random(width);
   const Table<T> table = random_table<T>(random, n, width, filled);
-  // Tables of 64 lanes leave 16 MiB at the first width, those of a single lane at the second.
-  const Paths<T> tiles(loops, table, (std::size_t{16} << 20) / (64 * sizeof(T)) + 1);
-  const Paths<T> singles(loops, table, (std::size_t{16} << 20) / sizeof(T) + 1);
   using P = Paths<T>;
-  CHECK(same_bits(tiles.norms_dense.data(), tiles.norms_sparse.data(), n));
   for (const Kernel& kernel : kernels(width)) {
     check::context = std::string(loops.name) + (sizeof(T) == 4 ? " f32" : " f64") + " width " + std::to_string(width) +
-                     " kernel " + std::to_string(static_cast<int>(kernel.kind));
+                     " kernel " + std::string(traits_of(kernel.kind).name);
+    // Tables of 64 lanes leave 16 MiB at the first width, those of a single lane at the second.
+    const P tiles(loops, table, (std::size_t{16} << 20) / (64 * sizeof(T)) + 1, kernel.kind);
+    const P singles(loops, table, (std::size_t{16} << 20) / sizeof(T) + 1, kernel.kind);
+    CHECK(same_bits(tiles.norms_dense.data(), tiles.norms_sparse.data(), n));
     Matrix truth(n, n);  // one dense row at a time; everything else must equal it bit for bit
     for (std::size_t r = 0; r < n; ++r) tiles.evaluate(P::dense, kernel, r, 1, 0, n, truth.rows.data() + r);
     bool symmetric = true, close = true, ones = true;
@@ -99,7 +100,7 @@ void test_values(const Loops& loops, std::size_t width, double filled) {
       }
     CHECK(close);
     CHECK(symmetric);
-    CHECK(ones || kernel.kind != KernelKind::rbf);
+    CHECK(ones || !traits_of(kernel.kind).of_distance);
 
     const auto equal = [&](const P& paths, typename P::Path path, std::size_t row, std::size_t m, std::size_t begin,
                            std::size_t end) {
@@ -136,7 +137,7 @@ void test_empty_rows(const Loops& loops) {
   const Table<T> table(20, 2, values);
   for (const std::size_t m : {1, 16})
     std::thread([&] {
-      const Paths<T> paths(loops, table, (std::size_t{16} << 20) / sizeof(T) + 1);
+      const Paths<T> paths(loops, table, (std::size_t{16} << 20) / sizeof(T) + 1, KernelKind::rbf);
       Matrix out(16, 20);
       paths.evaluate(Paths<T>::indirect, {KernelKind::rbf, 1, 0, 1}, 0, m, 0, 20, out.rows.data());
       for (std::size_t r = 0; r < m; ++r) {
@@ -152,12 +153,12 @@ void test_exact(const Loops& loops, std::size_t width, double filled) {
   constexpr std::size_t n = 37;
   Random random(width);
   const Table<double> table = random_table<double>(random, n, width, filled);
-  const Paths<double> paths(loops, table, width);
-  const CsrView<double> view{table.entries.data(), table.columns.data(), table.starts.data(),
-                             paths.norms_sparse.data()};
   for (const Kernel& kernel : kernels(width)) {
     check::context = std::string(loops.name) + " exact width " + std::to_string(width) + " kernel " +
-                     std::to_string(static_cast<int>(kernel.kind));
+                     std::string(traits_of(kernel.kind).name);
+    const Paths<double> paths(loops, table, width, kernel.kind);
+    const CsrView<double> view{table.entries.data(), table.columns.data(), table.starts.data(),
+                               paths.norms_sparse.data()};
     std::vector<double> dense(n * n), sparse(n * n), part(n * n, -7);
     std::vector<double*> to_dense(n), to_sparse(n), to_part(n);
     for (std::size_t r = 0; r < n; ++r)
@@ -169,7 +170,7 @@ void test_exact(const Loops& loops, std::size_t width, double filled) {
     meet(0, n, to_dense.data());
     meet(5, 21, to_part.data());
     loops.sparse_exact({kernel, view, 0, n, width, view, 0, n, to_sparse.data()});
-    CHECK(kernel.kind == KernelKind::rbf || same_bits(dense.data(), sparse.data(), n * n));
+    CHECK(traits_of(kernel.kind).of_distance || same_bits(dense.data(), sparse.data(), n * n));
     bool symmetric = true, close = true, within = true;
     for (std::size_t r = 0; r < n; ++r)
       for (std::size_t s = 0; s < n; ++s) {
@@ -343,6 +344,13 @@ void test_passes(const Loops& loops, std::size_t n, int gates, Random& random) {
 }  // namespace
 
 int main() {
+  for (const KernelTraits& kernel : kKernels) {
+    CHECK(Kernel::named(kernel.name, 2, 0, 1).kind == kernel.kind);
+    bool tested = false;
+    for (const Kernel& other : kernels(1)) tested |= other.kind == kernel.kind;
+    CHECK(tested);
+  }
+  CHECK_THROWS(std::invalid_argument, Kernel::named("unknown", 1, 0, 1));
   CHECK(loops_named("baseline") != nullptr);
   CHECK(loops_named("unknown") == nullptr);
   for (const char* name : {"baseline", "avx2", "avx512"}) {
