@@ -1,0 +1,180 @@
+"""How time and memory grow with the number of rows, on covtype."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..harness.data import covtype_task
+from ..harness.machine import say
+from ..harness.peers import PEERS
+from ..harness.report import NONE, head, markdown, middle, number
+from ..harness.run import Data, Run
+from ..harness.worker import PeerFailed, Worker
+
+NAMES = ("covtype",)
+SIZES = (5_000, 10_000, 20_000, 50_000, 100_000)
+SVC_LIMIT = 180  # seconds: SVC is not started where it is expected to take longer
+SVC_EXPONENT = 2.2  # of the expectation from the size before
+REPEATS, BUDGET = 3, 60
+SMALL_CACHE = 200
+
+
+def _fit_once(worker: Worker, entry: dict[str, Any], limit: float) -> None:
+    answer = worker.fit(limit)
+    facts = answer.pop("facts")
+    entry["fits"].append(answer)
+    entry.setdefault("grown_mb", answer["grown_mb"])
+    entry.setdefault("peak_mb", answer["peak_mb"])
+    entry.update({k: facts[k] for k in ("n_sv", "n_kernel_evaluations") if k in facts})
+
+
+def _one_size(rows: int, with_svc: bool, settings: dict[str, Any], small_cache: bool) -> dict[str, Any]:
+    task = covtype_task(rows)
+    result: dict[str, Any] = {"rows": rows, "rows_mb": task.X_train.nbytes / 2**20, "peers": {}}
+    names = {"ours": None, **({"svc": None} if with_svc else {})}
+    with tempfile.TemporaryDirectory(prefix="everlearn-bench-") as folder:
+        task.save(Path(folder))
+        workers = {}
+        try:
+            for name in names:
+                entry = result["peers"][name] = {"label": PEERS[name].label, "fits": [], "reason": None}
+                try:
+                    workers[name] = Worker(
+                        Path(folder), PEERS[name], settings["threads"], settings["cache"]
+                    ).ready()
+                except PeerFailed as error:
+                    entry["reason"] = str(error)
+            for _ in range(min(REPEATS, settings["repeats"])):
+                for name, worker in list(workers.items()):
+                    entry = result["peers"][name]
+                    spent = sum(m["seconds"] for m in entry["fits"])
+                    if entry["fits"] and spent + entry["fits"][-1]["seconds"] > BUDGET:
+                        continue
+                    try:
+                        _fit_once(worker, entry, settings["limit"])
+                    except PeerFailed as error:
+                        entry["reason"] = str(error)
+                        workers.pop(name).stop()
+                        continue
+                    say(f"covtype {rows}: {entry['label']} {number(entry['fits'][-1]['seconds'])} s")
+            if "ours" in workers:
+                labels = workers["ours"].ask("predict")["labels"]
+                result["peers"]["ours"]["error"] = float(np.mean(labels != task.y_test))
+        finally:
+            for worker in workers.values():
+                worker.stop()
+        if small_cache:
+            result["small_cache"] = _small_cache(Path(folder), settings)
+    return result
+
+
+def _small_cache(folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """Ours once more with a small cache: does it keep to it?"""
+    entry: dict[str, Any] = {"cache": SMALL_CACHE, "fits": [], "reason": None}
+    worker = Worker(folder, PEERS["ours"], settings["threads"], SMALL_CACHE)
+    try:
+        _fit_once(worker.ready(), entry, settings["limit"])
+        say(f"with a cache of {SMALL_CACHE} MB: {number(entry['fits'][0]['seconds'])} s")
+    except PeerFailed as error:
+        entry["reason"] = str(error)
+    finally:
+        worker.stop()
+    return entry
+
+
+def _exponent(results: list[dict[str, Any]], peer: str, sizes: list[int] | None = None) -> float | None:
+    points = [
+        (r["rows"], seconds)
+        for r in results
+        if (seconds := middle(r["peers"].get(peer, {}))) and (sizes is None or r["rows"] in sizes)
+    ]
+    if len(points) < 2:
+        return None
+    n, t = np.array(points, float).T
+    return float(np.polyfit(np.log(n), np.log(t), 1)[0])
+
+
+def run_part(run: Run) -> None:
+    """Fit growing prefixes of the same shuffled rows, and the exponent of time in their number."""
+    settings = run.settings
+    sizes = list(SIZES)
+    if settings["rows"]:
+        sizes = sorted({max(200, settings["rows"] * k // 8) for k in (1, 2, 4, 8)})
+    run.note(sizes=sizes, svc_limit=SVC_LIMIT)
+    svc: tuple[int, float] | None = None
+    svc_ended = False
+    for rows in sizes:
+        expected = 0.0 if svc is None else svc[1] * (rows / svc[0]) ** SVC_EXPONENT
+        with_svc = not svc_ended and expected <= SVC_LIMIT
+        if not with_svc:
+            say(f"covtype {rows}: SVC left out, about {expected:.0f} s expected")
+        result = _one_size(rows, with_svc, settings, small_cache=rows == sizes[-1])
+        if not with_svc:
+            result["peers"]["svc"] = {
+                "label": "SVC",
+                "fits": [],
+                "reason": f"not run: about {expected:.0f} s expected, over {SVC_LIMIT} s",
+            }
+        seconds = middle(result["peers"]["svc"])
+        svc, svc_ended = ((rows, seconds), False) if seconds else (svc, True)
+        run.add(result)
+    results = run.results
+    common = [r["rows"] for r in results if middle(r["peers"]["svc"])]
+    run.data["exponents"] = {
+        "ours": _exponent(results, "ours"),
+        "ours_on_the_sizes_of_svc": _exponent(results, "ours", common),
+        "svc": _exponent(results, "svc"),
+        "svc_sizes": common,
+    }
+
+
+def report(data: Data) -> str:
+    """The table of sizes and the exponents."""
+    results, settings, exponents = data["results"], data["settings"], data["exponents"]
+    rows = []
+    for r in results:
+        ours, svc = r["peers"]["ours"], r["peers"]["svc"]
+        seconds = middle(ours), middle(svc)
+        rows.append(
+            [
+                f"{r['rows']}",
+                number(seconds[0]),
+                number(seconds[1]),
+                number(seconds[1] / seconds[0]) if all(seconds) else NONE,
+                NONE if ours.get("error") is None else f"{100 * ours['error']:.2f}",
+                *[number(p.get("n_sv"), 9) for p in (ours, svc)],
+                number(ours.get("grown_mb")),
+                number(svc.get("grown_mb")),
+                number(r["rows_mb"]),
+            ]
+        )
+    header = ["rows", "ours s", "SVC s", "SVC/ours", "error %", "SVs ours", "SVs SVC"]
+    parts = [
+        *head("How the cost grows: covtype, class 2 against the rest", data),
+        markdown([*header, "ours +MB", "SVC +MB", "rows MB"], rows),
+        f"Time grows as rows to the power of **{number(exponents['ours'])}** (ours, all sizes), "
+        f"{number(exponents['ours_on_the_sizes_of_svc'])} (ours, sizes of SVC),\n"
+        f"**{number(exponents['svc'])}** (SVC, {', '.join(map(str, exponents['svc_sizes']))} rows).\n",
+        f"+MB: peak of the fit over what was resident before it, with caches of {settings['cache']:g} MB.\n",
+    ]
+    last, reasons = results[-1], []
+    ours = last["peers"]["ours"]
+    for cache, entry in ((settings["cache"], ours), (SMALL_CACHE, last["small_cache"])):
+        if entry.get("grown_mb") is not None:
+            allowed = cache + last["rows_mb"]
+            verdict = "within" if entry["grown_mb"] <= allowed else "OVER"
+            parts.append(
+                f"{last['rows']} rows, cache of {cache:g} MB: +{entry['grown_mb']:.0f} MB in "
+                f"{number(middle(entry))} s, {verdict} cache plus rows ({allowed:.0f} MB).\n"
+            )
+    for r in results:
+        reasons += [
+            f"- {r['rows']} rows, {e['label']}: {e['reason']}" for e in r["peers"].values() if e["reason"]
+        ]
+    if last["small_cache"]["reason"]:
+        reasons.append(f"- small cache: {last['small_cache']['reason']}")
+    return "\n".join([*parts, *reasons]) + "\n"
