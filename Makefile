@@ -25,7 +25,7 @@ sanitize: $(VENV)/test.stamp
 	sh tests/sanitize/run.sh $(VENV) $(ARGS)
 
 bench: $(VENV)/bench.stamp
-	$(BIN)/python benchmarks/lasvm.py
+	$(BIN)/python -m benchmarks.lasvm table $(ARGS)
 
 # Kills, power cuts, full disks and other processes at a store; minutes. `make torture ARGS="--seed 1"`.
 torture: $(VENV)/test.stamp
@@ -37,7 +37,7 @@ fuzz: $(VENV)/test.stamp
 
 # Ten million rows through a store on disk; goes on where it was interrupted.
 soak: $(VENV)/bench.stamp
-	$(BIN)/python benchmarks/soak.py $(ARGS)
+	$(BIN)/python -m benchmarks.soak $(ARGS)
 
 clean:
 	rm -rf $(VENV) build out

@@ -26,7 +26,7 @@ class _InBlocks:
         self.X, self.y, self.name = stream.X, stream.y, stream.name
 
     def pass_over(self, model: Any, rows: int, singles: int) -> tuple[np.ndarray, dict[str, float]]:
-        """Score each block, then learn it; then rows in calls of one: learnt, then scored and learnt."""
+        """Score each block, then learn it; then rows in calls of one: learned, then scored and learned."""
         scores, scoring, learning = np.zeros(rows), 0.0, 0.0
         for begin in range(0, rows, BLOCK):
             block = slice(begin, min(begin + BLOCK, rows))

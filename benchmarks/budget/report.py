@@ -45,10 +45,10 @@ _HEADER = [
 ]
 _EXPLAINED = f"""
 Rows a second of CPU time, in blocks of {BLOCK} rows and in calls of one row each; one thread, medians. Rows
-are scored before they are learnt: where they come in blocks, the whole block is, with River each row. AUC and
-accuracy are those of these scores, from row {BLOCK} on, means of the repeats. Budget {BUDGET}, for KOIL and
-OAM {BUDGET} of each class; the last two of ours have no budget and grow. River gets its rows as dicts made
-beforehand. Each learner chose its parameters on another draw, by AUC. Those marked "once" took over 10 s
+are scored before they are learned: where they come in blocks, the whole block is, with River each row. AUC
+and accuracy are those of these scores, from row {BLOCK} on, means of the repeats. Budget {BUDGET}, for KOIL
+and OAM {BUDGET} of each class; the last two of ours have no budget and grow. River gets its rows as dicts
+made beforehand. Each learner chose its parameters on another draw, by AUC. Those marked "once" took over 10 s
 for a pass, which was not repeated. OAM, OPAUC and River's first three are linear, and of no use on `agree`.
 River's RBFSampler(n) makes n random features of each single feature, and sums of these cannot tell whether
 signs agree either; so RBFSampler(5) has {5 * 20} features in all on `agree`, and RBFSampler({COMPONENTS}) has

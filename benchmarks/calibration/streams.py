@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from time import process_time
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from ..harness.data import standardized
 from ..harness.machine import say
 from ..harness.run import Run
-from ..streams.data import REPORTED, Make, generated, real
+from ..streams.data import REPORTED, Make, Stream, generated, real
 from .report import streams_report as report
 
 __all__ = ["NAMES", "report", "run_part"]
@@ -22,19 +21,6 @@ METHODS = ("auto", "sigmoid", "temperature", "venn_abers")
 BINS = 15
 SCALE_ROWS = 500  # the first rows, whose scale is that of all
 ALPHA = 0.1  # of the prediction sets
-
-
-@dataclass(frozen=True)
-class Course:
-    """A stream: rows on the scale of the first 500, and class numbers."""
-
-    name: str
-    X: np.ndarray
-    y: np.ndarray
-
-    @property
-    def classes(self) -> int:
-        return int(self.y.max()) + 1
 
 
 def _halves(name: str, *concepts: int, **options: Any) -> Make:
@@ -60,7 +46,7 @@ _BINARY: dict[str, Make] = {
 
 
 REPORTED_STREAMS = {
-    **{name: REPORTED[name][1] for name in ("elec2", "weather", "sea", "kdd99", "covtype")},
+    **{name: REPORTED[name].make for name in ("elec2", "weather", "sea", "kdd99", "covtype")},
     "covtype, 7 classes": real("covtype"),
     "letter": real("letter"),
     "usps": real("usps"),
@@ -86,10 +72,11 @@ DEVELOPMENT_STREAMS = {
 NAMES = (*REPORTED_STREAMS, *DEVELOPMENT_STREAMS)
 
 
-def course(name: str, make: Make, rows: int) -> Course:
+def scaled(name: str, make: Make, rows: int) -> Stream:
+    """A stream on the scale of its first 500 rows."""
     X, y = make(rows)
     _, X = standardized(X[:SCALE_ROWS], X)
-    return Course(name, X, np.unique(y, return_inverse=True)[1])
+    return Stream(name, X, np.unique(y, return_inverse=True)[1])
 
 
 def run_part(run: Run) -> None:
@@ -97,7 +84,7 @@ def run_part(run: Run) -> None:
     develop = run.settings["develop"]
     source = DEVELOPMENT_STREAMS if develop else REPORTED_STREAMS
     for name in run.chosen(source):
-        stream = course(name, source[name], run.settings["rows"])
+        stream = scaled(name, source[name], run.settings["rows"])
         for rate in (0.02, 0.1, 1.0) if develop else (0.1, 1.0):
             if run.find(stream=name, rate=rate, ask=False) is None:
                 say(f"{name}, {rate:.0%} of the labels")
@@ -107,7 +94,7 @@ def run_part(run: Run) -> None:
             run.add({"stream": name, "rate": 0.1, "ask": True, "readers": ours(stream, 0.1, True, 0)})
 
 
-def batches(stream: Course) -> Iterator[slice]:
+def batches(stream: Stream) -> Iterator[slice]:
     for start in range(0, len(stream.y), BATCH):
         yield slice(start, min(start + BATCH, len(stream.y)))
 
@@ -127,7 +114,7 @@ def measures(proba: np.ndarray, y: np.ndarray) -> dict[str, float]:
     }
 
 
-def ours(stream: Course, rate: float, ask: bool, seed: int) -> dict[str, dict[str, Any]]:
+def ours(stream: Stream, rate: float, ask: bool, seed: int) -> dict[str, dict[str, Any]]:
     """LASVM, its scores calibrated in each way; all calibrators see the same scores and labels.
 
     With `ask`, every other label goes to the row nearest to the boundary, the others are drawn at random.
@@ -135,7 +122,7 @@ def ours(stream: Course, rate: float, ask: bool, seed: int) -> dict[str, dict[st
     from everlearn import LASVM
     from everlearn.calibration import AdaptiveConformal, OnlineCalibrator
 
-    classes = list(range(stream.classes))
+    classes = list(range(stream.n_classes))
     calibrators = {f"LASVM, {method}": OnlineCalibrator(method, classes=classes) for method in METHODS}
     if ask:
         calibrators = {
@@ -193,11 +180,11 @@ def ours(stream: Course, rate: float, ask: bool, seed: int) -> dict[str, dict[st
     return readers
 
 
-def rivers(stream: Course, rate: float, seed: int) -> dict[str, dict[str, Any]]:
+def rivers(stream: Stream, rate: float, seed: int) -> dict[str, dict[str, Any]]:
     """River's logistic regression (softmax regression for several classes), and the class frequencies."""
     from river import linear_model, preprocessing
 
-    k = stream.classes
+    k = stream.n_classes
     model = linear_model.LogisticRegression() if k == 2 else linear_model.SoftmaxRegression()
     scaler = preprocessing.StandardScaler()
     proba, frequent = (np.full((len(stream.y), k), 1 / k) for _ in range(2))

@@ -30,7 +30,7 @@ EXACT_EPOCHS = 5
 
 
 class Estimator(Peer):
-    """A scikit-learn estimator, made anew for each fit by `make`."""
+    """A scikit-learn estimator, made for each fit by `make`."""
 
     def make(self) -> Any:
         raise NotImplementedError

@@ -11,8 +11,8 @@ Data sets: those of the thesis, and waveform thinned to 2 to 32 negatives per po
 All learners have the same C and gamma and learn the same rows. Rows of letter and satimage are left as they
 are, since at its gamma the batch SVM comes near the g-means of the thesis on them and on standardized rows
 does not; acq, corn, earn and trade have C and gamma of money-fx, breast C = 1 and gamma = 0.1 on rows in
-[0, 1]. A run draws rows by its number: waveform anew, abalone and breast by a stratified split of the thesis'
-size, of the others 90 % of the training part.
+[0, 1]. A run draws rows by its number: waveform again, abalone and breast by a stratified split of the
+thesis' size, of the others 90 % of the training part.
 
 batch           LASVM, three epochs and the finishing step, on the rows as they are
 undersampled    on all positives and as many negatives, drawn at random

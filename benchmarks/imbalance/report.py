@@ -26,11 +26,11 @@ TITLES = {
 
 READING = """g-means in per cent, means over the runs, the best in bold; in brackets the thesis (S. Ertekin,
 2009, tables 5.2 and 5.3), whose SMOTE doubles the rare class. *made SVs*: the share of the rows that were
-made which became support vectors; *of learnt*, of those that VIRTUAL had learnt when it stopped (SMOTE learns
-all). *p*: Wilcoxon's signed-rank test, two-sided, of VIRTUAL's g-means against this learner's over the runs;
-ten runs cannot give less than 0.002. Where a set has a standard split the runs share the test rows and most
-training rows, so these p-values say that a difference is no accident of the draw, not that it carries over to
-other data: that is asked by the tests over the sets, below."""
+made which became support vectors; *of learned*, of those that VIRTUAL had learned when it stopped (SMOTE
+learns all). *p*: Wilcoxon's signed-rank test, two-sided, of VIRTUAL's g-means against this learner's over the
+runs; ten runs cannot give less than 0.002. Where a set has a standard split the runs share the test rows and
+most training rows, so these p-values say that a difference is no accident of the draw, not that it carries
+over to other data: that is asked by the tests over the sets, below."""
 ABALONE = """Abalone is without the ring count, which is the label; 100 % in the thesis suggests that it was
 left in. Its g-means of 0 are models that call every row negative: their decisions lie close to -1 and their
 ranking is settled by the tolerance of the solver, so take their AUC and PRBEP for little."""
@@ -99,7 +99,7 @@ def _percent(value: float, theirs: float | None = None, strong: bool = False) ->
 
 
 def _summary(results: Sequence[Result]) -> str:
-    header = ["set", "neg/pos", *LEARNERS, "made SVs: SMOTE x2", "VIRTUAL", "of learnt"]
+    header = ["set", "neg/pos", *LEARNERS, "made SVs: SMOTE x2", "VIRTUAL", "of learned"]
     header += [f"p: {who}" for who in RIVALS]
     lines = []
     for r in results:
@@ -196,8 +196,8 @@ def _detail(r: Result) -> str:
                 number(of["cpu"]),
             ]
         )
-    header = ["learner", *TITLES.values(), "SVs", "SV-/SV+", "rows learnt"]
-    header += ["made / learnt / SVs", "%", "CPU s"]
+    header = ["learner", *TITLES.values(), "SVs", "SV-/SV+", "rows learned"]
+    header += ["made / learned / SVs", "%", "CPU s"]
     about = (
         f"{r['rows']:.0f} rows, {r['positives']:.0f} positive, {r['imbalance']:.1f} negatives for each; "
         f"{r['test_rows']} test rows, {r['test_positives']} positive (last run); "

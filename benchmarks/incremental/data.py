@@ -138,15 +138,15 @@ def draw(name: str, rows: int, others: int) -> Rows:
     if rows + others > len(y):
         raise ValueError(f"{name} has {len(y)} rows, not {rows + others}.")
     rest, chosen = order[:others], order[others : others + rows]
-    learnt, apart = X[chosen], X[rest]
+    seen_rows, apart = X[chosen], X[rest]
     if source.standardized:
-        learnt, apart = standardized(learnt, apart)
+        seen_rows, apart = standardized(seen_rows, apart)
     gamma = source.gamma or 1 / X.shape[1]
-    return Rows(name, source.C, gamma, learnt, y[chosen], apart)
+    return Rows(name, source.C, gamma, seen_rows, y[chosen], apart)
 
 
 def split(name: str, seed: int, most: int) -> tuple[Rows, Rows, np.ndarray, np.ndarray]:
-    """The thesis' set-up: 20 % of the rows to start with, 40 % that come one by one, 40 % to test.
+    """The thesis' setup: 20 % of the rows to start with, 40 % that come one by one, 40 % to test.
 
     Returns the start, start and stream together, and rows and labels of the test; sets are cut to `most`.
     """
@@ -156,6 +156,6 @@ def split(name: str, seed: int, most: int) -> tuple[Rows, Rows, np.ndarray, np.n
     begin, end = round(0.2 * len(order)), round(0.6 * len(order))
     seen, test = order[:end], order[end:]
     gamma = source.gamma or 1 / X.shape[1]
-    learnt, apart = standardized(X[seen], X[test])
-    together = Rows(name, source.C, gamma, learnt, y[seen], apart)
-    return replace(together, X=learnt[:begin], y=y[seen][:begin]), together, apart, y[test]
+    seen_rows, apart = standardized(X[seen], X[test])
+    together = Rows(name, source.C, gamma, seen_rows, y[seen], apart)
+    return replace(together, X=seen_rows[:begin], y=y[seen][:begin]), together, apart, y[test]

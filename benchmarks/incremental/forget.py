@@ -128,7 +128,7 @@ def report(data: Data) -> str:
         *opening(f"One row of {settings['rows']:,} withdrawn", data),
         markdown([*header, "learn one ms", "learn one SV ms"], lines),
         fill(f"""
-        {settings["forgotten"]} rows are forgotten in calls of one, one after the other, then learnt again in
+        {settings["forgotten"]} rows are forgotten in calls of one, one after the other, then learned again in
         calls of one ("learn one", of which some 0.4 ms are the checks of `partial_fit`). "SVC ms": retraining
         without one row, median of five.
         """),

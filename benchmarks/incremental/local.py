@@ -1,4 +1,4 @@
-"""Answering in the neighbourhood only: LocalSVM on the thesis' set-up, and a long stream."""
+"""Answering in the neighborhood only: LocalSVM on the thesis' setup, and a long stream."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STREAMS = ("banana", "ijcnn1")
 
 FIFTHS = 5
 TIGHT = 1e-6  # tolerance of the SVC that stands for the solution
-# The rules of the thesis as they are there: the bare neighbourhood, and never a full pass
+# The rules of the thesis as they are there: the bare neighborhood, and never a full pass
 BARE = {"min_neighbours": 0, "full_pass_every": None, "drift_sample": 0}
 RULES: dict[str, dict[str, Any]] = {
     "nu=1": BARE | {"neighbourhood": 1.0},
@@ -104,7 +104,7 @@ def _one_split(name: str, seed: int, most: int) -> dict[str, Any]:
 
 
 def _updates(machine: Any) -> np.ndarray:
-    """Updates so far, the neighbours optimised in them, and full passes."""
+    """Updates so far, the neighbors optimized in them, and full passes."""
     if not isinstance(machine, LocalSVM):
         return np.zeros(3)
     updates = machine.n_updates_[0]
@@ -192,8 +192,8 @@ def report(data: Data) -> str:
             fill(f"""
             C = 1, means of {settings["splits"]} splits. "initial": an SVC of the start, "retrained": of
             start and stream. The thesis' rules are bare: a neighbourhood of nu sigma or one that grows, no
-            full pass, no least number of neighbours; "default" is LocalSVM as it comes: nu = 2, at least 50
-            neighbours, full passes. "gap": how far the dual objective is below that of an SVC with tolerance
+            full pass, no minimum number of neighbors; "default" is LocalSVM as it comes: nu = 2, at least 50
+            neighbors, full passes. "gap": how far the dual objective is below that of an SVC with tolerance
             1e-6, relative, at the end of the stream. Accuracy beside retraining, mean over the sets in
             points:
             {", ".join(f"{c} {100 * m:+.2f}" for c, m in zip(columns, mean, strict=True))}; farthest:
@@ -202,19 +202,19 @@ def report(data: Data) -> str:
             markdown(
                 [
                     "set",
-                    "SVC anew, ms",
+                    "new SVC, ms",
                     "IDSVM µs a row",
                     *[f"{c} µs" for c in columns],
                     *[f"{c}: first, last fifth" for c in columns[1:]],
                     "grow / nu=2",
-                    *[f"neighbours {c}" for c in columns],
+                    *[f"neighbors {c}" for c in columns],
                     "full passes",
                 ],
                 costs,
             ),
             fill("""
             CPU time of a streamed row, which come in five calls of `partial_fit`, a fifth each; calls of one
-            row add some 0.4 ms each for the checks. "neighbours": mean over the updates by streamed rows.
+            row add some 0.4 ms each for the checks. "neighbors": mean over the updates by streamed rows.
             """),
             _streams(streams, settings) if streams else "",
         ]

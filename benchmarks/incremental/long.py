@@ -80,7 +80,7 @@ def report(data: Data) -> str:
             f"## {named(everything)}\n",
             markdown([*header, *windowed], lines),
             f"Refreshed {ends[0]['n_refreshes']} and {ends[1]['n_refreshes']} times, "
-            f"learnt all again {ends[0]['n_fallbacks']} and {ends[1]['n_fallbacks']} times.\n",
+            f"learned all again {ends[0]['n_fallbacks']} and {ends[1]['n_fallbacks']} times.\n",
         ]
     parts.append(
         fill("""

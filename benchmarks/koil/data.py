@@ -19,7 +19,7 @@ _SHUTTLE_POSITIVE = 3  # the class with 132 of the 43,500 rows
 
 @dataclass
 class Streams:
-    """A set: its rows in the order in which they are learnt, and who tests what.
+    """A set: its rows in the order in which they are learned, and who tests what.
 
     Attributes
     ----------

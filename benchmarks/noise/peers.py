@@ -35,7 +35,7 @@ class Full(Relative):
 
 
 class Gap(Relative):
-    """Stops optimising at the gap that the noise of the loss allows, and cleans up every 300 rows."""
+    """Stops optimizing at the gap that the noise of the loss allows, and cleans up every 300 rows."""
 
     label = kind = "LASVMG"
 

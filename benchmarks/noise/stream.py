@@ -124,7 +124,7 @@ def _draw_cost(results: list[dict[str, Any]], path: Path) -> None:
         _plain(axis)
         axis.set_xlim(0, None)
         axis.set_title(title, loc="left", fontsize=11)
-        axis.set_xlabel("rows learnt")
+        axis.set_xlabel("rows learned")
     seconds.set_yscale("log")
     seconds.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     size.set_ylim(0, None)
@@ -162,7 +162,7 @@ def _draw_turn(results: list[dict[str, Any]], rows: int, block: int, path: Path)
     )
     error.set_ylabel(f"error in % on the next {block} rows")
     size.set_ylabel("support vectors")
-    size.set_xlabel("rows learnt")
+    size.set_xlabel("rows learned")
     size.set_xlim(0, rows)
     figure.legend(loc="outside lower center", ncols=len(results), frameon=False)
     figure.savefig(path, dpi=150)
@@ -238,7 +238,7 @@ def report(data: Data) -> str:
                 ],
                 turn_rows,
             ),
-            "Each block is predicted before it is learnt. before, just after, at the end: a tenth of the\n"
+            "Each block is predicted before it is learned. before, just after, at the end: a tenth of the\n"
             f"stream. C = {PARAMETERS['C']:g}, gamma = {PARAMETERS['gamma']:g} for all; standardized.\n",
         ]
     )

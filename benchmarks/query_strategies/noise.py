@@ -1,8 +1,8 @@
-"""Ways to select rows when labels are wrong, as more and more rows are learnt.
+"""Ways to select rows when labels are wrong, as more and more rows are learned.
 
 S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), figures 3.10 to 3.12. The claim: with 10 % label
 noise "the GRADIENT selection criterion causes a very chaotic convergence because it keeps selecting
-mislabelled training examples. The ACTIVE selection criterion is obviously undisturbed by the label noise".
+mislabeled training examples. The ACTIVE selection criterion is obviously undisturbed by the label noise".
 
 mnist, 8 against the rest. What "10 % label noise" means is not said; there are two readings:
 
@@ -139,7 +139,7 @@ def draw_figures(data: Data, stem: Path) -> None:
             axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
             axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes[0][column].set_title(TITLES[result["noise"]], fontsize=10)
-        axes[1][column].set_xlabel("rows learnt")
+        axes[1][column].set_xlabel("rows learned")
     axes[0][0].set_ylabel("test error in %, as it learns")
     axes[1][0].set_ylabel("test error in %, finished")
     figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
@@ -174,13 +174,13 @@ def report(data: Data) -> str:
                 pair = [curves(result, rule, what)[1][:, place].mean() for what in ("learning", "finished")]
                 cells.append(f"{pair[0]:.2f} / {pair[1]:.2f}")
             lines.append([str(rows), *cells])
-        for title, what in (("SVs at the end", "support"), ("of these mislabelled", "wrong_support")):
+        for title, what in (("SVs at the end", "support"), ("of these mislabeled", "wrong_support")):
             lines.append([title, *[f"{curves(result, r, what)[1][:, -1].mean():.0f}" for r in RULES]])
         spent = [curves(result, r, "cpu")[1] + curves(result, r, "cpu_finish")[1] for r in RULES]
         lines.append(["CPU s, last point", *[number(float(values[:, -1].mean())) for values in spent]])
         share = f"{100 * result['wrong_positive']:.1f} % of the positive labels, "
         share += f"{100 * result['wrong_negative']:.1f} % of the negative ones are wrong"
-        parts += [f"## {TITLES[result['noise']]}: {share}\n", markdown(["rows learnt", *RULES], lines)]
+        parts += [f"## {TITLES[result['noise']]}: {share}\n", markdown(["rows learned", *RULES], lines)]
     header = ["noise, selection", "mean change", "rises", "final", "finished: mean change", "rises", "final"]
     lines = [
         [f"{r['noise']}, {rule}", *_chaos(r, rule, "learning"), *_chaos(r, rule, "finished")]

@@ -1,4 +1,4 @@
-"""500 questions to a pool of 60,000 rows: ours beside loops that train an SVM anew after every label.
+"""500 queries on a pool of 60,000 rows: ours against loops that retrain an SVM after every label.
 
 A question is the choice of a row, and the learning of all that was answered before. Its time is from the
 question before to this one, so that the sum of all is the time of the loop; learning the last label, and the
@@ -64,7 +64,7 @@ Peer = Callable[[Task, Any, np.ndarray, Oracle, int, dict[str, Any]], Any]
 def _ours(pool_size: int | None) -> Peer:
     def run(task: Task, X: Any, y: Any, oracle: Oracle, questions: int, settings: dict[str, Any]) -> Any:
         loop = active_learner(task, pool_size, None, SEED, settings["cache"])
-        with suppress(OutOfTime):  # the loop has learnt all that was answered
+        with suppress(OutOfTime):  # the loop has learned all that was answered
             loop.run(X, oracle, questions, classes=[-1, 1], seeds=seed_labels(y))
         return loop.model.finish()
 
@@ -78,7 +78,7 @@ def _svc(task: Task, settings: dict[str, Any]) -> Any:
 
 
 def _plain(drawn: int | None) -> Peer:
-    """SVC trained anew after each label, then the row nearest to its boundary, of all or of some drawn."""
+    """SVC retrained after each label, then the row nearest to its boundary, of all or of some drawn."""
 
     def run(task: Task, X: Any, y: Any, oracle: Oracle, questions: int, settings: dict[str, Any]) -> Any:
         random = np.random.default_rng(SEED)
@@ -128,8 +128,8 @@ PEERS: dict[str, Peer] = {
     OURS: _ours(59),
     "ours, full search": _ours(None),
     "scikit-activeml, calibrated SVC": _activeml,
-    "SVC anew, full search": _plain(None),
-    "SVC anew, 59 drawn": _plain(59),
+    "SVC retrained, full search": _plain(None),
+    "SVC retrained, 59 drawn": _plain(59),
 }
 
 

@@ -1,7 +1,7 @@
 """Transductive accuracy, beside the methods that need no S3VM and those that are told as much.
 
-Two protocols. *Worst splits* is the thesis': of 100 random choices of the labelled rows the 10 on which the
-SVM on the labels alone does worst. *Published*: the labelled subsets that come with the sets, all
+Two protocols. *Worst splits* is the thesis': of 100 random choices of the labeled rows the 10 on which the
+SVM on the labels alone does worst. *Published*: the labeled subsets that come with the sets, all
 of 10 and 50 labels, the first four of 100.
 """
 
@@ -38,11 +38,11 @@ LABELS = 4  # of a worst split
 DRAWS, KEPT = 100, 10
 SPLITS = {"lab10": 12, "lab50": 10, "lab100": 4}
 QUICK_NAMES = ("sonar", "breast cancer")
-KINDS = ("7 neighbours", "RBF")
+KINDS = ("7 neighbors", "RBF")
 
 
 def worst_splits(problem: Problem, labels: int, draws: int) -> Problem:
-    """Random labelled rows; first those with which the SVM on the labels alone is worst."""
+    """Random labeled rows; first those with which the SVM on the labels alone is worst."""
     from everlearn.semi import PessimisticSplit
 
     machine = SVC(kernel="linear", C=1)

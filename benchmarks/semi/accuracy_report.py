@@ -13,16 +13,16 @@ COLUMNS = (SVM, ST, LP, LS, SVM_R, PULL, f"{LP} + r", f"{LS} + r", OURS)
 BEST_ALONE = f"best of {SVM_R} and {PULL}"
 HELD = 0.5  # points: less is not called a gain or a loss
 
-READING = f"""Per cent of the unlabelled rows labelled correctly, mean over the splits; the best of a line
+READING = f"""Per cent of the unlabeled rows labeled correctly, mean over the splits; the best of a line
 in bold. All have the same rows, standardized where they are dense and of length 1, and a linear kernel
-where they have one. *{SVM}*: `SVC(kernel="linear", C=1)` on the labelled rows alone. *{ST}*:
+where they have one. *{SVM}*: `SVC(kernel="linear", C=1)` on the labeled rows alone. *{ST}*:
 scikit-learn's `SelfTrainingClassifier` around it. *{LP}*, *{LS}*: `LabelPropagation` and
-`LabelSpreading`, on the graph of 7 neighbours or on an RBF kernel with gamma 1 / (2 median squared
+`LabelSpreading`, on the graph of 7 neighbors or on an RBF kernel with gamma 1 / (2 median squared
 distance), of the two the one with the better mean by the true labels, which is in their favour. These
 four are not told the share of positives. The others are told the true one and take so many of their
-highest scores: *{SVM_R}* those of the same SVM, *{PULL}* the sums of y_i <x_i, x_j> over the labelled
+highest scores: *{SVM_R}* those of the same SVM, *{PULL}* the sums of y_i <x_i, x_j> over the labeled
 rows. To the first the S3VM comes down where rho is 0, to the second with `pull="sums"`, as in the thesis;
-so a gain over the best of these is what unlabelled rows brought. *{OURS}*: `kernel="linear"`, else the
+so a gain over the best of these is what unlabeled rows brought. *{OURS}*: `kernel="linear"`, else the
 defaults; in brackets with `kernel="auto"` where that is another kernel, namely RBF below 50 features."""
 ESTIMATED = """The share of positives estimated by `SubmodS3VM` itself, on the worst splits and on the
 published ones. *error* is the mean absolute error of the estimate, beside that of the shrunk frequency among
@@ -51,7 +51,7 @@ def _lines(results: list[Result], thesis: bool) -> str:
 
 
 def _rivals(result: Result, where: str) -> dict[str, float]:
-    """What ours is compared with; last, the better of the two that know the share and no unlabelled row."""
+    """What ours is compared with; last, the better of the two that know the share and no unlabeled row."""
     means = {who: mean(result, who, where) for who in BASELINES if who in result[where]}
     return means | {BEST_ALONE: max(means[SVM_R], means[PULL])}
 
@@ -73,13 +73,13 @@ def _over_sets(results: list[Result], where: str = "methods") -> str:
 
 
 def _helped(results: list[Result], where: str = "methods") -> str:
-    """Where the unlabelled rows brought anything, against the best that is told r and does not use them."""
+    """Where the unlabeled rows brought anything, against the best that is told r and does not use them."""
     sides: dict[str, list[str]] = {"helped": [], "made no difference": [], "did harm": []}
     for r in results:
         gain = 100 * (mean(r, OURS, where) - _rivals(r, where)[BEST_ALONE])
         side = "helped" if gain > HELD else "did harm" if gain < -HELD else "made no difference"
         sides[side].append(f"{r['set']} ({r['labels']} labels, {gain:+.1f})")
-    words = [f"- Unlabelled rows {side}: {', '.join(names) or 'nowhere'}." for side, names in sides.items()]
+    words = [f"- Unlabeled rows {side}: {', '.join(names) or 'nowhere'}." for side, names in sides.items()]
     return "\n".join([fill_item(line) for line in words]) + "\n"
 
 
@@ -153,7 +153,7 @@ def report(data: Data) -> str:
     if subsets:
         few = [r for r in subsets if r["protocol"] != "lab100"]
         parts += [
-            "## Published labelled subsets\n",
+            "## Published labeled subsets\n",
             fill(SUBSETS),
             _lines(subsets, False),
             fill("Over the sets, 10 labels each, 50 on g50c and text_macwin:"),

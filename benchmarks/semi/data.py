@@ -2,7 +2,7 @@
 
 Rows are scaled as `SubmodS3VM(scaling="auto")` would: dense ones standardized, then all to length 1. Every
 method of a comparison gets these same rows. The 14 small sets are those of W. Emara's thesis (2012, chapter
-III) or the nearest to them that is at hand, with what it found; `ssl_*` have published labelled subsets.
+III) or the nearest to them that is at hand, with what it found; `ssl_*` have published labeled subsets.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Thesis(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows of length 1 (float64, dense or CSR), labels -1 and 1, labelled rows of every split, raw rows."""
+    """Rows of length 1 (float64, dense or CSR), labels -1 and 1, labeled rows of every split, raw rows."""
 
     name: str
     X: Any
@@ -143,7 +143,7 @@ SMALL: dict[str, tuple[Callable[[], tuple[Any, np.ndarray]], Thesis]] = {
     "digit1": (lambda: plain("ssl_digit1", 1), Thesis(50.56, 83.90, 84.95, 66.55, 85.92)),
     "svmguide1": (lambda: plain("svmguide1", 1), Thesis(65.11, 94.88, 81.77, 92.38, 92.55)),
 }
-# name: the arrays with published labelled subsets
+# name: the arrays with published labeled subsets
 PUBLISHED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("bci", "coil2", "digit1", "g241c", "g241n", "text", "usps"), ("lab10", "lab100")),
     **dict.fromkeys(("g50c", "text_macwin"), ("lab50",)),

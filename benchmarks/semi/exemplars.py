@@ -1,7 +1,7 @@
 """Which rows to keep of a stream: exemplars or random ones, where the choice can matter.
 
-Two moons under a narrow kernel: a row sees its neighbours only, so that labels reach the far end of a moon
-along rows that are kept. Two labels come with the first batch and none later. Between batches the labelled
+Two moons under a narrow kernel: a row sees its neighbors only, so that labels reach the far end of a moon
+along rows that are kept. Two labels come with the first batch and none later. Between batches the labeled
 rows, so many others, and the last batch are held, as `StreamS3VM` does; M is given here, so that both ways of
 choosing keep as many.
 """
@@ -32,7 +32,7 @@ def _label(X: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def _keep(kind: str, X: np.ndarray, known: np.ndarray, M: int, rng: np.random.Generator) -> np.ndarray:
-    """Row numbers: all labelled rows, and M others."""
+    """Row numbers: all labeled rows, and M others."""
     from everlearn import Exemplars
 
     if kind == "random":

@@ -1,4 +1,4 @@
-"""Every way to label the unlabelled rows of a problem: ours, scikit-learn's, and what needs none of them.
+"""Every way to label the unlabeled rows of a problem: ours, scikit-learn's, and what needs none of them.
 
 All of them get the same rows and labels and the linear kernel where they have a kernel. "+ r" is told the
 share of positives and takes so many of the highest scores: without such a line, a method that knows the share
@@ -49,7 +49,7 @@ def cut(scores: np.ndarray, k: int) -> np.ndarray:
 
 
 def labels_alone(X: Any, y: np.ndarray, labelled: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """Sum of y_i <x_i, x_j> over the labelled rows: what is left of the S3VM where rho tends to 0."""
+    """Sum of y_i <x_i, x_j> over the labeled rows: what is left of the S3VM where rho tends to 0."""
     return np.asarray(X[rest] @ (X[labelled].T @ y[labelled])).ravel()
 
 
@@ -82,8 +82,8 @@ def _graph(model: Any, problem: Problem, labelled: np.ndarray, rest: np.ndarray,
 
 
 def graphs(gamma: float) -> dict[str, Callable[[], Any]]:
-    """Both of scikit-learn, each on the graph of 7 neighbours and on all pairs under an RBF kernel."""
-    kinds = {"7 neighbours": {"kernel": "knn", "n_neighbors": 7}, "RBF": {"kernel": "rbf", "gamma": gamma}}
+    """Both of scikit-learn, each on the graph of 7 neighbors and on all pairs under an RBF kernel."""
+    kinds = {"7 neighbors": {"kernel": "knn", "n_neighbors": 7}, "RBF": {"kernel": "rbf", "gamma": gamma}}
     classes = {LP: LabelPropagation, LS: LabelSpreading}
     return {
         f"{who}, {kind}": (lambda made=made, options=options: made(**options))
@@ -110,7 +110,7 @@ def ours_as_it_comes(problem: Problem, labelled: np.ndarray, share: float) -> An
 
 
 class Scores:
-    """Accuracy on the unlabelled rows and CPU seconds of every method, split by split."""
+    """Accuracy on the unlabeled rows and CPU seconds of every method, split by split."""
 
     def __init__(self) -> None:
         self.found: dict[str, dict[str, list[float]]] = {}

@@ -1,7 +1,7 @@
 """Which rows of a batch to ask about: unsure and unlike each other, unsure alone, or at random.
 
 Every batch comes without labels, but for a few in the first. A rule names a share of its rows, their labels
-are told, and `StreamS3VM` labels the others. Asking about the hard rows leaves the easy ones to be labelled,
+are told, and `StreamS3VM` labels the others. Asking about the hard rows leaves the easy ones to be labeled,
 so that accuracy on the others flatters a rule; so all rules are also judged on rows that are in no batch.
 """
 

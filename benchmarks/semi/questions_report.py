@@ -11,13 +11,13 @@ from ..harness.statistics import signed_rank
 WORDS = {
     "random": "`Random`",
     "submodular": "`Submodular`",
-    "by labels": "`Submodular`, labelled",
+    "by labels": "`Submodular`, labeled",
     "smallest margin": "`Margin`",
 }
 READING = """Per cent right, mean over the draws of a stream. *others*: rows of a batch that were not asked
 about, over all batches but the first; what is left after the hard rows are asked about is easier, so this
 flatters every rule but `Random`. *held out*: rows in no batch, by the rule for new rows at the end.
-`Submodular` takes the margins of `StreamS3VM`; *labelled* is the thesis' form, which takes the disagreement
+`Submodular` takes the margins of `StreamS3VM`; *labeled* is the thesis' form, which takes the disagreement
 of the labels so far; `Margin` is the search of the whole batch for the smallest margins, without regard to
 how alike they are. All have a linear kernel and know the share of positives in the stream, so after each
 answer that among the rows not asked about. *p*: Wilcoxon's signed-rank test against `Random` over the draws

@@ -167,7 +167,7 @@ def _against_rho(X: Any, y: np.ndarray) -> dict[str, float]:
 
 
 def _baselines(X: Any, y: np.ndarray) -> dict[str, float]:
-    """What needs no unlabelled rows, told the share of positives, on all rows."""
+    """What needs no unlabeled rows, told the share of positives, on all rows."""
     from sklearn.svm import SVC
 
     labelled, rest = _labelled(y), np.arange(LABELS, len(y))

@@ -24,19 +24,19 @@ THESIS = {  # rows, accuracy %, seconds on a 2.7 GHz Core2
 PEER_ROWS = 20_000
 HELD = 0.5  # points: less is not called a gain or a loss
 
-READING = """`SubmodS3VM(kernel="linear")` on rows that are scaled already, {labels} of them labelled,
+READING = """`SubmodS3VM(kernel="linear")` on rows that are scaled already, {labels} of them labeled,
 told the true share of positives. CPU seconds of `fit`, median of three, one thread, with
 `estimator=None`: the labels of the rows and no rule for new ones; what the rule costs, a LinearSVC on all
 rows, is a line of its own. *memory / rows*: the most that a fit held beyond what was there before it,
 over the size of the rows, which are float64 and in C order already; one copy of them is that of
-`scaling="unit"`. "auto" takes two-sided up to 20,000 unlabelled rows and the fast path above it.
+`scaling="unit"`. "auto" takes two-sided up to 20,000 unlabeled rows and the fast path above it.
 *exponent*: the slope of the logarithm of the seconds over that of the rows, from an eighth of the rows to
 all of them."""
-ALONE = """Accuracy on all rows of what uses no unlabelled row, and of `solver="fast"` as rho, the weight
+ALONE = """Accuracy on all rows of what uses no unlabeled row, and of `solver="fast"` as rho, the weight
 of the clusters beside that of the labels, grows; "auto" is the default. The thesis chose it for each set,
 near 0.005 on its large ones, where its answer is the labels' pull but for a few rows; its rows were
 scaled in a way that it does not say."""
-PEERS = """At 20,000 rows, beside what scikit-learn has, on its graph of 7 neighbours: with its default,
+PEERS = """At 20,000 rows, beside what scikit-learn has, on its graph of 7 neighbors: with its default,
 the RBF kernel, both graph methods hold all pairs, 3.2 GB here. They are not told the share of positives.
 *ratio*: their seconds over those of the fast path."""
 
@@ -84,7 +84,7 @@ def _growth(results: list[Result]) -> str:
 
 
 def _alone(results: list[Result]) -> str:
-    """Accuracy of what needs no unlabelled row, on all rows, of ours by rho, and the thesis' figures."""
+    """Accuracy of what needs no unlabeled row, on all rows, of ours by rho, and the thesis' figures."""
     who, rhos = list(results[0]["alone"]), list(results[0]["rho"])
     lines = []
     for r in results:
@@ -105,14 +105,14 @@ def _alone(results: list[Result]) -> str:
 
 
 def _verdicts(results: list[Result]) -> str:
-    """Where the clusters of unlabelled rows brought anything at the default rho."""
+    """Where the clusters of unlabeled rows brought anything at the default rho."""
     lines = []
     for r in results:
         told = {who: r["alone"][who] for who in ("SVM + r", "labels' pull")}
         best = max(told, key=lambda who: told[who])
         gain = 100 * (r["rho"]["auto"] - told[best])
         side = "helped" if gain > HELD else "did harm" if gain < -HELD else "made no difference"
-        lines.append(f"- {r['set']}: unlabelled rows {side}, {gain:+.1f} points against {best}.")
+        lines.append(f"- {r['set']}: unlabeled rows {side}, {gain:+.1f} points against {best}.")
     return "\n".join(lines) + "\n"
 
 

@@ -30,7 +30,7 @@ LEARNERS: dict[str, Callable[[float], Any]] = {
 
 
 def at_once(batches: Batches) -> float:
-    """All rows together, labelled once at the end: accuracy on the rows without a label."""
+    """All rows together, labeled once at the end: accuracy on the rows without a label."""
     learner = AllKept(batches.share)
     for X, known in zip(batches.rows[:-1], batches.known[:-1], strict=True):
         learner.X.append(X)

@@ -16,13 +16,13 @@ READING = """`StreamS3VM` with a linear kernel, told the share of positives in t
 here are. Accuracy on the rows of a batch that came without a label, mean over all batches but the first.
 *labels alone*: `SVC(kernel="linear", C=1)` on all labels so far, the batch cut at the same share. *all rows
 kept*: `SubmodS3VM` on everything so far. *strict* allows a summary no other label in the batch (`tol=0`),
-*tolerant* is the default (`tol=0.05`). *online* does not see the labels of a batch before it has labelled it,
+*tolerant* is the default (`tol=0.05`). *online* does not see the labels of a batch before it has labeled it,
 and is counted on the same rows. *M*: rows without a label in the summary; *other labels %*: of the batch, by
 the summary. *late / early*: the last third of the batches over the first third, from the third batch on, in
-CPU seconds, in rows held and in bytes of the pickled learner; labelled rows are all kept, so that storage
+CPU seconds, in rows held and in bytes of the pickled learner; labeled rows are all kept, so that storage
 grows by the labels unless `label_cap` sets an end to it."""
 MOONS = """Two moons, a narrow RBF kernel (gamma = {gamma:g}), two labels in the first batch and none later.
-Per cent labelled correctly, mean over the batches after the first and over {seeds} draws, in brackets the
+Per cent labeled correctly, mean over the batches after the first and over {seeds} draws, in brackets the
 standard deviation over the draws. M rows without a label are kept of what is held, chosen by `Exemplars`, by
 the same without diversity (lam1 near 0), or at random; *p* is Wilcoxon's signed-rank test of exemplars
 against random ones over the draws, two-sided, without correction."""
@@ -54,9 +54,9 @@ def _line(who: str, found: dict[str, Any]) -> list[str]:
 
 def _stream(r: Result) -> str:
     about = (
-        f"{r['batches']} batches of {r['rows']} rows, {r['labels']} of them labelled; "
+        f"{r['batches']} batches of {r['rows']} rows, {r['labels']} of them labeled; "
         f"{r['features']:,} features, {100 * r['share']:.0f} % positive. "
-        f"All rows labelled at once, at the end: {100 * r['at_once']:.1f} %."
+        f"All rows labeled at once, at the end: {100 * r['at_once']:.1f} %."
     )
     header = ["", "accuracy %", "second half", "M", "trials", "other labels %", "ms a batch", "late / early"]
     header += ["rows held", "late / early", "KiB", "late / early"]

@@ -11,7 +11,7 @@ import numpy as np
 from .data import Stream
 
 BATCH = 100  # rows; their labels come after the batch, for everybody
-REFIT = 1.05  # a forest on all labels is fitted anew when there are so many times as many
+REFIT = 1.05  # a forest on all labels is refitted when there are so many times as many
 
 
 class Player(Protocol):
@@ -134,7 +134,7 @@ class Rivers(Drawn):
 
 
 class Refitted(Drawn):
-    """A forest of scikit-learn fitted anew: on the last labels, or on all whenever they have grown by 5 %."""
+    """A forest of scikit-learn, refitted: on the last labels, or on all whenever they have grown by 5 %."""
 
     def __init__(self, rate: float, seed: int, window: int | None = None) -> None:
         super().__init__(rate, seed)

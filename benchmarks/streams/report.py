@@ -27,10 +27,10 @@ scaling="none")`, with few labels only. River's logistic regression (one-vs-rest
 step of its gradient descent in brackets) and adaptive random forest of 10 trees ask by `EntropySampler`,
 whose discount is moved after each batch so that it keeps to the share of labels; it gets labels at random
 until it has seen two classes, since it would never ask for one. The nearest neighbors of River (5 of the last
-500 labels) and the random forests of scikit-learn get labels at random. These forests of 100 trees are fitted
-anew, on all labels whenever there are 5 % more, or on the last 200 with every new label (which are all with
-1 % of the labels). River's logistic regression and neighbors have a `StandardScaler` that sees every row.
-*no change* predicts the last label that came, *majority* the most frequent one."""
+500 labels) and the random forests of scikit-learn get labels at random. These forests of 100 trees are
+refitted, on all labels whenever there are 5 % more, or on the last 200 with every new label (which are all
+with 1 % of the labels). River's logistic regression and neighbors have a `StandardScaler` that sees every
+row. *no change* predicts the last label that came, *majority* the most frequent one."""
 UNTOUCHED = """**Which streams chose settings.** The settings of everlearn were chosen on other streams than
 those reported here: {chosen}. One rule was looked for because of a stream reported here: after kdd99 had come
 out behind `LASVM` alone, SVMs with a single class in their window were made undecided, which was then chosen
