@@ -91,10 +91,10 @@ def rounding(model, X):
     for voter in (voter for voter in vote.voters if voter.logits is not None):
         logits, Z = voter.logits, X if voter.factors is None else X * voter.factors
         rows = logits.rows.toarray() if sparse.issparse(logits.rows) else logits.rows
-        if logits.kernel == "rbf":
-            gamma, size = logits.parameters["gamma"], np.abs(logits.weights).max(axis=1)
+        if not logits.kernel.is_linear:
+            gamma, size = logits.kernel.gamma, np.abs(logits.weights).max(axis=1)
             lengths = (np.linalg.norm(Z, axis=1)[:, np.newaxis] + np.linalg.norm(rows, axis=1)) ** 2
-            values = np.exp(-gamma * np.square(Z[:, np.newaxis] - rows).sum(axis=2))
+            values = np.abs(logits.kernel.values(Z, rows))
             errors = (values * size * (1 + gamma * lengths)).T
         else:
             weights = np.abs((rows - logits.center).T @ logits.weights).max(axis=1)
@@ -133,5 +133,5 @@ def rbf_rows(path):
 def support_of_rbf(model, least=0.0):
     vote = model._vote_parts()
     voters = zip(vote.weights, vote.voters, strict=True)
-    ids = [v.ids for w, v in voters if w > least and v.logits is not None and v.logits.kernel == "rbf"]
+    ids = [v.ids for w, v in voters if w > least and v.logits is not None and not v.logits.kernel.is_linear]
     return np.unique(np.concatenate(ids))

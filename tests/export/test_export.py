@@ -4,6 +4,7 @@ import doctest
 import json
 import os
 import sys
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -31,6 +32,7 @@ from everlearn import (
     SubmodS3VM,
     export,
 )
+from everlearn._base.kernels import RBF
 from everlearn.export import OnnxReport, _graph, export_onnx
 from export.export_helpers import assert_agrees, problem, run
 
@@ -498,8 +500,8 @@ def broken(monkeypatch, cls, change):
 def test_a_wrong_file_is_found_and_not_written(path, monkeypatch):
     X, y = problem()
     model = LASVM(random_state=0).fit(X, y)
-    slightly = lambda kernel: _graph.Kernel("rbf", kernel.rows, 1.01 * kernel.gamma)  # noqa: E731
-    broken(monkeypatch, _graph.Kernel, slightly)
+    slightly = lambda values: replace(values, kernel=RBF(1.01 * values.kernel.gamma))  # noqa: E731
+    broken(monkeypatch, _graph.KernelValues, slightly)
     with pytest.raises(ValueError, match=r"differ from those of the learner by .* Nothing was written"):
         export_onnx(model, path)
     assert list(path.parent.iterdir()) == []

@@ -9,6 +9,7 @@ import pytest
 
 import everlearn
 from everlearn import AdaptiveSVM
+from everlearn._base.kernels import RBF
 from everlearn.adaptive import Expert
 from everlearn.export import _vote, export_onnx
 from export.export_helpers import (
@@ -37,7 +38,7 @@ def test_every_support_vector_is_in_the_file_once_and_no_other_row(path):
     assert rbf_rows(path) == [len(support_of_rbf(model))]
     assert len(support_of_rbf(model)) < model.n_kept_
     logits = [voter.logits for voter in model._vote_parts().voters if voter.logits is not None]
-    apart = sum(found.rows.size for found in logits if found.kernel == "rbf")
+    apart = sum(found.rows.size for found in logits if not found.kernel.is_linear)
     assert report.size < 4 * apart  # what the rows alone would take if each expert had its own
 
 
@@ -137,9 +138,9 @@ def test_the_file_says_what_it_is(path):
 
 
 BREAKS = {
-    "gamma": lambda vote: _voters(vote, lambda v: v.gamma and {"gamma": 1.02 * v.gamma}),
+    "gamma": lambda vote: _voters(vote, lambda v: v.kernel and {"kernel": RBF(1.02 * v.kernel.gamma)}),
     "factors": lambda vote: _voters(vote, lambda v: v.factors is not None and {"factors": None}),
-    "weight": lambda vote: _voters(vote, lambda v: {"weight": 1.05 * v.weight if v.gamma else v.weight}),
+    "weight": lambda vote: _voters(vote, lambda v: {"weight": 1.05 * v.weight if v.kernel else v.weight}),
     "bias": lambda vote: _voters(vote, lambda v: {"bias": v.bias + 0.02 * np.arange(1, 1 + len(v.bias))}),
     "places": lambda vote: _voters(vote, lambda v: {"places": v.places[::-1].copy()}),
     "rows": lambda vote: dataclasses.replace(vote, rows=vote.rows + 0.02),
@@ -174,7 +175,7 @@ def test_places_are_a_range_where_that_is_smaller(places, columns, kept):
     random = np.random.default_rng(0)
     rows, X = random.standard_normal((10, 2)), random.standard_normal((5, 2))
     weights, bias = random.standard_normal((len(places), columns)), random.standard_normal(columns)
-    voter = _vote.Voter(0.5, weights, bias, 0.7, np.array(places, dtype=np.int32))
+    voter = _vote.Voter(0.5, weights, bias, RBF(0.7), np.array(places, dtype=np.int32))
     assert voter.smallest().places.tolist() == kept
     constant = np.zeros(max(2, columns))
     votes = [_vote.Vote(rows, [v], constant, 1e-12).apply(X) for v in (voter, voter.smallest())]

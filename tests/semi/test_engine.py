@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from everlearn._base.kernels import RBF, kernel_named
 from everlearn._submodular.choice import Choice, Similarities, StoredSimilarities
 from everlearn.semi._space import Space
 from reference.similarities import Linear
@@ -56,7 +57,7 @@ def test_kernels_on_demand(form, kernel, q):
     K = pairwise_kernels(X, metric=kernel, **KERNELS[kernel])
     w = np.random.default_rng(2).standard_normal(80)
     h = bound(K, q)
-    path = Choice(Similarities(form(X), kernel, **KERNELS[kernel]), w, q, h).greedy(50)
+    path = Choice(Similarities(form(X), kernel_named(kernel, **KERNELS[kernel])), w, q, h).greedy(50)
     twin = TwinChoice(K, w, q).lazy(50, h)
     assert list(path.order) == twin.order
     np.testing.assert_allclose(path.gains, twin.gains, rtol=1e-9)
@@ -68,7 +69,7 @@ def test_kernels_on_demand(form, kernel, q):
 def test_sums_blocks_and_diagonals(form, kernel):
     X, _ = clouds(60, 3, features=4)
     K = pairwise_kernels(X, metric=kernel, **KERNELS.get(kernel, {}))
-    ours = Similarities(form(X), kernel, **KERNELS.get(kernel, {}), n_jobs=2)
+    ours = Similarities(form(X), kernel_named(kernel, **KERNELS.get(kernel, {})), n_jobs=2)
     weights = np.random.default_rng(4).standard_normal((60, 3))
     np.testing.assert_allclose(ours.times(weights), K @ weights, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(
@@ -90,7 +91,7 @@ def test_groups(source):
         "dense": lambda: Similarities(X),
         "sparse": lambda: Similarities(sparse.csr_matrix(X)),
         "matrix": lambda: StoredSimilarities(K),
-        "rbf": lambda: Similarities(X, "rbf", gamma=0.2),
+        "rbf": lambda: Similarities(X, RBF(gamma=0.2)),
     }[source]()
     base = C * Cs * s.T + Cs**2 / 4 * K.diagonal()[:, None]
     path = ours.greedy(base, Cs**2 / 2, Cs**2 / 2 * max(0.0, K.max()), sizes)
@@ -180,8 +181,8 @@ def test_no_similarity_is_above_the_bound(kernel):
     X = np.vstack([clouds(50, 9, features=4)[0]] * 2)  # duplicates are as similar as can be
     for coef0 in (0.0, 1.0, -1.0):
         settings = KERNELS.get(kernel, {}) | ({"coef0": coef0} if kernel in ("poly", "sigmoid") else {})
-        space = Space(X, kernel, **settings)
+        space = Space(X, kernel_named(kernel, **settings))
         K = pairwise_kernels(X, metric=kernel, **settings)
-        assert space.highest(space.among(np.arange(100))) >= K.max() - 1e-9
-    matrix = Space(gram(X), "precomputed")
-    assert matrix.highest(matrix.among(np.arange(100))) == gram(X).max()
+        assert space.among(np.arange(100)).highest >= K.max() - 1e-9
+    matrix = Space(gram(X), None)
+    assert matrix.among(np.arange(100)).highest == gram(X).max()

@@ -9,6 +9,7 @@ from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from everlearn import Exemplars
+from everlearn._base.kernels import kernel_named
 from everlearn._submodular.choice import Choice, Similarities
 from everlearn._submodular.geometry import Geometry, least_similarity
 from everlearn.select._convex import project
@@ -146,7 +147,7 @@ def test_default_weights(sizes):
 )
 def test_no_similarity_is_below_the_bound(kernel, degree, coef0, shift, convert, monkeypatch):
     X = np.random.default_rng(0).standard_normal((80, 3)) + shift
-    K = Similarities(convert(X), kernel, gamma=0.2, coef0=coef0, degree=degree)
+    K = Similarities(convert(X), kernel_named(kernel, 0.2, coef0, degree))
     values = K.block(np.arange(80), np.arange(80))
     least = values[~np.eye(80, dtype=bool)].min()
     assert least_similarity(K) == pytest.approx(least, abs=1e-9 * np.abs(values).max())
@@ -238,7 +239,9 @@ def test_landmarks():
         assert near.objective_ == pytest.approx(exact.objective_, rel=1e-8)
     rough = Exemplars(12, kernel="rbf", n_components=20).fit(X, y, X[:30])
     assert rough.indices_.shape == (12,)
-    U, K_UU, K_LU = blocks(rbf_kernel(Geometry.of(X, exact).scaled(X), gamma=Geometry.of(X, exact).gamma), y)
+    U, K_UU, K_LU = blocks(
+        rbf_kernel(Geometry.of(X, exact).scaled(X), gamma=Geometry.of(X, exact).kernel.gamma), y
+    )
     choice, _ = choice_of_exemplars(K_UU, K_LU, Weights(*exact.weights_))
     rows = np.searchsorted(U, Exemplars(12, kernel="rbf", n_components=20).fit(X, y).indices_)
     assert choice.value(rows) > 0.98 * exact.objective_

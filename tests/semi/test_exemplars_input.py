@@ -10,7 +10,8 @@ from sklearn.exceptions import NotFittedError
 
 import everlearn
 from everlearn import Exemplars
-from everlearn._submodular.geometry import Geometry, width
+from everlearn._base.kernels import RBF
+from everlearn._submodular.geometry import Geometry, resolve_width
 from semi.semi_helpers import clouds, rows_and_labels
 
 LINEAR = {"kernel": "linear", "scaling": "none"}
@@ -24,7 +25,7 @@ def test_what_auto_means():
     narrow, wide = 5 + 3 * rng.standard_normal((60, 4)), 5 + rng.standard_normal((60, 50))
     kinds = [(narrow, "rbf"), (wide, "linear"), (sparse.csr_matrix(wide), "linear")]
     for X, kernel in kinds:
-        assert Geometry.of(X, Exemplars()).kernel == kernel
+        assert Geometry.of(X, Exemplars()).kernel.name == kernel
         first = Exemplars(10).fit(X).indices_.tolist()
         assert Exemplars(10, kernel=kernel).fit(X).indices_.tolist() == first
     for X, scaling in ((narrow, "standard"), (sparse.csr_matrix(wide), "unit")):
@@ -45,16 +46,16 @@ def test_what_auto_means():
 
 def test_the_median_distance():
     X = np.array([[0.0], [1.0], [3.0]])
-    assert width("median", X) == pytest.approx(1 / (2 * 4))
-    assert width("median", np.zeros((5, 2))) == width("median", X[:1]) == 1.0
+    assert resolve_width("median", X, RBF) == pytest.approx(1 / (2 * 4))
+    assert resolve_width("median", np.zeros((5, 2)), RBF) == resolve_width("median", X[:1], RBF) == 1.0
     Z = np.random.default_rng(0).standard_normal((2000, 4))
-    assert width("median", Z) == width("median", Z.copy())
-    assert width("median", Z) == pytest.approx(
+    assert resolve_width("median", Z, RBF) == resolve_width("median", Z.copy(), RBF)
+    assert resolve_width("median", Z, RBF) == pytest.approx(
         1 / (2 * 2 * 3.357), rel=0.1
     )  # 2 chi² of 4 degrees, its median
-    assert width("auto", Z) == 1 / 4
-    assert width("scale", Z) == pytest.approx(1 / (4 * Z.var()))
-    assert width(0.3, Z) == 0.3
+    assert resolve_width("auto", Z, RBF) == 1 / 4
+    assert resolve_width("scale", Z, RBF) == pytest.approx(1 / (4 * Z.var()))
+    assert resolve_width(0.3, Z, RBF) == 0.3
 
 
 def test_constant_columns_and_rows_of_zeros():

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from everlearn import SubmodS3VM
+from everlearn._base.kernels import Linear
 from everlearn.semi._space import Space
 from everlearn.semi._transduce import assign, many_classes, members, two_classes
 from reference import welfare
@@ -40,8 +41,8 @@ def test_rows_are_assigned_under_the_sizes(table):
 def test_welfare_of_two_classes_is_the_binary_problem(problem, Cs, k):
     X, y = problem
     L, U = np.flatnonzero(y), np.flatnonzero(y == 0)
-    k, numbers, space = min(k, len(U)), (y[L] > 0).astype(int), Space(X, "linear")
-    K, highest, pulls = space.among(U), space.highest(space.among(U)), members(numbers, 2, means=False)
+    k, numbers, space = min(k, len(U)), (y[L] > 0).astype(int), Space(X, Linear())
+    K, highest, pulls = space.among(U), space.among(U).highest, members(numbers, 2, means=False)
     sizes = np.array([len(U) - k, k])
     many = many_classes(K, space.pull(U, L, pulls), sizes, 1.0, Cs, highest, "fast")
     two = two_classes(K, space.pull(U, L, y[L]), k, 1.0, Cs, highest, "fast")

@@ -8,6 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from everlearn import QPS3VM, SubmodS3VM
+from everlearn._base.kernels import Linear, kernel_named
 from everlearn.semi import _pull, _rho
 from everlearn.semi._pull import pull
 from everlearn.semi._rho import RHOS, choose_rho
@@ -43,7 +44,7 @@ def test_the_pull_is_the_svm_of_the_labels(kernel, labels, C):
     X, _y, known = partly(labels=labels)
     K = rbf_kernel(X, gamma=0.3) if kernel == "rbf" else gram(X)
     L, U = np.flatnonzero(known), np.flatnonzero(known == 0)
-    space = Space(K if kernel == "precomputed" else X, kernel, **({"gamma": 0.3} if kernel == "rbf" else {}))
+    space = Space(K, None) if kernel == "precomputed" else Space(X, kernel_named(kernel, gamma=0.3))
     found = pull(space, U, L, known[L], "svm", C)
     np.testing.assert_allclose(found, svm_pull(K, known, C), atol=1e-4 * np.abs(found).max())
     plain = SVC(C=C, kernel="precomputed").fit(K[np.ix_(L, L)], known[L]).decision_function(K[np.ix_(U, L)])
@@ -57,24 +58,24 @@ def test_with_few_labels_the_svm_is_the_sums():
     X, _y, known = partly(labels=4)
     X = scale_rows(X)
     L, U = np.flatnonzero(known), np.flatnonzero(known == 0)
-    found = [pull(Space(X, "linear"), U, L, known[L], how, 0.01) for how in ("svm", "sums")]
+    found = [pull(Space(X, Linear()), U, L, known[L], how, 0.01) for how in ("svm", "sums")]
     np.testing.assert_allclose(found[0] - found[0].mean(), found[1] - found[1].mean(), atol=1e-9)
 
 
 def test_one_class_and_equal_rows_pull_by_sums():
     X, _y, known = partly()
-    space, U = Space(X, "linear"), np.flatnonzero(known == 0)
+    space, U = Space(X, Linear()), np.flatnonzero(known == 0)
     for L in (np.flatnonzero(known > 0), np.flatnonzero(known < 0)):
         found = pull(space, U, L, known[L], "svm", 1.0)
         np.testing.assert_allclose(found, space.pull(U, L, known[L]), rtol=1e-12)
-    same = Space(np.ones((5, 2)), "linear")
+    same = Space(np.ones((5, 2)), Linear())
     found = pull(same, np.arange(2, 5), np.arange(2), np.array([1.0, -1.0]), "svm", 1.0)
     np.testing.assert_array_equal(found, np.zeros(3))
 
 
 def test_one_class_against_the_rest_where_there_are_many():
     X, digit = load_digits(n_class=4, return_X_y=True)
-    space, L, U = Space(scale_rows(X), "linear"), np.arange(60), np.arange(60, 300)
+    space, L, U = Space(scale_rows(X), Linear()), np.arange(60), np.arange(60, 300)
     members = np.eye(5)[digit[L]]  # nobody is in the last one
     found = pull(space, U, L, members, "svm", 1.0)
     for c in range(4):
@@ -85,7 +86,7 @@ def test_one_class_against_the_rest_where_there_are_many():
 
 def test_of_very_many_labels_some_are_taken(monkeypatch):
     X, _y, known = partly(labels=60)
-    L, U, space = np.flatnonzero(known), np.flatnonzero(known == 0), Space(X, "linear")
+    L, U, space = np.flatnonzero(known), np.flatnonzero(known == 0), Space(X, Linear())
     everything = pull(space, U, L, known[L], "svm", 1.0)
     monkeypatch.setattr(_pull, "_MOST_LABELS", 20)
     some = pull(space, U, L, known[L], "svm", 1.0)
@@ -126,7 +127,7 @@ def test_rho_is_the_one_that_finds_most_hidden_labels(make, labels):
         return clf._pulled(space, shown, numbers, wanted, sizes)
 
     found = choose_rho(
-        Space(X, "linear"), L, numbers, U, np.array([0.5, 0.5]), problem, np.random.RandomState(5)
+        Space(X, Linear()), L, numbers, U, np.array([0.5, 0.5]), problem, np.random.RandomState(5)
     )
     repeats, folds = {10: 3, 40: 3, 100: 1}[labels], min(5, np.bincount(numbers).min())
     assert len(seen) == repeats * folds

@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import LinearSVC
 
 from everlearn import QPS3VM, SubmodS3VM
+from everlearn._base.kernels import Linear
 from everlearn._submodular.geometry import Geometry
 from everlearn.semi._space import Space
 from everlearn.semi._transduce import class_sizes, count_positives, signed, two_classes
@@ -115,9 +116,9 @@ def test_first_picks(case):
     for kind in (np.asarray, sparse.csr_matrix):
         taken = []
         for size in range(1, 9):  # nested: one more with each
-            space = Space(kind(Z), "linear")
+            space = Space(kind(Z), Linear())
             K, s = space.among(U), space.pull(U, np.array(L), 2 * y[L] - 1)
-            found = two_classes(K, s, size, 1.0, 8 / len(U), space.highest(K), "greedy")
+            found = two_classes(K, s, size, 1.0, 8 / len(U), K.highest, "greedy")
             taken.append(set(U[found.numbers == 1]))
         assert [(new - old).pop() for old, new in zip([set(), *taken], taken, strict=False)] == first
 

@@ -1,24 +1,34 @@
-"""Words that learners share, in one place: a class documents what is its own, `complete` adds the rest."""
+"""Documentation that learners share: a class documents its own parameters, `complete` adds the shared ones.
+
+Docstrings do not list the kernels themselves: `with_kernels` replaces ``<kernels>`` by their names,
+``<formulas>`` by what they compute, and ``<users of gamma>`` by the names of those that use a parameter.
+"""
 
 import inspect
 import re
+import textwrap
 from typing import TypeVar
+
+from .kernels import KERNELS, NAMES, users_of
 
 Class = TypeVar("Class", bound=type)
 
 PARAMETERS = """
 C : float, default=1.0
     Cost of a violated margin.
-kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-    The kernel. A callable ``kernel(X, Y)`` returns the matrix of values; it and "precomputed" go through a
-    slower door that keeps the kernel matrix of the kept rows in memory.
+kernel : {<kernels>, "precomputed"} or callable, default="rbf"
+    The kernel.
+    <formulas>
+    A callable ``kernel(X, Y)`` returns the matrix of values. A callable and "precomputed" are slower, and
+    keep the kernel matrix of the kept rows in memory.
 degree : int, default=3
-    Degree of the "poly" kernel.
+    Degree of <users of degree>.
 gamma : {"scale", "auto"} or float, default="scale"
-    Coefficient of "rbf", "poly" and "sigmoid". "scale" is 1 / (n_features * X.var()), "auto" is
-    1 / n_features; `partial_fit` computes it from its first block and keeps it.
+    Coefficient of <users of gamma>.
+    "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features; `partial_fit` computes it from its first
+    block and keeps it.
 coef0 : float, default=0.0
-    Constant of "poly" and "sigmoid".
+    Constant of <users of coef0>.
 tol : float, default=1e-3
     How much a coefficient may violate the optimality conditions.
 class_weight : dict or "balanced", default=None
@@ -91,6 +101,24 @@ def _section(text: str, title: str) -> tuple[str, dict[str, str], str]:
     return text[:place].rstrip("\n"), {}, text[place:].strip("\n")
 
 
+def with_kernels(cls: Class) -> Class:
+    """Fill in what the docstring of a class says about kernels; use it as a decorator."""
+    if cls.__doc__ is not None:
+        cls.__doc__ = _filled_in(cls.__doc__)
+    return cls
+
+
+def _filled_in(text: str) -> str:
+    formulas = "; ".join(f'"{kernel.name}": {kernel.formula}' for kernel in KERNELS.values()) + "."
+
+    def formulas_at(found: re.Match[str]) -> str:
+        return textwrap.fill(formulas, 110, initial_indent=found[1], subsequent_indent=found[1])
+
+    text = re.sub("^( *)<formulas>", formulas_at, text, flags=re.MULTILINE)
+    text = text.replace("<kernels>", ", ".join(f'"{name}"' for name in NAMES))
+    return re.sub(r"<users of (\w+)>", lambda found: users_of(found[1]), text)
+
+
 def complete(cls: Class, parameters: str = PARAMETERS, attributes: str = ATTRIBUTES) -> Class:
     """Add the shared parameters and attributes to the docstring of a learner; use it as a decorator.
 
@@ -104,7 +132,7 @@ def complete(cls: Class, parameters: str = PARAMETERS, attributes: str = ATTRIBU
     documented = "\n".join(known[name] for name in names)
     summary, its_own, rest = _section(after, "Attributes")
     shared = "\n".join((_entries(attributes) | its_own).values())
-    cls.__doc__ = "\n\n".join(
+    text = "\n\n".join(
         part
         for part in (
             before,
@@ -115,4 +143,5 @@ def complete(cls: Class, parameters: str = PARAMETERS, attributes: str = ATTRIBU
         )
         if part
     )
+    cls.__doc__ = _filled_in(text)
     return cls

@@ -1,22 +1,253 @@
-"""Kernels as a user names them, and how the rows under them are kept."""
+"""The built-in kernels: one class each, asked by everything that depends on the kernel.
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+A kernel knows its parameters, its values, the value of a row with itself, bounds of its values, whether it is
+positive semi-definite, which changes of the rows leave it as it is, and how it is written in ONNX. Messages,
+documentation and checks of parameters read `KERNELS`. The core has the same table in ``core/kernel.hpp``, and
+the arithmetic in ``core/arch/map.hpp``: a new kernel is a class here, and a line and an expression there.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
-from .validate import Rows
+from . import constraints
 
-NATIVE = ("linear", "poly", "rbf", "sigmoid")
+Floats = npt.NDArray[np.float64]
+Rows = Any  # a two-dimensional array or a CSR matrix
 
-# Wide rows with fewer non-zero entries than this are met entry by entry instead of column by column.
-# Measured: in a block of rows the two cost the same at a share of about 0.35; a single row, which is what a
-# miss of the cache costs, is quicker column by column when rows are narrow. The results are the same bits.
-_SPARSE_BELOW = 0.3
-_WIDE = 100
-_FIRST_ROWS = 4096  # enough to see what rows are like
+_ROUNDING = 1e-12  # by which bounds are wider than what they bound
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its parameters.
+
+    Parameters
+    ----------
+    gamma, coef0, degree : float, float, int
+        The parameters. A kernel ignores those that are not in ``uses``.
+    """
+
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: int = 3
+
+    name: ClassVar[str]
+    formula: ClassVar[str]
+    uses: ClassVar[tuple[str, ...]] = ()
+    # K(x + c, z + c) = K(x, z): rows may be shifted.
+    shift_invariant: ClassVar[bool] = False
+    # K(a x, b z) = K(x, z) for a, b > 0: the lengths of rows do not count.
+    scale_invariant: ClassVar[bool] = False
+    # The decision function is linear in the features.
+    is_linear: ClassVar[bool] = False
+    # K(x, x) = 1 for every row.
+    unit_diagonal: ClassVar[bool] = False
+    # What `write_measure` writes: kernels with the same word can share it.
+    measure: ClassVar[str] = "product"
+
+    @property
+    def definite(self) -> bool:
+        """Whether the kernel is positive semi-definite, whatever the rows."""
+        return True
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The parameters that the kernel uses, as scikit-learn names them."""
+        return {name: getattr(self, name) for name in self.uses}
+
+    def values(self, X: Rows, Z: Rows) -> Floats:
+        """K between the rows of X and those of Z, as a matrix."""
+        return np.asarray(pairwise_kernels(X, Z, metric=self.name, **self.options))
+
+    def diagonal(self, squares: Floats) -> Floats:
+        """K(x, x) of rows of these squared lengths."""
+        return np.ones(len(squares))
+
+    def lowest(self, product: float) -> float:
+        """No value is below this for rows whose inner products are ``product`` at least."""
+        return 0.0
+
+    def highest(self, longest: float) -> float:
+        """No value is above this for rows whose squared lengths are ``longest`` at most."""
+        return 1.0
+
+    def largest_step(self, longest: float) -> float:
+        """The largest number that is computed on the way, for squared lengths of ``longest`` at most."""
+        return longest
+
+    def distances(self, X: Rows) -> Floats:
+        """The distances, between all pairs of rows, that a shift-invariant kernel is a function of."""
+        raise NotImplementedError
+
+    def write_measure(self, graph: Any, x: str, columns: str, rows: Floats) -> str:
+        """Write what the kernel is a function of: by default the inner products of ``x`` and some rows.
+
+        ``columns`` is the transposed matrix of these rows in the graph, and ``rows`` has their values there.
+        """
+        return str(graph.node("MatMul", x, columns))
+
+    def write_map(self, graph: Any, measure: str) -> str:
+        """Write the way from there to kernel values."""
+        return measure
+
+
+class Linear(Kernel):
+    """The inner product."""
+
+    name = "linear"
+    formula = "<x, z>"
+    is_linear = True
+
+    def diagonal(self, squares: Floats) -> Floats:
+        """K(x, x) of rows of these squared lengths."""
+        return squares
+
+    def lowest(self, product: float) -> float:
+        """No value is below this for rows whose inner products are ``product`` at least."""
+        return product * (1 + _ROUNDING)
+
+    def highest(self, longest: float) -> float:
+        """No value is above this for rows whose squared lengths are ``longest`` at most."""
+        return longest
+
+
+class _OfProducts(Kernel):
+    """A function of gamma <x, z> + coef0."""
+
+    def _inner(self, products: Any) -> Any:
+        return self.gamma * products + self.coef0
+
+    def largest_step(self, longest: float) -> float:
+        """The largest number that is computed on the way, for squared lengths of ``longest`` at most."""
+        return self.gamma * longest + abs(self.coef0)
+
+    def write_map(self, graph: Any, measure: str) -> str:
+        """Write the way from there to kernel values."""
+        value = graph.node("Mul", measure, graph.constant(np.float64(self.gamma)))
+        return str(graph.node("Add", value, graph.constant(np.float64(self.coef0))))
+
+
+class Polynomial(_OfProducts):
+    """The polynomial kernel."""
+
+    name = "poly"
+    formula = "(gamma <x, z> + coef0)^degree"
+    uses = ("gamma", "coef0", "degree")
+
+    @property
+    def definite(self) -> bool:
+        """Whether the kernel is positive semi-definite, whatever the rows."""
+        return self.gamma >= 0 and self.coef0 >= 0
+
+    def diagonal(self, squares: Floats) -> Floats:
+        """K(x, x) of rows of these squared lengths."""
+        return np.asarray(self._inner(squares) ** self.degree)
+
+    def lowest(self, product: float) -> float:
+        """No value is below this for rows whose inner products are ``product`` at least."""
+        if self.degree % 2 == 0:
+            return 0.0
+        least = float(np.float64(self._inner(product)) ** self.degree)
+        return least - _ROUNDING * abs(least)
+
+    def highest(self, longest: float) -> float:
+        """No value is above this for rows whose squared lengths are ``longest`` at most."""
+        return float(np.float64(self.largest_step(longest)) ** self.degree)
+
+    def write_map(self, graph: Any, measure: str) -> str:
+        """Write the way from there to kernel values."""
+        value = super().write_map(graph, measure)
+        return str(graph.node("Pow", value, graph.constant(np.float64(self.degree))))
+
+
+class RBF(Kernel):
+    """The Gaussian kernel, a radial basis function."""
+
+    name = "rbf"
+    formula = "exp(-gamma |x - z|^2)"
+    uses = ("gamma",)
+    shift_invariant = True
+    unit_diagonal = True
+    measure = "squared distance"
+
+    def distances(self, X: Rows) -> Floats:
+        """The squared distances between all pairs of rows."""
+        return np.asarray(euclidean_distances(X, squared=True))
+
+    def write_measure(self, graph: Any, x: str, columns: str, rows: Floats) -> str:
+        """Write the squared distances, from norms and products."""
+        products = graph.node("MatMul", graph.node("Mul", x, graph.constant(np.float64(-2.0))), columns)
+        kept = graph.node("Add", products, graph.constant(np.square(rows).sum(axis=1)))
+        apart = graph.node("Add", kept, graph.sums(graph.node("Mul", x, x)))
+        return str(graph.node("Max", apart, graph.constant(np.float64(0.0))))
+
+    def write_map(self, graph: Any, measure: str) -> str:
+        """Write the way from there to kernel values."""
+        return str(graph.node("Exp", graph.node("Mul", measure, graph.constant(np.float64(-self.gamma)))))
+
+
+class Sigmoid(_OfProducts):
+    """The sigmoid kernel."""
+
+    name = "sigmoid"
+    formula = "tanh(gamma <x, z> + coef0)"
+    uses = ("gamma", "coef0")
+
+    @property
+    def definite(self) -> bool:
+        """Whether the kernel is positive semi-definite, whatever the rows."""
+        return False
+
+    def diagonal(self, squares: Floats) -> Floats:
+        """K(x, x) of rows of these squared lengths."""
+        return np.asarray(np.tanh(self._inner(squares)))
+
+    def lowest(self, product: float) -> float:
+        """No value is below this for rows whose inner products are ``product`` at least."""
+        return float(np.tanh(self._inner(product))) - _ROUNDING
+
+    def write_map(self, graph: Any, measure: str) -> str:
+        """Write the way from there to kernel values."""
+        return str(graph.node("Tanh", super().write_map(graph, measure)))
+
+
+KERNELS: dict[str, type[Kernel]] = {kernel.name: kernel for kernel in (Linear, Polynomial, RBF, Sigmoid)}
+NAMES = tuple(KERNELS)
+BUILT_IN = constraints.one_of(*NAMES)
+
+
+def kernel_named(name: str, gamma: float = 1.0, coef0: float = 0.0, degree: int = 3) -> Kernel:
+    """The kernel of a name, with its parameters."""
+    return KERNELS[name](float(gamma), float(coef0), int(degree))
+
+
+def is_built_in(kernel: Any) -> TypeGuard[str]:
+    """Whether a kernel is one of those that the core computes, and not a callable or "precomputed"."""
+    return BUILT_IN.test(kernel)
+
+
+def parameters_of(kernel: Kernel | None) -> dict[str, Any]:
+    """The parameters of an estimator that stand for a kernel; None is a precomputed one."""
+    if kernel is None:
+        return {"kernel": "precomputed"}
+    return {"kernel": kernel.name, "gamma": kernel.gamma, "coef0": kernel.coef0, "degree": kernel.degree}
+
+
+def quoted(names: Iterable[str], last: str = " and ") -> str:
+    """Names as prose has them: "a", "b" and "c"."""
+    words = [f'"{name}"' for name in names]
+    return last.join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+
+
+def users_of(parameter: str) -> str:
+    """The names of the kernels that use a parameter, for documentation."""
+    return quoted(kernel.name for kernel in KERNELS.values() if parameter in kernel.uses)
 
 
 def resolve_gamma(gamma: Any, X: Rows) -> float:
@@ -33,104 +264,3 @@ def resolve_gamma(gamma: Any, X: Rows) -> float:
             variance = float((np.square(values - mean).sum() + (count - len(values)) * mean**2) / count)
         return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
     return float(gamma)
-
-
-def choose_layout(X: Rows) -> str:
-    """Dense or sparse, by the width and the zeros of the first rows, whatever they came in."""
-    if X.shape[1] < _WIDE:
-        return "dense"
-    first = X[:_FIRST_ROWS]
-    filled = first.count_nonzero() if sparse.issparse(X) else np.count_nonzero(first)
-    filled /= max(1, first.shape[0] * first.shape[1])
-    return "sparse" if filled < _SPARSE_BELOW else "dense"
-
-
-def choose_centre(kernel: str, X: Rows) -> npt.NDArray[np.float64]:
-    """Return the mean of dense rows that lie far from the origin, compared with how far they lie apart.
-
-    The RBF kernel sees differences only, and a linear machine with a bias learns the same from shifted rows.
-    When all rows share a large offset, norms and products lose digits, so that the offset is taken away
-    first; empty when there is no need. It is never a row of a linear machine, whose center cannot be changed
-    when that row is forgotten.
-    """
-    if kernel not in ("rbf", "linear") or X.shape[0] == 0:
-        return np.zeros(0)
-    first = X[:_FIRST_ROWS].toarray() if sparse.issparse(X) else X[:_FIRST_ROWS]
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = first.mean(axis=0, dtype=np.float64)
-        spread = float(np.mean(np.var(first, axis=0, dtype=np.float64)))
-        if kernel == "linear" and (first == mean).all(axis=1).any():
-            return np.zeros(0)
-        return mean if float(np.mean(mean**2)) > 10 * spread else np.zeros(0)
-
-
-Ids: TypeAlias = npt.NDArray[np.int64]
-
-
-class ForeignKernel:
-    """The slower door: kernel values come from a callable or a precomputed matrix, block by block.
-
-    The core keeps the kernel matrix of the kept rows, since it cannot compute a value again. A callable also
-    needs the kept rows themselves; a precomputed row holds its kernel with every row by row number.
-    """
-
-    def __init__(self, kernel: Callable[..., Any] | str) -> None:
-        self.kernel = kernel
-        self.rows: Rows = None
-        self.ids: Ids = np.zeros(0, dtype=np.int64)
-
-    def block(self, X: Rows, ids: Ids, fresh: npt.NDArray[np.intp], kept: Ids) -> npt.NDArray[np.float64]:
-        """Kernel of the rows X[fresh] against the kept rows and against each other; other lines are zero."""
-        out = np.zeros((X.shape[0], len(kept) + len(fresh)))
-        if len(fresh):
-            new = X[fresh]
-            out[fresh] = np.hstack([self.against(new, kept), self._values(new, new, ids[fresh])])
-        return out
-
-    def against(self, X: Rows, kept: Ids) -> npt.NDArray[np.float64]:
-        """Kernel of rows against the rows that the core keeps."""
-        return self._values(X, self.rows_of(kept), kept) if len(kept) else np.zeros((X.shape[0], 0))
-
-    def own(self, X: Rows, ids: Ids) -> npt.NDArray[np.float64]:
-        """The values of rows with themselves."""
-        return np.array([self._values(X[[r]], X[[r]], ids[[r]])[0, 0] for r in range(X.shape[0])])
-
-    def rows_of(self, kept: Ids) -> Rows:
-        """The rows with these ids; none for a precomputed kernel."""
-        if self.rows is None or np.array_equal(kept, self.ids):
-            return self.rows
-        place = {row_id: at for at, row_id in enumerate(self.ids.tolist())}
-        return self.rows[[place[row_id] for row_id in kept.tolist()]]
-
-    def add(self, X: Rows, ids: Ids) -> None:
-        """Take rows in before the core does, so that no row of the core's is ever missing here."""
-        if callable(self.kernel):
-            parts = [X] if self.rows is None else [self.rows, X]
-            rows = sparse.vstack(parts, format="csr") if sparse.issparse(X) else np.vstack(parts)
-            self.rows, self.ids = rows, np.concatenate([self.ids, ids])
-
-    def keep(self, kept: Ids) -> None:
-        """Follow the core, which keeps these rows only."""
-        if callable(self.kernel) and self.rows is not None:
-            self.rows, self.ids = self.rows_of(kept), kept
-
-    def _values(self, X: Rows, other: Rows, other_ids: Ids) -> npt.NDArray[np.float64]:
-        if not callable(self.kernel):
-            dense = X.toarray() if sparse.issparse(X) else X
-            return self._checked(np.asarray(dense[:, other_ids], dtype=np.float64))
-        values = self.kernel(X, other)
-        values = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
-        if values.shape != (X.shape[0], other.shape[0]):
-            raise ValueError(
-                f"The kernel callable returned shape {values.shape} for {X.shape[0]} rows against "
-                f"{other.shape[0]}; it must return ({X.shape[0]}, {other.shape[0]})."
-            )
-        return self._checked(values)
-
-    @staticmethod
-    def _checked(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        if not np.isfinite(values).all():
-            raise ValueError("The kernel has values that are not finite.")
-        if values.size and np.abs(values).max() > np.finfo(np.float32).max:
-            raise ValueError("The kernel has values above 3e38, which overflow the cache: scale it down.")
-        return values

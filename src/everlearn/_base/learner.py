@@ -18,9 +18,11 @@ from tqdm.auto import tqdm
 
 from .. import _core
 from . import checked, constraints
-from .kernels import NATIVE, ForeignKernel, choose_centre, choose_layout, resolve_gamma
+from .foreign import ForeignKernel
+from .kernels import KERNELS, NAMES, is_built_in, resolve_gamma
+from .layout import choose_center, choose_layout
 from .machine import Machine
-from .validate import Array, Rows, as_block, check_range, check_rows, check_rows_and_labels, row_weights
+from .validate import Array, Rows, as_block, check_rows, check_rows_and_labels, row_weights
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 CoreRows: TypeAlias = "tuple[_core.Block, npt.NDArray[np.int32], npt.NDArray[np.float64], Ints]"
@@ -79,7 +81,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "C": constraints.POSITIVE,
-        "kernel": constraints.one_of(*NATIVE, "precomputed") | constraints.CALLABLE,
+        "kernel": constraints.one_of(*NAMES, "precomputed") | constraints.CALLABLE,
         "degree": constraints.integer_from(0),
         "gamma": constraints.one_of("scale", "auto") | constraints.POSITIVE,
         "coef0": constraints.FINITE,
@@ -104,7 +106,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _start(self, X: Rows, classes: Array) -> None:
         """Forget what was learnt, and fix what depends on the first rows."""
-        foreign = self.kernel not in NATIVE
+        foreign = not is_built_in(self.kernel)
         if self.kernel == "precomputed" and sparse.issparse(X):
             raise ValueError("A precomputed kernel must be a dense array; X is sparse.")
         layout = "external" if foreign else choose_layout(X)
@@ -113,11 +115,14 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._label_counts = np.zeros(len(classes), dtype=np.int64)
         self._sparse_input = sparse.issparse(X)
         self._foreign = ForeignKernel(self.kernel) if foreign else None
-        centred = layout == "dense" and (self._has_bias or self.kernel == "rbf")
+        kernel = "linear" if foreign else self.kernel
+        center = np.zeros(0)
+        if layout == "dense":
+            center = choose_center(KERNELS[kernel], X, self._has_bias)
         self._machine = Machine(
             self._solver,
             {
-                "kernel": "linear" if foreign else self.kernel,
+                "kernel": kernel,
                 "gamma": 1.0 if foreign else resolve_gamma(self.gamma, X),
                 "coef0": float(self.coef0),
                 "degree": int(self.degree),
@@ -125,7 +130,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "precision": "float64" if foreign or self._exact else X.dtype.name,
                 "width": 0 if foreign else X.shape[1],
                 "classes": len(classes),
-                "centre": choose_centre(self.kernel, X) if centred else np.zeros(0),
+                "centre": center,
             },
         )
 
@@ -173,7 +178,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ids: Ints | None = None,
     ) -> LabelledRows:
         """Make rows ready for the core: their costs and their ids, by default the running row numbers."""
-        check_range(X, self._machine.spec)
+        self._machine.check_range(X)
         weights = row_weights(sample_weight, X)
         new_counts = np.bincount(labels[weights > 0], minlength=len(self.classes_))
         self._label_counts = self._label_counts + new_counts  # rebound, so that a refused call can restore it
@@ -278,7 +283,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
         if self._foreign is None:
-            check_range(X, self._machine.spec)
+            self._machine.check_range(X)
         scores = self._decide(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
@@ -367,7 +372,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Bias of each binary problem."""
         machine = self._fitted()
         bias, centre = machine.native.bias, machine.spec["centre"]
-        if machine.spec["kernel"] != "linear" or len(centre) == 0:
+        if not machine.kernel.is_linear or len(centre) == 0:
             return np.asarray(bias)
         # f(x) = <w, x - centre> + b for rows from which the centre was taken away
         rows = machine.rows(machine.support()).astype(np.float64)
@@ -454,7 +459,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_resumable(self, external: bool) -> None:
         """Refuse parameters with which a fitted learner cannot go on: on saving, and again on loading."""
         constraints.check(self)
-        if external != (self.kernel not in NATIVE):
+        if external == is_built_in(self.kernel):
             kept = "kernel values of the caller's" if external else "rows under a built-in kernel"
             raise ValueError(
                 f"kernel is {self.kernel!r}, and this {type(self).__name__} keeps {kept}: set it "

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from .. import _core
 from . import checked
+from .kernels import Kernel, kernel_named
 from .validate import Rows, as_block
 
 _SOLVERS: dict[str, Any] = {
@@ -31,8 +32,7 @@ _SPEC = {"kernel", "gamma", "coef0", "degree", "layout", "precision", "width", "
 class Expansion(NamedTuple):
     """A decision function: the sum of weights_i k(rows_i - center, x - center), plus the bias."""
 
-    kernel: str
-    parameters: dict[str, Any]  # gamma, coef0 and degree
+    kernel: Kernel
     rows: Rows
     center: npt.NDArray[np.float64]
     weights: npt.NDArray[np.float64]  # of shape (n_rows, n_columns)
@@ -58,6 +58,32 @@ class Machine:
         self.native.configure(cache_bytes, threads)
         self.native.set_parameters(**parameters)
 
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, with its parameters."""
+        return kernel_named(*(self.spec[name] for name in ("kernel", "gamma", "coef0", "degree")))
+
+    def check_range(self, X: Rows) -> None:
+        """Refuse rows whose kernel values overflow, before anything is learned from them."""
+        if self.spec["layout"] == "external" or X.shape[0] == 0:
+            return
+        kernel, most = self.kernel, np.finfo(self.spec["precision"]).max
+        with np.errstate(over="ignore", invalid="ignore"):
+            if sparse.issparse(X):
+                squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64)
+            else:
+                squares = np.einsum("ij,ij->i", X, X).astype(np.float64)
+            longest = float(squares.max())
+            steps = max(longest, kernel.largest_step(longest))
+            fits = 8 * steps < most and 8 * kernel.highest(longest) < np.finfo(np.float32).max  # as cached
+        if not (fits and kernel.gamma < most):
+            others = [name for name in kernel.options if name != "gamma"]
+            remedy = f", or choose a smaller {' or '.join(('gamma', *others))}" if others else ""
+            raise ValueError(
+                f"The {kernel.name} kernel overflows on rows of squared length {longest:.3g} with "
+                f"gamma={kernel.gamma:.3g}: scale the features (for example with StandardScaler){remedy}."
+            )
+
     def support(self) -> npt.NDArray[np.intp]:
         """Slots whose coefficient is not zero in some column."""
         return np.flatnonzero((self.native.alpha != 0).any(axis=0))
@@ -70,11 +96,8 @@ class Machine:
         """The decision function over the rows in some slots, such as those of `support`."""
         spec = self.spec
         center = spec["centre"] if len(spec["centre"]) else np.zeros(spec["width"])
-        parameters = {name: spec[name] for name in ("gamma", "coef0", "degree")}
         weights = np.ascontiguousarray(self.native.alpha[:, slots].T)
-        return Expansion(
-            spec["kernel"], parameters, self.rows(slots), center, weights, np.array(self.native.bias)
-        )
+        return Expansion(self.kernel, self.rows(slots), center, weights, np.array(self.native.bias))
 
     def is_center(self, ids: npt.NDArray[np.int64]) -> bool:
         """Whether one of some rows that are kept is the center, as the only row of a first block is."""
@@ -87,7 +110,7 @@ class Machine:
     def recentered(self) -> "Machine":
         """The same machine with the mean of the rows that it keeps for its center.
 
-        The RBF kernel sees differences of rows only: coefficients and gradients stay as they are.
+        Only for kernels of differences of rows: coefficients and gradients stay as they are.
         """
         state = self.get_state()
         native = state["native"] = dict(state["native"])

@@ -102,32 +102,6 @@ def missing_labels(y: Any) -> npt.NDArray[np.bool_]:
     return missing
 
 
-def check_range(X: Rows, spec: dict[str, Any]) -> None:
-    """Refuse rows whose kernel values overflow, before anything is learnt from them."""
-    if spec["layout"] == "external" or X.shape[0] == 0:
-        return
-    precision = np.finfo(spec["precision"])
-    with np.errstate(over="ignore", invalid="ignore"):
-        if sparse.issparse(X):
-            norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64)
-        else:
-            norms = np.einsum("ij,ij->i", X, X).astype(np.float64)
-        largest = np.float64(norms.max())
-        value = largest  # of the kernel, at most; cached values are float32
-        if spec["kernel"] in ("poly", "sigmoid"):
-            value = spec["gamma"] * largest + abs(spec["coef0"])
-        if spec["kernel"] == "poly":
-            value = max(value, np.power(value, spec["degree"]))
-        bound = precision.max if spec["kernel"] in ("rbf", "sigmoid") else np.finfo(np.float32).max
-        fits = 8 * largest < precision.max and 8 * value < bound and spec["gamma"] < precision.max
-    if not fits:
-        raise ValueError(
-            f"The {spec['kernel']} kernel overflows on rows of squared length {largest:.3g} with "
-            f"gamma={spec['gamma']:.3g}: scale the features (for example with StandardScaler)"
-            + (", or choose a smaller degree, gamma or coef0." if spec["kernel"] == "poly" else ".")
-        )
-
-
 def check_classes(classes: Any, known: Array | None) -> Array:
     """All labels that may come: those named in the first call of ``partial_fit``, where ``known`` is None."""
     if known is None and classes is None:

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
 from tqdm.auto import tqdm
 
 from .. import _core
+from .._base.kernels import Kernel, Linear
 from .._base.validate import Rows, as_block
 
 Floats = npt.NDArray[np.float64]
@@ -60,10 +60,8 @@ class Similarities:
     ----------
     X : ndarray or CSR matrix of shape (n, d)
         The rows, validated.
-    kernel : {"linear", "poly", "rbf", "sigmoid"}
-        The kernel.
-    gamma, coef0, degree : float, float, int
-        Its parameters.
+    kernel : Kernel, default=None
+        The kernel; None is the linear one.
     n_jobs : int, default=None
         Threads.
     verbose : bool, default=False
@@ -73,45 +71,55 @@ class Similarities:
     def __init__(
         self,
         X: Rows,
-        kernel: str = "linear",
+        kernel: Kernel | None = None,
         *,
-        gamma: float = 1.0,
-        coef0: float = 0.0,
-        degree: int = 3,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.X = X.astype(np.float64, copy=False)
-        self.kernel, self.threads, self.verbose = kernel, effective_n_jobs(n_jobs), verbose
-        self.spec = (kernel, float(gamma), float(coef0), int(degree))
+        self.kernel = Linear() if kernel is None else kernel
+        self.threads, self.verbose = effective_n_jobs(n_jobs), verbose
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
     @cached_property
     def _kept(self) -> Any:
-        return _core.KernelRows(as_block(self.X), *self.spec)
+        return _core.KernelRows(as_block(self.X), *self._arguments)
+
+    @property
+    def _arguments(self) -> tuple[str, float, float, int]:
+        return self.kernel.name, self.kernel.gamma, self.kernel.coef0, self.kernel.degree
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the rows themselves are all that is needed: sums of similarities are products with them."""
+        return self.kernel.is_linear
+
+    @property
+    def definite(self) -> bool:
+        """Whether similarities are known to be positive semi-definite."""
+        return self.kernel.definite
 
     @cached_property
     def diagonal(self) -> Floats:
         """K_jj of every row."""
-        norms = squared_lengths(self.X)
-        kernel, gamma, coef0, degree = self.spec
-        if kernel == "linear":
-            return norms
-        if kernel == "rbf":
-            return np.ones(len(self))
-        inner = gamma * norms + coef0
-        return np.tanh(inner) if kernel == "sigmoid" else inner**degree
+        return self.kernel.diagonal(self.squares)
+
+    @cached_property
+    def squares(self) -> Floats:
+        """The squared length of every row."""
+        return squared_lengths(self.X)
 
     @property
     def least(self) -> float:
         """No two rows are less similar than this."""
-        kernel, gamma, coef0, _ = self.spec
-        if kernel == "rbf":
-            return 0.0
-        definite = kernel == "linear" or (kernel == "poly" and gamma >= 0 and coef0 >= 0)
-        return -float(self.diagonal.max(initial=0)) if definite else -np.inf
+        return self.kernel.lowest(-float(self.squares.max(initial=0)))
+
+    @property
+    def highest(self) -> float:
+        """No two rows are more similar than this."""
+        return self.kernel.highest(float(self.squares.max(initial=0)))
 
     def times(self, weights: Floats, rows: Rows = None) -> Floats:
         """Sum the weights of the rows by their similarity to each of some rows, by default to each other.
@@ -129,7 +137,7 @@ class Similarities:
             The sums.
         """
         rows = self.X if rows is None else rows.astype(np.float64, copy=False)
-        if self.kernel == "linear":
+        if self.is_linear:
             return np.asarray(rows @ (self.X.T @ weights))
         columns = np.ascontiguousarray(weights.reshape(len(self), -1), dtype=np.float64)
         parts = []
@@ -142,16 +150,13 @@ class Similarities:
 
     def block(self, rows: Ints, columns: Ints) -> Floats:
         """K between some rows and some others, as a matrix."""
-        kernel, gamma, coef0, degree = self.spec
-        options = {"gamma": gamma, "coef0": coef0, "degree": degree}
-        left, right = self.X[rows], self.X[columns]
-        return np.asarray(pairwise_kernels(left, right, metric=kernel, filter_params=True, **options))
+        return self.kernel.values(self.X[rows], self.X[columns])
 
     def greedy(self, base: Floats, twice_q: float, h: float, sizes: Sequence[int]) -> Path:
         """Take rows into sets of given sizes; see ``core/lazy_greedy.hpp``."""
         wanted = np.asarray(sizes, dtype=np.int64)
         native = _core.LazyGreedy(
-            as_block(self.X), *self.spec, np.ascontiguousarray(base).ravel(), twice_q, h, wanted
+            as_block(self.X), *self._arguments, np.ascontiguousarray(base).ravel(), twice_q, h, wanted
         )
         total = int(min(wanted.sum(), len(self)))
         with tqdm(total=total, desc="choosing", unit="row", disable=not self.verbose) as bar:
@@ -171,7 +176,6 @@ class StoredSimilarities(Similarities):
 
     def __init__(self, K: Floats) -> None:
         self.K = np.asarray(K, dtype=np.float64)
-        self.kernel = "precomputed"
 
     def __len__(self) -> int:
         return len(self.K)
@@ -185,6 +189,21 @@ class StoredSimilarities(Similarities):
     def least(self) -> float:
         """The lowest similarity."""
         return float(self.K.min(initial=np.inf))
+
+    @cached_property
+    def highest(self) -> float:
+        """The highest similarity, or 0."""
+        return float(self.K.max(initial=0.0))
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the rows themselves are all that is needed."""
+        return False
+
+    @property
+    def definite(self) -> bool:
+        """Whether similarities are known to be positive semi-definite."""
+        return False
 
     def times(self, weights: Floats, rows: Rows = None) -> Floats:
         """Sum the weights of the rows by their similarity to each; ``rows`` are lines of such a matrix."""

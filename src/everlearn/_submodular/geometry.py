@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.metrics.pairwise import euclidean_distances
 
 from .._base import checked, constraints
-from .._base.kernels import resolve_gamma
+from .._base.kernels import KERNELS, NAMES, Kernel, kernel_named, parameters_of, resolve_gamma
 from .._base.validate import Rows
-from .choice import Similarities, squared_lengths
+from .choice import Similarities, StoredSimilarities, squared_lengths
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,7 +24,7 @@ _WIDTH_ROWS = 2000
 _LARGEST = 1e150  # of a feature: squares of larger ones overflow
 _EXACT_ROWS = 1000  # up to so many rows the least similarity is looked for among all pairs
 
-KERNEL = constraints.one_of("auto", "linear", "poly", "rbf", "sigmoid", "precomputed")
+KERNEL = constraints.one_of("auto", *NAMES, "precomputed")
 SCALING = constraints.one_of("auto", "standard", "unit", "none")
 GAMMA = constraints.one_of("median", "scale", "auto") | constraints.POSITIVE
 
@@ -44,20 +43,15 @@ class Geometry:
 
     Parameters
     ----------
-    kernel : str
-        The kernel.
-    gamma, coef0, degree : float, float, int
-        Its parameters.
+    kernel : Kernel or None
+        The kernel; None if the similarities are precomputed.
     mean, spread : ndarray or None
         What is taken from every column and what it is divided by; None leaves columns as they are.
     unit : bool
         Whether rows are then brought to length 1.
     """
 
-    kernel: str
-    gamma: float
-    coef0: float
-    degree: int
+    kernel: Kernel | None
     mean: Floats | None
     spread: Floats | None
     unit: bool
@@ -66,31 +60,36 @@ class Geometry:
     def of(cls, X: Rows, params: Any) -> "Geometry":
         """What the parameters of an object mean for rows like these."""
         check_size(X)
-        X, kernel, scaling = _plain(X), params.kernel, params.scaling
-        if kernel == "auto":
-            kernel = "linear" if X.shape[1] >= _WIDE else "rbf"
-        # Differences of rows are what "rbf" sees: there the length of a row is a feature like others.
-        unit = scaling == "unit" or (scaling == "auto" and (kernel != "rbf" or sparse.issparse(X)))
+        X, name, scaling = _plain(X), params.kernel, params.scaling
+        if name == "auto":
+            name = "linear" if X.shape[1] >= _WIDE else "rbf"
+        kind = KERNELS[name]
+        # To a kernel of differences the length of a row is a feature like others.
+        unit = scaling == "unit" or (scaling == "auto" and (not kind.shift_invariant or sparse.issparse(X)))
         mean = spread = None
         if scaling in ("auto", "standard") and not sparse.issparse(X):  # centring would fill it
             mean = X.mean(axis=0, dtype=np.float64)
             spread = X.std(axis=0, dtype=np.float64)
             # A constant column has a spread of rounding, which must not be blown up.
             spread[spread <= 1e-12 * np.abs(X).max(axis=0, initial=0)] = 1.0
-        here = cls(kernel, 1.0, float(params.coef0), int(params.degree), mean, spread, unit)
-        if kernel == "linear":
+        here = cls(kernel_named(name, 1.0, params.coef0, params.degree), mean, spread, unit)
+        if "gamma" not in kind.uses:
             return here
         few = X if X.shape[0] <= _WIDTH_ROWS else X[np.sort(_drawn(X.shape[0], _WIDTH_ROWS))]
-        return replace(here, gamma=width(params.gamma, here.scaled(few), kernel))
+        gamma = resolve_width(params.gamma, here.scaled(few), kind)
+        return replace(here, kernel=kernel_named(name, gamma, params.coef0, params.degree))
 
     @classmethod
     def from_state(cls, state: dict[str, Any], width: int) -> "Geometry":
         """The geometry whose attributes a state holds, for rows of so many features."""
-        here = cls(**state)
-        checked.word("kernel", here.kernel, ("linear", "poly", "rbf", "sigmoid", "precomputed"))
-        checked.number("gamma", here.gamma, least=0.0)
-        checked.number("coef0", here.coef0)
-        checked.integer("degree", here.degree, most=2**31 - 1)
+        parts, kernel = dict(state), None
+        name = checked.word("kernel", parts.pop("kernel"), (*NAMES, "precomputed"))
+        if name != "precomputed":
+            gamma = checked.number("gamma", parts.pop("gamma"), least=0.0)
+            coef0 = checked.number("coef0", parts.pop("coef0"))
+            degree = checked.integer("degree", parts.pop("degree"), most=2**31 - 1)
+            kernel = kernel_named(name, gamma, coef0, degree)
+        here = cls(kernel, **parts)
         checked.flag("unit", here.unit)
         if (here.mean is None) != (here.spread is None):
             raise ValueError("mean and spread must be there together")
@@ -135,21 +134,23 @@ class Geometry:
         return np.asarray(K.times(unit, X) @ (vectors[:, kept] / np.sqrt(values[kept])))
 
     @classmethod
-    def plain(cls, kernel: str = "linear") -> "Geometry":
-        """For rows that stay as they are: features, or the lines of a kernel matrix."""
-        return cls(kernel, 1.0, 0.0, 1, None, None, False)
+    def plain(cls, kernel: Kernel | None) -> "Geometry":
+        """For rows that stay as they are: features, or the rows of a kernel matrix."""
+        return cls(kernel, None, None, False)
+
+    def get_state(self) -> dict[str, Any]:
+        """What `from_state` takes."""
+        parts = {name: getattr(self, name) for name in ("mean", "spread", "unit")}
+        return parameters_of(self.kernel) | parts
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the kernel is the linear one."""
+        return self.kernel is not None and self.kernel.is_linear
 
     def similarities(self, X: Rows, n_jobs: int | None = None, verbose: bool = False) -> Similarities:
         """The similarities of scaled rows."""
-        return Similarities(
-            X,
-            self.kernel,
-            gamma=self.gamma,
-            coef0=self.coef0,
-            degree=self.degree,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        return Similarities(X, self.kernel, n_jobs=n_jobs, verbose=verbose)
 
 
 def _plain(X: Rows) -> Rows:
@@ -162,19 +163,20 @@ def _drawn(n: int, count: int) -> npt.NDArray[Any]:
     return np.random.RandomState(0).permutation(n)[:count]
 
 
-def width(gamma: Any, X: Rows, kernel: str = "rbf") -> float:
+def resolve_width(gamma: Any, X: Rows, kernel: type[Kernel]) -> float:
     """Turn "median", "scale" or "auto" into a number.
 
-    "median" is 1 / (2 median squared distance); kernels that do not see distances have "scale" instead.
+    "median" is 1 / (2 m), where m is the median of the distances that the kernel is a function of. For
+    kernels that are not functions of a distance it is "scale".
     """
-    if gamma != "median" or kernel != "rbf":
+    if gamma != "median" or not kernel.shift_invariant:
         return resolve_gamma("scale" if gamma == "median" else gamma, X)
     if X.shape[0] < 2:
         return 1.0
     if X.shape[0] > _MEDIAN_ROWS:
         X = X[np.sort(_drawn(X.shape[0], _MEDIAN_ROWS))]
-    apart = euclidean_distances(X, squared=True)[np.triu_indices(X.shape[0], 1)]
-    apart = apart[apart > 0]  # rows that are there twice say nothing about distances
+    apart = kernel().distances(X)[np.triu_indices(X.shape[0], 1)]
+    apart = apart[apart > 0]  # duplicates say nothing about distances
     return float(1.0 / (2.0 * np.median(apart))) if len(apart) else 1.0
 
 
@@ -187,29 +189,18 @@ def all_pairs(K: Similarities) -> Floats:
 def least_similarity(K: Similarities) -> float:
     """A number that no similarity of two different rows is below.
 
-    The least of all while there are few pairs, otherwise what the kernel allows for rows of these lengths.
+    The least of all while there are few pairs, otherwise the bound of the kernel for rows of these lengths.
     """
     n = len(K)
     if n < 2:
         return 0.0
-    if K.kernel == "precomputed" or n <= _EXACT_ROWS:
+    if isinstance(K, StoredSimilarities) or n <= _EXACT_ROWS:
         values = all_pairs(K)
         np.fill_diagonal(values, np.inf)
         return float(values.min()) - 1e-12 * float(np.abs(values[np.isfinite(values)]).max())
-    kernel, gamma, coef0, degree = K.spec
-    if kernel == "rbf":
-        return 0.0
-    longest = float(squared_lengths(K.X).max())
     stored = K.X.data if sparse.issparse(K.X) else K.X
-    least = 0.0 if stored.size == 0 or stored.min() >= 0 else -longest  # of <x, z>
-    if kernel == "linear":
-        return least * (1 + 1e-12)
-    inner = gamma * least + coef0
-    if kernel == "sigmoid":
-        return float(np.tanh(inner)) - 1e-12
-    if degree % 2 == 0:
-        return 0.0
-    return float(inner**degree) - 1e-12 * abs(float(inner**degree))
+    no_negatives = stored.size == 0 or stored.min() >= 0
+    return K.kernel.lowest(0.0 if no_negatives else -float(K.squares.max()))
 
 
 def check_size(X: Rows) -> None:

@@ -93,8 +93,7 @@ def _left_out(expert: Expert, X: Rows, labels: Codes, costs: Floats, n_classes: 
 
 def _exact(expert: Expert, X: Rows, labels: Codes, costs: Floats, n_classes: int, scale: Scale) -> Floats:
     """The same by exact leave-one-out."""
-    C = expert.C / (scale.length if expert.kernel == "linear" else 1.0)
-    machine = IDSVM(C=C, kernel=expert.kernel, gamma=scale.gamma * expert.gamma)
+    machine = IDSVM(C=scale.regularization(expert), kernel=expert.kernel, gamma=scale.gamma * expert.gamma)
     found = machine.fit(X, labels, sample_weight=costs).leave_one_out()
     scores = np.asarray(found.scores, dtype=np.float64)
     if scores.ndim == 1:

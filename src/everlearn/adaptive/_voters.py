@@ -14,7 +14,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .._base import checked
-from .._base.kernels import choose_centre, choose_layout
+from .._base.kernels import KERNELS, RBF, kernel_named
+from .._base.layout import choose_center, choose_layout
 from .._base.machine import Expansion, Machine
 from .._base.validate import Rows, as_block
 from .experts import Expert
@@ -80,8 +81,12 @@ class Scale:
             spread, least = (float(X.var(axis=0).sum()) if X.shape[0] else 0.0), 1e-24 * squares
         if not spread > least:  # rounding errors around rows that are all the same
             spread = squares if squares > 0 else 1.0
-        center = choose_centre("rbf", X) if not sparse.issparse(X) else np.zeros(0)
+        center = choose_center(RBF, X, has_bias=False) if not sparse.issparse(X) else np.zeros(0)
         return cls(1.0 / spread, spread, choose_layout(X), center)
+
+    def regularization(self, expert: Expert) -> float:
+        """C of an expert's SVM: that of the expert divided by K(x, x) of a row of the mean squared length."""
+        return expert.C / float(kernel_named(expert.kernel).diagonal(np.array([self.length]))[0])
 
     @classmethod
     def from_state(cls, parts: list[Any], width: int) -> "Scale":
@@ -139,7 +144,9 @@ class SvmVoter:
     def start(self, scale: Scale, n_features: int) -> None:
         """Begin with no rows, on a scale."""
         expert, n_classes = self.expert, self.n_classes
-        self.C = expert.C / (scale.length if expert.kernel == "linear" else 1.0)
+        kernel = KERNELS[expert.kernel]
+        self.C = scale.regularization(expert)
+        shifted = scale.layout == "dense" and (kernel.shift_invariant or kernel.is_linear)
         spec = {
             "kernel": expert.kernel,
             "gamma": scale.gamma * expert.gamma,
@@ -149,7 +156,7 @@ class SvmVoter:
             "precision": "float64",
             "width": n_features,
             "classes": n_classes,
-            "centre": scale.center if scale.layout == "dense" else np.zeros(0),
+            "centre": scale.center if shifted else np.zeros(0),
         }
         self._begin(Machine("lasvm", spec))
 

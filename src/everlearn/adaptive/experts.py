@@ -6,25 +6,31 @@ from typing import Any
 from sklearn import base
 
 from .._base import constraints
+from .._base.docs import with_kernels
+from .._base.kernels import KERNELS
 
 NO_CHANGE = "no-change"
-_KERNELS = constraints.one_of("linear", "rbf", NO_CHANGE)
+# An expert has a gamma, but no other parameter of a kernel.
+_NAMES = tuple(kernel.name for kernel in KERNELS.values() if set(kernel.uses) <= {"gamma"})
+_KERNELS = constraints.one_of(*_NAMES, NO_CHANGE)
 _WINDOW = constraints.NONE | constraints.integer_from(2)
 
 
+@with_kernels
 @dataclass(frozen=True)
 class Expert:
     """One voter of an `AdaptiveSVM`: a kernel, its parameters, and how far it looks back.
 
     Attributes
     ----------
-    kernel : {"linear", "rbf", "no-change"}, default="rbf"
-        The kernel of an SVM. "no-change" is a baseline: it predicts the classes of the most recent labels.
+    kernel : str, default="rbf"
+        The kernel of an SVM: "linear", "rbf" or another one of <kernels> that has no parameter but
+        gamma. "no-change" is a baseline: it predicts the classes of the most recent labels.
     C : float, default=10.0
         Regularization, relative to the scale of the rows: it is divided by the mean of K(x, x), which is 1
-        for "rbf".
+        for kernels such as "rbf".
     gamma : float, default=1.0
-        Kernel coefficient of "rbf", as a multiple of ``gamma="scale"``.
+        Kernel coefficient, where the kernel has one, as a multiple of ``gamma="scale"``.
     window : int, default=None
         How many of the last labeled rows it learns from; None is all that are kept.
     relevance : bool, default=False
@@ -59,7 +65,11 @@ class Expert:
             return NO_CHANGE
         else:
             what = f"{self.kernel} C={self.C:g}"
-            what += f" gamma={self.gamma:g}*scale" if self.kernel == "rbf" else ""
+            what += (
+                f" gamma={self.gamma:g}*scale"
+                if self.kernel in KERNELS and "gamma" in KERNELS[self.kernel].uses
+                else ""
+            )
             what += " by relevance" if self.relevance else ""
         return what if self.window is None else f"{what} last {self.window}"
 

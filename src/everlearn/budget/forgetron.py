@@ -37,8 +37,8 @@ class Forgetron(RBP):
 
     Notes
     -----
-    The kernel of a row with itself must not be above 1. With "rbf" it is 1; scale rows to unit length for
-    "linear".
+    The kernel of a row with itself, K(x, x), must be at most 1. Kernels such as "rbf" have that property for
+    every row; for "linear" scale rows to unit length.
 
     Examples
     --------
@@ -70,19 +70,14 @@ class Forgetron(RBP):
         return super()._accept(X, y, labels, sample_weight, ids)
 
     def _own_values(self, X: Rows, ids: Any) -> npt.NDArray[np.float64]:
-        """K(x, x), where it is not 1 or below by its nature."""
-        spec, rows = self._machine.spec, X.shape[0]
+        """K(x, x)."""
+        rows = X.shape[0]
         if self._foreign is not None:
             columns = self._rows_seen + np.arange(rows) if ids is None else check_ids(ids, rows)
             if self.kernel == "precomputed":  # a column that is not there is refused later
                 columns = np.clip(columns, 0, X.shape[1] - 1)
             return self._foreign.own(X, columns)
-        if spec["kernel"] in ("rbf", "sigmoid"):
-            return np.zeros(rows)
-        squares = np.asarray(row_norms(X, squared=True), dtype=np.float64)
-        if spec["kernel"] == "linear":
-            return squares
-        return np.asarray((spec["gamma"] * squares + spec["coef0"]) ** spec["degree"])
+        return self._machine.kernel.diagonal(np.asarray(row_norms(X, squared=True), dtype=np.float64))
 
     @property
     def deviation_(self) -> npt.NDArray[np.float64]:

@@ -5,10 +5,10 @@ bring rows to length 1, take kernel values against kept rows, multiply by a matr
 perceptron differs: it takes the signs of partial sums of kernel values. The vote of an `AdaptiveSVM` is a
 step as well (`everlearn.export._vote`).
 
-Rounding. With single precision and features near 1e4 the shift itself is rounded by as much as 5e-4, so that
-it is taken away in two parts, the second being what the first lost. Squared distances come from norms and
-products, |x|^2 - 2 <x, z> + |z|^2, which cancel far from the origin: the chain is made so that rows are
-shifted by the middle of the kept ones before.
+Rounding. With single precision and features near 1e4 the shift itself is rounded by as much as 5e-4, so it is
+subtracted in two parts, the second being what the first lost. Squared distances come from norms and products,
+|x|^2 - 2 <x, z> + |z|^2, which cancel far from the origin: rows are first shifted by the median of the kept
+ones where the kernel allows it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,6 +17,8 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from .._base.kernels import Kernel
 
 Array: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -145,70 +147,25 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """Kernel values against kept rows: (gamma <x, z> + coef0)^degree, its tanh, or exp(-gamma |x - z|^2)."""
+class KernelValues:
+    """Kernel values against kept rows."""
 
-    name: str
+    kernel: Kernel
     rows: Floats
-    gamma: float
-    coef0: float = 0.0
-    degree: int = 1
 
     def write(self, graph: Graph, x: str) -> str:
-        """Write products, or distances from norms and products, and the map of the kernel."""
+        """Write them as the kernel says."""
         rows = graph.rounded(self.rows).astype(np.float64)  # as the graph has them, norms included
-        gamma = graph.constant(np.float64(self.gamma))
-        if self.name == "rbf":
-            apart = write_squared_distances(graph, x, self.rows)
-            return graph.node("Exp", graph.node("Neg", graph.node("Mul", apart, gamma)))
-        value = graph.node("Mul", graph.node("MatMul", x, graph.constant(rows.T)), gamma)
-        value = graph.node("Add", value, graph.constant(np.float64(self.coef0)))
-        if self.name == "sigmoid":
-            return graph.node("Tanh", value)
-        return graph.node("Pow", value, graph.constant(np.float64(self.degree)))
+        measure = self.kernel.write_measure(graph, x, graph.constant(rows.T), rows)
+        return self.kernel.write_map(graph, measure)
 
     def apply(self, X: Floats) -> Floats:
         """Do it to rows, in double precision."""
-        if self.name == "rbf":
-            return np.asarray(np.exp(-self.gamma * squared_distances(X, self.rows)))
-        value = self.gamma * (X @ self.rows.T) + self.coef0
-        return np.asarray(np.tanh(value) if self.name == "sigmoid" else value**self.degree)
+        return self.kernel.values(X, self.rows)
 
     def constants(self) -> int:
         """Count the numbers stored."""
         return self.rows.size + len(self.rows)
-
-
-def write_squared_distances(
-    graph: Graph, x: str, rows: Floats, *, stored: str | None = None, factors: Floats | None = None
-) -> str:
-    """Write the squared distances to some rows, from norms and products.
-
-    ``stored`` is the constant that has -2 times the transposed rows, if there is one. ``factors`` multiply
-    the differences, column by column; the rows are stored without them.
-    """
-    rows = graph.rounded(rows).astype(np.float64)  # as the graph has them, norms included
-    if stored is None:
-        stored = graph.constant(-2 * rows.T)
-    own = twice = x
-    if factors is not None:
-        factors = graph.rounded(factors).astype(np.float64)
-        name = graph.constant(factors)
-        own = graph.node("Mul", x, name)
-        twice = graph.node("Mul", own, name)
-        rows = rows * factors
-    products = graph.node("MatMul", twice, stored)
-    kept = graph.node("Add", products, graph.constant(np.square(rows).sum(axis=1)))
-    apart = graph.node("Add", kept, graph.sums(graph.node("Mul", own, own)))
-    return graph.node("Max", apart, graph.constant(np.float64(0.0)))
-
-
-def squared_distances(X: Floats, rows: Floats, factors: Floats | None = None) -> Floats:
-    """The same, in double precision."""
-    if factors is not None:
-        X, rows = X * factors, rows * factors
-    norms = np.square(X).sum(axis=1)[:, np.newaxis] + np.square(rows).sum(axis=1)
-    return np.asarray(np.maximum(norms - 2 * X @ rows.T, 0))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.kernels import NATIVE
+from .._base.kernels import NAMES, Kernel, is_built_in, kernel_named
 from .._base.learner import KernelLearner
 from .._base.machine import Expansion
 from ..adaptive import AdaptiveSVM
@@ -20,7 +20,7 @@ from ..auc._linear import LinearAUC
 from ..query._chunk_learner import ChunkLearner
 from ..semi._transductive import TransductiveLearner
 from ..semi.stream_s3vm import StreamS3VM
-from ._graph import Affine, Array, Ballot, Floats, Kernel, Matrix, Predictor, Step, Unit
+from ._graph import Affine, Array, Ballot, Floats, KernelValues, Matrix, Predictor, Step, Unit
 from ._vote import Vote, Voter, decision_values
 
 
@@ -63,27 +63,31 @@ def _machine(learner: KernelLearner) -> Predictor:
 
 def _expansion(classes: Array, found: Expansion, by_row: bool = False) -> Predictor:
     """The predictor that an expansion is; with ``by_row`` its last step has a kernel value for each row."""
-    name, spec, rows = found.kernel, found.parameters, _dense(found.rows)
+    kernel, rows = found.kernel, _dense(found.rows)
     centre, weights, bias = found.center, found.weights, found.bias
     width, kept = rows.shape[1], len(rows)
     if kept == 0:
         return _constant(classes, width, bias)
     stored, ones = rows - centre, np.ones(width)
-    if name == "linear" and by_row:
-        values: list[Step] = [Affine(centre, ones), Matrix(stored.T)]
-        return Predictor(classes, values, weights, bias, rows, kept)
-    if name in ("poly", "sigmoid"):
-        steps: list[Step] = [Affine(centre, ones), Kernel(name, stored, **spec)]
-        return Predictor(classes, steps, weights, bias, rows, kept)
-    # Neither of the others minds where the origin is, so that it goes to the middle of the rows; the median,
-    # lest a single row far away moves it there.
-    middle = np.median(stored, axis=0)
-    shift = Affine(centre + middle, ones)
-    if name == "rbf":
-        kernel = Kernel(name, stored - middle, spec["gamma"])
-        return Predictor(classes, [shift, kernel], weights, bias, rows, kept)
-    combined = stored.T @ weights
-    return Predictor(classes, [shift], combined, bias + middle @ combined, rows, kept)
+    if kernel.is_linear and not by_row:
+        middle = np.median(stored, axis=0)
+        combined = stored.T @ weights
+        shift = Affine(centre + middle, ones)
+        return Predictor(classes, [shift], combined, bias + middle @ combined, rows, kept)
+    steps = [Affine(centre, ones), *_values(kernel, stored)]
+    return Predictor(classes, steps, weights, bias, rows, kept)
+
+
+def _values(kernel: Kernel, rows: Floats) -> list[Step]:
+    """Kernel values against rows.
+
+    Where the kernel allows it, rows are shifted to the median of these rows, which a single row far away does
+    not move.
+    """
+    if not kernel.shift_invariant:
+        return [KernelValues(kernel, rows)]
+    middle = np.median(rows, axis=0)
+    return [Affine(middle, np.ones(len(middle))), KernelValues(kernel, rows - middle)]
 
 
 def _ballots(machine: Any) -> tuple[Any, list[Ballot]]:
@@ -125,14 +129,14 @@ def _linear(learner: Any) -> Predictor:
 
 
 def _svc(svc: SVC) -> Predictor:
-    if svc.kernel not in NATIVE:
+    if not is_built_in(svc.kernel):
         _refuse_kernel(svc, svc.kernel)
     if len(svc.classes_) > 2:
         raise ValueError("An SVC with more than two classes decides by pairs of them: take LASVM instead.")
     rows, weights = svc.support_vectors_, _dense(svc.dual_coef_).T
-    spec = {"gamma": float(svc._gamma), "coef0": float(svc.coef0), "degree": int(svc.degree)}
+    kernel = kernel_named(svc.kernel, svc._gamma, svc.coef0, svc.degree)
     origin = np.zeros(rows.shape[1])
-    found = Expansion(svc.kernel, spec, rows, origin, weights, np.asarray(svc.intercept_))
+    found = Expansion(kernel, rows, origin, weights, np.asarray(svc.intercept_))
     return _expansion(svc.classes_, found)
 
 
@@ -160,10 +164,10 @@ def _transductive(learner: TransductiveLearner) -> Predictor:
     found = describe(learner._rule())
     scaling, nystroem = learner._geometry, learner._nystroem
     examples = found.examples
-    if nystroem is not None:
+    if nystroem is not None and scaling.kernel is not None:
         components = _dense(nystroem.components_)
         turn = np.asarray(nystroem.normalization_, dtype=np.float64).T
-        found = found.after([*_values(nystroem, components), Matrix(turn)], components)
+        found = found.after([*_values(scaling.kernel, components), Matrix(turn)], components)
         examples = components
     steps: list[Step] = [Unit()] if scaling.unit else []
     if scaling.mean is not None and scaling.spread is not None:
@@ -172,26 +176,6 @@ def _transductive(learner: TransductiveLearner) -> Predictor:
             examples = np.random.default_rng(0).standard_normal((500, len(scaling.mean)))
         examples = examples * scaling.spread + scaling.mean
     return _placed(found.after(steps, examples), learner.classes_)
-
-
-def _values(nystroem: Any, components: Floats) -> list[Step]:
-    """The similarities to some rows that stand for all, as scikit-learn computes them."""
-    gamma = 1.0 if nystroem.gamma is None else float(nystroem.gamma)
-    coef0, degree = nystroem.coef0, nystroem.degree
-    if nystroem.kernel == "linear":
-        return [Matrix(components.T)]
-    if nystroem.kernel != "rbf":
-        return [
-            Kernel(
-                nystroem.kernel,
-                components,
-                gamma,
-                1.0 if coef0 is None else float(coef0),
-                3 if degree is None else int(degree),
-            )
-        ]
-    middle = np.median(components, axis=0)
-    return [Affine(middle, np.ones(len(middle))), Kernel("rbf", components - middle, gamma)]
 
 
 def _stream(learner: StreamS3VM) -> Predictor:
@@ -247,17 +231,20 @@ def _vote(learner: AdaptiveSVM) -> Predictor:
         else:
             raise ValueError(
                 f"The expert {name!r} of this {type(learner).__name__} has the weight {weight:.2g} and "
-                "cannot be exported to ONNX: train without it. Experts with the kernels 'linear', 'rbf' and "
-                "'no-change' can be exported."
+                "cannot be exported to ONNX: train without it. Experts with a kernel or 'no-change' can be "
+                "exported."
             )
     svms = _that_count(svms, max(float(constant.min()), vote.least))
     if not svms:
         same = _constant(classes, width, decision_values(constant[np.newaxis], vote.least)[0])
         return dataclasses.replace(same, left_out=left_out)
     rows, places = _shared_rows([parts for _, parts in svms])
-    middle = np.median(rows, axis=0) if len(rows) else np.zeros(width)
-    of_rbf = [at for at, (_, parts) in zip(places, svms, strict=True) if _kernel(parts) == "rbf"]
-    stored = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *of_rbf]))
+    kernels = [_kernel(parts) for _, parts in svms]
+    middle = np.zeros(width)
+    if len(rows) and all(kernel.shift_invariant or kernel.is_linear for kernel in kernels):
+        middle = np.median(rows, axis=0)
+    met = [at for at, kernel in zip(places, kernels, strict=True) if not kernel.is_linear]
+    stored = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *met]))
     voters = [
         _voter(weight, parts, np.searchsorted(stored, at), middle)
         for (weight, parts), at in zip(svms, places, strict=True)
@@ -283,7 +270,7 @@ def _that_count(svms: list[tuple[float, VoterParts]], floor: float) -> list[tupl
     return by_weight[unseen:]
 
 
-def _kernel(parts: VoterParts) -> str:
+def _kernel(parts: VoterParts) -> Kernel:
     assert parts.logits is not None
     return parts.logits.kernel
 
@@ -306,9 +293,9 @@ def _voter(weight: float, parts: VoterParts, places: npt.NDArray[np.intp], middl
     """A voter for features from which ``middle`` has been subtracted."""
     logits, factors = parts.logits, parts.factors
     assert logits is not None
-    if logits.kernel == "rbf" and len(places):  # there are none if the rows of a class have no weight
-        at, gamma = places.astype(np.int32), logits.parameters["gamma"]
-        return Voter(weight, logits.weights, logits.bias, gamma, at, factors).smallest()
+    if not logits.kernel.is_linear and len(places):  # there are none if the rows of a class have no weight
+        at = places.astype(np.int32)
+        return Voter(weight, logits.weights, logits.bias, logits.kernel, at, factors).smallest()
     weights = (_dense(logits.rows) - logits.center).T @ logits.weights
     bias = logits.bias - logits.center @ weights
     if factors is not None:
@@ -338,7 +325,7 @@ def _refuse_kernel(learner: Any, kernel: Any) -> None:
     shown = repr(kernel) if isinstance(kernel, str) else "a function"
     raise ValueError(
         f"This {type(learner).__name__} has kernel={shown}, which no file can hold: export needs one of "
-        f"{', '.join(map(repr, NATIVE))}."
+        f"{', '.join(map(repr, NAMES))}."
     )
 
 

@@ -1,8 +1,9 @@
 """A weighted vote as a step of a predictor: what an `AdaptiveSVM` computes from a row, in ONNX.
 
-Every voter gives the softmax of logits, which are linear in the features or in RBF kernel values. Voters
-share the support vectors, so that the file has each of them once. They also share the squared distances to
-them, unless they weight the columns differently; a voter takes those that it needs and applies its own gamma.
+Every voter gives the softmax of logits, which are linear in the features or in kernel values. Voters share
+the support vectors, so that the file has each of them once. They also share what their kernels are functions
+of, such as squared distances, unless they weight the columns differently; a voter takes the values that it
+needs and applies its own kernel.
 Voters whose probabilities do not depend on the row are one constant.
 """
 
@@ -12,7 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from ._graph import Floats, Graph, squared_distances, write_squared_distances
+from .._base.kernels import Kernel
+from ._graph import Floats, Graph
 
 Places = npt.NDArray[np.int32]
 
@@ -35,18 +37,18 @@ class Voter:
         By what values are multiplied to give logits. One column f stands for the logits (-f, f).
     bias : ndarray of shape (n_columns,)
         What is added.
-    gamma : float, default=None
-        Of an RBF kernel; None takes the features themselves as values.
+    kernel : Kernel, default=None
+        The kernel; None takes the features themselves as values.
     places : ndarray of int32
         At which of the shared rows the kernel is evaluated.
     factors : ndarray of shape (n_features,), default=None
-        By which columns are multiplied before the distances of a kernel are taken.
+        By which columns are multiplied before the kernel is evaluated.
     """
 
     weight: float
     weights: Floats
     bias: Floats
-    gamma: float | None = None
+    kernel: Kernel | None = None
     places: Places = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     factors: Floats | None = None
 
@@ -55,7 +57,7 @@ class Voter:
 
         A range of places needs no list of them, but a weight of 0 for each place that was not meant.
         """
-        if self.gamma is None or len(self.places) == 0:
+        if self.kernel is None or len(self.places) == 0:
             return self
         first, last = int(self.places.min()), int(self.places.max())
         columns = self.weights.shape[1]
@@ -66,9 +68,9 @@ class Voter:
         return replace(self, weights=weights, places=np.arange(first, last + 1, dtype=np.int32))
 
     def write(self, graph: Graph, values: str) -> str:
-        """Write its probabilities times its weight; values are features or squared distances."""
-        if self.gamma is not None:
-            values = graph.node("Exp", graph.node("Mul", values, graph.constant(np.float64(-self.gamma))))
+        """Write its probabilities times its weight, from features or the measure of its kernel."""
+        if self.kernel is not None:
+            values = self.kernel.write_map(graph, values)
         logits = graph.node("MatMul", values, graph.constant(self.weights))
         logits = graph.node("Add", logits, graph.constant(self.bias))
         if len(self.bias) == 1:
@@ -77,9 +79,7 @@ class Voter:
         return graph.node("Mul", shares, graph.constant(np.float64(self.weight)))
 
     def apply(self, values: Floats) -> Floats:
-        """Compute the same, in double precision."""
-        if self.gamma is not None:
-            values = np.exp(-self.gamma * values)
+        """Compute the same from features or kernel values, in double precision."""
         logits = values @ self.weights + self.bias
         if len(self.bias) == 1:
             logits = np.hstack([-logits, logits])
@@ -94,7 +94,7 @@ class Vote:
     Parameters
     ----------
     rows : ndarray of shape (n_rows, n_features)
-        Support vectors of the voters with an RBF kernel.
+        Support vectors of the voters with a kernel.
     voters : sequence of Voter
         At least one.
     constant : ndarray of shape (n_classes,)
@@ -109,12 +109,12 @@ class Vote:
     least: float
 
     def write(self, graph: Graph, x: str) -> str:
-        """Write distances, the probabilities of each voter, their sum, and its logarithm."""
-        shares = [voter.write(graph, x) for voter in self.voters if voter.gamma is None]
+        """Write the probabilities of each voter, their sum, and its logarithm."""
+        shares = [voter.write(graph, x) for voter in self.voters if voter.kernel is None]
         if len(self.rows):
-            stored = graph.constant(-2 * graph.rounded(self.rows).T)
+            columns = graph.constant(graph.rounded(self.rows).T)
             for group in self._groups():
-                shares += self._write_group(graph, x, stored, group)
+                shares += self._write_group(graph, x, columns, group)
         votes = graph.node("Sum", *shares, graph.constant(self.constant))
         scores = graph.node("Log", graph.node("Max", votes, graph.constant(np.float64(self.least))))
         if len(self.constant) == 2:
@@ -122,22 +122,28 @@ class Vote:
         return graph.node("Mul", scores, graph.constant(np.float64(0.5)))
 
     def _groups(self) -> list[list[Voter]]:
-        """Voters with a kernel; those in a group have the same distances."""
-        groups: dict[bytes, list[Voter]] = {}
+        """Voters with a kernel; the kernels of a group are functions of the same numbers."""
+        groups: dict[tuple[str, bytes], list[Voter]] = {}
         for voter in self.voters:
-            if voter.gamma is not None:
-                key = b"" if voter.factors is None else voter.factors.tobytes()
-                groups.setdefault(key, []).append(voter)
+            if voter.kernel is not None:
+                factors = b"" if voter.factors is None else voter.factors.tobytes()
+                groups.setdefault((voter.kernel.measure, factors), []).append(voter)
         return list(groups.values())
 
-    def _write_group(self, graph: Graph, x: str, stored: str, group: list[Voter]) -> list[str]:
+    def _write_group(self, graph: Graph, x: str, columns: str, group: list[Voter]) -> list[str]:
         start = min(int(voter.places.min()) for voter in group)
         stop = max(int(voter.places.max()) for voter in group) + 1
-        some = _pick(graph, stored, np.arange(start, stop), len(self.rows))
-        factors = group[0].factors
-        distances = write_squared_distances(graph, x, self.rows[start:stop], stored=some, factors=factors)
+        some = _pick(graph, columns, np.arange(start, stop), len(self.rows))
+        rows, kernel, factors = graph.rounded(self.rows[start:stop]), group[0].kernel, group[0].factors
+        assert kernel is not None
+        if factors is not None:
+            rows = rows * graph.rounded(factors)
+            by, axis = graph.constant(factors), graph.constant(np.array([1], dtype=np.int64))
+            x = graph.node("Mul", x, by)
+            some = graph.node("Mul", some, graph.node("Unsqueeze", by, axis))
+        measure = kernel.write_measure(graph, x, some, rows.astype(np.float64))
         return [
-            voter.write(graph, _pick(graph, distances, voter.places - start, stop - start)) for voter in group
+            voter.write(graph, _pick(graph, measure, voter.places - start, stop - start)) for voter in group
         ]
 
     def apply(self, X: Floats) -> Floats:
@@ -145,8 +151,9 @@ class Vote:
         votes = self.constant
         for voter in self.voters:
             values = X
-            if voter.gamma is not None:
-                values = squared_distances(X, self.rows[voter.places], voter.factors)
+            if voter.kernel is not None:
+                factors = np.ones(X.shape[1]) if voter.factors is None else voter.factors
+                values = voter.kernel.values(X * factors, self.rows[voter.places] * factors)
             votes = votes + voter.apply(values)
         return decision_values(votes, self.least)
 

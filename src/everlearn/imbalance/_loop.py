@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 from tqdm.auto import tqdm
 
@@ -145,22 +144,13 @@ class VirtualLoop:
             self.costs.append(float(self.rows.costs[row]))
 
     def distances(self, row: int, others: Ints) -> npt.NDArray[np.float64]:
-        """Squared distances in the space of the kernel, K(q, q) + K(m, m) - 2 K(q, m)."""
+        """K(m, m) - 2 K(q, m), in the order of the distances in feature space."""
         X, learner = self.rows.X, self.learner
-        spec = learner._machine.spec
         if learner._foreign is not None:
             own = np.array([float(np.asarray(learner.kernel(X[[m]], X[[m]]))[0, 0]) for m in others])  # type: ignore[operator]
             return np.asarray(own - 2 * np.asarray(learner.kernel(X[[row]], X[others]))[0])  # type: ignore[operator]
-        options = {"gamma": spec["gamma"], "degree": spec["degree"], "coef0": spec["coef0"]}
-        values = pairwise_kernels(X[[row]], X[others], metric=spec["kernel"], filter_params=True, **options)[
-            0
-        ]
-        if spec["kernel"] == "rbf":
+        kernel = learner._machine.kernel
+        values = kernel.values(X[[row]], X[others])[0]
+        if kernel.unit_diagonal:  # the same order, without a rounding
             return np.asarray(-values)
-        squares = row_norms(X[others], squared=True)
-        own = {
-            "linear": squares,
-            "poly": (spec["gamma"] * squares + spec["coef0"]) ** spec["degree"],
-            "sigmoid": np.tanh(spec["gamma"] * squares + spec["coef0"]),
-        }[spec["kernel"]]
-        return np.asarray(own - 2 * values)
+        return np.asarray(kernel.diagonal(row_norms(X[others], squared=True)) - 2 * values)

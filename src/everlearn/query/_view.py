@@ -10,7 +10,7 @@ from scipy import sparse
 from .._base.forget import ForgettingLearner, NamingLearner
 from .._base.learner import KernelLearner
 from .._base.online import OnlineLearner, StreamLearner
-from .._base.validate import check_range, check_rows
+from .._base.validate import check_rows
 from ._rule import Places
 from ._scores import Scores, ScoresNotFinite, class_scores, has_learnt
 from .stream import _FIRST_ROWS, _take
@@ -113,6 +113,6 @@ class View:
         if not ready and 8 * self.X.shape[0] * self.X.shape[1] > _MOST_CONVERTED:
             return False
         rows = check_rows(self.model, self.X, reset=False)
-        check_range(rows, self.model._machine.spec)
+        self.model._machine.check_range(rows)
         self.rows = rows
         return True

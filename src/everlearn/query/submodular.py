@@ -11,6 +11,8 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 from .._base import constraints
+from .._base.docs import with_kernels
+from .._base.kernels import NAMES
 from .._base.validate import Rows, label_column, missing_labels
 from .._submodular.choice import Choice, Similarities
 from .._submodular.geometry import CONSTRAINTS, Geometry, least_similarity
@@ -29,6 +31,7 @@ def _are_weights(value: Any) -> bool:
     return len(numbers) == 3 and all(map(constraints.NOT_NEGATIVE.test, numbers))
 
 
+@with_kernels
 class Submodular(PoolRule):
     """Ask about a batch of rows that the model is unsure of and that are unlike each other.
 
@@ -47,16 +50,18 @@ class Submodular(PoolRule):
         lam1, by which rows asked about are to be unlike each other, lam2, by which they are to be near the
         boundary, and lam3, by which they are to lie where rows are rare. None is 1, n / (2 * median margin)
         for similarities of 1 at most, and 0.
-    kernel : {"auto", "linear", "poly", "rbf", "sigmoid"}, default="auto"
+    kernel : {"auto", <kernels>}, default="auto"
         The kernel of the similarities, which need not be that of the model. "auto" is "linear" from 50
         features on, otherwise "rbf".
     gamma : {"median", "scale", "auto"} or float, default="median"
-        Coefficient of "rbf", "poly" and "sigmoid". "median" is 1 / (2 * median squared distance) of up to 500
-        rows as they are scaled, "scale" and "auto" are scikit-learn's.
+        Coefficient of <users of gamma>.
+        "median" is 1 / (2 m), where m is the median, over pairs of up to 500 scaled rows, of the distance in
+        the exponent of the kernel; for kernels without one it is "scale". "scale" and "auto" are those of
+        `SVC`.
     degree : int, default=3
-        Degree of the "poly" kernel.
+        Degree of <users of degree>.
     coef0 : float, default=0.0
-        Constant of "poly" and "sigmoid".
+        Constant of <users of coef0>.
     scaling : {"auto", "standard", "unit", "none"}, default="auto"
         What is done to the rows for the sake of similarities, see `Exemplars`; the model gets them as they
         are.
@@ -103,7 +108,7 @@ class Submodular(PoolRule):
         | CONSTRAINTS
         | {
             "weights": constraints.NONE | constraints.Constraint("three numbers, 0 or above", _are_weights),
-            "kernel": constraints.one_of("auto", "linear", "poly", "rbf", "sigmoid"),
+            "kernel": constraints.one_of("auto", *NAMES),
             "pool_size": constraints.NONE | constraints.integer_from(1),
         }
     )

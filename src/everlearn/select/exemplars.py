@@ -13,7 +13,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from .._base import checked, constraints
+from .._base.docs import with_kernels
 from .._base.forget import check_ids, refuse_missing
+from .._base.kernels import Linear
 from .._base.persist import register
 from .._base.validate import Rows, check_rows, label_column, missing_labels
 from .._submodular.choice import Choice, Similarities, StoredSimilarities
@@ -49,6 +51,7 @@ def default_weights(chosen: int, rows: int, rows_next: int = 0) -> tuple[float, 
 
 
 @register
+@with_kernels
 class Exemplars(BaseEstimator):  # type: ignore[misc]
     """Choose rows that stand for all: near labelled rows, where rows are dense, unlike each other.
 
@@ -73,21 +76,23 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
         rows, which is convex for a positive semi-definite kernel, takes the largest, or what "greedy" takes
         if that is better, and knows a bound, `bound_`; it is for up to 5,000 rows unless the kernel is
         linear.
-    kernel : {"auto", "linear", "poly", "rbf", "sigmoid", "precomputed"}, default="auto"
+    kernel : {"auto", <kernels>, "precomputed"}, default="auto"
         The kernel. "auto" is "linear" from 50 features on, otherwise "rbf". With "precomputed" X is the
-        matrix of similarities, symmetric.
+        symmetric matrix of similarities.
+        <formulas>
     gamma : {"median", "scale", "auto"} or float, default="median"
-        Coefficient of "rbf", "poly" and "sigmoid". "median" is 1 / (2 * median squared distance) of up to 500
-        rows as they are scaled, "scale" and "auto" are scikit-learn's.
+        Coefficient of <users of gamma>.
+        "median" is 1 / (2 m), where m is the median, over pairs of up to 500 scaled rows, of the distance in
+        the exponent of the kernel; for kernels without one it is "scale". "scale" and "auto" are those of
+        `SVC`.
     degree : int, default=3
-        Degree of the "poly" kernel.
+        Degree of <users of degree>.
     coef0 : float, default=0.0
-        Constant of "poly" and "sigmoid".
+        Constant of <users of coef0>.
     scaling : {"auto", "standard", "unit", "none"}, default="auto"
-        What is done to rows first. "standard" takes the mean from each column and divides by its standard
-        deviation; "unit" brings rows to length 1. "auto" does one after the other, but only the first for
-        "rbf", which sees differences. The columns of sparse rows of 50 features or more stay as they are;
-        then "auto" is "unit".
+        How rows are scaled first. "standard" scales columns to mean 0 and standard deviation 1; "unit" scales
+        rows to length 1. "auto" does one after the other, but only the first for kernels of differences of
+        rows. The columns of sparse rows of 50 features or more stay as they are; then "auto" is "unit".
     weights : tuple of 3 or 4 floats, default=None
         lam1, lam2, lam3 and, for `X_next`, lam4. None is lam1 = 1, lam2 = lam3 = max(1, 2 * n_exemplars / n).
     n_components : int, default=None
@@ -256,11 +261,11 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
                 geometry = Geometry.of(X, self)
                 rows = geometry.scaled(X)
                 after = None if X_next is None else geometry.scaled(X_next)
-                if self.n_components is not None and geometry.kernel != "linear":
+                if self.n_components is not None and not geometry.is_linear:
                     landmarks = geometry.landmarks(rows, int(self.n_components))
                     rows = geometry.features(rows, landmarks)
                     after = None if after is None else geometry.features(after, landmarks)
-                    geometry = Geometry.plain()
+                    geometry = Geometry.plain(Linear())
                 K = geometry.similarities(rows[U], self.n_jobs, bool(self.verbose))
                 labels = _sums(geometry.similarities(rows[L], self.n_jobs), rows[U])
                 coming = np.zeros(len(U))
@@ -284,7 +289,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
             if n == 0:
                 self.bound_ = 0.0
                 return np.zeros(0, dtype=np.intp)
-            if choice.K.kernel != "linear":
+            if not choice.K.is_linear:
                 choice = Choice(self._stored(choice.K), choice.w, choice.q, 0.0)
             found = ascend(choice, M, bool(self.verbose))
             self.bound_ = found.value + found.room
@@ -297,7 +302,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
     def _greedy(self, choice: Choice, M: int) -> Places:
         if M == 0:
             return np.zeros(0, dtype=np.intp)
-        if choice.K.kernel != "precomputed":  # which needs no bounds
+        if not isinstance(choice.K, StoredSimilarities):  # which needs no bounds
             choice.h = 2 * choice.q * least_similarity(choice.K)
         path = choice.greedy(M)
         self.n_evaluations_ += path.evaluations
@@ -312,7 +317,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
                 f"{_MOST_STORED} at most: take method='greedy', kernel='linear' or n_components."
             )
         stored = StoredSimilarities(all_pairs(K))
-        if K.kernel != "rbf":
+        if not K.definite:
             try:
                 np.linalg.cholesky(stored.K + 1e-9 * max(1e-300, float(np.abs(stored.K).max())) * np.eye(n))
             except np.linalg.LinAlgError as error:

@@ -8,6 +8,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import has_fit_parameter
 
 from .._base import checked, persist
+from .._base.kernels import parameters_of
 from .._base.validate import Array, Rows
 from ..svm import LASVM
 from ._space import Space
@@ -19,10 +20,9 @@ def choose_predictor(estimator: Any, space: Space, C: float, random_state: Any, 
     """Return an unfitted classifier: what "auto" stands for under a kernel, or a copy of what was given."""
     if not isinstance(estimator, str):
         return clone(estimator)
-    if space.kernel == "linear":
+    if space.kernel is not None and space.kernel.is_linear:
         return LinearSVC(C=C, dual="auto", max_iter=100_000, random_state=random_state)
-    spec = {name: space.spec[name] for name in ("gamma", "coef0", "degree") if name in space.spec}
-    return LASVM(C=C, kernel=space.kernel, random_state=random_state, n_jobs=n_jobs, **spec)
+    return LASVM(C=C, random_state=random_state, n_jobs=n_jobs, **parameters_of(space.kernel))
 
 
 def train(model: Any, X: Rows, labels: Array, given: Array, mean_one: bool = False) -> Any:

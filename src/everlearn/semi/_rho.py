@@ -64,7 +64,7 @@ def choose_rho(
     if folds < 2 or np.count_nonzero(counts) < 2:
         return RHOS[0]
     rows = U if len(U) <= _ROWS else np.sort(random.permutation(U)[:_ROWS])
-    near = Space(space.matrix(np.concatenate([L, rows])), "precomputed")
+    near = Space(space.matrix(np.concatenate([L, rows])), None)
     unlabelled = np.arange(len(L), len(L) + len(rows))
     hits = np.zeros(len(RHOS))
     for _ in range(int(np.clip(-(-_ENOUGH // len(L)), 1, _MOST_REPEATS))):

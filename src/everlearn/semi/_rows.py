@@ -8,6 +8,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .._base import checked
+from .._base.kernels import parameters_of
 from .._base.validate import Array, Rows, label_column
 from .._submodular.choice import Ints
 from ..select import Exemplars
@@ -152,8 +153,7 @@ class Choosing:
         return np.concatenate([self.labelled, np.sort(rows[chosen])])
 
     def _exemplars(self, M: int) -> Exemplars:
-        spec = {key: self.space.spec[key] for key in ("gamma", "coef0", "degree", "n_jobs")}
-        return Exemplars(M, kernel=self.space.kernel, scaling="none", **spec)
+        return Exemplars(M, scaling="none", n_jobs=self.space.n_jobs, **parameters_of(self.space.kernel))
 
     def _labelled(self, label_cap: int | None) -> Places:
         """Of each class the rows that stand for it best, if it has more than may stay."""

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import checked, constraints
+from .._base.kernels import NAMES, Linear
 from .._base.validate import Array, Rows, check_rows
 from .._submodular.choice import Floats, Ints
 from .._submodular.geometry import CONSTRAINTS, Geometry
@@ -170,7 +171,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.estimator is not None and len(np.unique(self.transduction_)) > 1:
             seed = int(random.randint(2**31 - 1))
             model = choose_predictor(self.estimator, space, float(self.C), seed, self.n_jobs)
-            by_kernel = isinstance(self.estimator, str) and space.kernel != "linear"
+            by_kernel = isinstance(self.estimator, str) and not (space.kernel and space.kernel.is_linear)
             self.estimator_ = train(model, space.X, self.transduction_, numbers != UNKNOWN, by_kernel)
 
     def _space(self, X: Rows, random: np.random.RandomState) -> Space:
@@ -185,21 +186,16 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError("n_components needs rows, and kernel='precomputed' has none.")
             if not np.allclose(X, X.T, rtol=1e-5, atol=1e-8 * np.abs(X).max()):
                 raise ValueError("A precomputed kernel must be symmetric.")
-            self._geometry = Geometry.plain("precomputed")
-            return Space(X.astype(np.float64, copy=False), "precomputed")
+            self._geometry = Geometry.plain(None)
+            return Space(X.astype(np.float64, copy=False), None)
         self._geometry = Geometry.of(X, self)
         Z, kernel = self._geometry.scaled(X), self._geometry.kernel
-        spec = {name: getattr(self._geometry, name) for name in ("gamma", "coef0", "degree")}
-        if self.n_components is not None:
-            options = {} if kernel == "linear" else {"gamma": spec["gamma"]}
-            if kernel in ("poly", "sigmoid"):
-                options |= {"coef0": spec["coef0"]}
-            if kernel == "poly":
-                options |= {"degree": spec["degree"]}
+        if self.n_components is not None and kernel is not None:
             count, seed = min(int(self.n_components), Z.shape[0]), int(random.randint(2**31 - 1))
-            self._nystroem = Nystroem(kernel, n_components=count, random_state=seed, **options).fit(Z)
-            Z, kernel = self._nystroem.transform(Z), "linear"
-        return Space(Z, kernel, n_jobs=self.n_jobs, verbose=bool(self.verbose), **spec)
+            found = Nystroem(kernel.name, n_components=count, random_state=seed, **kernel.options)
+            self._nystroem = found.fit(Z)
+            Z, kernel = found.transform(Z), Linear()
+        return Space(Z, kernel, self.n_jobs, bool(self.verbose))
 
     def _share_out(self, space: Space, numbers: Ints, random: np.random.RandomState) -> None:
         """Find the share of each class among the rows without a label."""
@@ -269,7 +265,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         1, and comes in where the objective is reported.
         """
         K, Q = space.among(U), len(sizes)
-        s, highest = self._pull(space, U, L, numbers, Q), space.highest(K)
+        s, highest = self._pull(space, U, L, numbers, Q), K.highest
 
         def solve(solver: str, rho: float) -> Transduction:
             Cs = self._weight(rho, len(L), len(U), Q)
@@ -334,7 +330,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = vars(self)
         fitted = {name: known[name] for name in self._known if name in known}  # in one order, always
         state["fitted"] = fitted | {"positive_ratio_": _as_pairs(fitted["positive_ratio_"])}
-        state["geometry"] = vars(self._geometry)
+        state["geometry"] = self._geometry.get_state()
         state["estimator"] = get_state(self.estimator_)
         if self._nystroem is not None:
             state["nystroem"] = self._nystroem.get_params() | {
@@ -389,7 +385,7 @@ def _nystroem_from(parts: dict[str, Any], width: int) -> Nystroem:
     rows = checked.rows("components_", learned["components_"], None, width).shape[0]
     checked.floats("normalization_", learned["normalization_"], (rows, rows))
     checked.integers("component_indices_", learned["component_indices_"], (rows,))
-    checked.word("kernel", parts["kernel"], ("linear", "poly", "rbf", "sigmoid"))
+    checked.word("kernel", parts["kernel"], NAMES)
     for name in ("gamma", "coef0", "degree"):
         if parts[name] is not None:
             checked.number(name, parts[name])

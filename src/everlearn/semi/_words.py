@@ -18,19 +18,22 @@ rho : float or "auto", default="auto"
 pull : {"svm", "sums"}, default="svm"
     How labels pull: by the scores of the SVM on labelled rows, 3,000 at most, which with few labels are the
     sums of similarities, or by these sums, as in the thesis.
-kernel : {"auto", "linear", "poly", "rbf", "sigmoid", "precomputed"}, default="auto"
-    What similar means. "auto" is "linear" for sparse rows and from 50 features on, else "rbf".
+kernel : {"auto", <kernels>, "precomputed"}, default="auto"
+    The similarity of two rows. "auto" is "linear" from 50 features on, otherwise "rbf".
+    <formulas>
 gamma : {"median", "scale", "auto"} or float, default="median"
-    Coefficient of "rbf", "poly" and "sigmoid", for scaled rows. "median" is 1 / (2 m) with the median squared
-    distance m between rows, and "scale" for kernels other than "rbf"; the others are as in `SVC`.
+    Coefficient of <users of gamma>, for scaled rows.
+    "median" is 1 / (2 m), where m is the median, over pairs of rows, of the distance in the exponent of the
+    kernel; for kernels without one it is "scale", 1 / (n_features * X.var()). "auto" is 1 / n_features.
 degree : int, default=3
-    Degree of the "poly" kernel.
+    Degree of <users of degree>.
 coef0 : float, default=0.0
-    Constant of "poly" and "sigmoid".
+    Constant of <users of coef0>.
 scaling : {"auto", "standard", "unit", "none"}, default="auto"
-    "standard" brings columns to mean 0 and spread 1, "unit" rows to length 1. "auto" does both, but columns
-    of sparse rows stay as they are, since centring would fill them, and so do the lengths of dense rows under
-    "rbf", which sees differences. Learnt from all rows of `fit`, and applied to those that `predict` gets.
+    "standard" scales columns to mean 0 and standard deviation 1, "unit" scales rows to length 1. "auto" does
+    both, with exceptions: columns of sparse rows stay as they are, because centering would fill them; so do
+    the lengths of dense rows under kernels of differences of rows. Learned from all rows of `fit`, and
+    applied to the rows of `predict`.
 positive_ratio : float or dict, default=None
     Share of ``classes_[1]`` among the unlabelled rows, or the share of each class by its label. None
     estimates it for two classes from the margins of labellings, at most 2,000 rows of each kind, within what

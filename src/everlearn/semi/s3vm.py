@@ -210,7 +210,7 @@ class QPS3VM(TransductiveLearner):
     ) -> Transduction:
         n, Q = len(U), len(sizes)
         K, s = StoredSimilarities(space.matrix(U)), self._pull(space, U, L, numbers, Q)
-        Cs, highest = self._weight(rho, len(L), n, Q), max(0.0, float(K.K.max()))
+        Cs, highest = self._weight(rho, len(L), n, Q), K.highest
         random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         if Q > 2:
             return self._share_rows(partition_of_rows(K, s, sizes, 1.0, Cs, highest), highest, random)

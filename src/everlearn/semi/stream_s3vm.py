@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 
 from .._base import constraints
+from .._base.kernels import parameters_of
 from .._base.persist import register
 from .._base.validate import Array, Rows, check_rows
 from .._submodular.choice import Ints
@@ -356,7 +357,7 @@ class StreamS3VM(StandingRule):
         most = min(len(shown) if self.cap is None else int(self.cap), choosing.most)
         more = max(1, int(np.floor(_SHARE_OF_A_TRIAL * len(old) + 0.5)))
         trial = clone(transducer).set_params(
-            kernel=space.kernel, gamma=space.spec["gamma"], scaling="none", n_components=None, estimator=None
+            **parameters_of(space.kernel), scaling="none", n_components=None, estimator=None
         )
         if found is not None:
             trial.set_params(rho=found.rho_)

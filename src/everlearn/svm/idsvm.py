@@ -19,7 +19,7 @@ from tqdm.auto import tqdm
 from .._base import checked, constraints
 from .._base.docs import complete
 from .._base.forget import NamingLearner
-from .._base.kernels import NATIVE
+from .._base.kernels import is_built_in, kernel_named
 from .._base.learner import Ints, LabelledRows, balanced_weights
 from .._base.machine import Machine
 from .._base.persist import register
@@ -160,7 +160,7 @@ class IDSVM(NamingLearner):
 
     def _cautious(self) -> bool:
         """Whether the kernel may turn out not to be positive semi-definite."""
-        return not (self.kernel in ("linear", "rbf") or (self.kernel == "poly" and self.coef0 >= 0))
+        return not (is_built_in(self.kernel) and kernel_named(self.kernel, coef0=self.coef0).definite)
 
     def _configure(self) -> None:
         super()._configure()
@@ -216,7 +216,7 @@ class IDSVM(NamingLearner):
         check_is_fitted(svm)
         taken = {name: value for name, value in svm.get_params().items() if name in _params_of(cls)}
         learner = cls(**taken)
-        if svm.kernel in NATIVE:  # of the rows from which it was computed
+        if is_built_in(svm.kernel):  # of the rows from which it was computed
             learner.gamma = float(svm._gamma if hasattr(svm, "_gamma") else svm._machine.spec["gamma"])
         return learner._fit(X, y, sample_weight, ids, svm)
 
