@@ -48,7 +48,7 @@ $(VENV)/base.stamp: $(NATIVE)
 	touch $@
 
 # One recipe for all flavours: an editable install with the extra that the target names.
-$(VENV)/run.stamp: EXTRA := plot
+$(VENV)/run.stamp: EXTRA := plot,cli
 $(VENV)/test.stamp: EXTRA := test
 $(VENV)/lint.stamp: EXTRA := lint
 $(VENV)/bench.stamp: EXTRA := bench

@@ -1,103 +1,22 @@
 """Kernel machines for streams that never end and labels you can barely afford."""
 
-from . import _startup  # noqa: F401, I001 - first of all: the rest takes a second in which Ctrl-C may come
+from . import _startup  # noqa: F401, I001 - first of all: Ctrl-C may come while the rest is imported
 
-from importlib import import_module
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import version as _version
 
-from . import adaptive, calibration, datasets, errors, metrics, query, semi
-from ._base.persist import load, save
-from .adaptive import AdaptiveSVM
-from .auc import KOIL, OAM, OPAUC
-from .budget import (
-    NORMA,
-    RBP,
-    AveragedKernelPerceptron,
-    BudgetKernelPerceptron,
-    Forgetron,
-    KernelPA,
-    KernelPerceptron,
-    Projectron,
-    ProjectronPP,
-)
-from .calibration import CalibratedClassifier
-from .imbalance import VIRTUAL
-from .query.active import ActiveLearner
-from .query.chunks import IncrSVM, QuerySVM
-from .query.statq import StatQSVM
-from .select import Exemplars
-from .semi import QPS3VM, StreamS3VM, SubmodS3VM
-from .svm import IDSVM, LASVM, LASVMG, LASVMI, LASVMNC, FullSVM, LocalSVM, OnlineSVMR, RampSVM
+import lazy_loader as _lazy_loader
 
-if TYPE_CHECKING:
-    from . import evaluate, export, read, report, store, stream
-    from .stream import NeverEndingLearner
+from ._base import persist as _persist
 
-__version__ = version("everlearn")
-
-__all__ = [
-    "IDSVM",
-    "KOIL",
-    "LASVM",
-    "LASVMG",
-    "LASVMI",
-    "LASVMNC",
-    "NORMA",
-    "OAM",
-    "OPAUC",
-    "QPS3VM",
-    "RBP",
-    "VIRTUAL",
-    "ActiveLearner",
-    "AdaptiveSVM",
-    "AveragedKernelPerceptron",
-    "BudgetKernelPerceptron",
-    "CalibratedClassifier",
-    "Exemplars",
-    "Forgetron",
-    "FullSVM",
-    "IncrSVM",
-    "KernelPA",
-    "KernelPerceptron",
-    "LocalSVM",
-    "NeverEndingLearner",
-    "OnlineSVMR",
-    "Projectron",
-    "ProjectronPP",
-    "QuerySVM",
-    "RampSVM",
-    "StatQSVM",
-    "StreamS3VM",
-    "SubmodS3VM",
-    "adaptive",
-    "calibration",
-    "datasets",
-    "errors",
-    "evaluate",
-    "export",
-    "load",
-    "metrics",
-    "query",
-    "read",
-    "report",
-    "save",
-    "semi",
-    "store",
-    "stream",
-]
-
-# A learner alone needs no database.
-_WHEN_NEEDED = ("evaluate", "export", "read", "report", "store", "stream")
+# The public names are in `__init__.pyi`. A room is imported when one of its names is first used: a learner
+# alone needs neither a database nor the semi-supervised learners.
+__getattr__, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)
+__version__ = _version("everlearn")
 
 
-def __getattr__(name: str) -> Any:
-    if name in _WHEN_NEEDED:
-        return import_module(f".{name}", __name__)
-    if name == "NeverEndingLearner":
-        return import_module(".stream", __name__).NeverEndingLearner
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+@_persist.when_unknown
+def _import_every_learner() -> None:
+    """A file may hold a learner whose room has not been imported yet."""
+    for name in __all__:
+        if name not in ("export", "report"):
+            __getattr__(name)

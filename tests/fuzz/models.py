@@ -28,7 +28,7 @@ def table(n_classes, n=N, width=WIDTH, seed=0):
 def registered():
     """The registered classes of everlearn itself, by name."""
     return {
-        name: kind for name, kind in persist._registry.items() if kind.__module__.startswith("everlearn.")
+        name: kind for name, kind in persist.registered().items() if kind.__module__.startswith("everlearn.")
     }
 
 

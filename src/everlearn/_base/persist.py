@@ -29,7 +29,7 @@ import os
 import re
 import struct
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, TypeAlias, TypeVar
 
 import numpy as np
@@ -58,6 +58,7 @@ _CSR: dict[str, type] = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.cs
 _DAMAGED = "it is truncated or damaged. Restore it from a backup, or save the estimator again."
 
 _registry: dict[str, type] = {}
+_importers: list[Callable[[], None]] = []
 
 
 def register(cls: Class) -> Class:
@@ -70,6 +71,23 @@ def register(cls: Class) -> Class:
         raise ValueError(f"{cls.__name__} is already registered by {known.__module__}: rename this one.")
     _registry[cls.__name__] = cls
     return cls
+
+
+def when_unknown(importer: Callable[[], None]) -> Callable[[], None]:
+    """Have a function import modules with registered classes before a class counts as unknown."""
+    _importers.append(importer)
+    return importer
+
+
+def registered() -> dict[str, type]:
+    """All registered classes by name, those of modules that are imported on demand included."""
+    for importer in _importers:
+        importer()
+    return dict(_registry)
+
+
+def _is_known(name: Any) -> bool:
+    return name in _registry or name in registered()
 
 
 def save(estimator: Any, path: Path) -> None:
@@ -201,7 +219,7 @@ def _state_of(thing: Any) -> dict[str, Any]:
 
 def revive(description: dict[str, Any]) -> Any:
     """The object that `describe` described."""
-    if description["class"] not in _registry:
+    if not _is_known(description["class"]):
         raise FileFormatError(f"the class {description['class']!r} in it is unknown here: update everlearn.")
     cls: Any = _registry[description["class"]]
     return cls._from_state(description["state"])
@@ -405,7 +423,7 @@ def _check_seal(file: BinaryIO) -> None:
 def _read(file: BinaryIO) -> tuple[dict[str, Any], Any]:
     with zipfile.ZipFile(file) as archive:
         header = _header(archive)
-        if header["class"] not in _registry:
+        if not _is_known(header["class"]):
             raise FileFormatError(
                 f"the class {header['class']!r} in it is unknown here. Import the module that registers it, "
                 f"or update everlearn: the file was written by everlearn {header.get('library_version')}."

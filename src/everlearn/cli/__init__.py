@@ -7,7 +7,7 @@ except ModuleNotFoundError as error:
     if error.name not in ("typer", "rich"):
         raise
     raise ModuleNotFoundError(
-        f"The command line needs {error.name}: pip install typer rich", name=error.name
+        f'The command line needs {error.name}: pip install "everlearn[cli]".', name=error.name
     ) from error
 
 __all__ = ["app", "main"]

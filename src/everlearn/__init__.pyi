@@ -1,0 +1,52 @@
+# The public names. `__init__.py` reads this file and imports a room when one of its names is first used.
+from . import adaptive as adaptive
+from . import calibration as calibration
+from . import datasets as datasets
+from . import errors as errors
+from . import evaluate as evaluate
+from . import export as export
+from . import metrics as metrics
+from . import query as query
+from . import read as read
+from . import report as report
+from . import semi as semi
+from . import store as store
+from . import stream as stream
+from ._base.persist import load as load
+from ._base.persist import save as save
+from .adaptive import AdaptiveSVM as AdaptiveSVM
+from .auc import KOIL as KOIL
+from .auc import OAM as OAM
+from .auc import OPAUC as OPAUC
+from .budget import NORMA as NORMA
+from .budget import RBP as RBP
+from .budget import AveragedKernelPerceptron as AveragedKernelPerceptron
+from .budget import BudgetKernelPerceptron as BudgetKernelPerceptron
+from .budget import Forgetron as Forgetron
+from .budget import KernelPA as KernelPA
+from .budget import KernelPerceptron as KernelPerceptron
+from .budget import Projectron as Projectron
+from .budget import ProjectronPP as ProjectronPP
+from .calibration import CalibratedClassifier as CalibratedClassifier
+from .imbalance import VIRTUAL as VIRTUAL
+from .query.active import ActiveLearner as ActiveLearner
+from .query.chunks import IncrSVM as IncrSVM
+from .query.chunks import QuerySVM as QuerySVM
+from .query.statq import StatQSVM as StatQSVM
+from .select import Exemplars as Exemplars
+from .semi import QPS3VM as QPS3VM
+from .semi import StreamS3VM as StreamS3VM
+from .semi import SubmodS3VM as SubmodS3VM
+from .stream import NeverEndingLearner as NeverEndingLearner
+from .svm import IDSVM as IDSVM
+from .svm import LASVM as LASVM
+from .svm import LASVMG as LASVMG
+from .svm import LASVMI as LASVMI
+from .svm import LASVMNC as LASVMNC
+from .svm import FullSVM as FullSVM
+from .svm import LocalSVM as LocalSVM
+from .svm import OnlineSVMR as OnlineSVMR
+from .svm import RampSVM as RampSVM
+
+__version__: str
+__all__: list[str]
