@@ -26,7 +26,7 @@ MARKS = 10
 def run_part(run: Run) -> None:
     """Each set with all rows and with a window, each pass in a process of its own, for its memory."""
     size = run.settings["added"]
-    for name in run.chosen(NAMES):
+    for name in run.chosen(NAMES, ("banana",)):
         for window in (None, run.settings["window"]):
             if run.find(set=name, window=window):
                 continue

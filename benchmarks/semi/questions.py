@@ -97,6 +97,6 @@ def run_stream(name: str, size: int, batches: int, seeds: int) -> dict[str, Any]
 
 def run_part(run: Run) -> None:
     """One stream after the other."""
-    for name in run.missing(run.chosen(NAMES), "stream"):
+    for name in run.missing(run.chosen(NAMES, ("g50c", "svmguide1")), "stream"):
         size, batches = STREAMS[name]
         run.add(run_stream(name, size, 3 if run.quick else batches, 2 if run.quick else SEEDS))

@@ -57,7 +57,7 @@ def run_stream(name: str, size: int, batches: int, labels: int) -> dict[str, Any
 
 def run_part(run: Run) -> None:
     """One stream after the other."""
-    for name in run.missing(run.chosen(NAMES), "stream"):
+    for name in run.missing(run.chosen(NAMES, ("newsgroups", MOONS)), "stream"):
         if name == MOONS:
             run.add({"stream": MOONS, "moons": run_exemplars(run.quick)})
         else:

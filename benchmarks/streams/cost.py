@@ -65,7 +65,7 @@ def report(data: Data) -> str:
 def run_part(run: Run) -> None:
     """All streams at both shares of labels."""
     for rate in FEW:
-        for name in run.chosen(NAMES):
+        for name in run.chosen(NAMES, ("elec2", "segments")):
             if run.find(stream=name, rate=rate):
                 continue
             stream = reported(name, run.settings["rows"])

@@ -150,7 +150,7 @@ def peers() -> list[dict[str, Any]]:
 
 def run_part(run: Run) -> None:
     """One learner after the other, then River's."""
-    for name in run.missing(run.chosen(NAMES), "learner"):
+    for name in run.missing(run.chosen(NAMES, NAMES[:2]), "learner"):
         found = alone(name, run.settings["long_rows"])
         run.add(found)
         say(f"{name}: {found['cpu']:.0f} s CPU, {found['wall']:.0f} s, peak {found['peak_mb']:.0f} MB")
