@@ -166,14 +166,23 @@ class Polynomial(_OfProducts):
         return str(graph.node("Pow", value, graph.constant(np.float64(self.degree))))
 
 
-class RBF(Kernel):
+class _OfDistances(Kernel):
+    """exp(-gamma d), where d is a distance."""
+
+    uses = ("gamma",)
+    shift_invariant = True
+    unit_diagonal = True
+
+    def write_map(self, graph: Any, measure: str) -> str:
+        """Write the way from there to kernel values."""
+        return str(graph.node("Exp", graph.node("Mul", measure, graph.constant(np.float64(-self.gamma)))))
+
+
+class RBF(_OfDistances):
     """The Gaussian kernel, a radial basis function."""
 
     name = "rbf"
     formula = "exp(-gamma |x - z|^2)"
-    uses = ("gamma",)
-    shift_invariant = True
-    unit_diagonal = True
     measure = "squared distance"
 
     def distances(self, X: Rows) -> Floats:
@@ -186,10 +195,6 @@ class RBF(Kernel):
         kept = graph.node("Add", products, graph.constant(np.square(rows).sum(axis=1)))
         apart = graph.node("Add", kept, graph.sums(graph.node("Mul", x, x)))
         return str(graph.node("Max", apart, graph.constant(np.float64(0.0))))
-
-    def write_map(self, graph: Any, measure: str) -> str:
-        """Write the way from there to kernel values."""
-        return str(graph.node("Exp", graph.node("Mul", measure, graph.constant(np.float64(-self.gamma)))))
 
 
 class Sigmoid(_OfProducts):

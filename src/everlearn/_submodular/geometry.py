@@ -64,6 +64,8 @@ class Geometry:
         if name == "auto":
             name = "linear" if X.shape[1] >= _WIDE else "rbf"
         kind = KERNELS[name]
+        if scaling == "auto" and kind.scale_invariant:  # it compares directions from the origin as it is
+            scaling = "none"
         # To a kernel of differences the length of a row is a feature like others.
         unit = scaling == "unit" or (scaling == "auto" and (not kind.shift_invariant or sparse.issparse(X)))
         mean = spread = None

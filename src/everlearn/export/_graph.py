@@ -65,6 +65,17 @@ class Graph:
         """Add up each row."""
         return self.node("ReduceSum", x, self.constant(np.array([1], dtype=np.int64)), keepdims=1)
 
+    def unit_rows(self, x: str) -> str:
+        """Scale rows to length 1; a row of zeros stays one.
+
+        They are divided by their largest entry first, so that squares neither overflow nor vanish.
+        """
+        least = self.constant(np.array([[np.finfo(np.float32).tiny]]))
+        largest = self.node("ReduceMax", self.node("Abs", x), axes=[1], keepdims=1)
+        x = self.node("Div", x, self.node("Max", largest, least))
+        length = self.node("Sqrt", self.sums(self.node("Mul", x, x)))
+        return self.node("Div", x, self.node("Max", length, least))
+
 
 class Step(Protocol):
     """Something done to rows."""
@@ -110,12 +121,8 @@ class Unit:
     """Rows brought to length 1; a row of zeros stays one."""
 
     def write(self, graph: Graph, x: str) -> str:
-        """Divide by the largest entry first, so that squares neither overflow nor vanish."""
-        least = graph.constant(np.array([[np.finfo(np.float32).tiny]]))
-        largest = graph.node("ReduceMax", graph.node("Abs", x), axes=[1], keepdims=1)
-        x = graph.node("Div", x, graph.node("Max", largest, least))
-        length = graph.node("Sqrt", graph.sums(graph.node("Mul", x, x)))
-        return graph.node("Div", x, graph.node("Max", length, least))
+        """Divide by the lengths."""
+        return graph.unit_rows(x)
 
     def apply(self, X: Floats) -> Floats:
         """Do it to rows, in double precision."""

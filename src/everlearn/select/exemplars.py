@@ -92,7 +92,8 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
     scaling : {"auto", "standard", "unit", "none"}, default="auto"
         How rows are scaled first. "standard" scales columns to mean 0 and standard deviation 1; "unit" scales
         rows to length 1. "auto" does one after the other, but only the first for kernels of differences of
-        rows. The columns of sparse rows of 50 features or more stay as they are; then "auto" is "unit".
+        rows, and nothing for kernels that ignore the lengths of rows. The columns of sparse rows of 50
+        features or more stay as they are; then "auto" is "unit".
     weights : tuple of 3 or 4 floats, default=None
         lam1, lam2, lam3 and, for `X_next`, lam4. None is lam1 = 1, lam2 = lam3 = max(1, 2 * n_exemplars / n).
     n_components : int, default=None

@@ -32,8 +32,8 @@ coef0 : float, default=0.0
 scaling : {"auto", "standard", "unit", "none"}, default="auto"
     "standard" scales columns to mean 0 and standard deviation 1, "unit" scales rows to length 1. "auto" does
     both, with exceptions: columns of sparse rows stay as they are, because centering would fill them; so do
-    the lengths of dense rows under kernels of differences of rows. Learned from all rows of `fit`, and
-    applied to the rows of `predict`.
+    the lengths of dense rows under kernels of differences of rows; and kernels that ignore the lengths of
+    rows get them as they are. Learned from all rows of `fit`, and applied to the rows of `predict`.
 positive_ratio : float or dict, default=None
     Share of ``classes_[1]`` among the unlabelled rows, or the share of each class by its label. None
     estimates it for two classes from the margins of labellings, at most 2,000 rows of each kind, within what
