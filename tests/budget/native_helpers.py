@@ -21,8 +21,8 @@ from everlearn import (
 )
 from reference.forgetron import ReferenceForgetron
 from reference.generator import ReferenceGenerator
-from reference.kept_rows import linear, rbf
 from reference.kernel_pa import ReferenceKernelPA
+from reference.kernels import named
 from reference.koil import ReferenceKOIL
 from reference.norma import ReferenceNORMA
 from reference.perceptrons import (
@@ -67,15 +67,14 @@ def single(kernel):
     return lambda A, B: kernel(A, B).astype(np.float32).astype(float)
 
 
-def poly(A, B):
-    """At most 1 for rows of length 1."""
-    return (0.5 * A @ B.T + 0.5) ** 3
-
-
+PARAMETERS = {
+    "rbf": {"gamma": 0.7},
+    "linear": {},
+    "poly": {"gamma": 0.5, "coef0": 0.5, "degree": 3},  # at most 1 for rows of length 1
+}
 KERNELS = {  # a learner's parameters, and the same function
-    "rbf": ({"kernel": "rbf", "gamma": 0.7}, single(rbf(0.7))),
-    "linear": ({"kernel": "linear"}, single(linear)),
-    "poly": ({"kernel": "poly", "gamma": 0.5, "coef0": 0.5, "degree": 3}, single(poly)),
+    name: ({"kernel": name, **parameters}, single(named(name, **parameters)))
+    for name, parameters in PARAMETERS.items()
 }
 
 # --- learners and their twins ------------------------------------------------------------------------------

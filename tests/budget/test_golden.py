@@ -25,7 +25,7 @@ from everlearn import (
     Projectron,
     ProjectronPP,
 )
-from reference.kept_rows import rbf
+from reference.kernels import rbf
 from reference.test_reference_lasvm_g import load
 from svm.lasvm_helpers import in_blocks
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from budget.budget_helpers import BUDGETS, SEEDS, clouds, property_test, streams
 from reference.forgetron import ReferenceForgetron, psi, shrinkage
-from reference.kept_rows import rbf
+from reference.kernels import rbf
 from reference.perceptrons import ReferenceKernelPerceptron
 
 KERNEL = rbf(0.7)

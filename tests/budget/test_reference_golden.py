@@ -15,8 +15,8 @@ from sklearn.metrics import roc_auc_score
 
 from budget.budget_helpers import NO_LIMIT, auc, property_test, waves
 from reference.forgetron import ReferenceForgetron
-from reference.kept_rows import linear, rbf
 from reference.kernel_pa import ReferenceKernelPA
+from reference.kernels import linear, rbf
 from reference.koil import ReferenceKOIL
 from reference.norma import ReferenceNORMA
 from reference.oam import ReferenceOAM

@@ -20,7 +20,7 @@ from budget.budget_helpers import (
     property_test,
     streams,
 )
-from reference.kept_rows import linear, rbf
+from reference.kernels import linear, rbf
 from reference.koil import ReferenceKOIL
 
 KERNEL = rbf(0.7)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from budget.budget_helpers import BUDGETS, KERNELS, NO_LIMIT, clouds, property_test, streams
-from reference.kept_rows import rbf
+from reference.kernels import rbf
 from reference.norma import ReferenceNORMA
 
 KERNEL = rbf(0.7)

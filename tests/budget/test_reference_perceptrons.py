@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from budget.budget_helpers import BUDGETS, KERNELS, SEEDS, Draws, clouds, cubic, property_test, streams
-from reference.kept_rows import linear, rbf
 from reference.kernel_pa import ReferenceKernelPA
+from reference.kernels import linear, rbf
 from reference.perceptrons import (
     ReferenceAveragedKernelPerceptron,
     ReferenceBudgetKernelPerceptron,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from budget.budget_helpers import BUDGETS, NO_LIMIT, SEEDS, clouds, cubic, property_test, streams
-from reference.kept_rows import linear, rbf
+from reference.kernels import linear, rbf
 from reference.perceptrons import ReferenceKernelPerceptron
 from reference.projectron import ReferenceProjectron
 

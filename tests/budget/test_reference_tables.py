@@ -13,7 +13,7 @@ import pytest
 
 from budget.budget_helpers import NO_LIMIT, auc, folds
 from reference.forgetron import ReferenceForgetron
-from reference.kept_rows import linear, rbf
+from reference.kernels import linear, rbf
 from reference.koil import ReferenceKOIL
 from reference.norma import ReferenceNORMA
 from reference.oam import ReferenceOAM

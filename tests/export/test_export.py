@@ -32,7 +32,7 @@ from everlearn import (
     SubmodS3VM,
     export,
 )
-from everlearn._base.kernels import RBF
+from everlearn._base.kernels import KERNELS, NAMES, RBF
 from everlearn.export import OnnxReport, _graph, export_onnx
 from export.export_helpers import assert_agrees, problem, run
 
@@ -97,10 +97,10 @@ def test_what_is_no_file_says_so(name, path):
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4])
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize("kernel", NAMES)
 @pytest.mark.parametrize("cls", [LASVM, IDSVM, NORMA, KOIL])
 def test_every_kernel(cls, kernel, offset, path):
-    if offset and (kernel in ("poly", "sigmoid") or (cls is KOIL and kernel == "linear")):
+    if offset and not KERNELS[kernel].shift_invariant and (cls is KOIL or kernel != "linear"):
         offset = 3.0  # they see where the origin is, and drown in it
     X, y = problem(3, offset=offset)
     model = fitted(cls.__name__, X[:200], y[:200], kernel=kernel, gamma=0.05, coef0=0.3, degree=3)
@@ -219,10 +219,10 @@ def test_learnt_from_sparse_rows(name, path):
 @settings(max_examples=25, derandomize=True, deadline=None)
 @given(data=st.data())
 def test_random_problems(data, tmp_path_factory):
-    kernel = data.draw(st.sampled_from(["linear", "poly", "rbf", "sigmoid"]))
+    kernel = data.draw(st.sampled_from(NAMES))
     classes = data.draw(st.integers(2, 4))
     features = data.draw(st.integers(1, 30))
-    far = kernel in ("rbf", "linear")
+    far = KERNELS[kernel].shift_invariant or kernel == "linear"
     offset = data.draw(st.floats(-1e4, 1e4)) if far else data.draw(st.floats(-1, 1))
     precision = data.draw(st.sampled_from(["float32", "float64"]))
     random = np.random.default_rng(data.draw(st.integers(0, 2**16)))
@@ -299,7 +299,7 @@ def test_what_is_refused(given, message, path):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid"])
+@pytest.mark.parametrize("kernel", NAMES)
 def test_a_vote_is_counted_as_the_learner_counts(kernel, classes, dtype, path):
     X, y = problem(classes, rows=600)
     model = AveragedKernelPerceptron(kernel=kernel, gamma=0.3, random_state=0).fit(X[:300], y[:300])

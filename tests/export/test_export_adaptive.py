@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cli.cli_helpers import everlearn as command
 from everlearn import AdaptiveSVM
+from everlearn._base.kernels import NAMES
 from everlearn.adaptive import Expert
 from everlearn.export import export_onnx
 from everlearn.stream import NeverEndingLearner
@@ -60,7 +61,7 @@ def test_double_precision_is_as_good_as_the_kernel_values_of_the_learner(classes
 def test_any_committee(data, tmp_path_factory):
     svm = st.builds(
         Expert,
-        kernel=st.sampled_from(["linear", "rbf"]),
+        kernel=st.sampled_from([name for name in NAMES if name not in ("poly", "sigmoid")]),
         C=st.floats(0.1, 10),
         gamma=st.floats(0.1, 3),
         window=st.none() | st.integers(2, 60),

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from everlearn import IDSVM
-from incremental.idsvm_helpers import COSTS, rbf
+from incremental.idsvm_helpers import COSTS
+from reference import kernels
 from svm.lasvm_helpers import assert_same, two_clouds
 from svm.lasvm_helpers import learnt as native_state
 
@@ -24,12 +25,7 @@ def gram(options, X, Z=None):
     """Kernel values in NumPy."""
     if options["kernel"] == "precomputed":
         return X
-    if options["kernel"] == "rbf":
-        return rbf(X, options["gamma"], Z)
-    linear = X @ (X if Z is None else Z).T
-    if options["kernel"] == "linear":
-        return linear
-    return (options["gamma"] * linear + options["coef0"]) ** options["degree"]
+    return kernels.named(**options)(X, X if Z is None else Z)
 
 
 class Compiled:

@@ -7,17 +7,6 @@ and rows B. A learner that draws is given below(n), which draws one of 0, …, n
 """
 
 import numpy as np
-from scipy.spatial.distance import cdist
-
-
-def rbf(gamma):
-    """Return k(a, b) = exp(−γ ‖a − b‖²)."""
-    return lambda A, B: np.exp(-gamma * cdist(A, B, "sqeuclidean"))
-
-
-def linear(A, B):
-    """Return k(a, b) = ⟨a, b⟩."""
-    return A @ B.T
 
 
 class RowByRow:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from everlearn._base.kernels import RBF, kernel_named
+from everlearn._base.kernels import NAMES, RBF, kernel_named
 from everlearn._submodular.choice import Choice, Similarities, StoredSimilarities
 from everlearn.semi._space import Space
 from reference.similarities import Linear
@@ -17,11 +17,7 @@ from reference.submodular import Choice as TwinChoice
 from reference.welfare import welfare_greedy
 from semi.semi_helpers import WEIGHTS, clouds, gram, matrices, property_test, quarters
 
-KERNELS = {
-    "rbf": {"gamma": 0.3},
-    "poly": {"gamma": 0.5, "coef0": 1.0, "degree": 2},
-    "sigmoid": {"gamma": 0.1, "coef0": 0.1},
-}
+KERNELS = {name: kernel_named(name, 0.3, 0.1, 2).options for name in NAMES if name != "linear"}
 
 
 def bound(K, q):

@@ -9,7 +9,7 @@ from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from everlearn import Exemplars
-from everlearn._base.kernels import kernel_named
+from everlearn._base.kernels import NAMES, kernel_named
 from everlearn._submodular.choice import Choice, Similarities
 from everlearn._submodular.geometry import Geometry, least_similarity
 from everlearn.select._convex import project
@@ -141,7 +141,7 @@ def test_default_weights(sizes):
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
+@pytest.mark.parametrize("kernel", NAMES)
 @pytest.mark.parametrize(
     ("degree", "coef0", "shift"), [(3, 0.5, 0.0), (2, -1.0, 0.0), (3, -2.0, 4.0), (1, 0, 9)]
 )
@@ -155,7 +155,7 @@ def test_no_similarity_is_below_the_bound(kernel, degree, coef0, shift, convert,
     assert least_similarity(K) <= least
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
+@pytest.mark.parametrize("kernel", NAMES)
 def test_a_loose_bound_gives_the_same_rows(kernel, monkeypatch):
     X, y = rows_and_labels(0, 200)
     tight = Exemplars(60, kernel=kernel, coef0=-0.5).fit(X, y)

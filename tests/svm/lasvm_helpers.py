@@ -116,6 +116,5 @@ def dual(alpha, K):
 
 def kernel_matrix(name, X, Y=None, gamma=None, degree=3, coef0=0.0):
     """scikit-learn's kernel of that name."""
-    wanted = {"linear": {}, "rbf": {"gamma": gamma}, "sigmoid": {"gamma": gamma, "coef0": coef0}}
-    wanted["poly"] = {"gamma": gamma, "coef0": coef0, "degree": degree}
-    return pairwise_kernels(X, Y, metric=name, **wanted[name])
+    options = {"gamma": gamma, "coef0": coef0, "degree": degree}
+    return pairwise_kernels(X, Y, metric=name, filter_params=True, **options)

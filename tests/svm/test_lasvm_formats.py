@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from everlearn import LASVM
+from everlearn._base.kernels import NAMES
 from svm.lasvm_helpers import (
     assert_same,
     assert_same_model,
@@ -101,7 +102,7 @@ def test_lists_are_float64_and_integers_too():
 
 @pytest.mark.parametrize("data", [two_clouds, three_clouds])
 @pytest.mark.parametrize("gamma", ["scale", "auto", 0.3])
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize("kernel", NAMES)
 @pytest.mark.parametrize("share", [0.1, 0.6, 1.0])  # stored sparse, and dense although it came sparse
 def test_sparse_is_dense_bit_for_bit(share, kernel, gamma, data):
     if kernel == "sigmoid" and gamma != 0.3:

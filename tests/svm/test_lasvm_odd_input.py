@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from everlearn import LASVM
+from everlearn._base.kernels import NAMES
 from svm.lasvm_helpers import assert_same, coefficients, in_blocks, learnt, two_clouds
 
 
@@ -81,7 +82,7 @@ def test_one_tiny_feature_among_ordinary_ones():
     np.testing.assert_allclose(other, plain, rtol=0, atol=0.01)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize("kernel", NAMES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_numbers_of_any_size_make_a_finite_model_or_a_clear_refusal(kernel, dtype):
     X, y = two_clouds(120, 3)
@@ -155,7 +156,7 @@ def test_one_row_over_and_over():
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 1e4])
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize("kernel", NAMES)
 def test_constant_rows_predict_the_majority(kernel, value):
     y = np.array([0, 1, 1, 0, 1] * 8)
     model = LASVM(kernel=kernel, random_state=0).fit(np.full((40, 3), value), y)

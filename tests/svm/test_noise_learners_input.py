@@ -9,6 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from everlearn import LASVMG, LASVMI, LASVMNC, FullSVM, OnlineSVMR, RampSVM
+from everlearn._base.kernels import NAMES
 from svm.lasvm_helpers import (
     InOrder,
     assert_same,
@@ -109,7 +110,7 @@ def test_bad_parameters_are_refused_by_name(cls):
 
 
 @all_learners
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize("kernel", NAMES)
 def test_numbers_of_any_size_make_a_finite_model_or_a_clear_refusal(cls, kernel):
     X, y = noisy(n=60, features=3)
     outcomes = set()

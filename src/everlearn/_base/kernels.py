@@ -138,7 +138,7 @@ class Polynomial(_OfProducts):
 
     name = "poly"
     formula = "(gamma <x, z> + coef0)^degree"
-    uses = ("gamma", "coef0", "degree")
+    uses = ("degree", "gamma", "coef0")
 
     @property
     def definite(self) -> bool:

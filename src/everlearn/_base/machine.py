@@ -67,7 +67,7 @@ class Machine:
         """Refuse rows whose kernel values overflow, before anything is learned from them."""
         if self.spec["layout"] == "external" or X.shape[0] == 0:
             return
-        kernel, most = self.kernel, np.finfo(self.spec["precision"]).max
+        kernel, most = self.kernel, float(np.finfo(self.spec["precision"]).max)
         with np.errstate(over="ignore", invalid="ignore"):
             if sparse.issparse(X):
                 squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64)
@@ -75,10 +75,10 @@ class Machine:
                 squares = np.einsum("ij,ij->i", X, X).astype(np.float64)
             longest = float(squares.max())
             steps = max(longest, kernel.largest_step(longest))
-            fits = 8 * steps < most and 8 * kernel.highest(longest) < np.finfo(np.float32).max  # as cached
-        if not (fits and kernel.gamma < most):
-            others = [name for name in kernel.options if name != "gamma"]
-            remedy = f", or choose a smaller {' or '.join(('gamma', *others))}" if others else ""
+            cached = float(np.finfo(np.float32).max)
+            fits = 8 * steps < most and 8 * kernel.highest(longest) < cached and kernel.gamma < most
+        if not fits:
+            remedy = f", or choose a smaller {', '.join(kernel.uses)}" if "coef0" in kernel.uses else ""
             raise ValueError(
                 f"The {kernel.name} kernel overflows on rows of squared length {longest:.3g} with "
                 f"gamma={kernel.gamma:.3g}: scale the features (for example with StandardScaler){remedy}."
