@@ -4,6 +4,7 @@
 //
 //   linear      <a, b>                          polynomial  (gamma <a, b> + coef0)^degree
 //   rbf         exp(-gamma |a - b|^2)           sigmoid     tanh(gamma <a, b> + coef0)
+//   cosine      <a, b> / (|a| |b|), 0 where a row is zero
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace everlearn {
 
-enum class KernelKind { linear, polynomial, rbf, sigmoid };
+enum class KernelKind { linear, polynomial, rbf, sigmoid, cosine };
 
 /// What a pair of rows is reduced to: a sum with one term for each column.
 enum class PairSum {
@@ -37,6 +38,7 @@ inline constexpr KernelTraits kKernels[] = {
     {KernelKind::polynomial, "poly", PairSum::product, false},
     {KernelKind::rbf, "rbf", PairSum::product, true},
     {KernelKind::sigmoid, "sigmoid", PairSum::product, false},
+    {KernelKind::cosine, "cosine", PairSum::product, false},
 };
 
 constexpr const KernelTraits& traits_of(KernelKind kind) { return kKernels[static_cast<std::size_t>(kind)]; }

@@ -86,6 +86,12 @@ inline Vec<T> argument(const Kernel& kernel, Vec<T> sum, T a_norm, const T* norm
   } else if constexpr (traits_of(kind).of_distance) {
     const Vec<T> apart = (a_norm + load<Vec<T>>(norms)) - T(2) * sum;
     return -gamma * larger(apart, Vec<T>{});
+  } else if constexpr (kind == KernelKind::cosine) {
+    // Rows of the same length have their squared length for |a| |b|: a row with itself is exactly 1.
+    const Vec<T> own = splat(a_norm), other = load<Vec<T>>(norms);
+    const Vec<T> lengths = own == other ? own : root(own) * root(other);
+    const Vec<T> cosine = larger(smaller(sum / lengths, splat(T(1))), splat(T(-1)));
+    return lengths > T(0) ? cosine : Vec<T>{};
   } else {
     const Vec<T> base = multiply_add(splat(gamma), sum, splat(static_cast<T>(kernel.coef0)));
     if constexpr (kind == KernelKind::sigmoid) return base;

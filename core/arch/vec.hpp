@@ -145,6 +145,27 @@ inline V subtract_product(V c, V a, V b) {
 }
 #endif
 
+/// The square root of each lane, correctly rounded.
+#if defined(__AVX512F__)  // with a full mask: GCC warns of the undefined lanes of the plain form
+inline Vec<float> root(Vec<float> x) { return (Vec<float>)_mm512_maskz_sqrt_ps(0xffff, x); }
+inline Vec<double> root(Vec<double> x) { return (Vec<double>)_mm512_maskz_sqrt_pd(0xff, x); }
+#elif defined(__AVX2__)
+inline Vec<float> root(Vec<float> x) { return (Vec<float>)_mm256_sqrt_ps(x); }
+inline Vec<double> root(Vec<double> x) { return (Vec<double>)_mm256_sqrt_pd(x); }
+#elif defined(__SSE2__)
+inline Vec<float> root(Vec<float> x) { return (Vec<float>)_mm_sqrt_ps(x); }
+inline Vec<double> root(Vec<double> x) { return (Vec<double>)_mm_sqrt_pd(x); }
+#else  // lane by lane, which compilers turn into one instruction
+inline Vec<float> root(Vec<float> x) {
+  for (int l = 0; l < kWidth<float>; ++l) x[l] = __builtin_sqrtf(x[l]);
+  return x;
+}
+inline Vec<double> root(Vec<double> x) {
+  for (int l = 0; l < kWidth<double>; ++l) x[l] = __builtin_sqrt(x[l]);
+  return x;
+}
+#endif
+
 template <int... lanes>
 inline Vec<float> join(HalfVecF low, HalfVecF high, std::integer_sequence<int, lanes...>) {
   return __builtin_shufflevector(low, high, lanes...);

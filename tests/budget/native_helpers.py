@@ -71,6 +71,7 @@ PARAMETERS = {
     "rbf": {"gamma": 0.7},
     "linear": {},
     "poly": {"gamma": 0.5, "coef0": 0.5, "degree": 3},  # at most 1 for rows of length 1
+    "cosine": {},
 }
 KERNELS = {  # a learner's parameters, and the same function
     name: ({"kernel": name, **parameters}, single(named(name, **parameters)))

@@ -34,7 +34,8 @@ std::vector<Kernel> kernels(std::size_t width) {
           {KernelKind::polynomial, gamma, 0.5, 0},
           {KernelKind::polynomial, gamma, 0.5, 6},
           {KernelKind::rbf, gamma, 0, 1},
-          {KernelKind::sigmoid, gamma, -0.25, 1}};
+          {KernelKind::sigmoid, gamma, -0.25, 1},
+          {KernelKind::cosine, 1, 0, 1}};
 }
 
 /// A table, kept in each of the layouts, and jobs that meet some of its rows with a range of them all.
@@ -145,6 +146,28 @@ void test_empty_rows(const Loops& loops) {
         CHECK_NEAR(out[r][19], std::exp(-1.25), 1e-6);
       }
     }).join();
+}
+
+/// Rows of any length: the squares of the longest and shortest would overflow or vanish if they were multiplied.
+template <class T>
+void test_cosine(const Loops& loops) {
+  check::context = std::string(loops.name) + " cosine";
+  const T far = sizeof(T) == 4 ? T(1e18) : T(1e150), near = 1 / far;
+  const std::vector<T> lengths{1, far, near, 3, far / 7, 0, 5 * near};
+  const std::size_t n = lengths.size();
+  std::vector<T> values;
+  for (const T length : lengths)
+    for (const T part : {T(0.3), T(-0.7), T(0.2)}) values.push_back(length * part);
+  const Table<T> table(n, 3, values);
+  const Paths<T> paths(loops, table, 3, KernelKind::cosine);
+  Matrix out(n, n);
+  paths.evaluate(Paths<T>::dense, {KernelKind::cosine, 1, 0, 1}, 0, n, 0, n, out.rows.data());
+  for (std::size_t r = 0; r < n; ++r)
+    for (std::size_t s = 0; s < n; ++s) {
+      const bool zero = lengths[r] == 0 || lengths[s] == 0;
+      CHECK_NEAR(out[r][s], zero ? 0.0 : 1.0, r == s || zero ? 0.0 : 4e-7);
+      CHECK(out[r][s] <= 1.0f);
+    }
 }
 
 /// Exact values: right to almost the last digit, symmetric, and (distances apart, which dense rows take from differences)
@@ -365,6 +388,8 @@ int main() {
       }
     test_exp(*loops);
     test_exact_exp(*loops);
+    test_cosine<float>(*loops);
+    test_cosine<double>(*loops);
     Random random(3);
     for (std::size_t n = 0; n <= 200; n = n < 70 ? n + 1 : n + 13)
       for (int gates = 0; gates < 7; ++gates) test_passes(*loops, n, gates, random);

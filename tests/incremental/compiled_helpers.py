@@ -18,6 +18,7 @@ KERNELS = {
     "linear": {"kernel": "linear"},
     "poly": {"kernel": "poly", "gamma": 1.0, "coef0": 1.0, "degree": 2},
     "cubic": {"kernel": "poly", "gamma": 2.0, "coef0": 0.0, "degree": 3},
+    "cosine": {"kernel": "cosine"},
 }
 
 

@@ -42,6 +42,7 @@ KERNELS = {
     "poly": {"gamma": 0.1, "degree": 3, "coef0": 1.0},
     "rbf": {"gamma": 0.05},
     "sigmoid": {"gamma": 0.01, "coef0": 0.0},  # nearly linear: elsewhere it is not positive definite
+    "cosine": {},
 }
 
 

@@ -222,7 +222,32 @@ class Sigmoid(_OfProducts):
         return str(graph.node("Tanh", super().write_map(graph, measure)))
 
 
-KERNELS: dict[str, type[Kernel]] = {kernel.name: kernel for kernel in (Linear, Polynomial, RBF, Sigmoid)}
+class Cosine(Kernel):
+    """The cosine of the angle between two rows: for embeddings."""
+
+    name = "cosine"
+    formula = "<x, z> / (|x| |z|), and 0 where a row is zero"
+    scale_invariant = True
+    measure = "cosine"
+
+    def diagonal(self, squares: Floats) -> Floats:
+        """K(x, x) of rows of these squared lengths."""
+        return np.asarray(squares > 0, dtype=np.float64)
+
+    def lowest(self, product: float) -> float:
+        """No value is below this for rows whose inner products are ``product`` at least."""
+        return 0.0 if product >= 0 else -1 - _ROUNDING
+
+    def write_measure(self, graph: Any, x: str, columns: str, rows: Floats) -> str:
+        """Write the products of rows of length 1."""
+        lengths = np.linalg.norm(rows, axis=1)
+        products = graph.node("MatMul", graph.unit_rows(x), columns)
+        return str(graph.node("Div", products, graph.constant(np.where(lengths > 0, lengths, 1.0))))
+
+
+KERNELS: dict[str, type[Kernel]] = {
+    kernel.name: kernel for kernel in (Linear, Polynomial, RBF, Sigmoid, Cosine)
+}
 NAMES = tuple(KERNELS)
 BUILT_IN = constraints.one_of(*NAMES)
 
