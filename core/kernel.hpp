@@ -4,7 +4,7 @@
 //
 //   linear      <a, b>                          polynomial  (gamma <a, b> + coef0)^degree
 //   rbf         exp(-gamma |a - b|^2)           sigmoid     tanh(gamma <a, b> + coef0)
-//   cosine      <a, b> / (|a| |b|), 0 where a row is zero
+//   cosine      <a, b> / (|a| |b|), 0 where a row is zero         laplacian   exp(-gamma |a - b|_1)
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,14 @@
 
 namespace everlearn {
 
-enum class KernelKind { linear, polynomial, rbf, sigmoid, cosine };
+enum class KernelKind { linear, polynomial, rbf, sigmoid, cosine, laplacian };
 
 /// What a pair of rows is reduced to: a sum with one term for each column.
 enum class PairSum {
-  product,             // a b
-  squared_difference,  // (a - b)^2
+  product,              // a b
+  squared_difference,   // (a - b)^2
+  overlap,              // the smaller of |a| and |b| where both have the same sign, else 0
+  absolute_difference,  // |a - b| = |a| + |b| - 2 overlap
 };
 
 struct KernelTraits {
@@ -39,6 +41,7 @@ inline constexpr KernelTraits kKernels[] = {
     {KernelKind::rbf, "rbf", PairSum::product, true},
     {KernelKind::sigmoid, "sigmoid", PairSum::product, false},
     {KernelKind::cosine, "cosine", PairSum::product, false},
+    {KernelKind::laplacian, "laplacian", PairSum::overlap, true},
 };
 
 constexpr const KernelTraits& traits_of(KernelKind kind) { return kKernels[static_cast<std::size_t>(kind)]; }
@@ -52,7 +55,9 @@ static_assert(table_is_in_order());
 
 /// The sum of the terms of the distance itself: it keeps its digits far from the origin, but has terms where one entry
 /// is 0.
-constexpr PairSum difference_of(PairSum) { return PairSum::squared_difference; }
+constexpr PairSum difference_of(PairSum pair) {
+  return pair == PairSum::overlap ? PairSum::absolute_difference : PairSum::squared_difference;
+}
 
 struct Kernel {
   KernelKind kind = KernelKind::rbf;

@@ -131,8 +131,9 @@ void norms(const T* rows, std::size_t m, std::size_t width, T* out) {
 }
 
 template <class T>
-void norms(PairSum, const T* rows, std::size_t m, std::size_t width, T* out) {
-  norms<PairSum::product>(rows, m, width, out);
+void norms(PairSum pair, const T* rows, std::size_t m, std::size_t width, T* out) {
+  if (pair == PairSum::overlap) norms<PairSum::overlap>(rows, m, width, out);
+  else norms<PairSum::product>(rows, m, width, out);
 }
 
 }  // namespace

@@ -16,6 +16,10 @@ inline V add_term(V a, V b, V sum) {
   if constexpr (pair == PairSum::squared_difference) {
     const V apart = a - b;
     return multiply_add(apart, apart, sum);
+  } else if constexpr (pair == PairSum::absolute_difference) {
+    return sum + magnitude(a - b);
+  } else if constexpr (pair == PairSum::overlap) {
+    return sum + magnitude(larger(smaller(a, b), smaller(larger(a, b), V{})));  // the median of a, b and 0
   } else {
     return multiply_add(a, b, sum);
   }

@@ -89,6 +89,12 @@ inline V smaller(V a, V b) {
   return a < b ? a : b;
 }
 
+/// |x|
+inline float magnitude(float x) { return __builtin_fabsf(x); }
+inline double magnitude(double x) { return __builtin_fabs(x); }
+inline Vec<float> magnitude(Vec<float> x) { return (Vec<float>)((VecI)x & 0x7fffffff); }
+inline Vec<double> magnitude(Vec<double> x) { return (Vec<double>)((VecL)x & 0x7fffffffffffffff); }
+
 // Sums of products: rounded once where the instruction set has a fused multiply-add, twice where it has none. Compilers
 // must not decide (-ffp-contract=off): Clang fuses only within a basic block and a statement of its choice, so that the
 // checks that sanitizers insert, or another optimization level, would change the bits of one loop and not of another.

@@ -72,6 +72,7 @@ PARAMETERS = {
     "linear": {},
     "poly": {"gamma": 0.5, "coef0": 0.5, "degree": 3},  # at most 1 for rows of length 1
     "cosine": {},
+    "laplacian": {"gamma": 0.7},
 }
 KERNELS = {  # a learner's parameters, and the same function
     name: ({"kernel": name, **parameters}, single(named(name, **parameters)))

@@ -84,9 +84,10 @@ Table<T> random_table(Random& random, std::size_t m, std::size_t width, double f
 /// K(a, b) in double precision, column after column.
 template <class T>
 double plain_kernel(const Kernel& kernel, const T* a, const T* b, std::size_t width) {
-  double dot = 0, distance = 0, a_norm = 0, b_norm = 0;
+  double dot = 0, distance = 0, absolute = 0, a_norm = 0, b_norm = 0;
   for (std::size_t k = 0; k < width; ++k) {
     dot += double(a[k]) * double(b[k]);
+    absolute += std::abs(double(a[k]) - double(b[k]));
     a_norm += double(a[k]) * double(a[k]);
     b_norm += double(b[k]) * double(b[k]);
     distance += (double(a[k]) - double(b[k])) * (double(a[k]) - double(b[k]));
@@ -96,6 +97,7 @@ double plain_kernel(const Kernel& kernel, const T* a, const T* b, std::size_t wi
     case KernelKind::polynomial: return std::pow(kernel.gamma * dot + kernel.coef0, kernel.degree);
     case KernelKind::rbf: return std::exp(-kernel.gamma * distance);
     case KernelKind::sigmoid: return std::tanh(kernel.gamma * dot + kernel.coef0);
+    case KernelKind::laplacian: return std::exp(-kernel.gamma * absolute);
     case KernelKind::cosine: return a_norm * b_norm > 0 ? dot / std::sqrt(a_norm * b_norm) : 0;
   }
   return 0;

@@ -35,7 +35,8 @@ std::vector<Kernel> kernels(std::size_t width) {
           {KernelKind::polynomial, gamma, 0.5, 6},
           {KernelKind::rbf, gamma, 0, 1},
           {KernelKind::sigmoid, gamma, -0.25, 1},
-          {KernelKind::cosine, 1, 0, 1}};
+          {KernelKind::cosine, 1, 0, 1},
+          {KernelKind::laplacian, gamma, 0, 1}};
 }
 
 /// A table, kept in each of the layouts, and jobs that meet some of its rows with a range of them all.

@@ -19,6 +19,7 @@ KERNELS = {
     "poly": {"kernel": "poly", "gamma": 1.0, "coef0": 1.0, "degree": 2},
     "cubic": {"kernel": "poly", "gamma": 2.0, "coef0": 0.0, "degree": 3},
     "cosine": {"kernel": "cosine"},
+    "laplacian": {"kernel": "laplacian", "gamma": 0.7},
 }
 
 

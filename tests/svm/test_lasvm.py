@@ -43,6 +43,7 @@ KERNELS = {
     "rbf": {"gamma": 0.05},
     "sigmoid": {"gamma": 0.01, "coef0": 0.0},  # nearly linear: elsewhere it is not positive definite
     "cosine": {},
+    "laplacian": {"gamma": 0.05},
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeGuard
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
+from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances, pairwise_kernels
 
 from . import constraints
 
@@ -245,8 +245,37 @@ class Cosine(Kernel):
         return str(graph.node("Div", products, graph.constant(np.where(lengths > 0, lengths, 1.0))))
 
 
+class Laplacian(_OfDistances):
+    """The Laplacian kernel: less sensitive to a single feature that is far off than "rbf"."""
+
+    name = "laplacian"
+    formula = "exp(-gamma |x - z|_1)"
+    measure = "absolute distance"
+
+    def distances(self, X: Rows) -> Floats:
+        """The sums of absolute differences between all pairs of rows."""
+        return np.asarray(manhattan_distances(X))
+
+    def write_measure(self, graph: Any, x: str, columns: str, rows: Floats) -> str:
+        """Write the distances to one row after the other: all at once would take too much memory."""
+        helper, kind = graph.onnx.helper, graph.onnx.helper.np_dtype_to_tensor_dtype(graph.dtype)
+        axis, name = graph.constant(np.array([1], dtype=np.int64)), f"{x}_{columns}"
+        body = helper.make_graph(
+            [
+                helper.make_node("Sub", [x, f"{name}_row"], [f"{name}_apart"]),
+                helper.make_node("Abs", [f"{name}_apart"], [f"{name}_sizes"]),
+                helper.make_node("ReduceSum", [f"{name}_sizes", axis], [f"{name}_sums"], keepdims=0),
+            ],
+            f"{name}_distances",
+            [helper.make_tensor_value_info(f"{name}_row", kind, [rows.shape[1]])],
+            [helper.make_tensor_value_info(f"{name}_sums", kind, [None])],
+        )
+        axes = {"scan_input_axes": [1], "scan_output_axes": [1]}
+        return str(graph.node("Scan", columns, body=body, num_scan_inputs=1, **axes))
+
+
 KERNELS: dict[str, type[Kernel]] = {
-    kernel.name: kernel for kernel in (Linear, Polynomial, RBF, Sigmoid, Cosine)
+    kernel.name: kernel for kernel in (Linear, Polynomial, RBF, Sigmoid, Cosine, Laplacian)
 }
 NAMES = tuple(KERNELS)
 BUILT_IN = constraints.one_of(*NAMES)
