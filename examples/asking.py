@@ -33,7 +33,7 @@ SEEDS = 10
 PARAMETERS = {"C": 10, "gamma": 1}
 
 WORDS = {"random": "asked at random", "margin": "asked near the boundary"}
-COLOURS = {"random": "#d9820a", "margin": "#0b6e99"}
+COLORS = {"random": "#d9820a", "margin": "#0b6e99"}
 ONE, OTHER, INK, EVERYTHING = "#2a6f97", "#c8553d", "#333333", "#8a8a8a"
 VIEW = (-2.1, 2.1, -2.1, 2.1)
 
@@ -90,18 +90,18 @@ def draw_questions(panel, name, history):
     across, up = np.meshgrid(np.linspace(left, right, 240), np.linspace(bottom, top, 240))
     scores = machine.decision_function(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
     panel.contourf(across, up, scores, levels=[-np.inf, 0, np.inf], colors=[OTHER, ONE], alpha=0.08)
-    for label, colour in ((1, ONE), (-1, OTHER)):
-        panel.scatter(*X[y == label].T, s=7, color=colour, alpha=0.3, linewidth=0)
+    for label, color in ((1, ONE), (-1, OTHER)):
+        panel.scatter(*X[y == label].T, s=7, color=color, alpha=0.3, linewidth=0)
     panel.contour(across, up, scores, levels=[-1, 1], colors=INK, linewidths=1.3, linestyles=[(0, (4, 2.5))])
     panel.contour(across, up, scores, levels=[0], colors=INK, linewidths=2.4)
     number = {"color": "white", "fontsize": 8, "fontweight": "bold", "ha": "center", "va": "center_baseline"}
     for record in history:
-        place, colour, order = X[record["row"]], ONE if record["label"] == 1 else OTHER, 3 + record["labels"]
-        panel.scatter(*place, s=150, color=colour, edgecolor="white", linewidth=0.8, zorder=order)
-        panel.text(*place, record["labels"], zorder=order, **number)
+        place, color, order = X[record["row"]], ONE if record["label"] == 1 else OTHER, 3 + record["n_labels"]
+        panel.scatter(*place, s=150, color=color, edgecolor="white", linewidth=0.8, zorder=order)
+        panel.text(*place, record["n_labels"], zorder=order, **number)
     panel.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
     panel.spines[:].set_color("#cccccc")
-    panel.set_title(WORDS[name], loc="left", fontsize=15, fontweight="bold", color=COLOURS[name], pad=24)
+    panel.set_title(WORDS[name], loc="left", fontsize=15, fontweight="bold", color=COLORS[name], pad=24)
     panel.text(
         0,
         1.02,
@@ -116,11 +116,11 @@ def draw_questions(panel, name, history):
 def draw_curves(panel, errors, level):
     """Error against labels, with the spread over the draws."""
     panel.axhline(level, color=EVERYTHING, linewidth=1.6, linestyle=(0, (5, 2)))
-    for name, colour in COLOURS.items():
+    for name, color in COLORS.items():
         known = ~np.isnan(errors[name]).any(axis=0)  # by then both classes were seen on all draws
         low, high = np.quantile(errors[name][:, known], [0.1, 0.9], axis=0)
-        panel.fill_between(STEPS[known], low, high, color=colour, alpha=0.12, linewidth=0)
-        panel.plot(STEPS[known], errors[name][:, known].mean(axis=0), color=colour, linewidth=2.4)
+        panel.fill_between(STEPS[known], low, high, color=color, alpha=0.12, linewidth=0)
+        panel.plot(STEPS[known], errors[name][:, known].mean(axis=0), color=color, linewidth=2.4)
     panel.axvline(DRAWN, ymax=0.7, color="#bbbbbb", linewidth=1.2, zorder=0)
     panel.grid(axis="y", color="#e6e6e6")
     panel.set_axisbelow(True)
@@ -132,7 +132,7 @@ def draw_curves(panel, errors, level):
     panel.set_title(f"test error: mean of {SEEDS} draws, and 80 % of them", loc="left", fontsize=14)
     panel.legend(
         handles=[
-            *(Line2D([], [], color=colour, linewidth=2.4) for colour in COLOURS.values()),
+            *(Line2D([], [], color=color, linewidth=2.4) for color in COLORS.values()),
             Line2D([], [], color=EVERYTHING, linewidth=1.6, linestyle=(0, (5, 2))),
         ],
         labels=[*WORDS.values(), f"all {ROWS:,} labels"],

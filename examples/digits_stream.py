@@ -3,8 +3,8 @@
     python examples/digits_stream.py
 
 The 8 x 8 digits that come with scikit-learn arrive in blocks of 100 rows. Each block is predicted first and
-learnt afterwards, so that its accuracy is that of a learner in use; 500 rows never learnt from are scored
-after every block. `finish` then optimises on the rows that were kept. The line to reach is that of
+learned afterwards, so that its accuracy is that of a learner in use; 500 rows never learned from are scored
+after every block. `finish` then optimizes on the rows that were kept. The line to reach is that of
 `sklearn.svm.SVC`, which sees all rows at once, with the same C and gamma.
 
 Prints the learning curve and saves it as out/digits_stream.png.
@@ -71,7 +71,7 @@ def follow(clf, X, y, X_held_out, y_held_out):
 
 def show(curve):
     """Print the curve as a table."""
-    print("Accuracy on each block when it arrives, before it is learnt, and on the held-out rows after it:")
+    print("Accuracy on each block when it arrives, before it is learned, and on the held-out rows after it:")
     print(f"{'rows seen':>9}{'on arrival':>13}{'held out':>11}{'support vectors':>18}{'rows/s':>10}")
     print(RULE)
     for p in curve:
@@ -106,7 +106,7 @@ def draw(curve, finished, svc, path):
         panel.tick_params(labelsize=12)
 
     accuracy, size = panels
-    asked = rows[:-1]  # rows learnt when the block was predicted
+    asked = rows[:-1]  # rows learned when the block was predicted
     accuracy.plot(
         asked,
         [p.on_arrival for p in curve[1:]],
@@ -127,7 +127,7 @@ def draw(curve, finished, svc, path):
             f"SVC, all {last:,} rows at once: {svc[0]:.1%}",
             f"LASVM after finish(): {finished[0]:.1%}",
             f"LASVM on {HELD_OUT} held-out rows",
-            f"LASVM on the next {BLOCK} rows, not yet learnt",
+            f"LASVM on the next {BLOCK} rows, not yet learned",
         ],
         loc="lower right",
         fontsize=13,
@@ -160,7 +160,7 @@ def draw(curve, finished, svc, path):
     size.set_xlim(0, last * 1.06)
     size.set_xticks(range(0, last, 200))
     size.set_ylabel("support vectors", fontsize=14)
-    size.set_xlabel("rows learnt, each once", fontsize=14)
+    size.set_xlabel("rows learned, each once", fontsize=14)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
 

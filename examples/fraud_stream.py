@@ -36,7 +36,7 @@ LABEL_SHARE = 0.025  # labels for each row: 500 of 20,000
 WINDOW = 2000  # rows whose scores are a point of the curves
 
 WORDS = {"auto": "asks near the boundary", "random": "asks at random"}
-COLOURS = {"auto": "#0b6e99", "random": "#d9820a"}
+COLORS = {"auto": "#0b6e99", "random": "#d9820a"}
 INK = "#333333"
 
 
@@ -55,7 +55,7 @@ class Run:
         """Take in a batch, then the answers to what was asked with the batch before."""
         out = self.learner.step(batch.X, ids=batch.ids, time=float(batch.time[-1]))
         self.predicted += [0 if label is None else label for label in out.predictions]
-        self.scores += [0.0] * len(batch) if out.decision is None else out.decision.tolist()
+        self.scores += [0.0] * len(batch) if out.decision_values is None else out.decision_values.tolist()
         self.answer(answers)
         self.waiting = [question.id for question in out.questions]
         self.asked += self.waiting
@@ -65,14 +65,14 @@ class Run:
         self.learner.label(self.waiting, [answers[row] for row in self.waiting], by="a person")
 
 
-def begin(query, place, scale_columns, labels, seed):
+def begin(query, place, scale_features, labels, seed):
     """A new learner, as it comes, that may ask for so many labels."""
     learner = NeverEndingLearner.open(
         place,
-        query=query,
+        query_strategy=query,
         label_rate=LABEL_SHARE,
         label_budget=labels,
-        scale_columns=scale_columns,
+        scale_features=scale_features,
         window=100,
         random_state=seed,
     )
@@ -124,7 +124,7 @@ def show(runs, stream):
 def report(runs, stream, schema, source, path):
     """Write the report of the first learner, with the other one beside it."""
     ours, other = runs
-    story = ours.learner.story(
+    story = ours.learner.report_data(
         title="A fraud detector that asks",
         source=str(source),
         features=str(schema),
@@ -160,7 +160,7 @@ def draw(runs, stream, path):
     number = {name: row for row, name in enumerate(stream.ids.tolist())}
     for run in runs:
         curve = curve_of(run, stream.truth)
-        style = {"color": COLOURS[run.query], "linewidth": 2.4, "label": WORDS[run.query]}
+        style = {"color": COLORS[run.query], "linewidth": 2.4, "label": WORDS[run.query]}
         course.plot(curve["rows"], curve["g_means"], **style)
         frauds = np.cumsum(stream.truth[[number[name] for name in run.asked]])
         questions.plot(np.arange(1, len(frauds) + 1), frauds, **style)
@@ -168,7 +168,9 @@ def draw(runs, stream, path):
     beside = {"xytext": (6, 6), "textcoords": "offset points", "fontsize": 12, "color": "#777777"}
     course.annotate("frauds change", (stream.drift_row, 0), **beside)
     course.set_ylim(0, 1)
-    course.set_title(f"g-means of the last {WINDOW:,} rows, before they were learnt", loc="left", fontsize=14)
+    course.set_title(
+        f"g-means of the last {WINDOW:,} rows, before they were learned", loc="left", fontsize=14
+    )
     course.set_xlabel("rows seen", fontsize=13)
     questions.set_title("frauds among the rows asked about", loc="left", fontsize=14)
     questions.set_xlabel("questions asked", fontsize=13)
@@ -196,13 +198,13 @@ def main(rows=20_000, seed=0, out="out"):
     store = folder / "fraud.everlearn"
     for old in folder.glob(store.name + "*"):
         old.unlink()
-    with open_source(payments, label="is_fraud", id="id", time="time", block_rows=BATCH) as source:
+    with open_source(payments, label="is_fraud", id="id", time="time", batch_size=BATCH) as source:
         print(source.schema)
         labels = int(LABEL_SHARE * rows)
-        columns = source.schema.scale_columns
+        columns = source.schema.scale_features
         places = {"auto": store, "random": ":memory:"}
         runs = [begin(query, places[query], columns, labels, seed) for query in places]
-        runs[0].learner.describe(source.schema.state())
+        runs[0].learner.set_schema(source.schema.state())
         with tqdm(total=rows, desc="payments", unit=" rows") as bar:
             for batch in source:
                 for run in runs:

@@ -5,15 +5,15 @@
 One of the three waveforms against the other two, one row in seventeen. `KOIL` learns to score the rare rows
 above the others (AUC) and keeps at most `budget` rows of each class. When a buffer is full, "fifo" drops the
 oldest row and "rs" keeps a random sample of all that came. With "++" the coefficient of the row that is
-dropped goes to its nearest neighbour in the buffer.
+dropped goes to its nearest neighbor in the buffer.
 
 "rs" turns most newcomers away: their coefficients are lost, while the rows that they have moved stay moved.
 "fifo" loses the oldest, which have faded the more the larger the buffer. So compensation helps "rs" at every
-budget and "fifo" at middling ones. In a very small buffer the nearest neighbour may be far off, and what it
+budget and "fifo" at middling ones. In a very small buffer the nearest neighbor may be far off, and what it
 is given does harm: see "fifo" with 10 rows.
 
-Every row is scored before it is learnt, and the AUC is that of these scores, over the second half of the
-stream, or over a window of it. The grey line has no budget.
+Every row is scored before it is learned, and the AUC is that of these scores, over the second half of the
+stream, or over a window of it. The gray line has no budget.
 
 Prints AUC against budget and saves it, with AUC over the stream at one budget, as out/imbalanced_stream.png.
 """
@@ -36,11 +36,11 @@ BUDGETS = (10, 20, 50, 100, 200, 500)
 FOLLOWED = 50  # the budget whose AUC is drawn over the stream
 REPLACEMENTS = ("rs++", "rs", "fifo++", "fifo")
 SEEDS = 5
-BLOCK = 100  # rows that are scored and then learnt
+BLOCK = 100  # rows that are scored and then learned
 WINDOW, STEP = 2000, 500  # rows whose AUC is a point of the curve, and how far the next window is
 PARAMETERS = {"gamma": 0.02}
 
-COLOURS = {"rs++": "#0b6e99", "rs": "#0b6e99", "fifo++": "#d9820a", "fifo": "#d9820a", None: "#8a8a8a"}
+COLORS = {"rs++": "#0b6e99", "rs": "#0b6e99", "fifo++": "#d9820a", "fifo": "#d9820a", None: "#8a8a8a"}
 DASHES = {"rs++": "-", "rs": (0, (2, 1.4)), "fifo++": "-", "fifo": (0, (2, 1.4)), None: (0, (5, 2))}
 WORDS = {
     "rs++": "rs++, compensated",
@@ -110,7 +110,7 @@ def over_seeds(runs, replacement, what):
 def show(runs):
     """Print AUC against budget."""
     print(
-        f"AUC of rows {ROWS // 2:,} to {ROWS:,}, scored before they were learnt: mean of {SEEDS} streams,\n"
+        f"AUC of rows {ROWS // 2:,} to {ROWS:,}, scored before they were learned: mean of {SEEDS} streams,\n"
         "and in brackets the least and the greatest"
     )
     print(f"{'budget':>6}" + "".join(f"{name:>22}" for name in REPLACEMENTS))
@@ -135,8 +135,8 @@ def in_words(mean, low, high):
 def draw_curve(panel, x, curve, name):
     """Mean and spread of one replacement."""
     mean, low, high = curve.T
-    panel.fill_between(x, low, high, color=COLOURS[name], alpha=0.11, linewidth=0)
-    panel.plot(x, mean, color=COLOURS[name], linestyle=DASHES[name], **MARKS[name])
+    panel.fill_between(x, low, high, color=COLORS[name], alpha=0.11, linewidth=0)
+    panel.plot(x, mean, color=COLORS[name], linestyle=DASHES[name], **MARKS[name])
 
 
 def draw(runs, path):
@@ -152,12 +152,12 @@ def draw(runs, path):
     )
     sizes, course = figure.subplots(1, 2, sharey=True)
     level = over_seeds(runs, None, "auc")[0, 0]
-    sizes.axhline(level, color=COLOURS[None], linestyle=DASHES[None], **MARKS[None])
+    sizes.axhline(level, color=COLORS[None], linestyle=DASHES[None], **MARKS[None])
     ends = np.arange(WINDOW, ROWS + 1, STEP)
     course.plot(
         ends,
         over_seeds(runs, None, "windows")[:, 0],
-        color=COLOURS[None],
+        color=COLORS[None],
         linestyle=DASHES[None],
         **MARKS[None],
     )
@@ -172,7 +172,7 @@ def draw(runs, path):
     sizes.annotate("on the right", (FOLLOWED, 0), xycoords=("data", "axes fraction"), **beside)
     sizes.set_title(f"AUC of the second half of {ROWS:,} rows", loc="left", fontsize=14, color=INK)
     sizes.set_xlabel("budget: rows kept of each class", fontsize=13)
-    sizes.set_ylabel("AUC of rows before they were learnt", fontsize=13)
+    sizes.set_ylabel("AUC of rows before they were learned", fontsize=13)
     course.set_title(
         f"AUC of the last {WINDOW:,} rows, at budget {FOLLOWED}", loc="left", fontsize=14, color=INK
     )
@@ -185,9 +185,7 @@ def draw(runs, path):
         panel.spines[["top", "right"]].set_visible(False)
         panel.tick_params(labelsize=12)
     figure.legend(
-        handles=[
-            Line2D([], [], color=COLOURS[name], linestyle=DASHES[name], **MARKS[name]) for name in WORDS
-        ],
+        handles=[Line2D([], [], color=COLORS[name], linestyle=DASHES[name], **MARKS[name]) for name in WORDS],
         labels=list(WORDS.values()),
         loc="outside lower center",
         ncols=5,

@@ -6,7 +6,7 @@ Two Gaussians in the plane overlap so much that the best rule of all, a circle, 
 only. Part of the training labels is flipped on top of that; the test labels are clean. Four learners see the
 same rows with the same C and gamma. For the hinge loss of `SVC` and `LASVM` each row on the wrong side of its
 margin is a support vector, and pulls the harder the further out it is. The ramp loss of `LASVMNC` and
-`OnlineSVMR` is flat beyond the other margin: rows out there are taken for mislabelled and left alone.
+`OnlineSVMR` is flat beyond the other margin: rows out there are taken for mislabeled and left alone.
 
 Prints error and number of support vectors against the share of flipped labels, and saves the curves, with the
 four boundaries above them, as out/noisy_labels.png.
@@ -39,7 +39,7 @@ LEARNERS = {
 }
 BEST_CIRCLE, BEST_ERROR = ((-2 / 3, 0), 2.340), 0.1849
 
-COLOURS = {"SVC": "#7b3fc4", "LASVM": "#d9820a", "LASVMNC": "#0b6e99", "OnlineSVMR": "#2e8b57"}
+COLORS = {"SVC": "#7b3fc4", "LASVM": "#d9820a", "LASVMNC": "#0b6e99", "OnlineSVMR": "#2e8b57"}
 DASHES = {"SVC": (0, (5, 2)), "LASVM": "-", "LASVMNC": "-", "OnlineSVMR": "-"}
 NARROW, WIDE, INK = "#2a6f97", "#c8553d", "#333333"
 VIEW = (-4.6, 7.4, -5.4, 5.4)
@@ -113,9 +113,9 @@ def draw_boundary(panel, name, clf, run):
     kept = np.zeros(len(y), bool)
     kept[clf.support_] = True
     panel.contourf(across, up, scores, levels=[-np.inf, 0, np.inf], colors=[WIDE, NARROW], alpha=0.08)
-    for label, colour in ((1, NARROW), (-1, WIDE)):
-        panel.scatter(*X[(y == label) & ~kept].T, s=6, color=colour, alpha=0.3, linewidth=0)
-        panel.scatter(*X[(y == label) & kept].T, s=16, color=colour, edgecolor="white", linewidth=0.4)
+    for label, color in ((1, NARROW), (-1, WIDE)):
+        panel.scatter(*X[(y == label) & ~kept].T, s=6, color=color, alpha=0.3, linewidth=0)
+        panel.scatter(*X[(y == label) & kept].T, s=16, color=color, edgecolor="white", linewidth=0.4)
     panel.contour(across, up, scores, levels=[-1, 1], colors=INK, linewidths=1.3, linestyles=[(0, (4, 2.5))])
     panel.contour(across, up, scores, levels=[0], colors=INK, linewidths=2.4)
     panel.add_patch(Circle(*BEST_CIRCLE, fill=False, edgecolor="white", linewidth=3.2, alpha=0.8))
@@ -124,7 +124,7 @@ def draw_boundary(panel, name, clf, run):
     )
     panel.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
     panel.spines[:].set_color("#cccccc")
-    panel.set_title(name, loc="left", fontsize=15, fontweight="bold", color=COLOURS[name], pad=24)
+    panel.set_title(name, loc="left", fontsize=15, fontweight="bold", color=COLORS[name], pad=24)
     panel.text(
         0,
         1.02,
@@ -139,11 +139,11 @@ def draw_boundary(panel, name, clf, run):
 def draw_curve(panel, runs, what):
     """One curve for each learner, with the spread over the draws."""
     shares = np.array(SHARES)
-    for name, colour in COLOURS.items():
+    for name, color in COLORS.items():
         mean, low, high = over_seeds(runs, name, what).T
-        panel.fill_between(shares, low, high, color=colour, alpha=0.12, linewidth=0)
+        panel.fill_between(shares, low, high, color=color, alpha=0.12, linewidth=0)
         panel.plot(
-            shares, mean, color=colour, linewidth=2.4, linestyle=DASHES[name], marker="o", markersize=5.5
+            shares, mean, color=color, linewidth=2.4, linestyle=DASHES[name], marker="o", markersize=5.5
         )
     panel.axvline(DRAWN, color="#bbbbbb", linewidth=1.2, zorder=0)
     panel.grid(axis="y", color="#e6e6e6")
@@ -205,11 +205,11 @@ def draw(runs, drawn, path):
     sizes.set_ylim(0, None)
     below.legend(
         handles=[
-            Line2D([], [], color=colour, linewidth=2.4, linestyle=DASHES[name], marker="o", markersize=5.5)
-            for name, colour in COLOURS.items()
+            Line2D([], [], color=color, linewidth=2.4, linestyle=DASHES[name], marker="o", markersize=5.5)
+            for name, color in COLORS.items()
         ],
         labels=[
-            f"{name}, {'ramp' if name in ('LASVMNC', 'OnlineSVMR') else 'hinge'} loss" for name in COLOURS
+            f"{name}, {'ramp' if name in ('LASVMNC', 'OnlineSVMR') else 'hinge'} loss" for name in COLORS
         ],
         loc="outside lower center",
         ncols=4,

@@ -7,11 +7,11 @@ others for each of its own. Where a class is rare, rows taken at random are near
 rows near the boundary are of both: `ActiveLearner` with `query.Margin` asks about these. When labels hardly
 change the number of support vectors any more, `SupportSaturation` says stop; here asking goes on, to show
 what the stop would have missed. `VIRTUAL` chooses its rows in the same way, makes new rows of the rare class
-beside those that are support vectors, and stops by the same rule. To find neighbours it must know all labels
+beside those that are support vectors, and stops by the same rule. To find neighbors it must know all labels
 of the rare class: what is counted for it are not labels but the rows that it learns, made ones excepted.
 
 All have the same C and gamma, begin with five rows of each class, and are scored after `finish`, by the
-g-means: the root of the product of the shares of both classes that are recognised. The dashed line is what
+g-means: the root of the product of the shares of both classes that are recognized. The dashed line is what
 all labels give.
 
 Prints some points of the curves and saves them as out/rare_class.png.
@@ -30,7 +30,7 @@ from tqdm import tqdm
 from everlearn import LASVM, VIRTUAL, ActiveLearner, query
 from everlearn.datasets import make_waveform
 from everlearn.metrics import g_means
-from everlearn.query.stopping import Asked, SupportSaturation
+from everlearn.query.stopping import Progress, SupportSaturation
 
 RATIOS = (2, 4, 8, 16, 32)  # rows of the other classes for each of the rare one
 ROWS, TEST_ROWS = 4000, 2000
@@ -42,7 +42,7 @@ PARAMETERS = {"C": 1, "gamma": 0.05}
 STILL = {"window": 50, "rtol": 0.02}  # support vectors are saturated when they change by 2 % over 50 rows
 VIRTUAL_ROWS = (50, 150, 400, -1)  # -1 goes on until it stops by itself
 
-COLOURS = {"random": "#d9820a", "margin": "#0b6e99", "VIRTUAL": "#7b3fc4", "all labels": "#8a8a8a"}
+COLORS = {"random": "#d9820a", "margin": "#0b6e99", "VIRTUAL": "#7b3fc4", "all labels": "#8a8a8a"}
 INK = "#333333"
 STAR = {"marker": "*", "markersize": 17, "markeredgecolor": "white", "linestyle": "none", "zorder": 5}
 
@@ -75,17 +75,19 @@ def ask(X, y, test, seed):
     """Ask near the boundary, and note after which label the support vectors are saturated."""
     rule = query.Margin(pool_size=59, random_state=seed)
     loop = ActiveLearner(LASVM(**PARAMETERS), rule, random_state=seed)
-    loop.run(X, y, LABELS - 2 * FIRST, seeds=FIRST, test=test, scorer=finished_g_means, score_every=EVERY)
+    loop.run(
+        X, y, LABELS - 2 * FIRST, initial_labels=FIRST, test=test, scoring=finished_g_means, score_every=EVERY
+    )
     points, saturation = np.column_stack(loop.history.scores()), SupportSaturation(**STILL)
     for record in loop.history:
-        saturation.update(Asked(record["labels"], n_support=record["n_support"]))
+        saturation.update(Progress(record["n_labels"], n_support=record["n_support"]))
         if saturation.verdict().stop:
-            return loop, Curve(points, (record["labels"], np.interp(record["labels"], *points.T)))
+            return loop, Curve(points, (record["n_labels"], np.interp(record["n_labels"], *points.T)))
     return loop, Curve(points, None)
 
 
 def take_at_random(X, y, test, first, seed):
-    """Labels of rows at random, after the same first ones: no need to ask, they can be learnt in blocks."""
+    """Labels of rows at random, after the same first ones: no need to ask, they can be learned in blocks."""
     order = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(len(y)), first))
     order = np.concatenate([first, order])
     clf, points = LASVM(**PARAMETERS), []
@@ -100,14 +102,14 @@ def make_rows(X, y, test, seed):
     """VIRTUAL after more and more rows, until it stops."""
     points = []
     for limit in VIRTUAL_ROWS:
-        clf = VIRTUAL(max_iter=limit, positive=1, random_state=seed, **STILL, **PARAMETERS).fit(X, y)
+        clf = VIRTUAL(max_iter=limit, minority_class=1, random_state=seed, **STILL, **PARAMETERS).fit(X, y)
         points.append((clf.n_labels_, g_means(test[1], clf.predict(test[0]))))
     return Curve(np.array(points), points[-1])
 
 
 def compare():
     """All ways to learn, at every ratio, on several draws."""
-    found = {ratio: {name: [] for name in COLOURS} for ratio in RATIOS}
+    found = {ratio: {name: [] for name in COLORS} for ratio in RATIOS}
     with tqdm(total=len(RATIOS) * SEEDS, desc="asking", unit="draw") as bar:
         for ratio, ways in found.items():
             for seed in range(SEEDS):
@@ -166,14 +168,14 @@ def stop_in_words(curves):
 def draw_panel(panel, ways):
     """The curves at one ratio."""
     labels, level, _, _ = mean_curve(ways["all labels"])
-    panel.axhline(level[0], color=COLOURS["all labels"], linewidth=1.6, linestyle=(0, (5, 2)))
+    panel.axhline(level[0], color=COLORS["all labels"], linewidth=1.6, linestyle=(0, (5, 2)))
     for name in ("random", "margin", "VIRTUAL"):
         labels, mean, low, high = mean_curve(ways[name])
-        panel.fill_between(labels, low, high, color=COLOURS[name], alpha=0.12, linewidth=0)
-        panel.plot(labels, mean, color=COLOURS[name], linewidth=2.4, solid_capstyle="round")
+        panel.fill_between(labels, low, high, color=COLORS[name], alpha=0.12, linewidth=0)
+        panel.plot(labels, mean, color=COLORS[name], linewidth=2.4, solid_capstyle="round")
         stop = mean_stop(ways[name])
         if stop is not None:
-            panel.plot(*stop, color=COLOURS[name], **STAR)
+            panel.plot(*stop, color=COLORS[name], **STAR)
     panel.grid(axis="y", color="#e6e6e6")
     panel.set_axisbelow(True)
     panel.spines[["top", "right"]].set_visible(False)
@@ -185,7 +187,7 @@ def draw(found, path):
     figure = Figure(figsize=(16, 5.6), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.12)
     figure.suptitle(
-        "The rarer a class, the more it matters which rows are labelled",
+        "The rarer a class, the more it matters which rows are labeled",
         x=0.012,
         ha="left",
         fontsize=18,
@@ -200,12 +202,12 @@ def draw(found, path):
     panels[0].set(xlim=(0, 1300), ylim=(0, 1), xticks=(0, 500, 1000))
     panels[0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     panels[0].xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    panels[len(RATIOS) // 2].set_xlabel("labels asked for (VIRTUAL: rows learnt)", fontsize=13)
+    panels[len(RATIOS) // 2].set_xlabel("labels asked for (VIRTUAL: rows learned)", fontsize=13)
     figure.legend(
         handles=[
-            *(Line2D([], [], color=COLOURS[name], linewidth=2.4) for name in ("random", "margin", "VIRTUAL")),
+            *(Line2D([], [], color=COLORS[name], linewidth=2.4) for name in ("random", "margin", "VIRTUAL")),
             Line2D([], [], color=INK, **STAR),
-            Line2D([], [], color=COLOURS["all labels"], linewidth=1.6, linestyle=(0, (5, 2))),
+            Line2D([], [], color=COLORS["all labels"], linewidth=1.6, linestyle=(0, (5, 2))),
         ],
         labels=[
             "asked at random",

@@ -36,7 +36,7 @@ DRAWN = 0  # the stream of the cubes
 KERNEL = {"kernel": "rbf", "gamma": 20.0}
 
 WORDS = {"svm": "SVM on the labels alone", "stream": "StreamS3VM", "all": "SubmodS3VM on all rows so far"}
-COLOURS = {"svm": "#8a8a8a", "stream": "#0b6e99", "all": "#d9820a"}
+COLORS = {"svm": "#8a8a8a", "stream": "#0b6e99", "all": "#d9820a"}
 DASHES = {"svm": (0, (2, 1.4)), "stream": "-", "all": (0, (5, 2))}
 ONE, OTHER, INK = "#2a6f97", "#c8553d", "#222222"
 
@@ -56,9 +56,9 @@ def draw_stream(seed, labels):
     return batches
 
 
-def transducer():
+def s3vm():
     """What labels rows, by themselves or in a stream."""
-    return SubmodS3VM(**KERNEL, scaling="none", positive_ratio=0.5, estimator=None)
+    return SubmodS3VM(**KERNEL, scaling="none", positive_fraction=0.5, estimator=None)
 
 
 class Labels:
@@ -81,7 +81,7 @@ class Stream:
     """StreamS3VM, and how many rows it holds."""
 
     def __init__(self):
-        self.model = StreamS3VM(transducer(), estimator=None, random_state=0)
+        self.model = StreamS3VM(s3vm(), estimator=None, random_state=0)
 
     def label(self, X, known):
         """Label a batch; and say how many rows are held."""
@@ -99,7 +99,7 @@ class Everything:
         """Label a batch; and say how many rows are held."""
         self.X.append(X)
         self.y.append(known)
-        model = transducer().fit(np.vstack(self.X), np.concatenate(self.y))
+        model = s3vm().fit(np.vstack(self.X), np.concatenate(self.y))
         return model.transduction_[-len(X) :], sum(map(len, self.y))
 
 
@@ -129,7 +129,7 @@ def compare():
 
 def show(right, held):
     """Print means over the draws and the batches."""
-    print(f"Rows labelled correctly, mean of {BATCHES} batches and {SEEDS} draws (rows held at the end)")
+    print(f"Rows labeled correctly, mean of {BATCHES} batches and {SEEDS} draws (rows held at the end)")
     print(f"{'labels':>6}" + "".join(f"{words:>32}" for words in WORDS.values()))
     print("-" * (6 + 32 * len(WORDS)))
     for i, labels in enumerate(LABELS):
@@ -141,13 +141,13 @@ def draw_cube(panel, name, batches, labels):
     """The last batch with the labels found, and those of the first batch on which they rest."""
     X, y, _ = batches[-1]
     wrong = labels != y
-    for side, colour in ((1, ONE), (-1, OTHER)):
-        panel.scatter(*X[labels == side].T, s=24, color=colour, depthshade=False, linewidth=0)
+    for side, color in ((1, ONE), (-1, OTHER)):
+        panel.scatter(*X[labels == side].T, s=24, color=color, depthshade=False, linewidth=0)
     panel.scatter(*X[wrong].T, s=95, facecolor="none", edgecolor=INK, linewidth=1.3, depthshade=False)
     first, _, known = batches[0]
-    for side, colour in ((1, ONE), (-1, OTHER)):
+    for side, color in ((1, ONE), (-1, OTHER)):
         panel.scatter(
-            *first[known == side].T, s=420, marker="*", color=colour, edgecolor=INK, depthshade=False
+            *first[known == side].T, s=420, marker="*", color=color, edgecolor=INK, depthshade=False
         )
     panel.view_init(elev=14, azim=-82)
     panel.set(xticks=[], yticks=[], zticks=[], xlim=(0, 1), ylim=(0, 1), zlim=(0, 1))
@@ -162,8 +162,8 @@ def draw_curves(panel, right):
         values = right[name][LABELS.index(CURVES)]
         if name != "all":
             low, high = values.min(axis=0), values.max(axis=0)
-            panel.fill_between(places, low, high, color=COLOURS[name], alpha=0.16, linewidth=0)
-        style = {"color": COLOURS[name], "linestyle": DASHES[name], "linewidth": 2.4}
+            panel.fill_between(places, low, high, color=COLORS[name], alpha=0.16, linewidth=0)
+        style = {"color": COLORS[name], "linestyle": DASHES[name], "linewidth": 2.4}
         panel.plot(places, values.mean(axis=0), label=words, **style)
     panel.grid(axis="y", color="#e6e6e6")
     panel.spines[["top", "right"]].set_visible(False)
@@ -199,7 +199,7 @@ def draw(right, batches, answers, path):
             Line2D([], [], mfc="none", mec=INK, mew=1.3, **(dot | {"markersize": 10})),
             Line2D([], [], marker="*", linestyle="none", markersize=17, mfc="white", mec=INK),
         ],
-        labels=["labelled +1", "labelled -1", "wrongly", "the labels, of batch 1"],
+        labels=["labeled +1", "labeled -1", "wrongly", "the labels, of batch 1"],
         loc="outside lower center",
         ncols=4,
         frameon=False,

@@ -4,14 +4,14 @@
 
 Batches of 100 rows of two interleaving half circles; 2, 4 or 8 labels come with the first batch and none
 later. `StreamS3VM` labels every batch by the labels and by how rows lie together, and remembers the last
-batch and exemplars of all before it. The kernel is narrow: a row sees its neighbours only, and a label
+batch and exemplars of all before it. The kernel is narrow: a row sees its neighbors only, and a label
 reaches the far end of its moon from row to row. An SVM on the labels alone stands beside it, told as well
 that the moons are of equal size. With two labels a batch now and then goes wrong altogether, cut across the
 moons, and a later one is right again: labels that were found are not kept.
 
 Exemplars and questions are chosen so as to be unlike each other. Without that (lam1 near 0) exemplars crowd
 where rows are dense, and questions where the model is unsure: it is the difference between a summary and a
-heap of neighbours. Both are drawn for one batch.
+heap of neighbors. Both are drawn for one batch.
 
 Prints accuracy batch by batch, mean of several draws, and how far rows are from the nearest exemplar and
 question; saves curves, labels, exemplars and questions as out/two_moons.png.
@@ -37,7 +37,7 @@ EXEMPLARS, QUESTIONS = 20, 8
 KERNEL = {"kernel": "rbf", "gamma": 20.0}
 OFF = 1e-9  # lam1 of "no diversity"
 
-COLOURS = {2: "#0b6e99", 4: "#d9820a", 8: "#5b8c3e"}
+COLORS = {2: "#0b6e99", 4: "#d9820a", 8: "#5b8c3e"}
 ONE, OTHER, INK, PALE = "#2a6f97", "#c8553d", "#333333", "#bdbdbd"
 
 
@@ -58,8 +58,8 @@ def draw_stream(seed, labels):
 
 def follow(batches):
     """Accuracy of the stream and of the SVM on the labels alone, batch by batch; then the stream itself."""
-    transducer = SubmodS3VM(**KERNEL, scaling="none", positive_ratio=0.5)
-    stream = StreamS3VM(transducer, estimator=None, random_state=0)
+    s3vm = SubmodS3VM(**KERNEL, scaling="none", positive_fraction=0.5)
+    stream = StreamS3VM(s3vm, estimator=None, random_state=0)
     X, _, known = batches[0]
     told = ~np.isnan(known)
     svm = SVC(C=1, **KERNEL).fit(X[told], known[told])
@@ -93,7 +93,7 @@ def choose(batches):
         exemplars = Exemplars(EXEMPLARS, weights=(lam1, 1.0, 1.0), scaling="none", **KERNEL).fit(X, known)
         # The thesis' weights, 2 n / (number of labels) for the disagreement of the labels.
         rule = query.Submodular((lam1, 2 * QUESTIONS / told.sum(), 0.0), scaling="none", **KERNEL)
-        asked = rule.query(None, X2, QUESTIONS, labelled=(X[told], known[told]))
+        asked = rule.query(None, X2, QUESTIONS, labeled=(X[told], known[told]))
         chosen[words] = X[exemplars.indices_], X2[asked]
     return (X, X2, X[told], known[told]), chosen
 
@@ -105,7 +105,7 @@ def distance(rows, points):
 
 def show(found, alone, places, chosen):
     """Print the curves and the distances."""
-    print(f"Rows labelled correctly, mean of {SEEDS} draws (in brackets: SVM on the labels alone)")
+    print(f"Rows labeled correctly, mean of {SEEDS} draws (in brackets: SVM on the labels alone)")
     print(f"{'batch':>5}" + "".join(f"{f'{labels} labels':>20}" for labels in LABELS))
     print("-" * (5 + 20 * len(LABELS)))
     for number in range(BATCHES):
@@ -131,38 +131,38 @@ def draw_labels(panel, batches, stream):
     """The last batch with the labels found, and the labels on which they rest."""
     X, y, _ = batches[-1]
     found = stream.transduction_
-    for moon, colour in ((1, ONE), (-1, OTHER)):
-        panel.scatter(*X[found == moon].T, s=26, color=colour, linewidth=0)
+    for moon, color in ((1, ONE), (-1, OTHER)):
+        panel.scatter(*X[found == moon].T, s=26, color=color, linewidth=0)
     wrong = found != y
     panel.scatter(*X[wrong].T, s=90, facecolor="none", edgecolor=INK, linewidth=1.4)
     first, _, known = batches[0]
-    for moon, colour in ((1, ONE), (-1, OTHER)):
-        panel.scatter(*first[known == moon].T, s=330, marker="*", color=colour, edgecolor="white", zorder=4)
+    for moon, color in ((1, ONE), (-1, OTHER)):
+        panel.scatter(*first[known == moon].T, s=330, marker="*", color=color, edgecolor="white", zorder=4)
     plain(panel, f"batch {BATCHES} by {DRAWN[1]} labels of batch 1: {np.mean(~wrong):.0%} right")
 
 
 def draw_chosen(panel, rows, points, told, labels, title, marker):
     panel.scatter(*rows.T, s=14, color=PALE, linewidth=0)
     panel.scatter(*points.T, s=105, marker=marker, color=INK, edgecolor="white", linewidth=0.9, zorder=3)
-    for moon, colour in ((1, ONE), (-1, OTHER)):
-        panel.scatter(*told[labels == moon].T, s=260, marker="*", color=colour, edgecolor="white", zorder=4)
+    for moon, color in ((1, ONE), (-1, OTHER)):
+        panel.scatter(*told[labels == moon].T, s=260, marker="*", color=color, edgecolor="white", zorder=4)
     plain(panel, title)
 
 
 def draw_curves(panel, found, alone):
     places = np.arange(1, BATCHES + 1)
     for i, labels in enumerate(LABELS):
-        colour = COLOURS[labels]
-        panel.plot(places, found[i].mean(axis=0), color=colour, linewidth=2.4, marker="o", markersize=5.5)
-        panel.plot(places, alone[i].mean(axis=0), color=colour, linewidth=1.6, linestyle=(0, (2, 1.4)))
+        color = COLORS[labels]
+        panel.plot(places, found[i].mean(axis=0), color=color, linewidth=2.4, marker="o", markersize=5.5)
+        panel.plot(places, alone[i].mean(axis=0), color=color, linewidth=1.6, linestyle=(0, (2, 1.4)))
     panel.grid(axis="y", color="#e6e6e6")
     panel.spines[["top", "right"]].set_visible(False)
     panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.tick_params(labelsize=11)
     panel.set(xlabel="batch", ylim=(0.47, 1.005))
-    panel.set_title(f"rows labelled correctly, mean of {SEEDS} draws", loc="left", fontsize=12.5)
-    handles = [Line2D([], [], color=COLOURS[n], linewidth=2.4, marker="o", markersize=5.5) for n in LABELS]
+    panel.set_title(f"rows labeled correctly, mean of {SEEDS} draws", loc="left", fontsize=12.5)
+    handles = [Line2D([], [], color=COLORS[n], linewidth=2.4, marker="o", markersize=5.5) for n in LABELS]
     handles.append(Line2D([], [], color=INK, linewidth=1.6, linestyle=(0, (2, 1.4))))
     words = [f"{labels} labels" for labels in LABELS] + ["SVM on the labels alone"]
     panel.legend(handles, words, fontsize=11, frameon=False, loc="lower center", ncols=2)
@@ -174,7 +174,7 @@ def draw(found, alone, batches, stream, places, chosen, path):
     figure = Figure(figsize=(16, 8.6), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
     figure.suptitle(
-        "A handful of labels, batch by batch: what is labelled, kept and asked about",
+        "A handful of labels, batch by batch: what is labeled, kept and asked about",
         x=0.012,
         ha="left",
         fontsize=18,
@@ -197,7 +197,7 @@ def draw(found, alone, batches, stream, places, chosen, path):
             Line2D([], [], marker="o", linestyle="none", markersize=9, color=INK),
             Line2D([], [], marker="D", linestyle="none", markersize=8, color=INK),
         ],
-        labels=["label", "label of the other moon", "labelled wrongly", "exemplar", "question"],
+        labels=["label", "label of the other moon", "labeled wrongly", "exemplar", "question"],
         loc="outside lower center",
         ncols=5,
         frameon=False,

@@ -58,7 +58,7 @@ def withdraw(X, y, row):
     times = {"forget": [], "learn": [], "relabel": [], "svc": []}
     for _ in range(TRIES):
         times["relabel"].append(seconds(lambda: after.relabel(row, y[row])))
-        relabelled = differences(after, correct)
+        relabeled = differences(after, correct)
         after.relabel(row, labels[row])
     for _ in range(TRIES):
         times["forget"].append(seconds(lambda: after.forget(row)))
@@ -70,7 +70,7 @@ def withdraw(X, y, row):
         (before, after, never),
         {step: median(all_of) for step, all_of in times.items()},
         forgotten,
-        relabelled,
+        relabeled,
     )
 
 
@@ -80,7 +80,7 @@ def differences(machine, other):
     return float(np.abs(machine.decision_function(X) - other.decision_function(X)).max())
 
 
-def show(machines, times, forgotten, relabelled, moved):
+def show(machines, times, forgotten, relabeled, moved):
     """Print what was found."""
     before, after, _ = machines
     print(f"{ROWS:,} rows, one of them with a wrong label")
@@ -88,7 +88,7 @@ def show(machines, times, forgotten, relabelled, moved):
     print("-" * 84)
     for words, step, what in (
         ("IDSVM.forget the row", "forget", f"{forgotten:.0e} to a machine that never saw it"),
-        ("IDSVM.relabel the row", "relabel", f"{relabelled:.0e} to a machine that got it right"),
+        ("IDSVM.relabel the row", "relabel", f"{relabeled:.0e} to a machine that got it right"),
         ("IDSVM.partial_fit, the row again", "learn", ""),
         (f"SVC on the other {ROWS - 1:,} rows", "svc", ""),
     ):
@@ -114,8 +114,8 @@ def draw_boundaries(panel, X, y, row, machines, view, scale):
     before, after, never = machines
     across, up, scores = scores_over(after, view, 400)
     panel.contourf(across, up, scores, levels=[-np.inf, 0, np.inf], colors=[OTHER, ONE], alpha=0.07)
-    for label, colour in ((1, ONE), (-1, OTHER)):
-        panel.scatter(*X[y == label].T, s=5 * scale**2, color=colour, alpha=0.38, linewidth=0)
+    for label, color in ((1, ONE), (-1, OTHER)):
+        panel.scatter(*X[y == label].T, s=5 * scale**2, color=color, alpha=0.38, linewidth=0)
     panel.contour(across, up, scores, levels=[0], colors=AFTER, linewidths=4.2 * scale)
     panel.contour(*scores_over(before, view, 400), levels=[0], colors=BEFORE, linewidths=1.5 * scale)
     dashes = [(0, (4, 2.2))]
@@ -180,8 +180,8 @@ def draw(X, y, row, machines, times, forgotten, path):
 
 def main(out="out/withdrawn_label.png"):
     X, y, row = rows_and_wrong_row()
-    machines, times, forgotten, relabelled = withdraw(X, y, row)
-    show(machines, times, forgotten, relabelled, differences(machines[0], machines[2]))
+    machines, times, forgotten, relabeled = withdraw(X, y, row)
+    show(machines, times, forgotten, relabeled, differences(machines[0], machines[2]))
     path = Path(out)
     draw(X, y, row, machines, times, forgotten, path)
     print(f"Picture: {path}")

@@ -51,7 +51,7 @@ def make(cls, **options):
     if cls is AdaptiveSVM:
         return AdaptiveSVM(max_rows=200, random_state=0)
     if cls is StreamS3VM:
-        return StreamS3VM(SubmodS3VM(positive_ratio=0.5), random_state=0)
+        return StreamS3VM(SubmodS3VM(positive_fraction=0.5), random_state=0)
     if cls is CalibratedClassifier:
         return CalibratedClassifier(LASVM(C=2.0, gamma=0.3), random_state=0)
     return make_one_pass(cls, budget=30, gamma=0.3, **options)
@@ -190,7 +190,7 @@ def arrays_in(model):
 def test_the_only_row_of_a_first_block_is_not_left_as_the_center(cls):
     X, y = rows_and_labels("far from the origin")
     model = make(cls).partial_fit(X[:1], y[:1], classes=[-1, 1]).partial_fit(X[1:9], y[1:9])
-    assert np.array_equal(model._machine.spec["centre"], X[0])
+    assert np.array_equal(model._machine.spec["center"], X[0])
     assert 0 in numbers_of(model)
     model.forget(0)
     content = packed(model)

@@ -11,7 +11,7 @@ PACKAGE = ROOT / "src" / "everlearn"
 CORE = ROOT / "core"
 
 # From the ground up. A room is a module or a subpackage of everlearn; it may import from the floors below and
-# a subpackage from itself, but neither may import from its neighbours or from above.
+# a subpackage from itself, but neither may import from its neighbors or from above.
 FLOORS = [
     ["errors", "_core", "_atomic", "_startup", "_visible"],
     ["_base"],
@@ -89,7 +89,7 @@ def test_imports_point_down(path):
         ("import everlearn.svm.lasvm", "_base.kernels"),
         ("from everlearn.svm import LASVM", "metrics"),
         ("from everlearn import svm", "metrics"),
-        ("from ..store import log", "read.sources"),  # a neighbour
+        ("from ..store import log", "read.sources"),  # a neighbor
         ("from ..budget import NORMA", "svm.lasvm"),
         ("from .. import LASVM", "svm.lasvm"),  # a public name: only the top has it
         ("import everlearn", "datasets.loaders"),

@@ -50,7 +50,7 @@ def ours(name: str, data: tuple[np.ndarray, ...], seed: int) -> np.ndarray:
     strategy = {"auto": None, "margin": query.Margin(None), "uniform": query.Random()}[name]
     loop = ActiveLearner(LASVM(C=1, gamma=1 / pool.shape[1]), strategy, random_state=seed)
     seeds = {row: int(y[row]) for row in range(INITIAL)}
-    loop.run(pool, y, seeds=seeds, classes=[0, 1], test=(test, labels))
+    loop.run(pool, y, initial_labels=seeds, classes=[0, 1], test=(test, labels))
     return np.array([record["score"] for record in loop.history[INITIAL:]])
 
 

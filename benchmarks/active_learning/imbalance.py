@@ -28,12 +28,12 @@ def asked(query: Any, pool: Any, y: np.ndarray, test: Any, labels: np.ndarray, s
     """g-means in % after each of the steps; 0 while one class only has been seen."""
     from everlearn import ActiveLearner
 
-    loop = ActiveLearner(query=query, random_state=seed)
+    loop = ActiveLearner(query_strategy=query, random_state=seed)
     found, before = [], 0
     for step in STEPS:
         loop.run(pool, y, step - before, classes=[0, 1])
         before = step
-        found.append(_g_means(loop.model, test, labels))
+        found.append(_g_means(loop.estimator, test, labels))
     return found
 
 
@@ -71,8 +71,8 @@ def report(data: Data) -> str:
         else (f"None of these sets was used to choose a setting; {', '.join(RARE_DEVELOPMENT)} were.")
     )
     text = f"""g-means in % on {settings["draws"]} draws of pool and test rows,
-    `ActiveLearner(query=Auto())` / `ActiveLearner(query=Random())`, both with the default model and without a
-    label to begin with. {chosen}"""
+    `ActiveLearner(query_strategy=Auto())` / `ActiveLearner(query_strategy=Random())`, both with the default
+    model and without a label to begin with. {chosen}"""
     return "\n".join(
         [*head("Active learning on imbalanced data sets", data), fill(text), markdown(header, lines)]
     )

@@ -62,7 +62,7 @@ def _loop(X: np.ndarray, y: np.ndarray, steps: tuple[int, ...], queries: int) ->
         while len(loop.history) < step:
             rows = loop.ask()
             loop.tell(rows, y[rows])
-        with _Stopwatch(loop.model) as seconds:
+        with _Stopwatch(loop.estimator) as seconds:
             start = time.thread_time()
             for _ in range(queries):
                 rows = loop.ask()

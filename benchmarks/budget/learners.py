@@ -91,7 +91,7 @@ def ours() -> list[Learner]:
         found.append(Learner(f"KOIL {way}", OURS, make, pairs))
     found += [
         Learner("OAM", OURS, _ours("OAM", budget=BUDGET), {"C": (0.0001, 0.001, 0.01, 0.1)}),
-        Learner("OPAUC", OURS, _ours("OPAUC"), {"eta": (0.0001, 0.001, 0.01)}),
+        Learner("OPAUC", OURS, _ours("OPAUC"), {"learning_rate": (0.0001, 0.001, 0.01)}),
         Learner("KernelPerceptron", UNBOUNDED, _ours("KernelPerceptron"), gamma),
         Learner("KernelPA", UNBOUNDED, _ours("KernelPA"), gamma | {"C": (0.1, 1.0)}),
     ]

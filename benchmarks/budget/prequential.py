@@ -96,7 +96,7 @@ class Field:
             "auc": float(roc_auc_score(y, scores)),
             "accuracy": float(np.mean((scores > 0) == (y == 1))),
             "kept": int(model.n_kept_) if hasattr(model, "n_kept_") else None,
-            "mistakes": int(model.mistakes_[0]) if hasattr(model, "mistakes_") else None,
+            "mistakes": int(model.n_mistakes_[0]) if hasattr(model, "n_mistakes_") else None,
             "seconds": process_time() - start,
         }
 

@@ -124,7 +124,7 @@ class Comparison:
             "dual_svc": svc["dual"],
             "dual_difference": max(relative, key=abs),
             "agreement": float(agree.mean()),
-            "largest_difference": float(np.abs(ours["decision"] - svc["decision"]).max()),
+            "max_relative_difference": float(np.abs(ours["decision"] - svc["decision"]).max()),
             "seconds": ours["seconds"],
             "seconds_svc_one_vs_rest": svc["seconds"],
             "n_sv": ours["n_sv"],

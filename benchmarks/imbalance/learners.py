@@ -41,7 +41,7 @@ def learners(C: float, gamma: float, seed: int) -> dict[str, Callable[[Any, Any]
                 more, labels = SMOTE(sampling_strategy=wanted, random_state=seed).fit_resample(X, y)
             model = svm().fit(more, labels)
             model.made = len(labels) - len(y)
-            model.made_learnt = model.made
+            model.made_learned = model.made
             model.made_support = int(np.sum(model.support_ >= len(y)))
             return model
 
@@ -49,10 +49,10 @@ def learners(C: float, gamma: float, seed: int) -> dict[str, Callable[[Any, Any]
 
     def virtual(n_virtual: int) -> Callable[[Any, Any], Any]:
         def fit(X: Any, y: Any) -> Any:
-            options = {"cache_size": 500, "random_state": seed, "positive": 1}
+            options = {"cache_size": 500, "random_state": seed, "minority_class": 1}
             model = VIRTUAL(C, gamma=gamma, n_virtual=n_virtual, **options).fit(X, y)
             model.made, model.made_support = model.n_virtual_, model.n_virtual_support_
-            model.made_learnt = int(model.n_iter_) - model.n_labels_
+            model.made_learned = int(model.n_iter_) - model.n_labels_
             return model
 
         return fit
@@ -80,9 +80,9 @@ def _measures(model: Any, rows: Rows) -> dict[str, float]:
         "prbep": prbep(rows.y_test, score),
         "support_negatives": int(model.n_support_[0]),
         "support_positives": int(model.n_support_[1]),
-        "learnt": int(model.n_iter_) // getattr(model, "epochs", 1),
+        "learned": int(model.n_iter_) // getattr(model, "epochs", 1),
         "made": made,
-        "made_learnt": getattr(model, "made_learnt", 0),
+        "made_learned": getattr(model, "made_learned", 0),
         "made_support": made_support,
         **({"share": made_support / made} if made else {}),
     }

@@ -112,7 +112,7 @@ def _summary(results: Sequence[Result]) -> str:
         ]
         cells += [_percent(_mean(r, who, "share"), thesis.get(key)) for who, key in SHARE_IN_THESIS.items()]
         of = r["learners"]["VIRTUAL"]
-        cells.append(_percent(of["made_support"] / max(1, of["made_learnt"])))
+        cells.append(_percent(of["made_support"] / max(1, of["made_learned"])))
         cells += [number(_over_runs(r, "VIRTUAL", who, "g_means"), 2) for who in RIVALS]
         lines.append([r["set"], f"{r['imbalance']:.1f}", *cells])
     return markdown(header, lines)
@@ -188,8 +188,8 @@ def _detail(r: Result) -> str:
                 *[f"{100 * np.mean(of[key]):.2f} ± {100 * np.std(of[key]):.2f}" for key in TITLES],
                 f"{of['support_negatives'] + of['support_positives']:.0f}",
                 f"{of['support_negatives'] / max(1, of['support_positives']):.2f}",
-                f"{of['learnt']:.0f}",
-                " / ".join(f"{of[key]:.0f}" for key in ("made", "made_learnt", "made_support"))
+                f"{of['learned']:.0f}",
+                " / ".join(f"{of[key]:.0f}" for key in ("made", "made_learned", "made_support"))
                 if of["made"]
                 else NONE,
                 f"{100 * np.mean(of['share']):.1f}" if of["made"] else NONE,

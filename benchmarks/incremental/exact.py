@@ -20,7 +20,7 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
     return result, process_time() - start
 
 
-def warm_up() -> None:
+def infer_rows() -> None:
     """Load lazily imported code before anything is measured."""
     from sklearn.svm import SVC
 

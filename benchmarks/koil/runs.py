@@ -53,7 +53,13 @@ def makers() -> dict[str, Callable[[Parameters, int], Any]]:
 
     def koil(replacement: str) -> Callable[[Parameters, int], Any]:
         return lambda p, seed: el.KOIL(
-            BUDGET, replacement, n_neighbors=10, eta=ETA, C=p["C"], gamma=gamma(p), random_state=seed
+            BUDGET,
+            replacement,
+            n_neighbors=10,
+            learning_rate=ETA,
+            C=p["C"],
+            gamma=gamma(p),
+            random_state=seed,
         )
 
     def buffered(learner: Any, **fixed: Any) -> Callable[[Parameters, int], Any]:
@@ -64,18 +70,22 @@ def makers() -> dict[str, Callable[[Parameters, int], Any]]:
         "FIFO++": koil("fifo++"),
         "Perceptron": lambda p, seed: el.KernelPerceptron(kernel="linear"),
         "OAM": lambda p, seed: el.OAM(BUDGET, C=p["C"], random_state=seed),
-        "OPAUC": lambda p, seed: el.OPAUC(eta=ETA),
-        "OPAUC, tuned": lambda p, seed: el.OPAUC(eta=p["eta"], alpha=p["alpha"]),
+        "OPAUC": lambda p, seed: el.OPAUC(learning_rate=ETA),
+        "OPAUC, tuned": lambda p, seed: el.OPAUC(learning_rate=p["eta"], alpha=p["alpha"]),
         "NORMA": lambda p, seed: el.NORMA(
-            2 * BUDGET, eta=ETA * p["C"], alpha=1 / p["C"], gamma=gamma(p), random_state=seed
+            2 * BUDGET, learning_rate=ETA * p["C"], alpha=1 / p["C"], gamma=gamma(p), random_state=seed
         ),
         "NORMA, tuned": lambda p, seed: el.NORMA(
-            2 * BUDGET, eta=p["rate"], alpha=p["shrink"] / p["rate"], gamma=gamma(p), random_state=seed
+            2 * BUDGET,
+            learning_rate=p["rate"],
+            alpha=p["shrink"] / p["rate"],
+            gamma=gamma(p),
+            random_state=seed,
         ),
         "RBP": buffered(el.RBP),
         "Forgetron": buffered(el.Forgetron),
-        "Projectron": buffered(el.Projectron, eta=PROJECTION),
-        "Projectron++": buffered(el.ProjectronPP, eta=PROJECTION),
+        "Projectron": buffered(el.Projectron, max_projection_error=PROJECTION),
+        "Projectron++": buffered(el.ProjectronPP, max_projection_error=PROJECTION),
     }
 
 

@@ -77,7 +77,7 @@ def _exact(result: dict[str, Any]) -> list[str]:
     return [
         f"{found['dual_difference']:+.1e}",
         f"{100 * found['agreement']:.3f}",
-        f"{found['largest_difference']:.1e}",
+        f"{found['max_relative_difference']:.1e}",
         f"{found['n_sv']} / {found['n_sv_svc']}",
         number(found["seconds"]),
     ]
@@ -158,7 +158,7 @@ def report(data: Data) -> str:
         ]
         parts.append(markdown(header, [[r["title"], *_exact(r)] for r in results]))
         parts.append(
-            "dual: (ours - SVC) / SVC of the maximised objective, SVC at the same tolerance; the worst\n"
+            "dual: (ours - SVC) / SVC of the maximized objective, SVC at the same tolerance; the worst\n"
             "of ten classes, where SVC is fitted one against the rest. df: difference of decision values.\n"
         )
     if any("histgb" in r["peers"] or "nystroem" in r["peers"] for r in results):

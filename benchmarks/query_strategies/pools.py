@@ -39,7 +39,7 @@ def follow(task: Task, pool_size: int | None, seed: int, settings: dict[str, Any
     seeds, spent = seed_labels(y), 0.0
 
     def point() -> dict[str, Any]:
-        model = deepcopy(loop.model).finish()  # the loop goes on from the model as it was
+        model = deepcopy(loop.estimator).finish()  # the loop goes on from the model as it was
         return {
             "labels": len(loop.history),
             "cpu": round(spent, 4),
@@ -51,13 +51,13 @@ def follow(task: Task, pool_size: int | None, seed: int, settings: dict[str, Any
     while marks or found["saturation"] is None:
         wanted = marks[0] - max(len(loop.history), len(seeds)) if marks else None
         start = process_time()
-        loop.run(X, y, wanted, seeds=seeds)
+        loop.run(X, y, wanted, initial_labels=seeds)
         spent += process_time() - start
         if loop.stopping is not None and loop.stopping.verdict().stop:
-            found["saturation"] = point() | {"reason": loop.stopped}
+            found["saturation"] = point() | {"reason": loop.stop_reason}
             loop.stopping = None
         elif len(loop.history) == len(y):
-            found["saturation"] = found["saturation"] or point() | {"reason": loop.stopped}
+            found["saturation"] = found["saturation"] or point() | {"reason": loop.stop_reason}
             marks = []
         if marks and len(loop.history) == marks[0]:
             found["points"].append(point())

@@ -66,7 +66,7 @@ def _ours(pool_size: int | None) -> Peer:
         loop = active_learner(task, pool_size, None, SEED, settings["cache"])
         with suppress(OutOfTime):  # the loop has learned all that was answered
             loop.run(X, oracle, questions, classes=[-1, 1], seeds=seed_labels(y))
-        return loop.model.finish()
+        return loop.estimator.finish()
 
     return run
 

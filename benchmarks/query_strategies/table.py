@@ -54,10 +54,12 @@ def both(task: Task, seed: int, settings: dict[str, Any]) -> dict[str, Any]:
     start = process_time()
     stopping = SupportSaturation(WINDOW, RTOL)
     loop = active_learner(task, POOL_SIZE, stopping, seed, settings["cache"])
-    loop.run(X, y, seeds=seed_labels(y))
-    loop.model.finish()
+    loop.run(X, y, initial_labels=seed_labels(y))
+    loop.estimator.finish()
     spent = process_time() - start
-    found["active"] = _measured(loop.model, task, spent, len(loop.history)) | {"stopped": loop.stopped}
+    found["active"] = _measured(loop.estimator, task, spent, len(loop.history)) | {
+        "stopped": loop.stop_reason
+    }
     return found
 
 

@@ -47,11 +47,11 @@ def worst_splits(problem: Problem, labels: int, draws: int) -> Problem:
 
     machine = SVC(kernel="linear", C=1)
     splitter = PessimisticSplit(labels, n_draws=draws, n_splits=draws, estimator=machine, random_state=0)
-    return replace(problem, labelled=[rows for rows, _ in splitter.split(problem.X, problem.y)])
+    return replace(problem, labeled=[rows for rows, _ in splitter.split(problem.X, problem.y)])
 
 
 def better_graph(scores: Scores) -> dict[str, str]:
-    """Keep of propagation and of spreading the better graph, by the true labels: in their favour."""
+    """Keep of propagation and of spreading the better graph, by the true labels: in their favor."""
     chosen = {}
     for who in (LP, LS):
         for told in ("", " + r"):
@@ -62,24 +62,24 @@ def better_graph(scores: Scores) -> dict[str, str]:
     return chosen
 
 
-def estimated(problem: Problem, labelled: np.ndarray) -> dict[str, Any]:
+def estimated(problem: Problem, labeled: np.ndarray) -> dict[str, Any]:
     """Ours with the share that it estimates, and what is told that share."""
     X, y = problem.X, problem.y
-    rest = np.setdiff1d(np.arange(len(y)), labelled)
-    model = ours(problem, labelled, None)
-    share = float(model.positive_ratio_)
+    rest = np.setdiff1d(np.arange(len(y)), labeled)
+    model = ours(problem, labeled, None)
+    share = float(model.positive_fraction_)
     k = count(share, len(rest))
-    decision = SVC(kernel="linear", C=1).fit(X[labelled], y[labelled]).decision_function(X[rest])
+    decision = SVC(kernel="linear", C=1).fit(X[labeled], y[labeled]).decision_function(X[rest])
     guesses = {
         OURS: model.transduction_[rest],
         SVM_R: cut(decision, k),
-        PULL: cut(labels_alone(X, y, labelled, rest), k),
+        PULL: cut(labels_alone(X, y, labeled, rest), k),
     }
     return {
         "share": float(np.mean(y[rest] > 0)),
         "estimate": share,
-        "by_labels": float((np.sum(y[labelled] > 0) + 1) / (len(labelled) + 2)),
-        "reliable": bool(model.reliable_),
+        "by_labels": float((np.sum(y[labeled] > 0) + 1) / (len(labeled) + 2)),
+        "reliable": bool(model.fraction_reliable_),
         "accuracy": {who: float(np.mean(guess == y[rest])) for who, guess in guesses.items()},
     }
 
@@ -87,13 +87,13 @@ def estimated(problem: Problem, labelled: np.ndarray) -> dict[str, Any]:
 def run_problem(problem: Problem, protocol: str, splits: int, estimates: int) -> dict[str, Any]:
     """The first splits with every method; all of them with those that take no time."""
     scores, every, gamma = Scores(), Scores(), median_gamma(problem.X)
-    for labelled in problem.labelled[:splits]:
-        compare(problem, labelled, scores, gamma)
+    for labeled in problem.labeled[:splits]:
+        compare(problem, labeled, scores, gamma)
     graphs = better_graph(scores)
-    if len(problem.labelled) > splits:
-        for labelled in problem.labelled:
-            compare(problem, labelled, every, None)
-    shares = [estimated(problem, labelled) for labelled in problem.labelled[:estimates]]
+    if len(problem.labeled) > splits:
+        for labeled in problem.labeled:
+            compare(problem, labeled, every, None)
+    shares = [estimated(problem, labeled) for labeled in problem.labeled[:estimates]]
     say(f"{problem.name}: {OURS} {100 * np.mean(scores.found[OURS]['accuracy']):.1f} %")
     return {
         "set": problem.name,
@@ -102,7 +102,7 @@ def run_problem(problem: Problem, protocol: str, splits: int, estimates: int) ->
         "features": problem.X.shape[1],
         "sparse": problem.sparse,
         "positives": float(np.mean(problem.y > 0)),
-        "labels": len(problem.labelled[0]),
+        "labels": len(problem.labeled[0]),
         "splits": splits,
         "thesis": None if problem.thesis is None else problem.thesis._asdict(),
         "graphs": graphs,

@@ -18,10 +18,11 @@ in bold. All have the same rows, standardized where they are dense and of length
 where they have one. *{SVM}*: `SVC(kernel="linear", C=1)` on the labeled rows alone. *{ST}*:
 scikit-learn's `SelfTrainingClassifier` around it. *{LP}*, *{LS}*: `LabelPropagation` and
 `LabelSpreading`, on the graph of 7 neighbors or on an RBF kernel with gamma 1 / (2 median squared
-distance), of the two the one with the better mean by the true labels, which is in their favour. These
+distance), of the two the one with the better mean by the true labels, which is in their favor. These
 four are not told the share of positives. The others are told the true one and take so many of their
 highest scores: *{SVM_R}* those of the same SVM, *{PULL}* the sums of y_i <x_i, x_j> over the labeled
-rows. To the first the S3VM comes down where rho is 0, to the second with `pull="sums"`, as in the thesis;
+rows. To the first the S3VM comes down where rho is 0, to the second with
+`label_scores="similarity"`, as in the thesis;
 so a gain over the best of these is what unlabeled rows brought. *{OURS}*: `kernel="linear"`, else the
 defaults; in brackets with `kernel="auto"` where that is another kernel, namely RBF below 50 features."""
 ESTIMATED = """The share of positives estimated by `SubmodS3VM` itself, on the worst splits and on the

@@ -75,7 +75,7 @@ class AllKept:
     def __init__(self, share: float) -> None:
         from everlearn import SubmodS3VM
 
-        self.model = SubmodS3VM(positive_ratio=share, estimator=None, **LINEAR)
+        self.model = SubmodS3VM(positive_fraction=share, estimator=None, **LINEAR)
         self.X: list[Any] = []
         self.y: list[np.ndarray] = []
 
@@ -114,8 +114,8 @@ class Streaming:
     def __init__(self, share: float, rho: float | str = "auto", **options: Any) -> None:
         from everlearn import StreamS3VM, SubmodS3VM
 
-        transducer = SubmodS3VM(rho=rho, positive_ratio=share, **LINEAR)
-        self.model = StreamS3VM(transducer, random_state=0, **options)
+        s3vm = SubmodS3VM(rho=rho, positive_fraction=share, **LINEAR)
+        self.model = StreamS3VM(s3vm, random_state=0, **options)
 
     def step(self, X: Any, known: np.ndarray) -> np.ndarray:
         self.model.partial_fit(X, known)
@@ -126,23 +126,24 @@ class Streaming:
 
     def told(self, share: float) -> None:
         """From now on that is the share of positives."""
-        self.model.set_params(transducer__positive_ratio=share)
+        self.model.set_params(s3vm__positive_fraction=share)
 
     def history(self) -> dict[str, list[float]]:
         """Exemplars, trials and cost of every summary; the first batch makes none."""
         made = [entry for entry in self.model.history_ if entry["trials"]]
-        return {key: [float(entry[key]) for entry in made] for key in ("exemplars", "trials", "cost")}
+        keys = {"exemplars": "exemplars", "trials": "trials", "cost": "disagreement"}
+        return {name: [float(entry[key]) for entry in made] for name, key in keys.items()}
 
 
-def follow(labeller: Any, batches: Batches) -> dict[str, list[float]]:
+def follow(labeler: Any, batches: Batches) -> dict[str, list[float]]:
     """Accuracy on the rows without a label, CPU seconds, rows held and size on disk, batch by batch."""
     found: dict[str, list[float]] = {key: [] for key in ("accuracy", "cpu", "rows", "bytes")}
     for X, truth, known in zip(batches.rows, batches.truth, batches.known, strict=True):
         start = process_time()
-        labels = labeller.step(X, known)
+        labels = labeler.step(X, known)
         found["cpu"].append(process_time() - start)
         open_ = np.isnan(known)
         found["accuracy"].append(float(np.mean(labels[open_] == truth[open_])))
-        found["rows"].append(labeller.held())
-        found["bytes"].append(len(pickle.dumps(labeller)))
+        found["rows"].append(labeler.held())
+        found["bytes"].append(len(pickle.dumps(labeler)))
     return found

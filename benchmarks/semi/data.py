@@ -36,7 +36,7 @@ class Problem:
     name: str
     X: Any
     y: np.ndarray
-    labelled: list[np.ndarray]
+    labeled: list[np.ndarray]
     raw: Any
     thesis: Thesis | None = None
 

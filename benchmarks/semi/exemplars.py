@@ -27,7 +27,7 @@ DIVERSITY_OFF = (1e-9, 1.0, 1.0)
 def _label(X: np.ndarray, known: np.ndarray) -> np.ndarray:
     from everlearn import SubmodS3VM
 
-    options: dict[str, Any] = {"scaling": "none", "positive_ratio": 0.5, "estimator": None}
+    options: dict[str, Any] = {"scaling": "none", "positive_fraction": 0.5, "estimator": None}
     return np.asarray(SubmodS3VM(kernel="rbf", gamma=GAMMA, **options).fit(X, known).transduction_)
 
 

@@ -48,9 +48,9 @@ def cut(scores: np.ndarray, k: int) -> np.ndarray:
     return labels
 
 
-def labels_alone(X: Any, y: np.ndarray, labelled: np.ndarray, rest: np.ndarray) -> np.ndarray:
+def labels_alone(X: Any, y: np.ndarray, labeled: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """Sum of y_i <x_i, x_j> over the labeled rows: what is left of the S3VM where rho tends to 0."""
-    return np.asarray(X[rest] @ (X[labelled].T @ y[labelled])).ravel()
+    return np.asarray(X[rest] @ (X[labeled].T @ y[labeled])).ravel()
 
 
 def median_gamma(X: Any, rows: int = 500) -> float:
@@ -62,17 +62,17 @@ def median_gamma(X: Any, rows: int = 500) -> float:
     return float(1 / (2 * max(np.median(squares[np.triu_indices(len(squares), 1)]), 1e-12)))
 
 
-def partly(y: np.ndarray, labelled: np.ndarray) -> np.ndarray:
+def partly(y: np.ndarray, labeled: np.ndarray) -> np.ndarray:
     """The labels of these rows, NaN for all others."""
     known = np.full(len(y), np.nan)
-    known[labelled] = y[labelled]
+    known[labeled] = y[labeled]
     return known
 
 
-def _graph(model: Any, problem: Problem, labelled: np.ndarray, rest: np.ndarray, k: int) -> Any:
+def _graph(model: Any, problem: Problem, labeled: np.ndarray, rest: np.ndarray, k: int) -> Any:
     """A graph method: its labels, and the k rows that it finds most positive."""
     known = np.full(len(problem.y), -1)
-    known[labelled] = problem.y[labelled] > 0
+    known[labeled] = problem.y[labeled] > 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", RuntimeWarning)  # rows that no label reaches are divided by zero
@@ -92,20 +92,22 @@ def graphs(gamma: float) -> dict[str, Callable[[], Any]]:
     }
 
 
-def ours(problem: Problem, labelled: np.ndarray, share: float | None) -> Any:
+def ours(problem: Problem, labeled: np.ndarray, share: float | None) -> Any:
     """Fit `SubmodS3VM` with the linear kernel on rows that are scaled already."""
     from everlearn import SubmodS3VM
 
-    model = SubmodS3VM(kernel="linear", scaling="unit", positive_ratio=share, estimator=None, random_state=0)
-    return model.fit(problem.X, partly(problem.y, labelled))
+    model = SubmodS3VM(
+        kernel="linear", scaling="unit", positive_fraction=share, estimator=None, random_state=0
+    )
+    return model.fit(problem.X, partly(problem.y, labeled))
 
 
-def ours_as_it_comes(problem: Problem, labelled: np.ndarray, share: float) -> Any:
+def ours_as_it_comes(problem: Problem, labeled: np.ndarray, share: float) -> Any:
     """Fit `SubmodS3VM` with its own scaling and kernel."""
     from everlearn import SubmodS3VM
 
-    return SubmodS3VM(positive_ratio=share, estimator=None, random_state=0).fit(
-        problem.raw, partly(problem.y, labelled)
+    return SubmodS3VM(positive_fraction=share, estimator=None, random_state=0).fit(
+        problem.raw, partly(problem.y, labeled)
     )
 
 
@@ -130,36 +132,36 @@ class Scores:
         return answers
 
 
-def compare(problem: Problem, labelled: np.ndarray, scores: Scores, gamma: float | None) -> None:
+def compare(problem: Problem, labeled: np.ndarray, scores: Scores, gamma: float | None) -> None:
     """All methods on one split, without `gamma` only those that are fast; "+ r" and ours know the share."""
     X, y = problem.X, problem.y
-    rest = np.setdiff1d(np.arange(len(y)), labelled)
+    rest = np.setdiff1d(np.arange(len(y)), labeled)
     truth = y[rest]
     share = float(np.mean(truth > 0))
     k = count(share, len(rest))
 
     def svm() -> Any:
-        decision = SVC(kernel="linear", C=1).fit(X[labelled], y[labelled]).decision_function(X[rest])
+        decision = SVC(kernel="linear", C=1).fit(X[labeled], y[labeled]).decision_function(X[rest])
         return np.where(decision > 0, 1.0, -1.0), cut(decision, k)
 
     def self_trained() -> Any:
         known = np.full(len(y), -1)
-        known[labelled] = y[labelled] > 0
+        known[labeled] = y[labeled] > 0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # nothing above its threshold: it stays with the labels
             model = SelfTrainingClassifier(Guessing(kernel="linear", C=1)).fit(X, known)
         return (np.where(model.predict(X[rest]) == 1, 1.0, -1.0),)
 
     scores.measure((SVM, SVM_R), truth, svm)
-    scores.measure((PULL,), truth, lambda: (cut(labels_alone(X, y, labelled, rest), k),))
-    scores.measure((OURS,), truth, lambda: (ours(problem, labelled, share).transduction_[rest],))
+    scores.measure((PULL,), truth, lambda: (cut(labels_alone(X, y, labeled, rest), k),))
+    scores.measure((OURS,), truth, lambda: (ours(problem, labeled, share).transduction_[rest],))
     if not problem.sparse and X.shape[1] < 50:  # elsewhere "auto" is the linear kernel
         scores.measure(
-            (OURS_AUTO,), truth, lambda: (ours_as_it_comes(problem, labelled, share).transduction_[rest],)
+            (OURS_AUTO,), truth, lambda: (ours_as_it_comes(problem, labeled, share).transduction_[rest],)
         )
     if gamma is None:
         return
     scores.measure((ST,), truth, self_trained)
     for name, make in graphs(gamma).items():
         names = (name, f"{name} + r")
-        scores.measure(names, truth, lambda make=make: _graph(make(), problem, labelled, rest, k))
+        scores.measure(names, truth, lambda make=make: _graph(make(), problem, labeled, rest, k))

@@ -34,7 +34,7 @@ SEEDS = 6
 RULES = ("random", "submodular", "by labels", "smallest margin")
 
 
-def ask(who: str, model: Any, X: Any, labelled: tuple[Any, np.ndarray], n: int, seed: int) -> np.ndarray:
+def ask(who: str, model: Any, X: Any, labeled: tuple[Any, np.ndarray], n: int, seed: int) -> np.ndarray:
     """Row numbers of a batch."""
     from everlearn import query
 
@@ -43,7 +43,7 @@ def ask(who: str, model: Any, X: Any, labelled: tuple[Any, np.ndarray], n: int, 
     if who == "smallest margin":
         return np.asarray(query.Margin(pool_size=None).query(model, X, n))
     rule = query.Submodular(pool_size=None, **LINEAR)
-    return np.asarray(rule.query(model, X, n, labelled=labelled if who == "by labels" else None))
+    return np.asarray(rule.query(model, X, n, labeled=labeled if who == "by labels" else None))
 
 
 def unasked_share(share: float, rows: int, answers: list[np.ndarray]) -> float:

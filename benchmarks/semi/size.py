@@ -64,7 +64,7 @@ def n_bytes(X: Any) -> int:
     return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) if sp.issparse(X) else int(X.nbytes)
 
 
-def _labelled(y: np.ndarray) -> np.ndarray:
+def _labeled(y: np.ndarray) -> np.ndarray:
     """The first rows; the rows are in a random order."""
     return np.arange(LABELS)
 
@@ -76,7 +76,11 @@ def model_of(who: str, share: float) -> Any:
 
     if who in SOLVERS:
         solver, _, more = who.partition(", ")
-        options = {"solver": solver, "positive_ratio": share, "estimator": "auto" if more == "rule" else None}
+        options = {
+            "solver": solver,
+            "positive_fraction": share,
+            "estimator": "auto" if more == "rule" else None,
+        }
         options |= {"rho": 1.0} if more == "rho 1" else {}
         return SubmodS3VM(kernel="linear", scaling="unit", random_state=0, **options)
     return {
@@ -87,12 +91,12 @@ def model_of(who: str, share: float) -> Any:
 
 
 def labels_of(who: str, X: Any, y: np.ndarray) -> np.ndarray:
-    labelled = _labelled(y)
+    labeled = _labeled(y)
     model = model_of(who, float(np.mean(y[LABELS:] > 0)))
     if who in SOLVERS:
-        return np.asarray(model.fit(X, partly(y, labelled)).transduction_)
+        return np.asarray(model.fit(X, partly(y, labeled)).transduction_)
     known = np.full(len(y), -1)
-    known[labelled] = y[labelled] > 0
+    known[labeled] = y[labeled] > 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, known)
@@ -157,11 +161,11 @@ def _against_rho(X: Any, y: np.ndarray) -> dict[str, float]:
     """Accuracy of the fast path on all rows as the pull of clusters grows."""
     from everlearn import SubmodS3VM
 
-    share, known = float(np.mean(y[LABELS:] > 0)), partly(y, _labelled(y))
+    share, known = float(np.mean(y[LABELS:] > 0)), partly(y, _labeled(y))
     options = {"kernel": "linear", "scaling": "unit", "solver": "fast", "estimator": None}
     found = {}
     for rho in RHOS:
-        model = SubmodS3VM(rho=rho, positive_ratio=share, random_state=0, **options).fit(X, known)
+        model = SubmodS3VM(rho=rho, positive_fraction=share, random_state=0, **options).fit(X, known)
         found[str(rho)] = float(np.mean(model.transduction_[LABELS:] == y[LABELS:]))
     return found
 
@@ -170,13 +174,13 @@ def _baselines(X: Any, y: np.ndarray) -> dict[str, float]:
     """What needs no unlabeled rows, told the share of positives, on all rows."""
     from sklearn.svm import SVC
 
-    labelled, rest = _labelled(y), np.arange(LABELS, len(y))
+    labeled, rest = _labeled(y), np.arange(LABELS, len(y))
     k = count(float(np.mean(y[rest] > 0)), len(rest))
-    decision = SVC(kernel="linear", C=1).fit(X[labelled], y[labelled]).decision_function(X[rest])
+    decision = SVC(kernel="linear", C=1).fit(X[labeled], y[labeled]).decision_function(X[rest])
     guesses = {
         "SVM": np.where(decision > 0, 1.0, -1.0),
         "SVM + r": cut(decision, k),
-        "labels' pull": cut(labels_alone(X, y, labelled, rest), k),
+        "labels' pull": cut(labels_alone(X, y, labeled, rest), k),
         "larger class": np.full(len(rest), 1.0 if np.mean(y > 0) > 0.5 else -1.0),
     }
     return {who: float(np.mean(guess == y[rest])) for who, guess in guesses.items()}

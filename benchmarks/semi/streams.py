@@ -21,9 +21,9 @@ NAMES = (*STREAMS, MOONS)
 LEARNERS: dict[str, Callable[[float], Any]] = {
     "labels alone": LabelsAlone,
     "all rows kept": AllKept,
-    "strict": lambda share: Streaming(share, tol=0.0),
+    "strict": lambda share: Streaming(share, max_disagreement=0.0),
     "tolerant": lambda share: Streaming(share),
-    "tolerant, label_cap 20": lambda share: Streaming(share, label_cap=20),
+    "tolerant, max_labeled_per_class 20": lambda share: Streaming(share, max_labeled_per_class=20),
     "tolerant, rho 1": lambda share: Streaming(share, rho=1.0),
     "online": lambda share: Streaming(share, mode="online"),
 }

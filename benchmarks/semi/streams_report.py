@@ -15,12 +15,12 @@ SETTLED = 3  # batches before there is a summary of two
 READING = """`StreamS3VM` with a linear kernel, told the share of positives in the whole stream, as all others
 here are. Accuracy on the rows of a batch that came without a label, mean over all batches but the first.
 *labels alone*: `SVC(kernel="linear", C=1)` on all labels so far, the batch cut at the same share. *all rows
-kept*: `SubmodS3VM` on everything so far. *strict* allows a summary no other label in the batch (`tol=0`),
-*tolerant* is the default (`tol=0.05`). *online* does not see the labels of a batch before it has labeled it,
-and is counted on the same rows. *M*: rows without a label in the summary; *other labels %*: of the batch, by
-the summary. *late / early*: the last third of the batches over the first third, from the third batch on, in
-CPU seconds, in rows held and in bytes of the pickled learner; labeled rows are all kept, so that storage
-grows by the labels unless `label_cap` sets an end to it."""
+kept*: `SubmodS3VM` on everything so far. *strict* allows a summary no other label in the batch
+(`max_disagreement=0`), *tolerant* is the default (`max_disagreement=0.05`). *online* does not see the labels
+of a batch before it has labeled it, and is counted on the same rows. *M*: rows without a label in the
+summary; *other labels %*: of the batch, by the summary. *late / early*: the last third of the batches over
+the first third, from the third batch on, in CPU seconds, in rows held and in bytes of the pickled learner;
+labeled rows are all kept, so that storage grows by the labels unless `max_labeled_per_class` limits it."""
 MOONS = """Two moons, a narrow RBF kernel (gamma = {gamma:g}), two labels in the first batch and none later.
 Per cent labeled correctly, mean over the batches after the first and over {seeds} draws, in brackets the
 standard deviation over the draws. M rows without a label are kept of what is held, chosen by `Exemplars`, by

@@ -101,7 +101,7 @@ def soak(folder: Path, rows: int, batch: int, name: str | None) -> list[dict[str
             out = stream.step(X)
             _answer(stream, batch, out.questions)
             done += batch
-            if out.decision is not None:
+            if out.decision_values is not None:
                 right.append(float(np.mean(out.predictions.astype(int) == y)))
             if perf_counter() - last > 15:
                 last = perf_counter()

@@ -94,14 +94,14 @@ def learners(name: str, quick: bool, seed: int) -> dict[str, Any]:
     chunk, steps, queries, _ = SIZES[name]
     if quick:
         steps, queries = 3, 20
-    common: dict[str, Any] = {"chunk": chunk, "random_state": seed}
-    frugal: dict[str, Any] = {"keep": "all", "test_share": None}
+    common: dict[str, Any] = {"chunk_size": chunk, "random_state": seed}
+    frugal: dict[str, Any] = {"keep": "all", "confidence_fraction": None}
     return {
         "Incr": IncrSVM(**common, max_iter=steps),
         "Query, keep all": QuerySVM(**common, max_iter=queries),
         "Query, keep sv": QuerySVM(**common, max_iter=queries, keep="sv"),
         "StatQ, c p_nm/p": StatQSVM(**common, max_iter=steps, robust=False),
-        "StatQ, p_nm/p": StatQSVM(**common, max_iter=steps, robust=False, stopping="p"),
+        "StatQ, p_nm/p": StatQSVM(**common, max_iter=steps, robust=False, criterion="p"),
         "StatQ robust": StatQSVM(**common, max_iter=steps),
         "StatQ smooth": StatQSVM(**common, max_iter=steps, sampling="smooth"),
         "StatQ smooth, frugal": StatQSVM(**common, max_iter=steps, sampling="smooth", **frugal),
@@ -158,7 +158,7 @@ def one_run(name: str, seed: int, quick: bool, covertype_rows: int) -> dict[str,
             used=model.n_used_ / len(y),
             examined=model.history_[model.n_iter_ - 1]["examined"] / len(y),
             labels=getattr(model, "n_labels_", model.n_examined_),
-            stopped=model.stopped_,
+            stopped=model.stop_reason_,
             correlation=_correlation(model, X, y, batch_support) if line == "StatQ robust" else None,
         )
     for line in MARGIN_AT:

@@ -74,7 +74,7 @@ def _neighbors(rate: float, seed: int, classes: int) -> Player:
 
 READERS: dict[str, Reader] = {
     AS_IT_COMES: _ours(lambda: None),
-    "everlearn, asking at random": _ours(lambda: None, FEW, query="random"),
+    "everlearn, asking at random": _ours(lambda: None, FEW, query_strategy="random"),
     "everlearn, LASVM(C=10) alone": _ours(_lasvm),
     "everlearn, with a random forest": _ours(_with_forest, FEW, slow=True),
     "River LogisticRegression(0.01)": _logistic(0.01),

@@ -21,7 +21,7 @@ READING = """Rows come in batches of {batch}. Each batch is predicted before any
 the labels that were asked for come for the whole batch at once. Everybody gets the same number of labels. MCC
 is the Matthews correlation over all rows, times 100; 0 is no better than guessing. {seeds} `{ours}` is
 `NeverEndingLearner.open(store)` with nothing set but the share of labels and the seed; with 100 % of the
-labels nothing is asked. *asking at random* has `query="random"`. *LASVM(C=10) alone* has that learner in
+labels nothing is asked. *asking at random*: `query_strategy="random"`. *LASVM(C=10) alone* has it in
 place of the default. *with a random forest* has `AdaptiveSVM(["auto", RandomForestClassifier()],
 scaling="none")`, with few labels only. River's logistic regression (one-vs-rest for several classes, with the
 step of its gradient descent in brackets) and adaptive random forest of 10 trees ask by `EntropySampler`,

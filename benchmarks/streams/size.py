@@ -69,7 +69,7 @@ def through(name: str, rows: int, folder: Path) -> dict[str, Any]:
                 truth = [int(rows_of(i // BATCH)[1][i % BATCH]) for i in asked]
                 stream.label(asked, truth)
             took.append((perf_counter() - wall, process_time() - cpu, stepped - cpu))
-            if out.decision is not None:
+            if out.decision_values is not None:
                 right.append(float(np.mean(out.predictions.astype(int) == y)))
             if (number + 1) % (batches // PARTS) == 0:
                 status = stream.status()
@@ -144,7 +144,7 @@ def peers() -> list[dict[str, Any]]:
         for row in dicts[PEER_ROWS:]:
             model.predict_one(row)
         rate = PEER_ROWS / (process_time() - began)
-        found.append({"peer": name, "rows_a_second": rate, "learnt_a_second": labels / learning})
+        found.append({"peer": name, "rows_a_second": rate, "learned_a_second": labels / learning})
     return found
 
 

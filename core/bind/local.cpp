@@ -54,7 +54,7 @@ class LocalMachine final : public Machine {
     state["generators"] = give(std::move(words));
     state["changed"] = give(std::move(changed), {columns, n});
     state["updates"] = updates();
-    state["neighbours"] = neighbours();
+    state["neighbors"] = neighbours();
     state["since"] = give(std::vector<std::int64_t>(solver_.state.since));
     state["full_passes"] = full_passes();
     state["capped"] = give(std::vector<std::int64_t>(solver_.state.capped));
@@ -70,7 +70,7 @@ class LocalMachine final : public Machine {
       std::copy_n(changed.data() + c * n, n, expansion_.column(c).changed.begin());
     }
     solver_.state.updates = counts(state, "updates", columns);
-    solver_.state.neighbours = counts(state, "neighbours", columns);
+    solver_.state.neighbours = counts(state, "neighbors", columns);
     solver_.state.since = counts(state, "since", columns);
     solver_.state.full_passes = counts(state, "full_passes", columns);
     solver_.state.capped = counts(state, "capped", columns);
@@ -85,13 +85,13 @@ class LocalMachine final : public Machine {
 void bind_local(nb::module_& module) {
   solver<LocalMachine>(module, "LocalUpdates")
       .def("set_parameters", &LocalMachine::set_parameters, nb::arg("tau"), nb::arg("grows"), nb::arg("radius"),
-           nb::arg("min_neighbours"), nb::arg("full_pass_every"), nb::arg("drift_tol"), nb::arg("drift_sample"),
+           nb::arg("min_neighbors"), nb::arg("full_pass_every"), nb::arg("full_pass_tol"), nb::arg("full_pass_sample"),
            nb::arg("max_idle"))
       .def("seed_generator", &LocalMachine::seed_generator, nb::arg("words"))
       .def("forget", &LocalMachine::forget, nb::arg("ids"))
       .def("finish", &LocalMachine::finish, nb::arg("rounds"))
       .def_prop_ro("updates", &LocalMachine::updates)
-      .def_prop_ro("neighbours", &LocalMachine::neighbours)
+      .def_prop_ro("neighbors", &LocalMachine::neighbours)
       .def_prop_ro("full_passes", &LocalMachine::full_passes);
 }
 

@@ -21,7 +21,7 @@ std::size_t columns_for(const std::string& layout, std::size_t width, std::size_
   if (classes < 2) throw std::invalid_argument("a machine needs at least two classes");
   const std::size_t length = centre.shape(0);
   if (length != 0 && (length != width || layout != "dense"))
-    throw std::invalid_argument("centre must be empty or have a value for each column of dense rows");
+    throw std::invalid_argument("center must be empty or have a value for each column of dense rows");
   return classes == 2 ? 1 : classes;
 }
 

@@ -281,7 +281,7 @@ void bind_one_pass(nb::module_& module) {
       .def_prop_ro("projections", &ProjectronMachine::projections)
       .def_prop_ro("margin_steps", &ProjectronMachine::margin_steps);
   one_pass<KoilMachine>(module, "Koil")
-      .def("set_parameters", &KoilMachine::set_parameters, nb::arg("eta"), nb::arg("budget"), nb::arg("neighbours"),
+      .def("set_parameters", &KoilMachine::set_parameters, nb::arg("eta"), nb::arg("budget"), nb::arg("neighbors"),
            nb::arg("leaver"), nb::arg("compensates"), nb::arg("nearest_first"), nb::arg("literal"), nb::arg("weighted"));
 }
 

@@ -24,7 +24,7 @@ nb::class_<Solver, Machine> solver(nb::module_& module, const char* name) {
       .def(nb::init<const std::string&, double, double, int, const std::string&, const std::string&, std::size_t,
                     std::size_t, const Array<double>&>(),
            nb::arg("kernel"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"), nb::arg("layout"),
-           nb::arg("precision"), nb::arg("width"), nb::arg("classes"), nb::arg("centre"))
+           nb::arg("precision"), nb::arg("width"), nb::arg("classes"), nb::arg("center"))
       .def("learn", &Solver::learn)
       .def_prop_ro("iterations", &Solver::iterations)
       .def_prop_ro("steps", &Solver::steps);

@@ -27,7 +27,7 @@ class Machine:
         precision: str,
         width: int,
         classes: int,
-        centre: Floats,
+        center: Floats,
     ) -> None: ...
     def configure(self, cache_bytes: int, threads: int) -> None: ...
     def learn(self, rows: Block, labels: Labels, costs: Floats, ids: Ints, which: Ints) -> None: ...
@@ -172,7 +172,7 @@ class Koil(OnePass):
         self,
         eta: float,
         budget: int,
-        neighbours: int,
+        neighbors: int,
         leaver: str,
         compensates: bool,
         nearest_first: bool,
@@ -186,10 +186,10 @@ class LocalUpdates(Machine):
         tau: float,
         grows: bool,
         radius: float,
-        min_neighbours: int,
+        min_neighbors: int,
         full_pass_every: int,
-        drift_tol: float,
-        drift_sample: int,
+        full_pass_tol: float,
+        full_pass_sample: int,
         max_idle: int,
     ) -> None: ...
     def seed_generator(self, words: npt.NDArray[np.uint64]) -> None: ...
@@ -198,7 +198,7 @@ class LocalUpdates(Machine):
     @property
     def updates(self) -> Ints: ...
     @property
-    def neighbours(self) -> Ints: ...
+    def neighbors(self) -> Ints: ...
     @property
     def full_passes(self) -> Ints: ...
 

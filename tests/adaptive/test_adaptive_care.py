@@ -93,10 +93,10 @@ def test_a_first_call_that_is_refused_leaves_nothing(learner, args, method):
     [
         ({"max_rows": 1}, ValueError, "'max_rows' .* must be an integer from 2 .*got 1"),
         ({"max_rows": 10.5}, ValueError, "'max_rows'.*got 10.5"),
-        ({"decay": 1.5}, ValueError, "'decay' .* must be a number from 0 to 1, got 1.5"),
-        ({"decay": "x"}, ValueError, "'decay'.*got 'x'"),
+        ({"fading_factor": 1.5}, ValueError, "'fading_factor' .* must be a number from 0 to 1, got 1.5"),
+        ({"fading_factor": "x"}, ValueError, "'fading_factor'.*got 'x'"),
         ({"learning_rate": -1}, ValueError, "'learning_rate'.*got -1"),
-        ({"share": float("nan")}, ValueError, "'share'.*got nan"),
+        ({"fixed_share": float("nan")}, ValueError, "'fixed_share'.*got nan"),
         ({"scaling": "minmax"}, ValueError, "'scaling' .* one of 'standard', 'none', got 'minmax'"),
         ({"class_weight": "equal"}, ValueError, "'class_weight'.*got 'equal'"),
         ({"class_weight": {0: -1.0}}, ValueError, "class_weight must map .* got -1.0 for 0"),
@@ -110,9 +110,13 @@ def test_a_first_call_that_is_refused_leaves_nothing(learner, args, method):
         ({"experts": [Expert(C=0)]}, ValueError, "C of an Expert must be .*got 0"),
         ({"experts": [Expert(gamma=-1)]}, ValueError, "gamma of an Expert must be .*got -1"),
         ({"experts": [Expert(window=1)]}, ValueError, "window of an Expert must be .*got 1"),
-        ({"experts": [Expert(model=LinearRegression())]}, TypeError, "model .* classifier .*LinearRegr"),
+        (
+            {"experts": [Expert(estimator=LinearRegression())]},
+            TypeError,
+            "estimator .* classifier .*LinearRegr",
+        ),
         ({"experts": [GaussianNB]}, TypeError, "an instance"),
-        ({"experts": [5]}, TypeError, "model of an Expert must be .*got 5"),
+        ({"experts": [5]}, TypeError, "estimator of an Expert must be .*got 5"),
     ],
 )
 def test_bad_parameters_are_refused_and_change_nothing(learner, params, error, words):
@@ -339,13 +343,13 @@ def test_an_interruption_of_the_way_back_is_mended_by_the_next_call(learner, mon
 def test_parameters_of_the_vote_take_effect_at_once(learner):
     A, b = blobs(20, 3, seed=3)
     assert np.ptp(learner.weights_) > 0.01
-    np.testing.assert_allclose(learner.set_params(share=1.0).weights_, 0.25)
-    np.testing.assert_allclose(learner.set_params(share=0.0, learning_rate=0.0).weights_, 0.25)
-    learner.set_params(learning_rate=1.0, decay=0.0).partial_fit(A[:1], b[:1])
+    np.testing.assert_allclose(learner.set_params(fixed_share=1.0).weights_, 0.25)
+    np.testing.assert_allclose(learner.set_params(fixed_share=0.0, learning_rate=0.0).weights_, 0.25)
+    learner.set_params(learning_rate=1.0, fading_factor=0.0).partial_fit(A[:1], b[:1])
     assert (learner._committee.vote.costs <= 5.0).all()  # the last label alone
-    learner.set_params(share=2.0)
+    learner.set_params(fixed_share=2.0)
     for call in (lambda: learner.weights_, lambda: learner.predict(A)):
-        with pytest.raises(ValueError, match=r"'share'.*got 2\.0"):
+        with pytest.raises(ValueError, match=r"'fixed_share'.*got 2\.0"):
             call()
 
 

@@ -88,7 +88,7 @@ def test_a_tree_takes_over_where_classes_are_boxes():
 
 def test_the_model_is_the_one_of_its_window():
     X, y = blobs(150, 3)
-    learner = in_blocks(AdaptiveSVM(experts=[Expert(model=GaussianNB(), window=40)]), X, y, 10)
+    learner = in_blocks(AdaptiveSVM(experts=[Expert(estimator=GaussianNB(), window=40)]), X, y, 10)
     voter, rows = learner._committee.voters[0], learner._scaler.transform(X)
     assert set(voter.trained) == set(range(110, 150))  # ten of forty are new: it was trained with this block
     expected = GaussianNB().fit(rows[110:], y[110:])

@@ -145,7 +145,7 @@ def test_a_model_from_outside_unlearns_at_once(window):
     """Also where less than a tenth of its window changes."""
     X, y = blobs(60)
     y[40] = 1 - y[40]
-    tree = Expert(model=DecisionTreeClassifier(random_state=0), window=window)
+    tree = Expert(estimator=DecisionTreeClassifier(random_state=0), window=window)
     learner = AdaptiveSVM(experts=[tree]).partial_fit(X, y)
     voter = learner._committee.voters[0]
     rows = learner._scaler.transform(X)

@@ -25,7 +25,7 @@ SVMS = [Expert("linear"), Expert("rbf", window=20), Expert("no-change")]
 FOREIGN = {
     "forest": RandomForestClassifier(5),
     "bayes": GaussianNB(),
-    "tree": Expert(model=DecisionTreeClassifier(max_features=2), window=25),
+    "tree": Expert(estimator=DecisionTreeClassifier(max_features=2), window=25),
     "boosting": AdaBoostClassifier(DecisionTreeClassifier(max_depth=2, max_features=1), n_estimators=3),
     "pipeline": make_pipeline(StandardScaler(), LogisticRegression(C=0.5)),
     "everlearn": LASVM(C=2.0),
@@ -115,9 +115,9 @@ def test_an_unfitted_learner_keeps_its_parameters(tmp_path):
     params = {
         "experts": ["auto", Expert("linear", C=3, window=7), RandomForestClassifier(7, max_depth=3)],
         "max_rows": 77,
-        "decay": 0.5,
+        "fading_factor": 0.5,
         "learning_rate": 2.0,
-        "share": 0.1,
+        "fixed_share": 0.1,
         "scaling": "none",
         "class_weight": {"a": 1.0, "b": 2},
         "random_state": 3,

@@ -200,7 +200,7 @@ def test_any_stream_keeps_the_invariants(blocks, max_rows, seed):
         np.testing.assert_allclose(proba.sum(axis=1), 1.0)
         assert (proba >= 0).all()
         assert learner.weights_.sum() == pytest.approx(1.0)
-        assert (learner.weights_ >= learner.share / 3).all()
+        assert (learner.weights_ >= learner.fixed_share / 3).all()
         assert np.isin(learner.support_, learner.ids_).all()
         assert np.isin(learner.predict(X), learner.classes_).all()
 

@@ -152,7 +152,9 @@ def test_old_rows_are_dropped(exact, max_rows):
 
 
 @pytest.mark.parametrize(
-    "params", [{"decay": 0.5}, {"decay": 1.0, "share": 0.3}, {"learning_rate": 0.2}], ids=str
+    "params",
+    [{"fading_factor": 0.5}, {"fading_factor": 1.0, "fixed_share": 0.3}, {"learning_rate": 0.2}],
+    ids=str,
 )
 def test_parameters_of_the_vote(exact, params):
     X, y = swap(80, 45)

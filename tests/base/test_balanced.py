@@ -144,7 +144,7 @@ def test_refused_rows_are_not_counted(cls):
     ):
         with pytest.raises(ValueError, match=words):
             model.partial_fit(bad, labels, sample_weight=weight)
-    model.partial_fit(*rest, sample_weight=np.zeros(60))  # nothing is learnt: nothing is counted
+    model.partial_fit(*rest, sample_weight=np.zeros(60))  # nothing is learned: nothing is counted
     untouched.partial_fit(*rest, sample_weight=np.zeros(60))
     np.testing.assert_array_equal(model._label_counts, np.bincount(y[:60]))
     np.testing.assert_array_equal(
@@ -168,9 +168,9 @@ def test_rows_that_the_kernel_refuses_are_not_counted():
     st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.0, 1.0, 2.5])), min_size=2, max_size=40),
     st.lists(st.integers(1, 39), max_size=8),
 )
-def test_counts_do_not_depend_on_the_blocks(labelled, cuts):
-    y = np.array([label for label, _ in labelled])
-    weight = np.array([value for _, value in labelled])
+def test_counts_do_not_depend_on_the_blocks(labeled, cuts):
+    y = np.array([label for label, _ in labeled])
+    weight = np.array([value for _, value in labeled])
     X = np.random.default_rng(0).normal(size=(len(y), 2))
     model = LASVM(gamma=0.3, class_weight="balanced")
     for block in blocks(len(y), cuts):
@@ -203,7 +203,7 @@ def test_blocks_of_the_exact_machine_are_the_svm_with_their_costs():
     np.testing.assert_allclose(decisions(model, X), by_hand.decision_function(X), rtol=0, atol=1e-5)
 
 
-def test_relabelled_rows_change_the_counts_and_their_costs():
+def test_relabeled_rows_change_the_counts_and_their_costs():
     """A row that changes its class has the cost of a row of that class; the others keep theirs."""
     X, y = stream(80, classes=2)
     model = IDSVM(gamma=0.3, class_weight="balanced").fit(X, y)
@@ -222,7 +222,7 @@ def test_relabelled_rows_change_the_counts_and_their_costs():
     )
 
 
-def test_a_class_that_has_not_come_yet_may_be_relabelled_to():
+def test_a_class_that_has_not_come_yet_may_be_relabeled_to():
     X, y = stream(60, classes=2)
     model = IDSVM(gamma=0.3, class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
     model.relabel([0], [2])

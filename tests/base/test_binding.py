@@ -15,7 +15,7 @@ SPEC = {
     "precision": "float64",
     "width": 2,
     "classes": 3,
-    "centre": np.zeros(0),
+    "center": np.zeros(0),
 }
 ROWS = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
 LABELS, COSTS = np.array([0, 1, 2], dtype=np.int32), np.ones(3)
@@ -48,7 +48,7 @@ def arguments(rows=ROWS, labels=LABELS, costs=COSTS, ids=IDS, which=WHICH):
 
 @pytest.mark.parametrize("bad", BAD_ROWS)
 @pytest.mark.parametrize("solver", _SOLVERS)
-def test_labelled_rows_are_checked(solver, bad):
+def test_labeled_rows_are_checked(solver, bad):
     changes, words = BAD_ROWS[bad]
     native = machine(solver)
     with pytest.raises(ValueError, match=words):
@@ -100,7 +100,7 @@ def test_kernel_values_of_the_caller_are_checked(solver):
         native.decide(_core.Block.dense(np.zeros((1, native.size - 1))), 1)
 
 
-def test_relabelling_and_forgetting_are_checked():
+def test_relabeling_and_forgetting_are_checked():
     native = machine("incremental")
     native.learn(*arguments())
     one, factor = np.array([1]), np.ones(1)
@@ -119,8 +119,8 @@ def test_relabelling_and_forgetting_are_checked():
 def test_a_machine_is_built_for_rows_that_it_can_hold():
     for change, words in (
         ({"classes": 1}, "at least two classes"),
-        ({"centre": np.zeros(3)}, "centre must be empty"),
-        ({"centre": np.zeros(2), "layout": "sparse"}, "centre must be empty"),
+        ({"center": np.zeros(3)}, "center must be empty"),
+        ({"center": np.zeros(2), "layout": "sparse"}, "center must be empty"),
     ):
         with pytest.raises(ValueError, match=words):
             machine("lasvm", **change)

@@ -94,7 +94,7 @@ def test_a_callable_is_refused_with_its_place_and_a_remedy(tmp_path, kernel):
     assert os.listdir(tmp_path) == []
 
 
-UNSAVABLE = [b"bytes", {1, 2}, object(), np.random.RandomState(0), enum.IntEnum("Colour", "RED").RED]
+UNSAVABLE = [b"bytes", {1, 2}, object(), np.random.RandomState(0), enum.IntEnum("Color", "RED").RED]
 UNSAVABLE += [OrderedDict(a=1), namedtuple("Pair", "a b")(1, 2)]
 UNSAVABLE += [np.array([1, "a"], dtype=object), np.array([b"a"]), np.zeros(2, dtype=[("a", "f8")])]
 UNSAVABLE += [np.array(["2020-01-01"], dtype="M8[D]"), np.datetime64("2020-01-01"), np.dtype([("a", "f8")])]

@@ -70,7 +70,7 @@ def change_spec(key, value):
         (change_spec("classes", 2**40), "classes_ has 2 labels"),
         (change_spec("width", 2**31), "n_features_in_ is 3"),
         (change_spec("layout", "external"), "kernel is 'rbf'"),
-        (change_spec("centre", np.zeros(2)), "centre must be empty"),
+        (change_spec("center", np.zeros(2)), "center must be empty"),
         (lambda state: state["params"].__setitem__("C", -1.0), "The parameter 'C' of LASVM"),
         (
             lambda state: state["machine"]["parameters"].__setitem__("tau", "x"),

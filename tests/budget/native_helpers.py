@@ -54,7 +54,14 @@ ON_A_BUDGET = [cls for cls in LEARNERS if "budget" in cls().get_params()]
 
 def make(cls, **options):
     """A learner with those of the options that its class has."""
-    usual = {"budget": 6, "gamma": 0.7, "random_state": 0, "eta": {OPAUC: 0.01}.get(cls, 0.1), **options}
+    usual = {
+        "budget": 6,
+        "gamma": 0.7,
+        "random_state": 0,
+        "learning_rate": {OPAUC: 0.01}.get(cls, 0.1),
+        "max_projection_error": 0.1,
+        **options,
+    }
     known = cls().get_params()
     return cls(**{name: value for name, value in usual.items() if name in known})
 
@@ -92,12 +99,12 @@ READINGS = {  # of KOIL, in the words of the learner and in those of the twin
 class CountingKOIL(ReferenceKOIL):
     """Counts its mistakes, as the others do, and scores that cancel: these are 0 but for rounding."""
 
-    n_mistakes = n_cancelled = 0
+    n_mistakes = n_canceled = 0
 
     def learn(self, x, y):
         margin = y * self.decide(x)
         self.n_mistakes += int(margin < 1e-12)
-        self.n_cancelled += int(abs(margin) < 1e-12 and sum(map(len, self.kept.values())) > 0)
+        self.n_canceled += int(abs(margin) < 1e-12 and sum(map(len, self.kept.values())) > 0)
         super().learn(x, y)
 
 
@@ -108,7 +115,9 @@ def koil(kernel, budget, seed, replacement, reading="", n_neighbors=2, eta=0.1, 
     twin = CountingKOIL(
         function, 2.0, eta, n_neighbors, budget or NO_LIMIT, replacement, draws.below, **theirs
     )
-    native = KOIL(budget, replacement, n_neighbors, C=2.0, eta=eta, random_state=seed, **options, **ours)
+    native = KOIL(
+        budget, replacement, n_neighbors, C=2.0, learning_rate=eta, random_state=seed, **options, **ours
+    )
     return native, twin
 
 
@@ -142,27 +151,29 @@ def pair(name, kernel, budget, seed=0, column=0):
             ReferenceKernelPA(K, 0.3, "pa2"),
         ),
         "norma": lambda: (
-            NORMA(budget, eta=0.3, alpha=0.2, **options),
+            NORMA(budget, learning_rate=0.3, alpha=0.2, **options),
             ReferenceNORMA(K, budget, 0.3, 0.2),
         ),
         "norma, nu": lambda: (
-            NORMA(budget, eta=0.3, alpha=0.2, rho=0.2, nu=0.37, fit_intercept=True, **options),
+            NORMA(budget, learning_rate=0.3, alpha=0.2, rho=0.2, nu=0.37, fit_intercept=True, **options),
             ReferenceNORMA(K, budget, 0.3, 0.2, 0.2, 0.37, True),
         ),
         "norma, decay": lambda: (
-            NORMA(budget, eta=0.9, alpha=0.3, decay=True, fit_intercept=True, **options),
+            NORMA(
+                budget, learning_rate=0.9, alpha=0.3, decay_learning_rate=True, fit_intercept=True, **options
+            ),
             ReferenceNORMA(K, budget, 0.9, 0.3, fit_intercept=True, decay=True),
         ),
         "projectron": lambda: (
-            Projectron(None, eta=0.3, **options),
+            Projectron(None, max_projection_error=0.3, **options),
             ReferenceProjectron(K, eta=0.3),
         ),
         "projectron, full": lambda: (
-            Projectron(budget, eta=0.1, **options),
+            Projectron(budget, max_projection_error=0.1, **options),
             ReferenceProjectron(K, budget, 0.1),
         ),
         "projectron++": lambda: (
-            ProjectronPP(budget + 5, eta=0.3, **options),
+            ProjectronPP(budget + 5, max_projection_error=0.3, **options),
             ReferenceProjectron(K, budget + 5, 0.3, plus=True),
         ),
     }
@@ -245,7 +256,7 @@ def kept_by_class(native):
 
 
 def raw_scores(native, X, column=0):
-    """Scores of a binary problem, without the threshold that learners of AUC add to what they have learnt."""
+    """Scores of a binary problem, without the threshold that learners of AUC add to what they learned."""
     own = isinstance(native, (KOIL, OAM, OPAUC))
     scores = native.decision_function(X).reshape(len(X), -1)[:, column]
     return scores - native.intercept_[column] if own else scores
@@ -254,8 +265,8 @@ def raw_scores(native, X, column=0):
 COUNTED = {  # what else a learner tells, and what its twin calls it
     "deviation_": "Q",
     "rho_": "rho",
-    "projections_": "n_projections",
-    "margin_steps_": "n_margin_steps",
+    "n_projections_": "n_projections",
+    "n_margin_steps_": "n_margin_steps",
 }
 
 
@@ -270,7 +281,7 @@ def assert_agrees(native, twin, X, rtol=1e-5, column=0):
     f = twin.decide(X)
     scale = max(1.0, np.abs(f).max(initial=0))
     np.testing.assert_allclose(raw_scores(native, X, column), f, rtol=rtol, atol=rtol * scale)
-    assert 0 <= twin.n_mistakes - native.mistakes_[column] <= getattr(twin, "n_cancelled", 0)
+    assert 0 <= twin.n_mistakes - native.n_mistakes_[column] <= getattr(twin, "n_canceled", 0)
     for ours, theirs in COUNTED.items():
         if hasattr(native, ours):
             expected = pytest.approx(getattr(twin, theirs), rel=rtol, abs=rtol)

@@ -1,6 +1,6 @@
 """The compiled kernel learners are their plain twins: the same rows kept, the same scores, block by block.
 
-Blocks of rows are learnt with look-ahead, 128 rows at most, and rows that left a buffer are swept up now and
+Blocks of rows are learned with look-ahead, 128 rows at most, and rows that left a buffer are swept up now and
 then: streams here are long enough for both, budgets so small that a row leaves nearly every time.
 """
 
@@ -67,7 +67,7 @@ every_learner = pytest.mark.parametrize("name", [*ONE_SET, *KOILS])
 
 @every_learner
 def test_row_by_row(name):
-    """The score of each row before it is learnt, and all that is kept after it."""
+    """The score of each row before it is learned, and all that is kept after it."""
     X, y = clouds(40, seed=5)
     native, twin = pair(name, "rbf", 3, seed=11)
     for row in range(40):
@@ -126,12 +126,12 @@ CHANGES = [  # learner; parameters that change in mid-stream; what the twin call
     ("rbp", {"budget": 9}, {"budget": 9}),
     ("forgetron", {"budget": 9}, {"budget": 9}),
     ("norma", {"budget": 9}, {"budget": 9}),
-    ("norma", {"eta": 0.1, "alpha": 0.5}, {"eta": 0.1, "lambda_": 0.5}),
+    ("norma", {"learning_rate": 0.1, "alpha": 0.5}, {"eta": 0.1, "lambda_": 0.5}),
     ("norma", {"rho": 0.2}, {"rho": 0.2}),
     ("norma, nu", {"nu": 0.8}, {"nu": 0.8}),
-    ("projectron", {"eta": 0.6}, {"eta": 0.6}),
+    ("projectron", {"max_projection_error": 0.6}, {"eta": 0.6}),
     ("projectron, full", {"budget": 9}, {"budget": 9}),
-    ("koil rs++", {"eta": 0.3}, {"eta": 0.3}),
+    ("koil rs++", {"learning_rate": 0.3}, {"eta": 0.3}),
     ("koil rs++", {"C": 0.3}, {"C": 0.3}),
     ("koil rs++", {"n_neighbors": 1}, {"n_neighbors": 1}),
     ("koil rs++", {"budget": 9}, {"budget": {1: 9, -1: 9}}),

@@ -68,14 +68,14 @@ ONE_SET = [  # learner; AUC; scores; kept rows, mistakes, squared norm; what els
     (KernelPerceptron(gamma=1), 0.9871, (-0.983685, -0.638427, -1.219371), (32, 32, 20.331497), {}),
     (KernelPA(0.5, gamma=1), 0.9979, (-1.601262, -1.490259, -1.849993), (120, 22, 43.375232), {}),
     (
-        NORMA(40, eta=0.1, alpha=0.1, gamma=1),
+        NORMA(40, learning_rate=0.1, alpha=0.1, gamma=1),
         0.9693,
         (-0.391329, -0.312515, -0.289875),
         (40, 66, 1.001089),
         {"rho_": 1.0, "intercept_": 0.0},
     ),
     (
-        NORMA(40, eta=0.1, alpha=0.1, rho=0.0, nu=0.37, fit_intercept=True, gamma=1),
+        NORMA(40, learning_rate=0.1, alpha=0.1, rho=0.0, nu=0.37, fit_intercept=True, gamma=1),
         0.9704,
         (-0.353842, -0.254299, -0.318652),
         (40, 62, 0.255394),
@@ -89,25 +89,25 @@ ONE_SET = [  # learner; AUC; scores; kept rows, mistakes, squared norm; what els
         {"deviation_": 17.752569},
     ),
     (
-        Projectron(None, eta=0.2, gamma=1),
+        Projectron(None, max_projection_error=0.2, gamma=1),
         0.9878,
         (-0.945941, -0.633768, -1.203896),
         (28, 32, 20.132828),
-        {"projections_": 4},
+        {"n_projections_": 4},
     ),
     (
-        Projectron(20, eta=0.2, gamma=1),
+        Projectron(20, max_projection_error=0.2, gamma=1),
         0.9739,
         (-0.810753, -0.461630, -1.500243),
         (20, 35, 20.779756),
-        {"projections_": 15},
+        {"n_projections_": 15},
     ),
     (
-        ProjectronPP(None, eta=0.2, gamma=1),
+        ProjectronPP(None, max_projection_error=0.2, gamma=1),
         0.9917,
         (-1.224296, -1.047423, -1.194103),
         (28, 36, 26.180315),
-        {"projections_": 8, "margin_steps_": 8},
+        {"n_projections_": 8, "n_margin_steps_": 8},
     ),
 ]
 LINEAR = [  # learner; AUC; scores; weights
@@ -141,7 +141,7 @@ def squared_norm(model):
 @every_size
 @pytest.mark.parametrize(("options", "kept", "area", "scores", "sums", "norm2"), KOIL_FIGURES)
 def test_koil(options, kept, area, scores, sums, norm2, size):
-    usual = {"budget": 20, "n_neighbors": 5, "C": 4.0, "eta": 0.01, "gamma": 1}
+    usual = {"budget": 20, "n_neighbors": 5, "C": 4.0, "learning_rate": 0.01, "gamma": 1}
     model = learn(KOIL(**usual | options), area, scores, size)
     assert kept_by_class(model).tolist() == [list(kept)]
     a = model.dual_coef_[0]
@@ -154,7 +154,7 @@ def test_koil(options, kept, area, scores, sums, norm2, size):
 def test_one_set_of_rows(model, area, scores, counts, others, size):
     model = learn(model, area, scores, size)
     kept, mistakes, norm2 = counts
-    assert (model.n_kept_, model.mistakes_.tolist(), model.n_iter_) == (kept, [mistakes], 300)
+    assert (model.n_kept_, model.n_mistakes_.tolist(), model.n_iter_) == (kept, [mistakes], 300)
     assert squared_norm(model) == pytest.approx(norm2, abs=1e-4)
     assert {name: getattr(model, name)[0] for name in others} == pytest.approx(others, abs=1e-5)
 
@@ -180,8 +180,8 @@ def test_how_far_the_forgetron_shrinks_at_most():
 @pytest.mark.parametrize(("model", "area", "scores", "w"), LINEAR)
 def test_linear(model, area, scores, w, size):
     model = learn(model, area, scores, size)
-    learnt = model.coef_[0] if hasattr(model, "coef_") else model.dual_coef_[0] @ model.support_vectors_
-    np.testing.assert_allclose(learnt, w, rtol=0, atol=1e-5)
+    learned = model.coef_[0] if hasattr(model, "coef_") else model.dual_coef_[0] @ model.support_vectors_
+    np.testing.assert_allclose(learned, w, rtol=0, atol=1e-5)
 
 
 # --- the sets of the SVMs; those other than breast cancer need EVERLEARN_DATA -------------------------------
@@ -199,7 +199,7 @@ def test_perceptrons(name, kind, mistakes, published):
         "vote": AveragedKernelPerceptron(gamma=GAMMA[name]),
         "budget": BudgetKernelPerceptron(50, gamma=GAMMA[name]),
     }[kind].partial_fit(X, y, classes=[-1, 1])
-    assert model.mistakes_.tolist() == [mistakes]
+    assert model.n_mistakes_.tolist() == [mistakes]
     assert accuracy(model, X_test, y_test) == pytest.approx(published, abs=5.1e-5)
 
 

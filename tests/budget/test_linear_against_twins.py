@@ -100,7 +100,7 @@ def test_the_threshold_of_koil_is_halfway_between_the_kept_rows_of_the_classes(s
 
 
 @pytest.mark.parametrize("name", [*ONE_SET, *KOILS])
-def test_each_class_is_learnt_against_the_rest(name):
+def test_each_class_is_learned_against_the_rest(name):
     """Each with a buffer and draws of its own, although a row that several keep is stored once."""
     X, y = three_clouds(200, 3)
     native, _ = pair(name, "rbf", 4, seed=6)
@@ -125,7 +125,7 @@ def test_each_class_is_learnt_against_the_rest(name):
     ],
     ids=["oam", "opauc", "sketch"],
 )
-def test_each_class_of_a_linear_learner_is_learnt_against_the_rest(maker):
+def test_each_class_of_a_linear_learner_is_learned_against_the_rest(maker):
     X, y = three_clouds(200, 3)
     native = maker(0)[0].partial_fit(X, y, classes=["ash", "oak", "yew"])
     for column, label in enumerate(native.classes_):

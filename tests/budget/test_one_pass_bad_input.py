@@ -35,13 +35,13 @@ def refused(model, words, error=ValueError):
     assert_same(everything(model), before)
 
 
-def learnt(cls, **options):
+def learned(cls, **options):
     return make(cls, **options).partial_fit(*GOOD, classes=[0, 1])
 
 
 def goes_on(model, untouched=None):
     """After a refusal a learner learns on, as one that was never asked."""
-    untouched = untouched or learnt(type(model))
+    untouched = untouched or learned(type(model))
     for learner in (model, untouched):
         learner.partial_fit(X[60:], Y[60:])
     assert_same(model.decision_function(X), untouched.decision_function(X))
@@ -77,7 +77,7 @@ BAD_ROWS = {
 @all_learners
 @pytest.mark.parametrize("name", BAD_ROWS)
 def test_bad_rows_are_refused(cls, name):
-    model, (rows, words) = learnt(cls), BAD_ROWS[name]
+    model, (rows, words) = learned(cls), BAD_ROWS[name]
     labels = Y[60 : 60 + rows.shape[0]]
     with refused(model, words):
         model.partial_fit(rows, labels)
@@ -106,7 +106,7 @@ BAD_LABELS = {
 
 @all_learners
 def test_bad_labels_and_classes_are_refused(cls):
-    model, fresh = learnt(cls), make(cls)
+    model, fresh = learned(cls), make(cls)
     for labels, words in BAD_LABELS.values():
         with refused(model, words, (ValueError, TypeError)):
             model.partial_fit(X[:3], labels)
@@ -132,7 +132,7 @@ BAD_WEIGHTS = [
 
 @all_learners
 def test_bad_weights_are_refused(cls):
-    model = learnt(cls)
+    model = learned(cls)
     for (weight, words), method in product(BAD_WEIGHTS, ("fit", "partial_fit")):
         with refused(model, words):
             getattr(model, method)(*GOOD, sample_weight=weight)
@@ -143,7 +143,7 @@ def test_bad_weights_are_refused(cls):
 
 @pytest.mark.parametrize("cls", [cls for cls in KERNEL_LEARNERS if cls is not KOIL])
 def test_bad_weights_of_classes_are_refused(cls):
-    model = learnt(cls)
+    model = learned(cls)
     for weight, words in (
         ({1: -1.0}, "class_weight"),
         ({7: 2.0}, "class_weight"),
@@ -164,11 +164,12 @@ HALVES, BELOW, SHARES = (
 BAD_PARAMETERS = {
     "budget": HALVES,
     "C": [*BELOW, 0],
-    "eta": [*BELOW[:2], np.inf, "1"],
+    "learning_rate": [*BELOW[:2], np.inf, "1"],
+    "max_projection_error": [*BELOW[:2], np.inf, "1"],
     "alpha": BELOW,
     "rho": BELOW,
     "nu": SHARES,
-    "decay": [1, None],
+    "decay_learning_rate": [1, None],
     "fit_intercept": [1, None],
     "margin": BELOW,
     "average": ["median", None],
@@ -188,13 +189,19 @@ BAD_PARAMETERS = {
     "n_jobs": [0, 1.5],
     "verbose": [-1, None],
 }
-NOT_ALL = [(KOIL, "eta", 1), (KOIL, "eta", 0), (KOIL, "eta", 1.5), (NORMA, "eta", 0), (OPAUC, "eta", 0)]
+NOT_ALL = [
+    (KOIL, "learning_rate", 1),
+    (KOIL, "learning_rate", 0),
+    (KOIL, "learning_rate", 1.5),
+    (NORMA, "learning_rate", 0),
+    (OPAUC, "learning_rate", 0),
+]
 NOT_ALL += [(cls, "budget", None) for cls in (RBP, NORMA, OAM)]
 
 
 @all_learners
 def test_bad_parameters_are_refused_by_name_when_learning_begins(cls):
-    model, good = learnt(cls), make(cls).get_params()
+    model, good = learned(cls), make(cls).get_params()
     assert set(cls._constraints) <= set(BAD_PARAMETERS)
     assert set(good) == {*cls._constraints, "random_state"}
     cases = [(name, value) for name in cls._constraints for value in BAD_PARAMETERS[name]]
@@ -210,7 +217,7 @@ def test_bad_parameters_are_refused_by_name_when_learning_begins(cls):
 
 @all_learners
 def test_a_bad_random_state_is_refused(cls):
-    model, fresh = learnt(cls).set_params(random_state="now"), make(cls, random_state=-1)
+    model, fresh = learned(cls).set_params(random_state="now"), make(cls, random_state=-1)
     with refused(model, "seed|Seed"):
         model.fit(*GOOD)
     with refused(fresh, "seed|Seed"):
@@ -218,12 +225,12 @@ def test_a_bad_random_state_is_refused(cls):
 
 
 def test_a_rate_of_norma_that_would_turn_the_signs():
-    words = r"eta=2 and alpha=0.5 make 1 - eta alpha 0, which must be above 0: choose a smaller eta"
-    fresh = make(NORMA, eta=2, alpha=0.5)
+    words = r"learning_rate=2 and alpha=0.5 make 1 - learning_rate \* alpha 0, which must be above 0"
+    fresh = make(NORMA, learning_rate=2, alpha=0.5)
     for method, options in (("fit", {}), ("partial_fit", {"classes": [0, 1]})):
         with refused(fresh, words):
             getattr(fresh, method)(*GOOD, **options)
-    model = learnt(NORMA).set_params(eta=2, alpha=0.5)
+    model = learned(NORMA).set_params(learning_rate=2, alpha=0.5)
     for method in ("fit", "partial_fit"):
         with refused(model, words):
             getattr(model, method)(X[60:], Y[60:])
@@ -237,8 +244,8 @@ LONG = np.vstack([X[60:90], 3 * X[[90]] / np.linalg.norm(X[90]), X[91:]])  # the
 
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, lambda X: X.astype(np.float32)])
-def test_rows_that_are_too_long_for_the_forgetron_are_refused_before_any_is_learnt(kernel, form):
-    model = learnt(Forgetron, kernel=kernel, gamma=1.0)
+def test_rows_that_are_too_long_for_the_forgetron_are_refused_before_any_is_learned(kernel, form):
+    model = learned(Forgetron, kernel=kernel, gamma=1.0)
     words = r"kernel of row 30 with itself is (9|729); Forgetron needs at most 1.*unit length.*rbf"
     with refused(model, words):
         model.partial_fit(form(LONG), Y[60:])
@@ -247,12 +254,12 @@ def test_rows_that_are_too_long_for_the_forgetron_are_refused_before_any_is_lear
     fresh = make(Forgetron, kernel=kernel, gamma=1.0)
     with refused(fresh, words):
         fresh.partial_fit(form(LONG), Y[60:], classes=[0, 1])
-    goes_on(model, learnt(Forgetron, kernel=kernel, gamma=1.0))
-    assert learnt(Forgetron, gamma=1.0).partial_fit(LONG, Y[60:]).n_iter_ == 140  # "rbf" does not mind
+    goes_on(model, learned(Forgetron, kernel=kernel, gamma=1.0))
+    assert learned(Forgetron, gamma=1.0).partial_fit(LONG, Y[60:]).n_iter_ == 140  # "rbf" does not mind
 
 
 @pytest.mark.parametrize("kernel", [lambda a, b: a @ b.T, "precomputed"], ids=["callable", "precomputed"])
-def test_foreign_kernels_above_1_are_refused_before_any_row_is_learnt(kernel):
+def test_foreign_kernels_above_1_are_refused_before_any_row_is_learned(kernel):
     rows = np.vstack([GOOD[0], LONG])
     matrix = rows if callable(kernel) else rows @ rows.T
     model = make(Forgetron, kernel=kernel).partial_fit(matrix[:60], Y[:60], classes=[0, 1])
@@ -281,7 +288,7 @@ def test_bad_values_of_a_callable_kernel_are_refused(cls, spoil, words):
     def kernel(a, b):
         return spoil(a @ b.T) if bad else a @ b.T
 
-    model, untouched = (learnt(cls, kernel=kernel) for _ in range(2))
+    model, untouched = (learned(cls, kernel=kernel) for _ in range(2))
     bad = True
     with refused(model, words):
         model.partial_fit(X[60:], Y[60:])

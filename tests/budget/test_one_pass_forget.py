@@ -91,7 +91,7 @@ def test_scores_are_those_of_the_expansion_without_the_rows(cls, classes):
 
 def test_a_factor_without_a_line_is_that_of_the_rows_left():
     X, y = clouds(120, 1, 3)
-    model = Projectron(None, eta=0.2, gamma=0.7).partial_fit(X, y, classes=[-1, 1])
+    model = Projectron(None, max_projection_error=0.2, gamma=0.7).partial_fit(X, y, classes=[-1, 1])
     for place in (0, 3, len(model.support_) // 2, -1):
         model.forget(buffers(model)[0][place])
         state = model._machine.native.get_state()
@@ -106,12 +106,12 @@ def test_a_factor_without_a_line_is_that_of_the_rows_left():
 def test_forgetting_is_not_on_the_account_of_the_forgetron():
     X, y = clouds(300, 1)
     model = Forgetron(10, gamma=0.7).partial_fit(X, y, classes=[-1, 1])
-    spent, mistakes = model.deviation_, model.mistakes_
+    spent, mistakes = model.deviation_, model.n_mistakes_
     model.forget(model.support_[:4])
     assert np.array_equal(model.deviation_, spent)
-    assert np.array_equal(model.mistakes_, mistakes)
+    assert np.array_equal(model.n_mistakes_, mistakes)
     model.partial_fit(X, y)
-    assert model.deviation_[0] <= 15 / 32 * model.mistakes_[0]
+    assert model.deviation_[0] <= 15 / 32 * model.n_mistakes_[0]
 
 
 # --- rows that linger, ids of the caller's ------------------------------------------------------------------

@@ -44,7 +44,7 @@ from svm.lasvm_helpers import (
     assert_same_model,
     in_blocks,
     kernel_matrix,
-    learnt,
+    learned,
     three_clouds,
     two_clouds,
 )
@@ -53,7 +53,7 @@ all_learners = pytest.mark.parametrize("cls", LEARNERS)
 kernel_learners = pytest.mark.parametrize("cls", KERNEL_LEARNERS)
 
 
-def assert_learnt_the_same(a, b):
+def assert_learned_the_same(a, b):
     """Bit for bit; the rows may be stored otherwise."""
     if type(a) in LINEAR:
         assert_same(a._native.get_state(), b._native.get_state())
@@ -61,7 +61,7 @@ def assert_learnt_the_same(a, b):
         assert_same_model(a, b)
         for ours, theirs in zip(buffers(a), buffers(b), strict=True):
             assert_same(ours, theirs)
-        assert_same(a.mistakes_, b.mistakes_)
+        assert_same(a.n_mistakes_, b.n_mistakes_)
 
 
 def wide(share, dtype=np.float64, data=three_clouds):
@@ -86,7 +86,7 @@ def test_sparse_is_dense_bit_for_bit(cls, kernel, share):
         for part in (slice(0, 170), slice(170, 300)):
             dense.partial_fit(X[part], y[part], classes=["ash", "oak", "yew"])
             other.partial_fit(sparse.csr_array(X[part]), y[part], classes=["ash", "oak", "yew"])
-        assert_learnt_the_same(dense, other)
+        assert_learned_the_same(dense, other)
         scores = dense.decision_function(X), other.decision_function(sparse.csr_matrix(X))
         if cls in LINEAR:  # products of NumPy and of SciPy
             np.testing.assert_allclose(*scores, rtol=0, atol=1e-6 if dtype == np.float32 else 1e-12)
@@ -107,7 +107,7 @@ def test_single_precision(cls):
         assert_same(single.coef_, double.coef_)
         np.testing.assert_allclose(g, f, rtol=0, atol=1e-6)
     else:
-        assert_same(single.mistakes_, double.mistakes_)
+        assert_same(single.n_mistakes_, double.n_mistakes_)
         assert_same(single.support_, double.support_)
         assert single.support_vectors_.dtype == np.float32
         np.testing.assert_allclose(g, f, rtol=0, atol=1e-4)
@@ -121,7 +121,7 @@ def test_data_frames_bring_feature_names(cls, frame):
     names = ["north", "east", "up"]
     named = frame(dict(zip(names, X.T, strict=True)))
     model = make(cls).partial_fit(named[:70], y[:70], classes=[0, 1]).partial_fit(named[70:], y[70:])
-    assert_learnt_the_same(model, in_blocks(make(cls), X, y, 70, [0, 1]))
+    assert_learned_the_same(model, in_blocks(make(cls), X, y, 70, [0, 1]))
     assert model.feature_names_in_.tolist() == names
     for call in (model.predict, model.decision_function, lambda X: model.partial_fit(X, y)):
         with pytest.raises(ValueError, match="feature names"):
@@ -135,7 +135,7 @@ def test_any_labels_and_the_order_of_classes_does_not_matter(cls):
     plain = make(cls).partial_fit(X, y, classes=[0, 1])
     for labels in (["no", "yes"], [False, True], [-2, 7], np.array(["a", "b"], object)):
         other = make(cls).partial_fit(X, np.asarray(labels)[y], classes=labels[::-1])
-        assert_learnt_the_same(other, plain)
+        assert_learned_the_same(other, plain)
         assert other.predict(X).tolist() == np.asarray(labels)[plain.predict(X)].tolist()
 
 
@@ -143,7 +143,7 @@ def test_any_labels_and_the_order_of_classes_does_not_matter(cls):
 def test_threads_do_not_matter(cls):
     X, y = three_clouds(900, 10)
     one, two = (make(cls, n_jobs=jobs, budget=40, gamma=0.1).fit(X, y) for jobs in (1, 2))
-    assert_same(learnt(one), learnt(two))
+    assert_same(learned(one), learned(two))
     assert_same(one.decision_function(X), two.decision_function(X))
 
 
@@ -161,7 +161,7 @@ def test_callable_and_precomputed_kernels_equal_the_native_one(cls, data):
             model.partial_fit(rows[part], y[part], classes=np.unique(y))
     for other, rows in ((called, X), (given, K)):
         assert_same(other.support_, native.support_)
-        assert_same(other.mistakes_, native.mistakes_)
+        assert_same(other.n_mistakes_, native.n_mistakes_)
         scores = other.decision_function(rows), native.decision_function(X)
         np.testing.assert_allclose(*scores, rtol=1e-5, atol=1e-5 * np.abs(scores[1]).max())
     np.testing.assert_array_equal(called.support_vectors_, X[called.support_])
@@ -192,7 +192,7 @@ def test_rows_of_weight_zero_are_left_out(cls):
     assert some.n_iter_ == none.n_iter_ == np.count_nonzero(weight)
     assert_same(some.decision_function(X), none.decision_function(X))
     if cls in LINEAR:
-        assert_learnt_the_same(some, none)
+        assert_learned_the_same(some, none)
     else:
         assert_same(some.dual_coef_, none.dual_coef_)
         assert_same(some.support_, np.flatnonzero(weight)[none.support_])
@@ -200,12 +200,12 @@ def test_rows_of_weight_zero_are_left_out(cls):
 
 @pytest.mark.parametrize(
     ("cls", "name", "value"),
-    [(KernelPA, "C", 0.25), (KOIL, "C", 0.5), (OAM, "C", 0.1), (OPAUC, "eta", 0.005)],
+    [(KernelPA, "C", 0.25), (KOIL, "C", 0.5), (OAM, "C", 0.1), (OPAUC, "learning_rate", 0.005)],
 )
 def test_a_weight_multiplies_the_cost_or_the_step(cls, name, value):
     X, y = three_clouds(200, 3)
     weighted = make(cls, **{name: value}).partial_fit(X, y, np.unique(y), sample_weight=np.full(200, 2.0))
-    assert_learnt_the_same(weighted, make(cls, **{name: 2 * value}).partial_fit(X, y, np.unique(y)))
+    assert_learned_the_same(weighted, make(cls, **{name: 2 * value}).partial_fit(X, y, np.unique(y)))
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_the_weight_of_a_row_is_its_coefficient_and_the_bias_of_norma_follows(we
     for cls in (KernelPerceptron, RBP, Forgetron, Projectron, ProjectronPP):
         model = make(cls, kernel="linear").partial_fit(X, y, [0, 1], sample_weight=weights)
         assert model.dual_coef_.tolist() == [[-weight, weight, -weight, weight]]
-    model = NORMA(eta=0.25, alpha=0, kernel="linear", fit_intercept=True, rho=10)
+    model = NORMA(learning_rate=0.25, alpha=0, kernel="linear", fit_intercept=True, rho=10)
     model.partial_fit(X, y, [0, 1], sample_weight=[weight, weight, 2 * weight, weight])
     assert (4 * model.dual_coef_).tolist() == [[-weight, weight, -2 * weight, weight]]
     assert (4 * model.intercept_).tolist() == [-weight]
@@ -238,7 +238,7 @@ def test_weights_of_classes_multiply_those_of_rows(cls):
     weight = np.random.default_rng(0).uniform(0.5, 2, 200)
     both = make(cls, class_weight={1: 3.0}).partial_fit(X, y, [0, 1], sample_weight=weight)
     by_hand = make(cls).partial_fit(X, y, [0, 1], sample_weight=weight * np.where(y, 3.0, 1.0))
-    assert_learnt_the_same(both, by_hand)
+    assert_learned_the_same(both, by_hand)
     assert np.any(both.decision_function(X) != make(cls).partial_fit(X, y, [0, 1]).decision_function(X))
 
 
@@ -305,7 +305,7 @@ def test_a_row_that_is_kept_is_not_kept_twice(name):
 def test_fit_draws_an_order_and_is_the_same_for_the_same_random_state(cls):
     X, y = three_clouds(200, 3)
     first, again, other = (make(cls, random_state=seed, epochs=2).fit(X, y) for seed in (1, 1, 2))
-    assert_learnt_the_same(first, again)
+    assert_learned_the_same(first, again)
     assert np.any(first.decision_function(X) != other.decision_function(X))
     forgotten = deepcopy(other).set_params(random_state=1).fit(X, y)
-    assert_learnt_the_same(forgotten, first)
+    assert_learned_the_same(forgotten, first)

@@ -44,8 +44,8 @@ def test_numbers_of_any_size_make_a_finite_model_or_a_clear_refusal(cls, kernel)
             outcomes.add("refused" if "scale the " in str(error) else str(error))
         else:
             assert np.isfinite(model.decision_function(rows)).all()
-            outcomes.add("learnt")
-    assert outcomes == {"refused", "learnt"}
+            outcomes.add("learned")
+    assert outcomes == {"refused", "learned"}
 
 
 @all_learners
@@ -76,7 +76,7 @@ def test_one_class_so_far(cls):
 
 
 @pytest.mark.parametrize("replacement", ["rs++", "rs", "fifo++", "fifo"])
-def test_more_neighbours_than_the_budget_are_all_of_them(replacement):
+def test_more_neighbors_than_the_budget_are_all_of_them(replacement):
     rows, labels = clouds(200, 1)
     few, many = (
         KOIL(5, replacement, k, gamma=0.7, random_state=0).partial_fit(rows, labels, classes=[-1, 1])

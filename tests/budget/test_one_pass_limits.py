@@ -58,14 +58,16 @@ def test_budgets_are_kept_after_every_block(cls, seed, three, budget, sizes, rep
         feed(model, X[part], y[part], np.unique(y))
         assert max(counts(model)) <= budget
         if cls is not OAM:
-            sets = len(model.mistakes_) * (2 if cls is KOIL else 1)
+            sets = len(model.n_mistakes_) * (2 if cls is KOIL else 1)
             assert len(model.support_) <= model.n_kept_ <= sets * budget
 
 
 @on_a_budget
 def test_buffers_fill(cls):
     X, y = three_clouds(400, 3)
-    model = make(cls, budget=7, eta=0.01).partial_fit(X, y, classes=np.unique(y))
+    model = make(cls, budget=7, learning_rate=0.01, max_projection_error=0.01).partial_fit(
+        X, y, classes=np.unique(y)
+    )
     assert set(counts(model)) == {7}
 
 
@@ -89,7 +91,9 @@ def test_a_smaller_budget_holds_from_the_next_block_on(cls, replacement):
 @on_a_budget
 def test_a_larger_budget_is_used(cls):
     X, y = three_clouds(400, 3)
-    model = make(cls, budget=3, eta=0.01).partial_fit(X[:200], y[:200], classes=np.unique(y))
+    model = make(cls, budget=3, learning_rate=0.01, max_projection_error=0.01).partial_fit(
+        X[:200], y[:200], classes=np.unique(y)
+    )
     model.set_params(budget=8).partial_fit(X[200:], y[200:])
     assert 3 < max(counts(model)) <= 8
 
@@ -97,7 +101,9 @@ def test_a_larger_budget_is_used(cls):
 @pytest.mark.parametrize("cls", [Projectron, ProjectronPP])
 def test_a_projectron_with_a_smaller_budget_keeps_what_it_has_and_takes_no_more(cls):
     X, y = clouds(400, 0, 3)
-    model = make(cls, budget=20, eta=0.01).partial_fit(X[:200], y[:200], classes=[-1, 1])
+    model = make(cls, budget=20, learning_rate=0.01, max_projection_error=0.01).partial_fit(
+        X[:200], y[:200], classes=[-1, 1]
+    )
     before = model.support_
     model.set_params(budget=5).partial_fit(X[200:], y[200:])
     assert_same(model.support_, before)
@@ -194,13 +200,13 @@ def test_what_forgetting_costs_is_bounded(seed, budget, sizes):
     model = Forgetron(budget, gamma=0.7)
     for part in blocks(150, sizes):
         feed(model, X[part], y[part])
-        assert 0 <= model.deviation_[0] <= 15 / 32 * model.mistakes_[0] + 1e-9
+        assert 0 <= model.deviation_[0] <= 15 / 32 * model.n_mistakes_[0] + 1e-9
         assert np.all(np.abs(model.dual_coef_) <= 1)
 
 
 def test_coefficients_of_norma_fade_with_age():
     X, y = clouds(300, 6)
-    model = NORMA(50, eta=0.2, alpha=0.1, gamma=0.7).partial_fit(X, y, classes=[-1, 1])
+    model = NORMA(50, learning_rate=0.2, alpha=0.1, gamma=0.7).partial_fit(X, y, classes=[-1, 1])
     age = 299 - model.support_
     np.testing.assert_allclose(model.dual_coef_[0], 0.2 * y[model.support_] * 0.98**age, rtol=1e-9)
     a, rows = model.dual_coef_[0], model.support_vectors_
@@ -210,7 +216,7 @@ def test_coefficients_of_norma_fade_with_age():
 @pytest.mark.parametrize("nu", [0.1, 0.5])
 def test_the_share_of_rows_within_the_margin_of_norma_tends_to_nu(nu):
     X, y = clouds(4000, 7)
-    model = NORMA(4000, eta=0.05, alpha=0.01, nu=nu, gamma=0.7).partial_fit(X, y, classes=[-1, 1])
+    model = NORMA(4000, learning_rate=0.05, alpha=0.01, nu=nu, gamma=0.7).partial_fit(X, y, classes=[-1, 1])
     assert model.n_kept_ / 4000 == pytest.approx(nu, abs=0.02)
 
 
@@ -218,9 +224,9 @@ def test_without_a_limit_a_projectron_of_error_0_is_the_kernel_perceptron():
     """In a space of many dimensions; where rows are nearly dependent it need not keep them all."""
     X, y = clouds(3000, 8, features=8)
     plain = KernelPerceptron(gamma=0.7).partial_fit(X, y, classes=[-1, 1])
-    exact = Projectron(None, eta=0.0, gamma=0.7).partial_fit(X, y, classes=[-1, 1])
-    assert exact.mistakes_[0] > 500
-    assert_same(exact.mistakes_, plain.mistakes_)
+    exact = Projectron(None, max_projection_error=0.0, gamma=0.7).partial_fit(X, y, classes=[-1, 1])
+    assert exact.n_mistakes_[0] > 500
+    assert_same(exact.n_mistakes_, plain.n_mistakes_)
     f, g = exact.decision_function(X), plain.decision_function(X)
     np.testing.assert_allclose(f, g, rtol=0, atol=0.01 * np.abs(g).max())
 
@@ -232,7 +238,9 @@ def test_rows_that_are_nearly_dependent_do_not_upset_a_projectron(cls, kernel):
     X = np.vstack([X, X + 1e-6, np.repeat(X[:20], 50, axis=0)])
     y = np.concatenate([y, y, np.repeat(y[:20], 50)])
     eta = 0.0 if cls is Projectron else 1e-3
-    model = cls(None, eta=eta, kernel=kernel, gamma=0.3, coef0=1.0).partial_fit(X, y, classes=[-1, 1])
+    model = cls(None, max_projection_error=eta, kernel=kernel, gamma=0.3, coef0=1.0).partial_fit(
+        X, y, classes=[-1, 1]
+    )
     f = model.decision_function(X)
     assert np.isfinite(f).all()
     assert (
@@ -240,14 +248,14 @@ def test_rows_that_are_nearly_dependent_do_not_upset_a_projectron(cls, kernel):
     )  # no more than the space has dimensions
     plain = KernelPerceptron(kernel=kernel, gamma=0.3, coef0=1.0).partial_fit(X, y, classes=[-1, 1])
     if cls is Projectron:
-        assert model.mistakes_[0] < 1.1 * plain.mistakes_[0]
+        assert model.n_mistakes_[0] < 1.1 * plain.n_mistakes_[0]
         assert np.corrcoef(f, plain.decision_function(X))[0, 1] > 0.5
 
 
 @pytest.mark.parametrize("eta", [0.1, 0.3])
 def test_what_a_projectron_keeps_lies_apart(eta):
     X, y = clouds(2000, 10, features=3)
-    model = Projectron(None, eta=eta, gamma=0.7).partial_fit(X, y, classes=[-1, 1])
+    model = Projectron(None, max_projection_error=eta, gamma=0.7).partial_fit(X, y, classes=[-1, 1])
     order = buffers(model)[0]
     K = kernel_matrix("rbf", X[order], gamma=0.7)
     L = np.linalg.cholesky(K)

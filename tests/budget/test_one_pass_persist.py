@@ -42,7 +42,7 @@ all_copies = pytest.mark.parametrize("copy", COPIES)
 
 
 def state_of(model):
-    """All that is learnt."""
+    """All that is learned."""
     return model._get_state()["machine"]
 
 
@@ -154,7 +154,7 @@ def test_other_kernels(tmp_path, cls):
 
 
 @all_learners
-def test_again_and_again_and_before_anything_is_learnt(tmp_path, cls):
+def test_again_and_again_and_before_anything_is_learned(tmp_path, cls):
     X, y = small(three_clouds, 200)
     never, always = make(cls), through_a_file(make(cls), tmp_path)
     assert always.get_params() == never.get_params()
@@ -187,7 +187,16 @@ def test_parameters_that_were_changed_in_mid_stream(tmp_path, cls, copy):
     """They hold from the next row on, for a copy as well."""
     X, y = small(two_clouds)
     model = feed(make(cls), X, y, 0, 200)
-    changes = {"budget": 9, "C": 0.3, "eta": 0.05, "alpha": 0.03, "n_neighbors": 2, "gamma": 3.0, "rank": 2}
+    changes = {
+        "budget": 9,
+        "C": 0.3,
+        "learning_rate": 0.05,
+        "max_projection_error": 0.05,
+        "alpha": 0.03,
+        "n_neighbors": 2,
+        "gamma": 3.0,
+        "rank": 2,
+    }
     model.set_params(**{name: value for name, value in changes.items() if name in model.get_params()})
     continues(model, COPIES[copy](model, tmp_path), X, y, 200, 350)
 

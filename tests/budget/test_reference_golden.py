@@ -165,8 +165,8 @@ def test_how_far_the_forgetron_shrinks_at_most():
 )
 def test_linear(model, area, scores, w):
     agree(model, area, scores)
-    learnt = model.w if hasattr(model, "w") else model.a @ model.X
-    np.testing.assert_allclose(learnt, w, rtol=0, atol=6e-7)
+    learned = model.w if hasattr(model, "w") else model.a @ model.X
+    np.testing.assert_allclose(learned, w, rtol=0, atol=6e-7)
 
 
 # --- the sets of the SVMs ----------------------------------------------------------------------------------

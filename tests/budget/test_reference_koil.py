@@ -25,7 +25,7 @@ from reference.koil import ReferenceKOIL
 
 KERNEL = rbf(0.7)
 POLICIES = st.sampled_from(["rs++", "rs", "fifo++", "fifo"])
-NEIGHBOURS = st.integers(1, 4)
+NEIGHBORS = st.integers(1, 4)
 READINGS = st.fixed_dictionaries(
     {
         "nearest": st.sampled_from(["violators", "all"]),
@@ -105,7 +105,7 @@ class Step:
 
 
 @property_test(150)
-@given(SEEDS, POLICIES, READINGS, NEIGHBOURS, BUDGETS, st.integers(10, 40), st.sampled_from([KERNEL, cubic]))
+@given(SEEDS, POLICIES, READINGS, NEIGHBORS, BUDGETS, st.integers(10, 40), st.sampled_from([KERNEL, cubic]))
 def test_step_by_step(seed, replacement, reading, k, budget, n, kernel):
     X, y = clouds(n, seed)
     model = koil(kernel, n_neighbors=k, budget=budget, replacement=replacement, seed=seed, **reading)
@@ -121,7 +121,7 @@ def test_step_by_step(seed, replacement, reading, k, budget, n, kernel):
 
 
 @property_test(100)
-@given(streams(), KERNELS, NEIGHBOURS, st.sampled_from(["violators", "all"]))
+@given(streams(), KERNELS, NEIGHBORS, st.sampled_from(["violators", "all"]))
 def test_the_gradient_step(stream, kernel, k, nearest):
     """Without a limit f' = (1 − η) f + η C y Σ_V (k(x, ·) − k(x_i, ·)) everywhere."""
     X, y = stream
@@ -136,7 +136,7 @@ def test_the_gradient_step(stream, kernel, k, nearest):
 
 
 @property_test(100)
-@given(streams(), KERNELS, NEIGHBOURS)
+@given(streams(), KERNELS, NEIGHBORS)
 def test_who_violates_and_is_nearest(stream, kernel, k):
     X, y = stream
     model = koil(kernel, n_neighbors=k, budget=NO_LIMIT)
@@ -244,11 +244,11 @@ def test_without_compensation_the_sum_drifts(replacement):
 
 
 @property_test(60)
-@given(streams(), KERNELS, POLICIES, BUDGETS | st.just(NO_LIMIT), NEIGHBOURS, st.booleans(), SEEDS)
-def test_the_sum_of_a_class_is_at_most_C_times_neighbours(
+@given(streams(), KERNELS, POLICIES, BUDGETS | st.just(NO_LIMIT), NEIGHBORS, st.booleans(), SEEDS)
+def test_the_sum_of_a_class_is_at_most_C_times_neighbors(
     stream, kernel, replacement, budget, k, bootstrap, seed
 ):
-    """With bootstrap too, which gives no more than a row with one neighbour gets."""
+    """With bootstrap too, which gives no more than a row with one neighbor gets."""
     X, y = stream
     model = koil(kernel, 2.0, 0.3, k, budget, replacement, seed, bootstrap=bootstrap)
     for x, label in zip(X, y.tolist(), strict=True):
@@ -258,7 +258,7 @@ def test_the_sum_of_a_class_is_at_most_C_times_neighbours(
 
 
 @property_test(60)
-@given(streams(), st.sampled_from([KERNEL, linear]), NEIGHBOURS)
+@given(streams(), st.sampled_from([KERNEL, linear]), NEIGHBORS)
 def test_the_norm_without_a_limit(stream, kernel, k):
     """‖f‖ ≤ C k √(2 X² − 2 ξ²), ξ² the smallest k(x, x_i) of pairs used, X² the largest k(x, x)."""
     X, y = stream
@@ -273,7 +273,7 @@ def test_the_norm_without_a_limit(stream, kernel, k):
 
 
 @property_test(60)
-@given(SEEDS, st.sampled_from(["rs++", "fifo++"]), BUDGETS, NEIGHBOURS)
+@given(SEEDS, st.sampled_from(["rs++", "fifo++"]), BUDGETS, NEIGHBORS)
 def test_the_norm_with_compensation(seed, replacement, budget, k):
     """A = Σ a₊ = −Σ a₋, and ‖f‖ ≤ A √(2 − 2 ξ²), ξ² the smallest value between kept rows of two classes."""
     X, y = clouds(40, seed)

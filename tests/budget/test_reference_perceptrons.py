@@ -43,7 +43,7 @@ EVERY = {
 @pytest.mark.parametrize("name", EVERY)
 @property_test(20)
 @given(streams(), KERNELS)
-def test_looking_changes_nothing_and_nothing_is_learnt_at_first(name, stream, kernel):
+def test_looking_changes_nothing_and_nothing_is_learned_at_first(name, stream, kernel):
     X, y = stream
     model = EVERY[name](kernel)
     np.testing.assert_array_equal(model.decide(X), np.zeros(len(X)))

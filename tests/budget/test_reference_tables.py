@@ -1,6 +1,6 @@
 """The NumPy one-pass learners on the published folds of KOIL's sets, which EVERLEARN_DATA must hold.
 
-Rows are learnt in the order of the file, four partitions of five folds each unless said otherwise; the
+Rows are learned in the order of the file, four partitions of five folds each unless said otherwise; the
 kernel is exp(−‖a − b‖² / 2σ²). The table was made with σ and C chosen by cross-validation and does not
 say which: these are the powers of two at which both mean and standard deviation come out. The
 tolerance is the last digit printed, and 0.01 for learners that draw.
@@ -188,7 +188,7 @@ def drawn_table(learner, name, sigma, C, mean, sd):
     assert found == pytest.approx((float(mean) / 1000, float(sd) / 1000), abs=0.01)
 
 
-# --- budget, neighbours, readings: two partitions ----------------------------------------------------------
+# --- budget, neighbors, readings: two partitions ----------------------------------------------------------
 
 PLACE = {"diabetes": (0.5, 4.0), "ionosphere": (0.5, 16.0)}
 BY_BUDGET = """
@@ -203,7 +203,7 @@ diabetes    rs++    .706 .743 .795 .815
 ionosphere  rs      .859 .876 .929 .962
 ionosphere  rs++    .872 .917 .950 .971
 """
-BY_NEIGHBOURS = [
+BY_NEIGHBORS = [
     ("diabetes", {1: 0.815, 10: 0.828, 100: 0.807}),
     ("ionosphere", {1: 0.949, 2: 0.968, 5: 0.982, 10: 0.984, 20: 0.983, 50: 0.957, 100: 0.959}),
 ]
@@ -244,8 +244,8 @@ def drawn_budgets(name, replacement, a, b, c, d):
     )
 
 
-@pytest.mark.parametrize(("name", "means"), BY_NEIGHBOURS)
-def neighbours(name, means):
+@pytest.mark.parametrize(("name", "means"), BY_NEIGHBORS)
+def neighbors(name, means):
     found = {k: koil_area(name, n_neighbors=k, replacement="fifo++") for k in means}
     assert found == pytest.approx(means, abs=6e-4)
 
@@ -266,9 +266,9 @@ def readings(name, default, nearest, literal, zeros, bare):
 
 if os.environ.get("EVERLEARN_DATA"):  # the sets are not shipped
     test_the_log_on_glass, test_the_table, test_the_table_of_draws = glass_log, table, drawn_table
-    test_budgets, test_budgets_of_draws, test_neighbours, test_readings = (
+    test_budgets, test_budgets_of_draws, test_neighbors, test_readings = (
         budgets,
         drawn_budgets,
-        neighbours,
+        neighbors,
         readings,
     )

@@ -49,6 +49,6 @@ def everlearn(*arguments, code=0, **options):
 def status_of(store, *without):
     """The status of a store, without what may differ between two that are the same."""
     found = json.loads(everlearn("status", store, "--json").stdout)
-    for name in ("memory_mb", "place", *without):
+    for name in ("memory_mb", "store", *without):
         found.pop(name)
     return found

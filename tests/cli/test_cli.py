@@ -16,7 +16,7 @@ from everlearn.read import open_source
 from everlearn.stream import NeverEndingLearner
 
 COMMANDS = ("run", "ask", "predict", "status", "report", "export", "schema", "bench")
-RUN = ("--block-rows", 100, "--warm-up", 100, "--random-state", 0)
+RUN = ("--batch-size", 100, "--infer-rows", 100, "--random-state", 0)
 
 
 @pytest.fixture
@@ -42,9 +42,9 @@ def ask_the_file(stream, store, *options, **more):
 
 def by_hand(path, step, **settings):
     """What the library makes of the same stream."""
-    source = open_source(path, label="is_fraud", id="number", block_rows=100, warm_up=100)
-    scaled = source.schema.scale_columns
-    with NeverEndingLearner.open(":memory:", scale_columns=scaled, random_state=0, **settings) as learner:
+    source = open_source(path, label="is_fraud", id="number", batch_size=100, infer_rows=100)
+    scaled = source.schema.scale_features
+    with NeverEndingLearner.open(":memory:", scale_features=scaled, random_state=0, **settings) as learner:
         for batch in source:
             step(learner, batch)
         return learner.status()
@@ -110,10 +110,26 @@ def test_every_learner_that_is_offered_is_exported():
 
 
 def test_settings_reach_the_store(stream, store):
-    learn(stream, store, "--query", "none", "--memory-rows", 77, "--drift", "ddm:window", "--budget", 5)
+    learn(
+        stream,
+        store,
+        "--query-strategy",
+        "none",
+        "--memory-rows",
+        77,
+        "--drift",
+        "ddm:restart",
+        "--label-budget",
+        5,
+    )
     with NeverEndingLearner.open(store) as learner:
         kept = learner._settings
-        assert (kept.query, kept.memory_rows, kept.drift.policy, kept.label_budget) == (None, 77, "window", 5)
+        assert (kept.query_strategy, kept.memory_rows, kept.drift.policy, kept.label_budget) == (
+            None,
+            77,
+            "restart",
+            5,
+        )
 
 
 def test_settings_that_differ_are_refused_and_not_ignored(stream, store):
@@ -130,9 +146,9 @@ def test_settings_are_refused_for_a_store_that_was_made_otherwise(stream, store)
 
 
 def test_a_run_that_fails_early_has_fixed_its_settings(stream, store):
-    ask_the_file(stream, store, "--budget", 7, "--skip-rows", 601, code=1)
-    assert "--budget 7, not 8" in ask_the_file(stream, store, "--budget", 8, code=1).stderr
-    ask_the_file(stream, store, "--budget", 7)
+    ask_the_file(stream, store, "--label-budget", 7, "--skip-rows", 601, code=1)
+    assert "--label-budget 7, not 8" in ask_the_file(stream, store, "--label-budget", 8, code=1).stderr
+    ask_the_file(stream, store, "--label-budget", 7)
     assert (status_of(store)["rows"], status_of(store)["asked"]) == (600, 7)
 
 
@@ -251,14 +267,14 @@ def test_files_that_overlap(tmp_path, store):
     learn(a, store)
     error = learn(b, store, code=1).stderr
     assert "'p150'" in error
-    assert "--known-ids skip" in error
-    assert "100 rows were known" in learn(b, store, "--known-ids", "skip").stderr
+    assert "--duplicate-ids skip" in error
+    assert "100 rows were known" in learn(b, store, "--duplicate-ids", "skip").stderr
     assert status_of(store)["rows"] == 400
-    learn(b, store, "--known-ids", "skip")
+    learn(b, store, "--duplicate-ids", "skip")
     assert status_of(store)["rows"] == 400
 
 
-def test_a_row_that_cannot_be_learnt_is_told_with_its_place(tmp_path, store):
+def test_a_row_that_cannot_be_learned_is_told_with_its_place(tmp_path, store):
     rows = payments(300)
     bad = [*rows[:150], (rows[0][0], *rows[150][1:]), *rows[151:]]  # an id that has come before
     path = write_csv(tmp_path / "s.csv", bad)
@@ -416,9 +432,9 @@ def test_all_commands_are_known():
         (["run", "s.csv", "--store", "x", "--learner", "LASVM", "--param", "C=-1"], "above 0"),
         (["run", "s.csv", "--store", "x", "--kind", "shop"], "zip=categorical"),
         (["run", "s.csv", "--store", "x", "--drift", "adwin:dance"], "adwin:alarm"),
-        (["run", "s.csv", "--store", "x", "--query", "all"], "margin"),
+        (["run", "s.csv", "--store", "x", "--query-strategy", "all"], "margin"),
         (["run", "s.csv", "--store", "x", "--label", "a", "--oracle", "b"], "same field"),
-        (["run", "s.csv", "--store", "x", "--block-rows", "0"], "block-rows"),
+        (["run", "s.csv", "--store", "x", "--batch-size", "0"], "batch-size"),
         (["dance"], "dance"),
     ],
 )

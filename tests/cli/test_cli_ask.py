@@ -43,7 +43,7 @@ def labels_by_person(store):
     with NeverEndingLearner.open(store, read_only=True) as learner:
         log = learner._log
         events = [event for _, event in log.read()]
-        given = [event for event in events if type(event).__name__ == "Labelled"]
+        given = [event for event in events if type(event).__name__ == "Labeled"]
         return [(log.ids_of(e.numbers)[0], e.labels.tolist()[0], e.by) for e in given]
 
 

@@ -155,7 +155,7 @@ def fails_in_the_second_block(monkeypatch, error):
 def test_predictions_that_fail_leave_the_old_file(here, monkeypatch, error, code):
     (here / "out.csv").write_text("old")
     fails_in_the_second_block(monkeypatch, error)
-    everlearn("predict", "S", "s.csv", "--out", "out.csv", "--block-rows", 50, code=code)
+    everlearn("predict", "S", "s.csv", "--out", "out.csv", "--batch-size", 50, code=code)
     assert (here / "out.csv").read_text() == "old"
     assert not list(here.glob(".everlearn-*"))
 

@@ -19,7 +19,7 @@ RUN = (
     "0.05",
     "--random-state",
     "0",
-    "--warm-up",
+    "--infer-rows",
     "100",
 )
 
@@ -47,7 +47,7 @@ def start():
 def test_after_ctrl_c_the_same_command_goes_on_where_it_was(start, tmp_path):
     stream = write_csv(tmp_path / "s.csv", payments(3000))
     store, whole = tmp_path / "s.everlearn", tmp_path / "whole.everlearn"
-    command = ("run", stream, "--store", store, "--block-rows", "20", *RUN)
+    command = ("run", stream, "--store", store, "--batch-size", "20", *RUN)
     process = start(*command)
     wait_until(lambda: stored_rows(store) > 0, process)
     process.send_signal(signal.SIGINT)
@@ -60,13 +60,13 @@ def test_after_ctrl_c_the_same_command_goes_on_where_it_was(start, tmp_path):
     assert rows % 20 == 0  # the batch was finished
     assert "rows" in out
     assert "already" in everlearn(*command).stderr
-    everlearn("run", stream, "--store", whole, "--block-rows", "20", *RUN)
+    everlearn("run", stream, "--store", whole, "--batch-size", "20", *RUN)
     assert status_of(store) == status_of(whole)
 
 
 def test_a_silent_pipe_can_be_left(start, tmp_path):
     store = tmp_path / "s.everlearn"
-    process = start("run", "-", "--store", store, "--block-rows", "100", *RUN)
+    process = start("run", "-", "--store", store, "--batch-size", "100", *RUN)
     process.stdin.write(as_csv(payments(200)))
     process.stdin.flush()
     wait_until(lambda: stored_rows(store) == 200, process)
@@ -80,10 +80,10 @@ def test_a_silent_pipe_can_be_left(start, tmp_path):
 
 def test_standard_input_and_plain_output(start, tmp_path):
     store = tmp_path / "s.everlearn"
-    process = start("run", "-", "--store", store, "--block-rows", "100", *RUN)
+    process = start("run", "-", "--store", store, "--batch-size", "100", *RUN)
     out, error = process.communicate(as_csv(payments(300)), timeout=PATIENCE)
     assert process.returncode == 0, error
-    assert "\x1b" not in out + error  # no colours, no cursor movements
+    assert "\x1b" not in out + error  # no colors, no cursor movements
     assert "300" in out
     assert "is_fraud" in error
 

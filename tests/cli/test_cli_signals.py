@@ -74,7 +74,7 @@ def test_during_start_up_there_is_one_line_and_no_traceback(start, store, number
 
 def test_sigterm_stops_a_run_after_the_batch(start, tmp_path):
     stream, broken = write_csv(tmp_path / "s.csv", payments(3000)), tmp_path / "s.everlearn"
-    process = start("run", stream, "--store", broken, "--block-rows", "20", "--warm-up", "100", *RUN)
+    process = start("run", stream, "--store", broken, "--batch-size", "20", "--infer-rows", "100", *RUN)
     wait_until(lambda: stored_rows(broken) > 0, process)
     process.send_signal(signal.SIGTERM)
     _, error = process.communicate(timeout=PATIENCE)

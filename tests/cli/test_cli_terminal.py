@@ -155,7 +155,7 @@ def test_too_little_memory_is_one_message(tmp_path, monkeypatch):
     monkeypatch.setattr("everlearn.cli._sources.open_source", fail)
     path = write_csv(tmp_path / "s.csv", payments(50))
     error = call("run", path, "--store", tmp_path / "x", code=1).stderr
-    assert error == "Error: There is not enough memory. Take in fewer rows at a time with --block-rows.\n"
+    assert error == "Error: There is not enough memory. Take in fewer rows at a time with --batch-size.\n"
 
 
 def test_an_error_of_the_program_itself_is_shown_safely(capsys):

@@ -29,7 +29,7 @@ MODELS = {
 }
 MODELS["named classes"] = RiverClassifier(make(KOIL, gamma=1e-4), classes=[*SEGMENTS, True, False])
 MODELS["growing"] = RiverClassifier(LASVM(gamma=1e-4))
-MODELS["growing, scale"] = RiverClassifier(IDSVM(window=50), calibration="sigmoid", memory=100)
+MODELS["growing, scale"] = RiverClassifier(IDSVM(window=50), calibration="sigmoid", memory_rows=100)
 MODELS["sparse"] = RiverClassifier(make(RBP), max_features=200)
 MODELS["uncalibrated"] = RiverClassifier(make(RBP), calibration="none")
 
@@ -124,7 +124,7 @@ def test_features_beyond_the_most_are_passed_over_and_so_are_zeros():
         assert few.predict_proba_one(x) == some.predict_proba_one(x)
 
 
-def test_before_anything_is_learnt_all_classes_are_the_same():
+def test_before_anything_is_learned_all_classes_are_the_same():
     assert RiverClassifier(KOIL()).predict_proba_one({"a": 1.0}) == {}
     assert RiverClassifier(KOIL()).predict_one({"a": 1.0}) is None
     model = RiverClassifier(KOIL(), classes=["ash", "oak", "yew", "ash"])
@@ -149,7 +149,10 @@ def test_a_label_that_was_not_named_is_refused_and_so_is_a_single_class():
     for classes in (["no"], ["no", "no"], []):
         with pytest.raises(ValueError, match="at least two classes"):
             RiverClassifier(make(KOIL), classes=classes)
-    for options, words in (({"memory": -1}, "memory must be"), ({"calibration": "platt"}, "'method'")):
+    for options, words in (
+        ({"memory_rows": -1}, "memory_rows must be"),
+        ({"calibration": "platt"}, "'method'"),
+    ):
         with pytest.raises(ValueError, match=words):
             RiverClassifier(make(KOIL), **options)
 

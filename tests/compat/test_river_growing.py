@@ -64,7 +64,7 @@ def test_a_class_that_comes_late_is_learned(learner):
 
 def test_the_learner_built_anew_is_that_of_the_remembered_rows():
     rows, labels = clouds(120)
-    model = RiverClassifier(LASVM(C=1, gamma=0.3), memory=1000)
+    model = RiverClassifier(LASVM(C=1, gamma=0.3), memory_rows=1000)
     for x, y in zip(rows, labels, strict=True):
         model.learn_one(x, y)
     order = list(dict.fromkeys(labels))
@@ -123,7 +123,7 @@ def test_a_class_is_kept_in_memory_however_rare():
 
 def test_memory_is_bounded():
     rows, labels = clouds(400)
-    model = RiverClassifier(RBP(budget=20, gamma=0.2, random_state=0), memory=50)
+    model = RiverClassifier(RBP(budget=20, gamma=0.2, random_state=0), memory_rows=50)
     for x, y in zip(rows, labels, strict=True):
         model.learn_one(x, y)
     assert len(model._memory.all()[0]) <= 50

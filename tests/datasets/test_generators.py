@@ -231,7 +231,7 @@ def test_bananas_interlock_but_can_be_told_apart():
     X, y = make_banana(2000, random_state=0)
     away = np.linalg.norm(X[:, None] - X[None, ::4], axis=2)
     away[np.arange(0, 2000, 4), np.arange(500)] = np.inf
-    assert np.mean(y[::4][away.argmin(axis=1)] != y) < 0.05  # nearest neighbour
+    assert np.mean(y[::4][away.argmin(axis=1)] != y) < 0.05  # nearest neighbor
     design = np.column_stack([X, np.ones(2000)])
     linear = design @ np.linalg.lstsq(design, y, rcond=None)[0]
     assert error(linear > 0, y) > 0.1
@@ -255,7 +255,7 @@ def test_noise_is_the_standard_deviation_of_what_is_added(make):
 
 @pytest.mark.parametrize("n_cells", [2, 3, 4, 7])
 @pytest.mark.parametrize("ratio", [None, 3])
-def test_checkerboard_colours_and_uniform_cells(n_cells, ratio):
+def test_checkerboard_colors_and_uniform_cells(n_cells, ratio):
     X, y = make_checkerboard(20_000, n_cells=n_cells, imbalance_ratio=ratio, random_state=0)
     assert X.min() >= 0
     assert X.max() < 1
@@ -265,11 +265,11 @@ def test_checkerboard_colours_and_uniform_cells(n_cells, ratio):
     if ratio is None:
         n_white = (n_cells**2 + 1) // 2
         assert abs(white.mean() - n_white / n_cells**2) < 5 * 0.5 / np.sqrt(20_000)
-    for colour in (True, False):
-        number = (cell[:, 0] * n_cells + cell[:, 1])[white == colour]
+    for color in (True, False):
+        number = (cell[:, 0] * n_cells + cell[:, 1])[white == color]
         counts = np.bincount(number)
         counts = counts[counts > 0]
-        assert len(counts) == (n_cells**2 + colour) // 2
+        assert len(counts) == (n_cells**2 + color) // 2
         assert (np.abs(counts - counts.mean()) < 5 * np.sqrt(counts.mean())).all()
     within = n_cells * X - cell
     assert kstest(within.ravel(), uniform.cdf).pvalue > 1e-4

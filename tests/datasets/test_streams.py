@@ -47,7 +47,7 @@ def test_errors_strike_both_classes(stream):
 
 
 def test_other_shares():
-    clean = make_fraud_stream(1000, fraud_share=0.2, label_noise=0, drift_at=0.25, random_state=0)
+    clean = make_fraud_stream(1000, fraud_fraction=0.2, label_noise=0, drift_at=0.25, random_state=0)
     assert (clean.truth.sum(), clean.drift_row) == (200, 250)
     assert (clean.answers == clean.truth).all()
     assert make_fraud_stream(1000, drift_at=None, random_state=0).drift_row == 1000
@@ -85,24 +85,24 @@ def test_drift_leaves_what_came_before():
 # ------------------------------------------------------------------------------------------------------ hard
 
 
-def scores(model, stream, learnt, judged):
+def scores(model, stream, learned, judged):
     """g-means and AUC of a model, by the truth."""
-    model = make_pipeline(StandardScaler(), model).fit(stream.X[learnt], stream.truth[learnt])
+    model = make_pipeline(StandardScaler(), model).fit(stream.X[learned], stream.truth[learned])
     true, rows = stream.truth[judged], stream.X[judged]
     return g_means(true, model.predict(rows)), roc_auc_score(true, model.decision_function(rows))
 
 
 def test_no_linear_rule_will_do(stream):
-    learnt, judged = slice(0, 4000), slice(4000, 6000)
-    g, auc = scores(SVC(C=10, gamma=0.05, class_weight="balanced"), stream, learnt, judged)
-    linear_g, linear_auc = scores(LinearSVC(class_weight="balanced"), stream, learnt, judged)
+    learned, judged = slice(0, 4000), slice(4000, 6000)
+    g, auc = scores(SVC(C=10, gamma=0.05, class_weight="balanced"), stream, learned, judged)
+    linear_g, linear_auc = scores(LinearSVC(class_weight="balanced"), stream, learned, judged)
     assert g > 0.9
     assert g > linear_g + 0.15
     assert auc > 0.98
     assert auc > linear_auc + 0.1
 
 
-def test_what_was_learnt_before_the_drift_fails_after_it(stream):
+def test_what_was_learned_before_the_drift_fails_after_it(stream):
     svm = SVC(C=10, gamma=0.05, class_weight="balanced")
     before, _ = scores(svm, stream, slice(0, 4000), slice(4000, 6000))
     outdated, _ = scores(svm, stream, slice(0, 6000), slice(8000, 12_000))
@@ -145,8 +145,8 @@ def test_a_source_reads_it(stream, tmp_path):
     ("options", "words"),
     [
         ({"n_rows": 1}, "n_rows must be at least 2, got 1"),
-        ({"fraud_share": 0.0}, "fraud_share must be a share between 0 and 1"),
-        ({"fraud_share": 1}, "fraud_share must be a share between 0 and 1"),
+        ({"fraud_fraction": 0.0}, "fraud_fraction must be a share between 0 and 1"),
+        ({"fraud_fraction": 1}, "fraud_fraction must be a share between 0 and 1"),
         ({"label_noise": 1.5}, "label_noise must be a share between 0 and 1"),
         ({"drift_at": -0.1}, "drift_at must be a share between 0 and 1, or None"),
     ],

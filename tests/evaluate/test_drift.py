@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from river import drift as river_drift
 
-from everlearn.evaluate.drift import DETECTORS, Drift
+from everlearn.evaluate.drift import DETECTORS, DriftDetector
 from state_helpers import is_plain, same_bits
 
 # Parameters with which each finds something in a short stream. KSWIN is slow.
@@ -63,8 +63,8 @@ def plain_alarms(make, errors):
 
 @pytest.fixture
 def short_memory(monkeypatch):
-    monkeypatch.setattr(Drift, "most_inputs", 60)
-    monkeypatch.setattr(Drift, "kept_inputs", 25)
+    monkeypatch.setattr(DriftDetector, "max_inputs", 60)
+    monkeypatch.setattr(DriftDetector, "kept_inputs", 25)
 
 
 @pytest.mark.parametrize("name", DETECTORS)
@@ -72,21 +72,21 @@ def test_alarms_are_those_of_river(name):
     errors = errors_that_change(400)
     expected = plain_alarms(lambda: river_class(name)(**SHARP[name]), errors.tolist())
     assert expected  # otherwise this says nothing
-    by_name = Drift(name, **SHARP[name])
+    by_name = DriftDetector(name, **SHARP[name])
     assert by_name.update(errors) == expected
     assert (by_name.n_seen, by_name.n_alarms) == (400, len(expected))
     assert by_name.n_inputs == 399 - expected[-1]
-    by_object = Drift(river_class(name)(**SHARP[name]))
+    by_object = DriftDetector(river_class(name)(**SHARP[name]))
     assert by_object.update(errors == 1) == expected
     assert type(by_object.detector) is type(by_name.detector) is river_class(name)
 
 
 @pytest.mark.parametrize("name", DETECTORS)
 def test_a_saved_one_goes_on_bit_for_bit(name, monkeypatch):
-    monkeypatch.setattr(Drift, "most_inputs", 120)
-    monkeypatch.setattr(Drift, "kept_inputs", 50)
+    monkeypatch.setattr(DriftDetector, "max_inputs", 120)
+    monkeypatch.setattr(DriftDetector, "kept_inputs", 50)
     errors = errors_that_change(400, seed=1)
-    kept, restored = Drift(name, **SHARP[name]), Drift(name, **SHARP[name])
+    kept, restored = DriftDetector(name, **SHARP[name]), DriftDetector(name, **SHARP[name])
     alarms = 0
     for start in range(0, 400, 19):
         block = errors[start : start + 19]
@@ -96,7 +96,7 @@ def test_a_saved_one_goes_on_bit_for_bit(name, monkeypatch):
         state = restored.state()
         assert is_plain(state)
         json.dumps({key: value for key, value in state.items() if not isinstance(value, np.ndarray)})
-        restored = Drift.from_state(state)
+        restored = DriftDetector.from_state(state)
         assert same_bits(restored.state(), kept.state())
         assert restored.warning == kept.warning
         assert inside(restored.detector) == inside(kept.detector)
@@ -120,7 +120,7 @@ def inside(value):
 
 def test_looking_inside_sees_a_difference():
     for name in DETECTORS:
-        a, b = Drift(name, **SHARP[name]), Drift(name, **SHARP[name])
+        a, b = DriftDetector(name, **SHARP[name]), DriftDetector(name, **SHARP[name])
         assert inside(a.detector) == inside(b.detector)
         a.update([0, 1, 0])
         b.update([0, 0, 0])
@@ -135,23 +135,23 @@ def test_looking_inside_sees_a_difference():
 )
 def test_cutting_and_saving_change_nothing(name, blocks, data):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Drift, "most_inputs", 40)
-        patch.setattr(Drift, "kept_inputs", 15)
-        whole = Drift(name, **SHARP[name])
+        patch.setattr(DriftDetector, "max_inputs", 40)
+        patch.setattr(DriftDetector, "kept_inputs", 15)
+        whole = DriftDetector(name, **SHARP[name])
         expected = whole.update([error for block in blocks for error in block])
-        cut, found, start = Drift(name, **SHARP[name]), [], 0
+        cut, found, start = DriftDetector(name, **SHARP[name]), [], 0
         for block in blocks:
             found += [start + position for position in cut.update(block)]
             start += len(block)
             if data.draw(st.booleans()):
-                cut = Drift.from_state(cut.state())
+                cut = DriftDetector.from_state(cut.state())
             assert cut.n_inputs <= 40
         assert found == expected
         assert same_bits(cut.state(), whole.state())
 
 
 def test_what_a_detector_holds_is_bounded(short_memory):
-    drift = Drift("adwin")
+    drift = DriftDetector("adwin")
     quiet = np.random.default_rng(0).permuted(np.tile([0, 1], (400, 1)), axis=1).ravel().tolist()
     longest = 0
     for error in quiet:
@@ -168,9 +168,9 @@ def test_what_a_detector_holds_is_bounded(short_memory):
 
 
 def test_an_alarm_that_has_passed_is_silent(short_memory):
-    drift = Drift(river_drift.DummyDriftDetector(t_0=70))  # an alarm at every seventieth input
+    drift = DriftDetector(river_drift.DummyDriftDetector(t_0=70))  # an alarm at every seventieth input
     assert drift.update([0] * 200) == []  # never gets so far
-    drift = Drift(Fussy())
+    drift = DriftDetector(Fussy())
     assert drift.update([0] * 59 + [0]) == []
     assert drift.n_inputs == 5  # the new one raised its alarm at the twentieth of the 25 that were kept
     assert (drift.n_seen, drift.n_alarms) == (60, 0)
@@ -200,31 +200,31 @@ class Fussy:
 
 
 def test_the_default_limits():
-    assert (Drift.most_inputs, Drift.kept_inputs) == (50_000, 10_000)
-    drift = Drift()
+    assert (DriftDetector.max_inputs, DriftDetector.kept_inputs) == (50_000, 10_000)
+    drift = DriftDetector()
     assert type(drift.detector) is river_drift.ADWIN
     errors = np.tile([0, 1, 0, 0], 12_600)  # 50,400
     assert drift.update(errors) == []
     assert drift.n_inputs == 10_400
     state = drift.state()
     assert state["inputs"].nbytes == 1300  # a bit for each
-    assert same_bits(Drift.from_state(state).state(), state)
+    assert same_bits(DriftDetector.from_state(state).state(), state)
 
 
 def test_other_numbers_are_kept_as_they_are():
-    drift = Drift("page-hinkley", threshold=3.0)
+    drift = DriftDetector("page-hinkley", threshold=3.0)
     losses = np.random.default_rng(0).random(50)
     assert drift.update(losses) == []
     state = drift.state()
     assert not state["packed"]
     np.testing.assert_array_equal(state["inputs"], losses)
-    restored = Drift.from_state(state)
+    restored = DriftDetector.from_state(state)
     assert inside(restored.detector) == inside(drift.detector)
     assert restored.update(losses + 1) == drift.update(losses + 1) != []
 
 
 def test_warnings_are_shown_if_there_are_any():
-    drift = Drift("ddm")
+    drift = DriftDetector("ddm")
     assert drift.warning is False
     warned = False
     for error in errors_that_change(200):
@@ -232,25 +232,25 @@ def test_warnings_are_shown_if_there_are_any():
         warned |= drift.warning
         assert drift.warning == drift.detector.warning_detected
     assert warned
-    assert Drift("adwin").warning is None
+    assert DriftDetector("adwin").warning is None
 
 
 def test_chance_has_a_seed():
     detector = river_drift.KSWIN(window_size=20, stat_size=8)
     assert detector.seed is None
-    drift = Drift(detector, policy="forget")
+    drift = DriftDetector(detector, policy="forget")
     assert drift.detector.seed == 0
     drift.update(errors_that_change(100))
     assert detector.n == 0  # the one given is left alone
     assert drift.state()["parameters"] | {"seed": 1} != drift.state()["parameters"]
-    assert Drift.from_state(drift.state()).policy == drift.policy == "forget"
+    assert DriftDetector.from_state(drift.state()).policy == drift.policy == "forget"
 
 
 def test_any_detector_will_do_but_cannot_be_saved():
     detector = Counting()
-    drift = Drift(detector, policy="window")
+    drift = DriftDetector(detector, policy="restart")
     assert drift.update([1] * 12) == [4, 9]
-    assert (drift.detector.errors, detector.errors, drift.policy) == (2, 0, "window")
+    assert (drift.detector.errors, detector.errors, drift.policy) == (2, 0, "restart")
     with pytest.raises(TypeError, match="cannot be saved: its parameters cannot be read back"):
         drift.state()
 
@@ -258,14 +258,14 @@ def test_any_detector_will_do_but_cannot_be_saved():
         pass
 
     with pytest.raises(TypeError, match="Use a detector of River, or one of the names 'adwin'"):
-        Drift(Own()).state()
+        DriftDetector(Own()).state()
 
 
 def test_a_state_makes_detectors_and_nothing_else():
-    state = Drift().state()
+    state = DriftDetector().state()
     for name in ("datasets", "DriftRetrainingClassifier", "__loader__", "os"):
         with pytest.raises(ValueError, match="has no drift detector"):
-            Drift.from_state(state | {"detector": name})
+            DriftDetector.from_state(state | {"detector": name})
 
 
 @pytest.mark.parametrize(
@@ -274,18 +274,23 @@ def test_a_state_makes_detectors_and_nothing_else():
         (("adwinn",), {}, ValueError, "one of 'adwin', 'ddm', .* got 'adwinn'"),
         ((object(),), {}, TypeError, r"must have update\(x\) and drift_detected"),
         ((Counting(),), {"delta": 1}, ValueError, "Give delta to the detector itself"),
-        (("adwin", "panic"), {}, ValueError, "'policy' of Drift must be one of 'alarm', 'window', 'forget'"),
+        (
+            ("adwin", "panic"),
+            {},
+            ValueError,
+            "'policy' of DriftDetector must be one of 'alarm', 'restart', 'forget'",
+        ),
         (("adwin",), {"no_such": 1}, TypeError, "no_such"),
     ],
 )
 def test_bad_parameters_are_refused(arguments, parameters, error, words):
     with pytest.raises(error, match=words):
-        Drift(*arguments, **parameters)
+        DriftDetector(*arguments, **parameters)
 
 
 @pytest.mark.parametrize("errors", [[0, np.nan], [[0, 1]], [np.inf], 1])
 def test_bad_errors_are_refused_and_change_nothing(errors):
-    drift = Drift()
+    drift = DriftDetector()
     drift.update([0, 1])
     state = drift.state()
     with pytest.raises(ValueError, match="errors must be one-dimensional and finite"):
@@ -294,11 +299,11 @@ def test_bad_errors_are_refused_and_change_nothing(errors):
 
 
 def test_a_detector_for_bits_gets_bits():
-    drift = Drift("ddm")
+    drift = DriftDetector("ddm")
     with pytest.raises(ValueError, match="errors must be 0 or 1 for DDM"):
         drift.update([0, 1, 0.5])
     assert drift.n_inputs == 0
-    assert Drift("adwin").update([0, 1, 0.5]) == []
+    assert DriftDetector("adwin").update([0, 1, 0.5]) == []
 
 
 def test_without_river_it_says_what_to_install(monkeypatch):
@@ -307,5 +312,5 @@ def test_without_river_it_says_what_to_install(monkeypatch):
 
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(ImportError, match=r'pip install "everlearn\[river\]"'):
-        Drift()
-    assert Drift(Counting()).update([1] * 5) == [4]  # needs none
+        DriftDetector()
+    assert DriftDetector(Counting()).update([1] * 5) == [4]  # needs none

@@ -54,7 +54,7 @@ def weights_of(n, fading):
 @pytest.mark.parametrize("span", SPANS)
 def test_measures_are_those_of_scikit_learn(n_classes, span):
     y, p, scores = stream(700, n_classes)
-    evaluation = Prequential(window=300, fading=0.99)
+    evaluation = Prequential(window=300, fading_factor=0.99)
     evaluation.update(y, p, scores)
     found = evaluation.scores()[span]
     weights = weights_of(700, 0.99) if span == "fading" else np.ones(700)
@@ -83,7 +83,7 @@ def test_measures_are_those_of_scikit_learn(n_classes, span):
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_area_is_that_of_scikit_learn(n_classes):
     y, p, scores = stream(700, n_classes)
-    evaluation = Prequential(window=300, fading=0.99)
+    evaluation = Prequential(window=300, fading_factor=0.99)
     evaluation.update(y, p, scores)
     found = evaluation.scores()
     judged = np.flatnonzero([q is not None for q in p[-300:]])
@@ -139,21 +139,21 @@ def test_baselines_are_what_they_say():
 
 
 def test_a_faded_class_does_not_ruin_the_correlation():
-    evaluation = Prequential(window=10, fading=0.9)
+    evaluation = Prequential(window=10, fading_factor=0.9)
     evaluation.update(["a", "b", "b"], ["a", "b", "a"])
     evaluation.update(["c", "d"] * 1000, ["c", "d"] * 1000)
     assert evaluation.confusion("fading")[1][1].max() < 1e-80  # as light as that
     found = evaluation.scores()["fading"]
     assert found["mcc"] == pytest.approx(1.0, abs=1e-12)
     assert found["per_class"]["b"]["recall"] == pytest.approx(0.9 / 1.9, rel=1e-12)
-    alone = Prequential(window=10, fading=0.9)
+    alone = Prequential(window=10, fading_factor=0.9)
     alone.update(["a", "b"], ["b", "a"])
     alone.update(["b"] * 2000, ["b"] * 2000)
     assert -1e-12 <= alone.scores()["fading"]["mcc"] <= 0.0
 
 
 def test_counts_fade_away():
-    evaluation = Prequential(fading=0.5)
+    evaluation = Prequential(fading_factor=0.5)
     evaluation.update(["a", "b"], ["a", "b"])
     evaluation.update(["b"] * 820, [None] * 820)
     assert 0 < evaluation.scores()["fading"]["n"] < 1e-240

@@ -109,8 +109,8 @@ def test_bad_input_is_refused_and_changes_nothing(arguments, error, words):
     ("parameters", "words"),
     [
         ({"window": 0}, "'window' of Prequential must be an integer from 1"),
-        ({"fading": 0.0}, "'fading' of Prequential must be a number above 0, at most 1"),
-        ({"fading": 1.5}, "got 1.5"),
+        ({"fading_factor": 0.0}, "'fading_factor' of Prequential must be a number above 0, at most 1"),
+        ({"fading_factor": 1.5}, "got 1.5"),
         ({"classes": ["a", "a"]}, "different labels"),
         ({"classes": [1, None]}, "different labels"),
     ],

@@ -36,10 +36,10 @@ def run(path, X, dtype="float32"):
     return label, scores
 
 
-def assert_agrees(model, path, X, *, dtype="float32", rtol=1e-5, standardise=lambda X: X):
+def assert_agrees(model, path, X, *, dtype="float32", rtol=1e-5, standardize=lambda X: X):
     """A file decides about fresh rows as its learner does, to rounding."""
     label, scores = run(path, X, dtype)
-    X = standardise(np.asarray(X, dtype=dtype).astype(np.float64))
+    X = standardize(np.asarray(X, dtype=dtype).astype(np.float64))
     expected, predicted = model.decision_function(X), model.predict(X)
     assert scores.shape == expected.shape
     infinite = np.isinf(expected)

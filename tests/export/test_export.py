@@ -52,7 +52,7 @@ EXPORTED = sorted(set(CLASSES) - set(NO_FILE))
 
 
 def fitted(name, X, y, **params):
-    """A learner by its name, fitted; those that take unlabelled rows get some."""
+    """A learner by its name, fitted; those that take unlabeled rows get some."""
     model = CLASSES[name](**params)
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
@@ -87,7 +87,7 @@ def test_every_learner_decides_the_same_as_a_file(name, classes, dtype, path):
 def test_what_is_no_file_says_so(name, path):
     cls = CLASSES[name]
     other, remedy = {
-        "ActiveLearner": lambda: (cls(LASVM(), everlearn.query.Random()), "its model"),
+        "ActiveLearner": lambda: (cls(LASVM(), everlearn.query.Random()), "its estimator"),
         "CalibratedClassifier": lambda: (fitted(name, *problem()), "its estimator_"),
         "Exemplars": lambda: (cls(), ""),
         "NeverEndingLearner": lambda: (cls.open(":memory:"), "its learner_"),
@@ -106,7 +106,7 @@ def test_every_kernel(cls, kernel, offset, path):
     model = fitted(cls.__name__, X[:200], y[:200], kernel=kernel, gamma=0.05, coef0=0.3, degree=3)
     report = export_onnx(model, path)
     assert_agrees(model, path, X[200:], rtol=1e-4 if kernel == "poly" else 2e-5)
-    assert report.n_rows == len(model.support_)
+    assert report.n_support == len(model.support_)
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 5])
@@ -123,17 +123,17 @@ def test_distances_far_from_the_origin_are_right_in_single_precision(path):
     X, y = problem(offset=1e4)
     model = LASVM(C=10, gamma=0.3, random_state=0).fit(X[:200], y[:200])
     report = export_onnx(model, path)
-    assert report.computes_in == "float32"
-    assert report.largest_difference < 1e-5
+    assert report.compute_dtype == "float32"
+    assert report.max_relative_difference < 1e-5
     assert_agrees(model, path, X[200:])
 
 
 def test_drift_does_not_take_the_rows_away_from_the_origin_of_the_file(path):
     X, y = problem()
     model = NORMA(budget=50, gamma=0.3, random_state=0).partial_fit(X[:100], y[:100], classes=[0, 1])
-    model.partial_fit(X[100:200] + 3e3, y[100:200])  # the learner's own centre is that of the first block
+    model.partial_fit(X[100:200] + 3e3, y[100:200])  # the learner's own center is that of the first block
     assert_agrees(model, export_onnx(model, path).path, X[200:] + 3e3)
-    assert export_onnx(model, path).computes_in == "float32"
+    assert export_onnx(model, path).compute_dtype == "float32"
 
 
 # ------------------------------------------------------------------------------------ rows, labels, shapes
@@ -169,7 +169,7 @@ def test_labels_that_a_file_cannot_hold():
 def test_one_kept_row(path):
     X, y = problem(offset=1e4)
     model = KernelPerceptron(gamma=0.1, random_state=0).partial_fit(X[:1], y[:1], classes=[0, 1])
-    assert export_onnx(model, path).n_rows == 1
+    assert export_onnx(model, path).n_support == 1
     assert_agrees(model, path, X[200:])
 
 
@@ -178,7 +178,7 @@ def test_one_kept_row(path):
 def test_no_kept_row(cls, classes, path):
     X, y = problem()
     model = cls().partial_fit(X[:9], y[:9], classes=classes, sample_weight=np.zeros(9))
-    assert export_onnx(model, path).n_rows == 0
+    assert export_onnx(model, path).n_support == 0
     label, scores = run(path, X)
     assert not scores.any()
     assert not label.any()
@@ -202,17 +202,17 @@ def test_any_number_of_features(features, kernel, path):
     X = random.standard_normal((300, features))
     y = (X[:, 0] > 0).astype(int)
     model = LASVM(kernel=kernel, random_state=0).fit(X[:200], y[:200])
-    assert export_onnx(model, path).rows_checked <= 1000
+    assert export_onnx(model, path).n_checked <= 1000
     assert_agrees(model, path, X[200:])
 
 
 @pytest.mark.parametrize("name", ["LASVM", "IDSVM", "OAM", "SubmodS3VM", "StreamS3VM", "IncrSVM", "VIRTUAL"])
-def test_learnt_from_sparse_rows(name, path):
+def test_learned_from_sparse_rows(name, path):
     random = np.random.default_rng(1)
     X = sparse.random(300, 400, density=0.05, format="csr", random_state=1)
     y = (X @ random.standard_normal(400) > 0).astype(int)
     model = fitted(name, X[:200], y[:200])
-    export_onnx(model, path, check_rows=X[:50])
+    export_onnx(model, path, X_check=X[:50])
     assert_agrees(model, path, X[200:].toarray())
 
 
@@ -241,28 +241,28 @@ def test_random_problems(data, tmp_path_factory):
     np.testing.assert_array_equal(label, number)
 
 
-# ----------------------------------------------------------------------------------------- standardisation
+# ----------------------------------------------------------------------------------------- standardization
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_standardised_rows_far_from_the_origin(kernel, dtype, path):
+def test_standardized_rows_far_from_the_origin(kernel, dtype, path):
     X, y = problem()
     mean, spread = 12345.678 + np.arange(6), np.linspace(0.5, 2, 6)
     model = LASVM(kernel=kernel, gamma=0.2, coef0=1, random_state=0).fit(X[:200], y[:200])
-    report = export_onnx(model, path, mean=mean, spread=spread, dtype=dtype)
+    report = export_onnx(model, path, mean=mean, scale=spread, dtype=dtype)
     # Rounded to single precision, the mean alone would be wrong by 5e-4.
-    assert report.computes_in == dtype
+    assert report.compute_dtype == dtype
     assert_agrees(
-        model, path, X[200:] * spread + mean, dtype=dtype, standardise=lambda X: (X - mean) / spread
+        model, path, X[200:] * spread + mean, dtype=dtype, standardize=lambda X: (X - mean) / spread
     )
 
 
-def test_standardisation_by_one_number(path):
+def test_standardization_by_one_number(path):
     X, y = problem()
     model = SubmodS3VM(random_state=0).fit(X, np.where(np.arange(260) % 5 == 0, y.astype(object), None))
-    export_onnx(model, path, mean=2, spread=4.0)
-    assert_agrees(model, path, X * 4 + 2, standardise=lambda X: (X - 2) / 4)
+    export_onnx(model, path, mean=2, scale=4.0)
+    assert_agrees(model, path, X * 4 + 2, standardize=lambda X: (X - 2) / 4)
 
 
 @pytest.mark.parametrize(
@@ -271,19 +271,19 @@ def test_standardisation_by_one_number(path):
         ({"mean": [1.0, 2.0]}, r"mean must have 6 values.*\(2,\)"),
         ({"mean": np.zeros((6, 1))}, r"mean must have 6 values"),
         ({"mean": np.nan}, "mean must be finite"),
-        ({"spread": np.zeros(6)}, "spread must be finite and above 0; take 1"),
-        ({"spread": -1.0}, "above 0"),
-        ({"spread": np.inf}, "finite"),
+        ({"scale": np.zeros(6)}, "scale must be finite and above 0; take 1"),
+        ({"scale": -1.0}, "above 0"),
+        ({"scale": np.inf}, "finite"),
         ({"dtype": "float16"}, 'dtype must be "float32" or "float64", got \'float16\''),
         ({"rtol": 0}, "rtol must be a number between 0 and 1, both excluded, got 0"),
         ({"rtol": "much"}, "rtol must be a number"),
         ({"feature_names": ["a"]}, "feature_names must be 6 strings"),
         ({"feature_names": "abcdef"}, "feature_names must be 6 strings"),
         ({"feature_names": [1, 2, 3, 4, 5, 6]}, "feature_names must be 6 strings"),
-        ({"check_rows": np.zeros((3, 5))}, r"check_rows must be rows with 6 features.*\(3, 5\)"),
-        ({"check_rows": np.zeros((0, 6))}, "at least one"),
-        ({"check_rows": np.full((1, 6), np.nan)}, "all finite"),
-        ({"check_rows": np.zeros(6)}, "check_rows must be rows"),
+        ({"X_check": np.zeros((3, 5))}, r"X_check must be rows with 6 features.*\(3, 5\)"),
+        ({"X_check": np.zeros((0, 6))}, "at least one"),
+        ({"X_check": np.full((1, 6), np.nan)}, "all finite"),
+        ({"X_check": np.zeros(6)}, "X_check must be rows"),
     ],
 )
 def test_what_is_refused(given, message, path):
@@ -303,7 +303,7 @@ def test_what_is_refused(given, message, path):
 def test_a_vote_is_counted_as_the_learner_counts(kernel, classes, dtype, path):
     X, y = problem(classes, rows=600)
     model = AveragedKernelPerceptron(kernel=kernel, gamma=0.3, random_state=0).fit(X[:300], y[:300])
-    assert export_onnx(model, path, dtype=dtype).computes_in == "float64"
+    assert export_onnx(model, path, dtype=dtype).compute_dtype == "float64"
     label, scores = run(path, X[300:], dtype)
     rows = X[300:].astype(dtype).astype(np.float64)
     np.testing.assert_allclose(scores, model.decision_function(rows), rtol=0, atol=1e-6)
@@ -336,7 +336,7 @@ def test_the_doubt_about_a_vote_is_that_of_rules_at_zero():
 # ------------------------------------------------------------------------------- learners with learners
 
 
-def half_labelled(classes=2, features=6, seed=0):
+def half_labeled(classes=2, features=6, seed=0):
     X, y = problem(classes, features=features, seed=seed)
     return X, y, np.where(np.arange(len(y)) % 3 == 0, y.astype(object), None)
 
@@ -364,7 +364,7 @@ def half_labelled(classes=2, features=6, seed=0):
     ids=str,
 )
 def test_rules_of_semi_supervised_learners(cls, params, path):
-    X, _, given = half_labelled()
+    X, _, given = half_labeled()
     model = cls(random_state=0, **params).fit(X[:200] + 0.5, given[:200])
     export_onnx(model, path)
     assert_agrees(model, path, X[200:] + 0.5, rtol=1e-4)
@@ -372,9 +372,9 @@ def test_rules_of_semi_supervised_learners(cls, params, path):
 
 @pytest.mark.parametrize("scale", [1e-25, 1e25])
 def test_rows_brought_to_length_one_whatever_their_length(scale, path):
-    X, _, given = half_labelled()
+    X, _, given = half_labeled()
     model = SubmodS3VM(scaling="unit", random_state=0).fit(X[:200] * scale, given[:200])
-    assert export_onnx(model, path, check_rows=X[:200] * scale).computes_in == "float32"
+    assert export_onnx(model, path, X_check=X[:200] * scale).compute_dtype == "float32"
     assert_agrees(model, path, X[200:] * scale)
     zeros = np.zeros((1, 6))
     np.testing.assert_allclose(run(path, zeros)[1], model.decision_function(zeros), rtol=0, atol=1e-5)
@@ -385,9 +385,11 @@ def test_rows_brought_to_length_one_whatever_their_length(scale, path):
 )
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_class_that_no_row_has_got(classes, estimator, path):
-    X, _, given = half_labelled(classes)
+    X, _, given = half_labeled(classes)
     shares = {**dict.fromkeys(range(classes), 1 / classes), 9: 0.0}
-    model = SubmodS3VM(positive_ratio=shares, estimator=estimator, random_state=0).fit(X[:200], given[:200])
+    model = SubmodS3VM(positive_fraction=shares, estimator=estimator, random_state=0).fit(
+        X[:200], given[:200]
+    )
     assert np.isneginf(model.decision_function(X[:1])[0, -1])
     export_onnx(model, path)
     label, scores = run(path, X[200:])
@@ -408,7 +410,7 @@ def test_a_stream_that_has_seen_one_class(named, seen, path):
 
 
 def test_a_stream_that_waits_for_a_class(path):
-    X, _, given = half_labelled(2)
+    X, _, given = half_labeled(2)
     model = StreamS3VM(random_state=0).partial_fit(X[:100], given[:100], classes=[0, 1, 2])
     model.partial_fit(X[100:200], given[100:200])
     export_onnx(model, path)
@@ -450,7 +452,7 @@ def test_kernels_of_ones_own_are_refused(path):
 
 
 def test_learners_that_decide_nothing_are_refused(path):
-    X, _, given = half_labelled()
+    X, _, given = half_labeled()
     with pytest.raises(ValueError, match="no rule for new rows"):
         export_onnx(SubmodS3VM(estimator=None, random_state=0).fit(X, given), path)
     with pytest.raises(ValueError, match="knows one class only"):
@@ -528,14 +530,14 @@ def test_wrong_labels_are_found(path, monkeypatch):
 
 def test_single_precision_that_is_not_enough_is_not_used(path):
     random = np.random.default_rng(0)
-    centres = random.uniform(-1000, 1000, (20, 3))  # far apart, each with a fine structure of its own
-    X = np.repeat(centres, 20, axis=0) + 0.05 * random.standard_normal((400, 3))
-    y = (X[:, 0] > np.repeat(centres, 20, axis=0)[:, 0]).astype(int)
+    centers = random.uniform(-1000, 1000, (20, 3))  # far apart, each with a fine structure of its own
+    X = np.repeat(centers, 20, axis=0) + 0.05 * random.standard_normal((400, 3))
+    y = (X[:, 0] > np.repeat(centers, 20, axis=0)[:, 0]).astype(int)
     X = X.astype(np.float32).astype(np.float64)
     model = LASVM(C=10, gamma=200.0, random_state=0).fit(X[::2], y[::2])
     report = export_onnx(model, path)
-    assert report.computes_in == "float64"
-    assert report.largest_difference < 1e-5
+    assert report.compute_dtype == "float64"
+    assert report.max_relative_difference < 1e-5
     assert_agrees(model, path, X[1::2])
 
 
@@ -549,8 +551,8 @@ def test_the_exact_machine_is_exact_in_double_precision(path):
 def test_the_report_and_the_file_say_what_they_are(path):
     X, y = problem(3)
     model = LASVM(random_state=0).fit(pd.DataFrame(X, columns=list("abcdef")), np.array(["x", "y", "z"])[y])
-    report = export_onnx(model, os.fspath(path), check_rows=X[:40])
-    largest = report.largest_difference
+    report = export_onnx(model, os.fspath(path), X_check=X[:40])
+    largest = report.max_relative_difference
     assert report == OnnxReport(
         os.fspath(path), path.stat().st_size, len(model.support_), 40, largest, "float32", 17
     )
@@ -574,7 +576,7 @@ def test_the_report_and_the_file_say_what_they_are(path):
 def test_linear_machines_make_small_files(path):
     X, y = problem(rows=2000)
     report = export_onnx(LASVM(kernel="linear", random_state=0).fit(X, y), path)
-    assert report.n_rows > 500
+    assert report.n_support > 500
     assert report.size < 2000
 
 

@@ -43,8 +43,8 @@ def test_a_stream(classes, layout, dtype, path):
     model = AdaptiveSVM(random_state=0).partial_fit(X[:300], y[:300])
     report = export_onnx(model, path, dtype=dtype)
     assert_same_vote(model, path, X[300:], dtype)
-    assert report.largest_difference < 1e-4
-    assert report.n_rows == len(model.support_)
+    assert report.max_relative_difference < 1e-4
+    assert report.n_support == len(model.support_)
     assert report.size == path.stat().st_size
 
 
@@ -53,7 +53,7 @@ def test_double_precision_is_as_good_as_the_kernel_values_of_the_learner(classes
     X, y = stream(classes)
     model = AdaptiveSVM(random_state=0).partial_fit(X[:200], y[:200])
     report = export_onnx(model, path, dtype="float64")
-    assert (report.computes_in, report.largest_difference < 1e-5) == ("float64", True)
+    assert (report.compute_dtype, report.max_relative_difference < 1e-5) == ("float64", True)
 
 
 @settings(max_examples=40, derandomize=True, deadline=None)
@@ -75,7 +75,7 @@ def test_any_committee(data, tmp_path_factory):
     model = AdaptiveSVM(
         experts,
         scaling=data.draw(st.sampled_from(["standard", "none"])) if layout == "sparse" else "standard",
-        share=data.draw(st.sampled_from([0.0, 0.01, 0.5])),
+        fixed_share=data.draw(st.sampled_from([0.0, 0.01, 0.5])),
         class_weight=data.draw(st.sampled_from([None, "balanced"])),
         random_state=0,
     )
@@ -102,7 +102,7 @@ def test_a_table(classes, path):
 def test_rows_far_from_the_origin(scaling, path):
     X, y = problem(3, offset=1e4)
     model = AdaptiveSVM(scaling=scaling, random_state=0).partial_fit(X[:200], y[:200])
-    assert export_onnx(model, path).computes_in == "float32"
+    assert export_onnx(model, path).compute_dtype == "float32"
     middle = X.mean(axis=0)
     label, scores = run(path, X[200:])
     expected = model.decision_function(rows_of(X[200:]))
@@ -164,7 +164,7 @@ def test_rows_that_are_forgotten_are_not_in_the_file(classes, layout, path):
     report = export_onnx(model, path)
     (after,) = rbf_rows(path)
     assert after == len(support_of_rbf(model)) < before
-    assert report.n_rows == len(model.support_)
+    assert report.n_support == len(model.support_)
     assert not np.isin(gone, model.support_).any()
     assert_same_vote(model, path, X[300:])
 
@@ -174,7 +174,7 @@ def test_before_two_classes_have_been_seen(classes, path):
     X, _ = stream(classes)
     model = AdaptiveSVM(random_state=0).partial_fit(X[:20], np.ones(20, dtype=int), classes=range(classes))
     report = export_onnx(model, path)
-    assert report.n_rows == 0
+    assert report.n_support == 0
     label, scores = run(path, X)
     np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-6)
     assert (label == 1).all()
@@ -193,7 +193,7 @@ def test_one_class_decides_nothing(path):
 
 def with_a_tree(**params):
     X, y = stream(2, 300)
-    tree = Expert(model=DecisionTreeClassifier(max_depth=2), window=60)
+    tree = Expert(estimator=DecisionTreeClassifier(max_depth=2), window=60)
     return AdaptiveSVM([*FEW, tree], random_state=0, **params).partial_fit(X, y)
 
 

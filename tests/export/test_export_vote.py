@@ -47,7 +47,7 @@ def test_linear_experts_need_no_rows(path):
     model = AdaptiveSVM([Expert("linear"), Expert("linear", window=50)], random_state=0).partial_fit(X, y)
     report = export_onnx(model, path)
     assert rbf_rows(path) == []
-    assert report.n_rows == len(model.support_)
+    assert report.n_support == len(model.support_)
     assert report.size < 4000
     assert_same_vote(model, path, stream(3, 100, 20, seed=1)[0])
 
@@ -55,7 +55,7 @@ def test_linear_experts_need_no_rows(path):
 def test_a_baseline_alone(path):
     X, y = stream(3)
     model = AdaptiveSVM([Expert("no-change")], random_state=0).partial_fit(X, y)
-    assert export_onnx(model, path).n_rows == 0
+    assert export_onnx(model, path).n_support == 0
     np.testing.assert_allclose(run(path, X)[1], model.decision_function(X), rtol=1e-6)
 
 
@@ -63,19 +63,21 @@ def test_a_baseline_alone(path):
 def test_experts_without_any_weight_are_left_out(classes, path):
     X, y = stream(classes, 600)
     experts = [Expert("linear"), Expert("rbf"), Expert("rbf", C=1e-6, gamma=30.0), Expert("no-change")]
-    model = AdaptiveSVM(experts, learning_rate=20.0, share=0.0, random_state=0).partial_fit(X[:500], y[:500])
+    model = AdaptiveSVM(experts, learning_rate=20.0, fixed_share=0.0, random_state=0).partial_fit(
+        X[:500], y[:500]
+    )
     assert model.weights_.min() < 1e-20
     everything = model.support_
     report = export_onnx(model, path)
     assert rbf_rows(path) in ([], [len(support_of_rbf(model, 1e-18))])
-    assert report.n_rows < len(everything)
+    assert report.n_support < len(everything)
     assert_same_vote(model, path, X[500:])
 
 
 def test_an_expert_of_little_weight_stays_where_it_decides(path):
     X, y = stream(2, 400)
     # All experts but one agree far outside; the weight of that one is all that is left for the other class.
-    model = AdaptiveSVM(FEW[:2], share=0.0, random_state=0).partial_fit(X[:300], y[:300])
+    model = AdaptiveSVM(FEW[:2], fixed_share=0.0, random_state=0).partial_fit(X[:300], y[:300])
     model._committee.vote.costs = np.array([0.0, 20.0])
     assert 1e-10 < model.weights_[1] < 1e-8
     export_onnx(model, path)
@@ -92,7 +94,7 @@ def test_no_support_vectors(classes, path):
     weights = dict.fromkeys(range(classes), 0.0)
     model = AdaptiveSVM(FEW, class_weight=weights, random_state=0).partial_fit(X, y)
     assert len(model.support_) == 0
-    assert export_onnx(model, path).n_rows == 0
+    assert export_onnx(model, path).n_support == 0
     np.testing.assert_allclose(run(path, X)[1], model.decision_function(X), rtol=0, atol=1e-6)
 
 

@@ -98,7 +98,7 @@ def _call(build):
     return lambda: build()
 
 
-def _partly_labelled(n_classes):
+def _partly_labeled(n_classes):
     X, y = table(n_classes)
     labels = y.astype(object)
     labels[n_classes * 3 :] = None
@@ -111,11 +111,11 @@ def _scores(n_classes):
 
 
 def _transducer(name, n_classes, **params):
-    return registered()[name](**params).fit(*_partly_labelled(n_classes))
+    return registered()[name](**params).fit(*_partly_labeled(n_classes))
 
 
 def _stream(n_classes):
-    X, labels = _partly_labelled(n_classes)
+    X, labels = _partly_labeled(n_classes)
     half = N // 2
     return (
         StreamS3VM(random_state=0).partial_fit(X[:half], labels[:half]).partial_fit(X[half:], labels[half:])
@@ -129,7 +129,8 @@ _SPECIAL = {
         "two": lambda: _learned(AdaptiveSVM(experts=_FEW, random_state=0), *table(2)),
         "three": lambda: _learned(AdaptiveSVM(experts=_FEW, random_state=0), *_worded()),
         "foreign": lambda: _learned(
-            AdaptiveSVM(experts=[Expert("rbf"), Expert(model=DecisionTreeClassifier(max_depth=2))]), *table(2)
+            AdaptiveSVM(experts=[Expert("rbf"), Expert(estimator=DecisionTreeClassifier(max_depth=2))]),
+            *table(2),
         ),
         "sparse": lambda: _learned(
             AdaptiveSVM(experts=_FEW[:2]),
@@ -157,7 +158,7 @@ _SPECIAL = {
     },
     "Exemplars": {
         "greedy": lambda: Exemplars(5).fit(table(2)[0]),
-        "labels": lambda: Exemplars(5, method="qp").fit(*_partly_labelled(2)),
+        "labels": lambda: Exemplars(5, method="qp").fit(*_partly_labeled(2)),
     },
     "StreamS3VM": {"two": lambda: _stream(2), "three": lambda: _stream(3), "unfitted": lambda: StreamS3VM()},
     **{

@@ -179,7 +179,7 @@ def _use_store(learner):
         lambda: learner.ask(2),
         lambda: learner.predict_proba(X),
         lambda: learner.status(),
-        lambda: learner.story(),
+        lambda: learner.report_data(),
     ):
         with suppress(*exercise.ALLOWED):
             step()
@@ -189,7 +189,7 @@ def _make_store(place):
     X, y = models.table(2, n=120, width=2)
     labels = y.astype(object)
     labels[::3] = None
-    with NeverEndingLearner.open(str(place), random_state=0, snapshot_rows=30) as learner:
+    with NeverEndingLearner.open(str(place), random_state=0, snapshot_every=30) as learner:
         for start in range(0, 120, 10):
             learner.step(X[start : start + 10], labels[start : start + 10])
 

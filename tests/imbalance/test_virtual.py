@@ -53,7 +53,7 @@ def test_figures(ratio, alone, virtual, made, support):
 
 @pytest.mark.parametrize("kernel", [name for name in NAMES if name != "sigmoid"])
 @pytest.mark.parametrize("n_virtual", [1, 3])
-def test_virtual_rows_lie_between_a_row_and_its_neighbours(kernel, n_virtual):
+def test_virtual_rows_lie_between_a_row_and_its_neighbors(kernel, n_virtual):
     X, y = rare()
     options = {"gamma": 0.5, "coef0": 1.0, "degree": 2}
     model = VIRTUAL(
@@ -76,28 +76,31 @@ def test_virtual_rows_lie_between_a_row_and_its_neighbours(kernel, n_virtual):
     assert model.n_virtual_ <= n_virtual * len(real)
     assert model.n_iter_ == len(y) + model.n_virtual_
     assert model.n_labels_ == len(y)
-    assert model.stopped_ == "every row was learnt"
+    assert model.stop_reason_ == "every row was learned"
 
 
 def test_without_virtual_rows_it_is_active_learning():
     X, y = rare()
     model = VIRTUAL(5.0, gamma=0.5, n_virtual=0, max_iter=100, random_state=0).fit(X, y)
     assert (model.n_virtual_, model.n_virtual_support_, model.n_labels_, model.n_iter_) == (0, 0, 100, 100)
-    assert model.stopped_ == "max_iter=100: 100 rows were learnt"
+    assert model.stop_reason_ == "max_iter=100: 100 rows were learned"
 
 
 def test_it_stops_when_support_vectors_settle():
     X, y = rare(3000)
-    model = VIRTUAL(1.0, gamma=0.5, window=100, rtol=0.05, random_state=0).fit(X, y)
+    model = VIRTUAL(1.0, gamma=0.5, n_iter_no_change=100, rtol=0.05, random_state=0).fit(X, y)
     assert model.n_iter_ < len(y)
-    assert "changed by" in model.stopped_
+    assert "changed by" in model.stop_reason_
 
 
 def test_the_rare_class_is_the_smaller_one_or_the_one_named():
     X, y = rare()
-    assert VIRTUAL(random_state=0).fit(X, y).positive_ == 1
-    assert VIRTUAL(random_state=0).fit(X, 1 - y).positive_ == 0
-    assert VIRTUAL(positive="no", random_state=0).fit(X, np.where(y == 1, "yes", "no")).positive_ == "no"
+    assert VIRTUAL(random_state=0).fit(X, y).minority_class_ == 1
+    assert VIRTUAL(random_state=0).fit(X, 1 - y).minority_class_ == 0
+    assert (
+        VIRTUAL(minority_class="no", random_state=0).fit(X, np.where(y == 1, "yes", "no")).minority_class_
+        == "no"
+    )
 
 
 @pytest.mark.parametrize("form", [sparse.csr_matrix, lambda X: X.astype(np.float32).astype(np.float64)])
@@ -123,14 +126,14 @@ def test_copies_are_the_same(tmp_path):
     save(model, tmp_path / "model")
     for copy in (load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         assert_same(copy.decision_function(X), model.decision_function(X))
-        for name in ("n_virtual_", "n_virtual_support_", "n_labels_", "stopped_", "positive_"):
+        for name in ("n_virtual_", "n_virtual_support_", "n_labels_", "stop_reason_", "minority_class_"):
             assert getattr(copy, name) == getattr(model, name)
 
 
 @pytest.mark.parametrize(
     ("options", "change", "words"),
     [
-        ({"positive": 7}, lambda X, y: (X, y), "none of the classes"),
+        ({"minority_class": 7}, lambda X, y: (X, y), "none of the classes"),
         ({"kernel": "precomputed"}, lambda X, y: (X @ X.T, y), "pass a callable"),
         ({"n_neighbors": 0}, lambda X, y: (X, y), "n_neighbors"),
         ({}, lambda X, y: (np.where(X > 1, np.nan, X), y), "NaN"),

@@ -27,7 +27,7 @@ def by_hand(X, y, **options):
     models = []
     for label in np.unique(y):
         made = options.get("n_virtual", 1) if 2 * np.sum(y == label) < len(y) else 0
-        models.append(VIRTUAL(**options | {"positive": True, "n_virtual": made}).fit(X, y == label))
+        models.append(VIRTUAL(**options | {"minority_class": True, "n_virtual": made}).fit(X, y == label))
     return models
 
 
@@ -35,7 +35,7 @@ def by_hand(X, y, **options):
 @pytest.mark.parametrize(
     "options",
     [{}, {"n_virtual": 3, "early_stopping": False}, {"kernel": "linear", "gamma": "scale"}, {"max_iter": 60},
-     {"window": 20, "rtol": 0.1}],
+     {"n_iter_no_change": 20, "rtol": 0.1}],
     ids=str,
 )  # fmt: skip
 def test_it_is_one_against_the_rest(form, options):
@@ -46,7 +46,7 @@ def test_it_is_one_against_the_rest(form, options):
     expected = np.column_stack([part.decision_function(X) for part in parts])
     np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-6, atol=1e-6)
     np.testing.assert_array_equal(model.predict(X), model.classes_[expected.argmax(axis=1)])
-    assert model.stopped_ == [part.stopped_ for part in parts]
+    assert model.stop_reason_ == [part.stop_reason_ for part in parts]
     assert model.n_virtual_ == sum(part.n_virtual_ for part in parts)
     assert model.n_virtual_support_ == sum(part.n_virtual_support_ for part in parts)
     assert model.n_iter_ == sum(part.n_iter_ for part in parts)
@@ -73,11 +73,11 @@ def test_a_callable_kernel_is_the_native_one():
 def test_virtual_rows_are_of_the_rare_classes():
     X, y = clouds()
     model = VIRTUAL(**OPTIONS).fit(X, y)
-    np.testing.assert_array_equal(model.positive_, ["ash", "yew"])
+    np.testing.assert_array_equal(model.minority_class_, ["ash", "yew"])
     virtual = model.support_ >= len(y)
     assert virtual.sum() == model.n_virtual_support_ > 0
-    named = VIRTUAL(positive="yew", **OPTIONS).fit(X, y)
-    np.testing.assert_array_equal(named.positive_, ["yew"])
+    named = VIRTUAL(minority_class="yew", **OPTIONS).fit(X, y)
+    np.testing.assert_array_equal(named.minority_class_, ["yew"])
     assert 0 < named.n_virtual_ < model.n_virtual_
     coefficients = named.dual_coef_[:, named.support_ >= len(y)]
     assert (coefficients[2] > 0).all()  # yew against the rest
@@ -105,7 +105,7 @@ def test_copies_are_the_same(tmp_path):
     loaded = load(tmp_path / "model")
     assert_same(snapshot(loaded), snapshot(model))
     assert_same(loaded.decision_function(X), model.decision_function(X))
-    assert (loaded.stopped_, loaded.n_labels_) == (model.stopped_, model.n_labels_)
+    assert (loaded.stop_reason_, loaded.n_labels_) == (model.stop_reason_, model.n_labels_)
 
 
 def test_class_weights_and_sample_weights_are_costs():
@@ -129,7 +129,7 @@ def test_a_generator_goes_on_from_class_to_class():
 @pytest.mark.parametrize(
     ("options", "weight", "words"),
     [
-        ({"positive": "elm"}, None, "positive='elm' is none of the classes"),
+        ({"minority_class": "elm"}, None, "minority_class='elm' is none of the classes"),
         ({}, "yew", "No row of the class 'yew' has a weight above 0"),
     ],
 )

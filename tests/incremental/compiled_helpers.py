@@ -11,7 +11,7 @@ from everlearn import IDSVM
 from incremental.idsvm_helpers import COSTS
 from reference import kernels
 from svm.lasvm_helpers import assert_same, two_clouds
-from svm.lasvm_helpers import learnt as native_state
+from svm.lasvm_helpers import learned as native_state
 
 KERNELS = {
     "rbf": {"kernel": "rbf", "gamma": 0.7},
@@ -96,8 +96,8 @@ class Compiled:
         )
 
 
-def learnt(X, y, costs, rows, **options):
-    """A machine that has learnt rows one by one, in this order."""
+def learned(X, y, costs, rows, **options):
+    """A machine that has learned rows one by one, in this order."""
     machine = Compiled(X, y, costs, **options)
     for i in rows:
         machine.add(int(i))
@@ -138,7 +138,7 @@ def same_as_svc(machine, tol=1e-6, within=1e-4):
 def native_stories(draw, jitters=(0.0,)):
     """Rows in the unit disc, some repeated with either label, a kernel, costs, and what happens to the rows.
 
-    All kernel values are near 1, as those of standardised data are: what is added to the diagonal against
+    All kernel values are near 1, as those of standardized data are: what is added to the diagonal against
     singular systems follows their size.
     """
     point = st.tuples(st.integers(-3, 3), st.integers(-3, 3))
@@ -161,7 +161,7 @@ def native_stories(draw, jitters=(0.0,)):
     return X, y, np.array(C), KERNELS[draw(st.sampled_from(list(KERNELS)))], events
 
 
-def clouds_learnt(n=60, **options):
+def clouds_learned(n=60, **options):
     X, y = two_clouds(n, 2)
     return IDSVM(**{"C": 5.0, "gamma": 0.5, **options}).partial_fit(X, y, classes=[0, 1])
 

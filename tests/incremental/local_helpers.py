@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from svm.lasvm_helpers import learnt, two_clouds
+from svm.lasvm_helpers import learned, two_clouds
 
-QUIET = {"full_pass_every": None, "drift_sample": 0}  # nothing but local updates
+QUIET = {"full_pass_every": None, "full_pass_sample": 0}  # nothing but local updates
 
 
 def signs(n, features=3, seed=0):
@@ -55,9 +55,9 @@ def pair_steps(alpha, g, K, box, rows, tol):
         g -= step * (K[:, i] - K[:, j])
 
 
-def reach(k, y, alpha, box, others, neighbourhood, least):
+def reach(k, y, alpha, box, others, neighborhood, least):
     """How many of the others, nearest first, a new row of label y with the kernel row k has to do with."""
-    radius = 0 if neighbourhood == "grow" else np.sum(k[others] >= np.exp(-(neighbourhood**2) / 2))
+    radius = 0 if neighborhood == "grow" else np.sum(k[others] >= np.exp(-(neighborhood**2) / 2))
     count = min(len(others), max(int(radius), least))
     makes_way = (alpha > box[0] if y > 0 else alpha < box[1])[others]
     return max(count, int(np.argmax(makes_way)) + 1)
@@ -66,18 +66,18 @@ def reach(k, y, alpha, box, others, neighbourhood, least):
 class PlainLocalSVM:
     """Local updates of one binary problem as they are defined; labels are +-1, coefficients signed."""
 
-    def __init__(self, K, y, C, neighbourhood, min_neighbours, tol):
+    def __init__(self, K, y, C, neighborhood, min_neighbors, tol):
         self.K, self.y, self.tol = K, y, tol
         self.C = np.broadcast_to(np.asarray(C, float), y.shape)
         self.box = np.array([np.minimum(0, y * self.C), np.maximum(0, y * self.C)])
-        self.neighbourhood, self.min_neighbours = neighbourhood, min_neighbours
+        self.neighborhood, self.min_neighbors = neighborhood, min_neighbors
         self.alpha, self.b, self.rows = np.zeros(len(y)), 0.0, []
 
     def f(self, i):
         return self.K[i] @ self.alpha + self.b
 
     def learn(self, c):
-        """Take row c in; return its neighbourhood, empty if no coefficient moves."""
+        """Take row c in; return its neighborhood, empty if no coefficient moves."""
         y, others = self.y, sorted(self.rows, key=lambda i: (-self.K[c, i], i))
         self.rows.append(c)
         if len(set(y[self.rows])) == 1:
@@ -85,9 +85,9 @@ class PlainLocalSVM:
             return []
         if y[c] * self.f(c) >= 1:
             return []
-        count = reach(self.K[c], y[c], self.alpha, self.box, others, self.neighbourhood, self.min_neighbours)
+        count = reach(self.K[c], y[c], self.alpha, self.box, others, self.neighborhood, self.min_neighbors)
         g, first = y - self.K @ self.alpha, self.alpha.copy()
-        if self.neighbourhood != "grow":
+        if self.neighborhood != "grow":
             pair_steps(self.alpha, g, self.K, self.box, [c, *others[:count]], self.tol)
         else:
             calm = 0
@@ -112,7 +112,7 @@ class PlainLocalSVM:
 
 def by_row(model, n):
     """Signed coefficients by row id of a model with one binary problem."""
-    state, alpha = learnt(model), np.zeros(n)
+    state, alpha = learned(model), np.zeros(n)
     alpha[state["ids"]] = state["alpha"][0]
     return alpha
 

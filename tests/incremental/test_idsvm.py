@@ -1,6 +1,6 @@
-"""The exact SVM after every addition, removal and relabelling: figures, twin, `SVC`, its conditions.
+"""The exact SVM after every addition, removal and relabeling: figures, twin, `SVC`, its conditions.
 
-Figures: breast cancer (Wisconsin, diagnostic), columns standardised, rows in the given order, RBF kernel.
+Figures: breast cancer (Wisconsin, diagnostic), columns standardized, rows in the given order, RBF kernel.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 
 from everlearn import IDSVM
-from incremental.compiled_helpers import KERNELS, Compiled, gram, learnt, native_stories, same_as_svc
+from incremental.compiled_helpers import KERNELS, Compiled, gram, learned, native_stories, same_as_svc
 from incremental.idsvm_helpers import happen, problems, property_test, stories
 from reference.idsvm import ReferenceIDSVM
 from svm.lasvm_helpers import two_clouds
@@ -175,12 +175,12 @@ def test_one_long_row_does_not_blur_the_others(size):
     X, y = two_clouds(60, 2)
     X[7] *= size
     y = np.where(y == 1, 1, -1)
-    machine = learnt(X, y, np.ones(60), range(60), kernel="linear", C=10.0)
+    machine = learned(X, y, np.ones(60), range(60), kernel="linear", C=10.0)
     rest = np.delete(np.arange(60), 7)
     exact = SVC(kernel="linear", C=10.0, tol=1e-7).fit(X, y)
     close(scores(machine.model, X[rest]), exact.decision_function(X[rest]), 1e-4)
     machine.remove(7)
-    never = learnt(X, y, np.ones(60), rest, kernel="linear", C=10.0)
+    never = learned(X, y, np.ones(60), rest, kernel="linear", C=10.0)
     close(scores(machine.model, X[rest]), scores(never.model, X[rest]), 1e-7)
 
 
@@ -203,7 +203,7 @@ def test_nearly_repeated_rows_far_from_the_origin(distance):
 def test_added_and_forgotten_is_as_if_it_had_never_come(problem, data):
     K, y, C = problem
     guest = data.draw(st.integers(0, len(y) - 1))
-    machine = learnt(K, y, C, [i for i in range(len(y)) if i != guest], **PRECOMPUTED)
+    machine = learned(K, y, C, [i for i in range(len(y)) if i != guest], **PRECOMPUTED)
     f, objective = machine.decision(), machine.model.objective_
     machine.add(guest)
     machine.remove(guest)
@@ -216,7 +216,7 @@ def test_added_and_forgotten_is_as_if_it_had_never_come(problem, data):
 def test_the_order_of_arrival_does_not_matter(story, data):
     X, y, C, kernel, _ = story
     order = data.draw(st.permutations(range(len(y))))
-    one, other = learnt(X, y, C, range(len(y)), **kernel), learnt(X, y, C, order, **kernel)
+    one, other = learned(X, y, C, range(len(y)), **kernel), learned(X, y, C, order, **kernel)
     close(one.decision(), other.decision(), 1e-7)
 
 
@@ -224,7 +224,7 @@ def test_the_order_of_arrival_does_not_matter(story, data):
 @given(native_stories(), st.integers(1, 20))
 def test_fit_blocks_and_single_rows_agree(story, size):
     X, y, C, kernel, _ = story
-    single = learnt(X, y, C, range(len(y)), **kernel).model
+    single = learned(X, y, C, range(len(y)), **kernel).model
     blocks = IDSVM(**kernel)
     for start in range(0, len(y), size):
         part = slice(start, start + size)
@@ -262,7 +262,7 @@ def test_leave_one_out_is_retraining(story):
     np.testing.assert_array_equal(out.ids, rows)
     np.testing.assert_array_equal(out.labels, machine.y[rows])
     for at, i in enumerate(rows):
-        rest = learnt(X, machine.y, machine.C, [j for j in rows if j != i], **kernel)
+        rest = learned(X, machine.y, machine.C, [j for j in rows if j != i], **kernel)
         expected = scores(rest.model, X[[i]])[0] if len(rows) > 1 else 0.0
         assert out.scores[at] == pytest.approx(expected, abs=1e-7)
 

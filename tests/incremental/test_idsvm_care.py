@@ -7,7 +7,7 @@ import pytest
 from sklearn.svm import SVC
 
 from everlearn import IDSVM
-from incremental.compiled_helpers import Refused, clouds_learnt, known
+from incremental.compiled_helpers import Refused, clouds_learned, known
 from incremental.idsvm_helpers import rbf
 from svm.lasvm_helpers import assert_same, two_clouds
 
@@ -31,7 +31,7 @@ from svm.lasvm_helpers import assert_same, two_clouds
     ],
 )
 def test_ids_that_cannot_be_meant(ids, error, words):
-    model = clouds_learnt()
+    model = clouds_learned()
     with Refused(model, words, error):
         model.forget(ids)
     with Refused(model, words, error):
@@ -46,7 +46,7 @@ def test_ids_that_cannot_be_meant(ids, error, words):
 
 
 def test_ids_of_new_rows():
-    model = clouds_learnt()
+    model = clouds_learned()
     X, y = two_clouds(5, 2, seed=1)
     with Refused(model, "keeps a row with the id 7 already"):
         model.partial_fit(X, y, ids=[100, 101, 7, 102, 103])
@@ -63,7 +63,7 @@ def test_ids_of_new_rows():
 
 
 def test_default_ids_go_on_where_the_rows_seen_ended():
-    model = clouds_learnt().forget([58, 59])
+    model = clouds_learned().forget([58, 59])
     X, y = two_clouds(3, 2, seed=1)
     np.testing.assert_array_equal(model.partial_fit(X, y).ids_[-3:], [60, 61, 62])
     model.partial_fit(X, y, ids=[66, 67, 68])
@@ -81,7 +81,7 @@ def test_rows_of_weight_zero_are_not_kept():
 
 
 def test_labels_that_cannot_be():
-    model = clouds_learnt()
+    model = clouds_learned()
     for ids, y, words in (
         ([1, 2], [0], "label for each id"),
         (1, [0, 1], "label for each id"),
@@ -108,11 +108,11 @@ def test_labels_that_cannot_be():
         ([1.0, 2.0], "2D"),
     ],
 )
-def test_rows_that_cannot_be_learnt(X, words):
+def test_rows_that_cannot_be_learned(X, words):
     for options in ({}, {"kernel": "linear"}, {"kernel": lambda a, b: a @ b.T}):
         if callable(options.get("kernel")) and words == "overflows":
             words = "3e38"
-        model = clouds_learnt(**options)
+        model = clouds_learned(**options)
         with Refused(model, words):
             model.partial_fit(X, [1])
         model.partial_fit([[0.0, 0.0]], [1])
@@ -120,7 +120,7 @@ def test_rows_that_cannot_be_learnt(X, words):
 
 @pytest.mark.parametrize("window", [0, -3, 2.5, "ten", True])
 def test_windows_that_cannot_be(window):
-    model = clouds_learnt()
+    model = clouds_learned()
     model.window = window
     for call in (
         lambda: model.partial_fit([[0.0, 0.0]], [1]),
@@ -134,7 +134,7 @@ def test_windows_that_cannot_be(window):
 
 def test_nothing_works_before_rows_have_come():
     for call in ("forget", "leave_one_out", "relabel", "predict"):
-        with pytest.raises((AttributeError, ValueError), match=r"not (fitted|learnt)"):
+        with pytest.raises((AttributeError, ValueError), match=r"not (fitted|learned)"):
             getattr(IDSVM(), call)(*{"leave_one_out": (), "relabel": ([0], [1])}.get(call, ([[0]],)))
     for name in ("ids_", "n_margin_", "objective_", "residual_", "n_refreshes_", "n_fallbacks_", "support_"):
         assert not hasattr(IDSVM(), name)
@@ -185,7 +185,7 @@ def test_forgetting_everything_and_beginning_again(kernel):
     )
 
 
-def test_relabelled_rows_have_the_weight_of_their_new_class():
+def test_relabeled_rows_have_the_weight_of_their_new_class():
     """As if they had come with it."""
     X, y = two_clouds(60, 2)
     weight = np.random.default_rng(0).uniform(0.5, 2, 60)

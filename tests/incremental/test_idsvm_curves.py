@@ -86,7 +86,7 @@ def test_svc_agrees_and_the_conditions_hold(curve, family):
 
 @pytest.mark.parametrize("family", FAMILY)
 @pytest.mark.parametrize("curve", CURVES)
-def test_forgetting_and_relabelling_keep_the_conditions(curve, family):
+def test_forgetting_and_relabeling_keep_the_conditions(curve, family):
     for n, C in itertools.product([8, 25], [1.0, 100.0]):
         machine = stream(curve, n, "up", C, family)
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from everlearn import IDSVM, LASVM
-from incremental.compiled_helpers import KERNELS, Compiled, gram, learnt, same_as_svc
+from incremental.compiled_helpers import KERNELS, Compiled, gram, learned, same_as_svc
 from svm.lasvm_helpers import assert_same, three_clouds, two_clouds
 
 JITTERS = (1e-9, 1e-7, 1e-5, 1e-3)
@@ -199,7 +199,7 @@ def test_two_thousand_changes_do_not_drift(kernel):
     assert machine.model.n_fallbacks_ == 0
     assert machine.model.n_iter_ > 1000
     same_as_svc(machine)
-    fresh = learnt(X, y, np.ones(160), machine.rows, C=20.0, **options)
+    fresh = learned(X, y, np.ones(160), machine.rows, C=20.0, **options)
     close(machine.decision(), fresh.decision(), 1e-8)
 
 
@@ -207,7 +207,7 @@ def test_after_enough_changes_everything_is_computed_anew():
     rng = np.random.default_rng(7)
     X = rng.standard_normal((140, 2))
     y = rng.choice([-1, 1], 140)
-    machine = learnt(X, y, np.ones(140), range(140), C=100.0, kernel="rbf", gamma=2.0)
+    machine = learned(X, y, np.ones(140), range(140), C=100.0, kernel="rbf", gamma=2.0)
     assert machine.model.n_refreshes_ == 0
     for turn in range(3000):
         machine.flip(turn % 140)

@@ -134,7 +134,7 @@ def test_a_callable_that_fails_on_the_way(error):
         calls.clear()
         model.fit(X, y)
     calls.clear()
-    failing = 3  # in the second turn of 128 rows: what was learnt until then stays
+    failing = 3  # in the second turn of 128 rows: what was learned until then stays
     with pytest.raises(error, match="enough"):
         model.partial_fit(X[50:], y[50:])
     failing = 0

@@ -14,7 +14,7 @@ import everlearn
 from everlearn import IDSVM
 from incremental.compiled_helpers import Refused, known
 from incremental.idsvm_helpers import rbf
-from svm.lasvm_helpers import assert_same, learnt, three_clouds, two_clouds
+from svm.lasvm_helpers import assert_same, learned, three_clouds, two_clouds
 
 # --- saving -------------------------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ def test_looking_decides_nothing():
 
     seen, unseen = lived(True), lived(False)
     assert_same(seen.decision_function(X), unseen.decision_function(X))
-    assert_same(learnt(seen), learnt(unseen))
+    assert_same(learned(seen), learned(unseen))
 
 
 @pytest.mark.parametrize("members", ["no margin", "one class"])
@@ -158,13 +158,13 @@ def test_threads_and_memory_decide_about_time_only():
     many = np.tile(X, (4, 1))
     for options in ({"n_jobs": 2}, {"cache_size": 0.001}, {"n_jobs": 3, "cache_size": 0.5}):
         model = lived(**options)
-        assert_same(learnt(model), learnt(wanted))
+        assert_same(learned(model), learned(wanted))
         assert_same(model.decision_function(many), wanted.decision_function(many))
         assert_same(model.leave_one_out().scores, wanted.leave_one_out().scores)
     fitted = [
         IDSVM(C=5.0, gamma=0.3, **options).fit(X, y) for options in ({}, {"n_jobs": 2, "cache_size": 0.01})
     ]
-    assert_same(learnt(fitted[0]), learnt(fitted[1]))
+    assert_same(learned(fitted[0]), learned(fitted[1]))
 
 
 def test_a_small_cache_uses_little_memory():

@@ -17,22 +17,22 @@ from incremental.local_helpers import (
     streams,
     violation,
 )
-from svm.lasvm_helpers import learnt, refused, three_clouds
+from svm.lasvm_helpers import learned, refused, three_clouds
 
 # ----------------------------------------------------------------------------------------------- forgetting
 
 
 @pytest.mark.parametrize("C", [0.5, 20.0])
-def test_with_the_neighbourhood_of_everything_forgetting_is_retraining(C):
+def test_with_the_neighborhood_of_everything_forgetting_is_retraining(C):
     X, y = signs(120, seed=3)
-    model = LocalSVM(C, gamma=0.3, neighbourhood=1e6, tol=1e-6, **QUIET).partial_fit(X, y, classes=[-1, 1])
+    model = LocalSVM(C, gamma=0.3, radius=1e6, tol=1e-6, **QUIET).partial_fit(X, y, classes=[-1, 1])
     order, gone = np.random.default_rng(0).permutation(120), []
     for ids in np.split(order[:90], [1, 2, 5, 20, 60]):
         model.forget(ids)
         gone.extend(ids)
         kept = np.setdiff1d(np.arange(120), gone)
         reference, best = retrained(X[kept], y[kept], C, 0.3)
-        np.testing.assert_array_equal(np.sort(learnt(model)["ids"]), kept)
+        np.testing.assert_array_equal(np.sort(learned(model)["ids"]), kept)
         np.testing.assert_allclose(by_row(model, 120)[kept], best, atol=2e-3 * C)
         np.testing.assert_allclose(model.decision_function(X), reference.decision_function(X), atol=2e-3)
     assert model.n_full_passes_ == [0]
@@ -40,18 +40,18 @@ def test_with_the_neighbourhood_of_everything_forgetting_is_retraining(C):
 
 @settings(max_examples=80, derandomize=True, deadline=None)
 @given(streams(), st.sampled_from([(0.53, 0), (1.07, 3), ("grow", 0)]), st.randoms(use_true_random=False))
-def test_forgetting_moves_neighbours_only_and_leaves_their_conditions(stream, strategy, random):
+def test_forgetting_moves_neighbors_only_and_leaves_their_conditions(stream, strategy, random):
     X, y, C = stream
     K, box = gram(X, 1.0), np.array([np.minimum(0, y * C), np.maximum(0, y * C)])
-    neighbourhood, least = strategy
-    model = LocalSVM(gamma=1.0, neighbourhood=neighbourhood, min_neighbours=least, **QUIET)
+    neighborhood, least = strategy
+    model = LocalSVM(gamma=1.0, radius=neighborhood, min_neighbors=least, **QUIET)
     model.partial_fit(X, y, classes=[-1, 1], sample_weight=C)
     rows = list(range(len(y)))
     for c in random.sample(rows, len(rows) - 1):
         before = by_row(model, len(y))
         model.forget(c)
         rows.remove(c)
-        alpha, state = by_row(model, len(y)), learnt(model)
+        alpha, state = by_row(model, len(y)), learned(model)
         assert c not in state["ids"]
         assert abs(alpha.sum()) < 1e-10
         assert np.all((alpha >= box[0]) & (alpha <= box[1]))
@@ -63,20 +63,20 @@ def test_forgetting_moves_neighbours_only_and_leaves_their_conditions(stream, st
         np.testing.assert_allclose(state["g"][0], g[rows], atol=1e-4)
         if before[c] == 0:
             assert np.array_equal(alpha, before)
-        elif neighbourhood != "grow":
+        elif neighborhood != "grow":
             others = sorted(rows, key=lambda i: (-K[c, i], i))
             sign = np.sign(before[c])
-            inside = others[: reach(K[c], -sign, before, box, others, neighbourhood, least)]
+            inside = others[: reach(K[c], -sign, before, box, others, neighborhood, least)]
             room = np.where(sign > 0, box[1] - before, before - box[0])
             if room[inside].sum() > abs(before[c]) + 1e-9:  # otherwise it takes more of them
                 assert set(np.flatnonzero(alpha != before)) <= {c, *inside}
                 assert violation(alpha, g, box, inside) <= model.tol + 1e-4
 
 
-@pytest.mark.parametrize("neighbourhood", [1.0, "grow"])
-def test_after_finish_forgotten_rows_have_left_no_trace(neighbourhood):
+@pytest.mark.parametrize("neighborhood", [1.0, "grow"])
+def test_after_finish_forgotten_rows_have_left_no_trace(neighborhood):
     X, y = signs(200, seed=5)
-    model = LocalSVM(3.0, gamma=0.3, neighbourhood=neighbourhood, min_neighbours=5, tol=1e-6, random_state=0)
+    model = LocalSVM(3.0, gamma=0.3, radius=neighborhood, min_neighbors=5, tol=1e-6, random_state=0)
     model.partial_fit(X, y, classes=[-1, 1]).forget(np.arange(0, 200, 3))
     kept = np.setdiff1d(np.arange(200), np.arange(0, 200, 3))
     reference, best = retrained(X[kept], y[kept], 3.0, 0.3)
@@ -91,10 +91,10 @@ def test_forgetting_makes_full_passes_too():
     X, y = signs(150, seed=2)
     options = {
         "gamma": 0.5,
-        "neighbourhood": 0.3,
-        "min_neighbours": 0,
+        "radius": 0.3,
+        "min_neighbors": 0,
         "full_pass_every": 5,
-        "drift_sample": 0,
+        "full_pass_sample": 0,
     }
     model = LocalSVM(**options).partial_fit(X, y, classes=[-1, 1])
     passes = model.n_full_passes_[0]
@@ -111,9 +111,9 @@ def test_forgetting_a_class_and_learning_it_again():
     model.partial_fit(X[y == 1], y[y == 1]).finish()
     fresh = LocalSVM(gamma=0.4).partial_fit(X, y, classes=[-1, 1]).finish()
     np.testing.assert_allclose(model.decision_function(X), fresh.decision_function(X), atol=0.01)
-    model.forget(learnt(model)["ids"])
+    model.forget(learned(model)["ids"])
     assert model.intercept_ == [0.0]
-    assert len(learnt(model)["ids"]) == 0
+    assert len(learned(model)["ids"]) == 0
     np.testing.assert_allclose(
         model.partial_fit(X, y).finish().decision_function(X), fresh.decision_function(X), atol=0.01
     )
@@ -139,7 +139,7 @@ def test_a_sliding_window():
     for k in range(80, 300):
         model.partial_fit(X[[k]], y[[k]]).forget(k - 80)
     assert model.n_kept_ == 80
-    np.testing.assert_array_equal(learnt(model)["ids"], np.arange(220, 300))
+    np.testing.assert_array_equal(learned(model)["ids"], np.arange(220, 300))
     _, best = retrained(X[220:], y[220:], 1.0, 0.4)
     K = gram(X[220:], 0.4)
     assert 1 - dual(by_row(model, 300)[220:], K, y[220:]) / dual(best, K, y[220:]) < 0.02
@@ -174,7 +174,7 @@ def test_rows_under_ids_of_ones_own():
 
 
 def idle_rows(model, column=0):
-    state = learnt(model)
+    state = learned(model)
     return state["ids"][(state["member"][column] == 1) & (state["alpha"][column] == 0)]
 
 
@@ -194,7 +194,7 @@ def test_no_more_idle_rows_than_allowed(most):
 def test_far_rows_go_first_and_of_these_the_longest_unchanged():
     X, y = signs(200, seed=1)
     model = LocalSVM(gamma=0.4, random_state=0).partial_fit(X, y, classes=[-1, 1]).finish()
-    margin, idle, state = y * model.decision_function(X), idle_rows(model), learnt(model)
+    margin, idle, state = y * model.decision_function(X), idle_rows(model), learned(model)
     changed = dict(zip(state["ids"].tolist(), state["changed"][0].tolist(), strict=True))
     far, near = idle[margin[idle] > 1.5], idle[margin[idle] <= 1.5]
     youngest = sorted(far, key=lambda row: (-changed[row], row))

@@ -11,7 +11,7 @@ import everlearn
 from everlearn import LocalSVM
 from everlearn.errors import FileFormatError
 from incremental.local_helpers import QUIET, signs
-from svm.lasvm_helpers import assert_same, learnt, refused, snapshot, three_clouds, two_clouds
+from svm.lasvm_helpers import assert_same, learned, refused, snapshot, three_clouds, two_clouds
 
 
 def thin():
@@ -32,7 +32,7 @@ def sorted_by_class():
 
 STREAMS = {
     "two classes": (lambda: two_clouds(300, 4), {}),
-    "growing": (lambda: two_clouds(300, 4), {"neighbourhood": "grow", "min_neighbours": 0}),
+    "growing": (lambda: two_clouds(300, 4), {"radius": "grow", "min_neighbors": 0}),
     "three classes": (lambda: three_clouds(300), {"C": 5}),
     "budget": (lambda: three_clouds(300), {"max_idle": 20}),
     "sparse": (thin, {"gamma": 0.05}),
@@ -45,7 +45,13 @@ STREAMS = {
 def test_saved_in_mid_stream_it_goes_on_bit_for_bit(name, tmp_path):
     make, options = STREAMS[name]
     X, y = make()
-    common = {"gamma": 0.3, "min_neighbours": 5, "full_pass_every": 9, "drift_sample": 3, "random_state": 4}
+    common = {
+        "gamma": 0.3,
+        "min_neighbors": 5,
+        "full_pass_every": 9,
+        "full_pass_sample": 3,
+        "random_state": 4,
+    }
     model = LocalSVM(**{**common, **options}).partial_fit(X[:120], y[:120], classes=np.unique(y))
     everlearn.save(model, tmp_path / "local.everlearn")
     loaded, pickled = everlearn.load(tmp_path / "local.everlearn"), pickle.loads(pickle.dumps(model))
@@ -54,8 +60,8 @@ def test_saved_in_mid_stream_it_goes_on_bit_for_bit(name, tmp_path):
         one.partial_fit(X[120:250], y[120:250])
         one.forget(one.support_[:10]).partial_fit(X[250:], y[250:])
     assert model.n_full_passes_.sum() > 0
-    assert_same(learnt(loaded), learnt(model))
-    assert_same(learnt(pickled), learnt(model))
+    assert_same(learned(loaded), learned(model))
+    assert_same(learned(pickled), learned(model))
     assert_same(loaded.finish().decision_function(X), model.finish().decision_function(X))
 
 
@@ -88,12 +94,12 @@ def test_looking_changes_nothing():
 
 def test_random_state_decides():
     X, y = signs(150, seed=2)
-    options = {"gamma": 0.5, "neighbourhood": 0.3, "min_neighbours": 0, "drift_sample": 1}
+    options = {"gamma": 0.5, "radius": 0.3, "min_neighbors": 0, "full_pass_sample": 1}
     models = [LocalSVM(random_state=seed, **options).partial_fit(X, y, classes=[-1, 1]) for seed in (0, 0, 1)]
-    assert_same(learnt(models[0]), learnt(models[1]))
-    assert not np.array_equal(learnt(models[0])["alpha"], learnt(models[2])["alpha"])
+    assert_same(learned(models[0]), learned(models[1]))
+    assert not np.array_equal(learned(models[0])["alpha"], learned(models[2])["alpha"])
     again = clone(models[0]).fit(X, y)
-    assert_same(learnt(again), learnt(clone(models[0]).fit(X, y)))
+    assert_same(learned(again), learned(clone(models[0]).fit(X, y)))
 
 
 @pytest.mark.parametrize(
@@ -101,16 +107,16 @@ def test_random_state_decides():
     [
         ("C", 0),
         ("gamma", -1.0),
-        ("neighbourhood", 0),
-        ("neighbourhood", -2.0),
-        ("neighbourhood", "shrink"),
-        ("neighbourhood", np.nan),
-        ("neighbourhood", True),
-        ("min_neighbours", -1),
-        ("min_neighbours", 2.5),
+        ("radius", 0),
+        ("radius", -2.0),
+        ("radius", "shrink"),
+        ("radius", np.nan),
+        ("radius", True),
+        ("min_neighbors", -1),
+        ("min_neighbors", 2.5),
         ("full_pass_every", 0),
-        ("drift_tol", 0.0),
-        ("drift_sample", -1),
+        ("full_pass_tol", 0.0),
+        ("full_pass_sample", -1),
         ("max_idle", -1),
         ("tol", 0.0),
     ],
@@ -121,9 +127,9 @@ def test_bad_parameters_are_refused(name, value):
     with pytest.raises(ValueError, match=f"parameter '{name}' of LocalSVM must be"):
         model.fit(X, y)
     assert not hasattr(model, "classes_")
-    learnt_well = LocalSVM().fit(X, y).set_params(**{name: value})
-    for call in (learnt_well.finish, lambda: learnt_well.forget(0), lambda: learnt_well.partial_fit(X, y)):
-        with refused(learnt_well, f"parameter '{name}'"):
+    learned_well = LocalSVM().fit(X, y).set_params(**{name: value})
+    for call in (learned_well.finish, lambda: learned_well.forget(0), lambda: learned_well.partial_fit(X, y)):
+        with refused(learned_well, f"parameter '{name}'"):
             call()
 
 

@@ -72,13 +72,13 @@ def test_the_identity_behind_the_second_lemma(side_1, side_2, angle, sigma):
 @property_test(100)
 @given(SIDES, SIDES, ANGLES)
 def test_r_compares_two_ways_of_moving_the_new_row(side_1, side_2, angle):
-    """The share of row 1 changes R times as fast where c moves towards 1 as where it moves towards 2."""
+    """The share of row 1 changes R times as fast where c moves toward 1 as where it moves toward 2."""
     X, step = triangle(side_1, side_2, angle), 1e-5
     assume(np.linalg.norm(X[0] - X[1]) > 0.3)
     A, B, n = ratios(X, 1.0)
 
-    def slope(towards):
-        move = step * X[towards] / np.linalg.norm(X[towards])
+    def slope(toward):
+        move = step * X[toward] / np.linalg.norm(X[toward])
         ahead, behind = (shares(np.vstack([X[:2], sign * move]), 1.0)[0] for sign in (1, -1))
         return (ahead - behind) / (2 * step)
 

@@ -1,6 +1,6 @@
 """The NumPy exact SVM against published figures, its invariants, and `SVC`.
 
-Figures: breast cancer (Wisconsin, diagnostic), columns standardised, rows in the given order, RBF kernel.
+Figures: breast cancer (Wisconsin, diagnostic), columns standardized, rows in the given order, RBF kernel.
 """
 
 import pickle
@@ -30,8 +30,8 @@ def check(model):
     assert not model.S or np.any((model.lo < model.theta) & (model.theta < model.hi))
 
 
-def learnt(K, y, C, rows):
-    """A machine that has learnt the rows in this order."""
+def learned(K, y, C, rows):
+    """A machine that has learned the rows in this order."""
     model = ReferenceIDSVM(K, y, C)
     for i in rows:
         model.add(i)
@@ -59,7 +59,7 @@ def wdbc():
 @pytest.fixture(scope="module")
 def first_120(wdbc):
     K, y = wdbc
-    return learnt(K, y, 1.0, range(120))
+    return learned(K, y, 1.0, range(120))
 
 
 def norm(model):
@@ -148,7 +148,7 @@ def test_the_same_as_a_batch_solver(story):
 def test_added_and_forgotten_is_as_if_it_had_never_come(problem, data):
     K, y, C = problem
     guest = data.draw(st.integers(0, len(y) - 1))
-    model = learnt(K, y, C, [i for i in range(len(y)) if i != guest])
+    model = learned(K, y, C, [i for i in range(len(y)) if i != guest])
     f, dual, b = model.decision(K), model.dual(), model.b
     model.add(guest).remove(guest)
     np.testing.assert_allclose(model.decision(K), f, rtol=0, atol=1e-8)
@@ -162,7 +162,7 @@ def test_distinct_rows_get_their_coefficients_back(problem, data):
     """With rows repeated coefficients are not unique: only their sum at a place is."""
     K, y, C = problem
     guest = data.draw(st.integers(0, len(y) - 1))
-    model = learnt(K, y, C, [i for i in range(len(y)) if i != guest])
+    model = learned(K, y, C, [i for i in range(len(y)) if i != guest])
     theta = model.theta.copy()
     np.testing.assert_allclose(model.add(guest).remove(guest).theta, theta, rtol=0, atol=1e-8)
 
@@ -172,7 +172,7 @@ def test_distinct_rows_get_their_coefficients_back(problem, data):
 def test_the_order_of_arrival_does_not_matter(problem, data):
     K, y, C = problem
     order = data.draw(st.permutations(range(len(y))))
-    one, other = learnt(K, y, C, range(len(y))), learnt(K, y, C, order)
+    one, other = learned(K, y, C, range(len(y))), learned(K, y, C, order)
     np.testing.assert_allclose(one.decision(K), other.decision(K), rtol=0, atol=1e-7)
 
 
@@ -180,12 +180,12 @@ def test_the_order_of_arrival_does_not_matter(problem, data):
 @given(problems())
 def test_leave_one_out_is_retraining(problem):
     K, y, C = problem
-    model = learnt(K, y, C, range(len(y)))
+    model = learned(K, y, C, range(len(y)))
     theta, steps = model.theta.copy(), model.n_steps
     margins = model.leave_one_out()
     np.testing.assert_array_equal(model.theta, theta)
     assert model.n_steps == steps
-    rest = [learnt(K, y, C, [j for j in range(len(y)) if j != i]) for i in range(len(y))]
+    rest = [learned(K, y, C, [j for j in range(len(y)) if j != i]) for i in range(len(y))]
     expected = [y[i] * rest[i].decision(K[i]) for i in range(len(y))]
     np.testing.assert_allclose(margins, expected, rtol=0, atol=1e-7)
 
@@ -210,12 +210,12 @@ def test_the_objective_rises_with_every_row_and_falls_with_every_one_forgotten(p
 @given(problems(), st.data())
 def test_a_flipped_row_and_a_new_cost_are_as_if_they_had_always_been(problem, data):
     K, y, C = problem
-    model = learnt(K, y, C, range(len(y)))
+    model = learned(K, y, C, range(len(y)))
     flips = data.draw(st.lists(st.integers(0, len(y) - 1), max_size=4, unique=True))
     for i in flips:
         model.flip(i)
         model.set_C(i, 3.0)
-    other = learnt(K, model.y, model.C, range(len(y)))
+    other = learned(K, model.y, model.C, range(len(y)))
     np.testing.assert_array_equal(model.y[flips], -y[flips])
     np.testing.assert_array_equal(model.C[flips], 3)
     np.testing.assert_allclose(model.decision(K), other.decision(K), rtol=0, atol=1e-7)
@@ -232,7 +232,7 @@ def test_any_start_leads_to_the_same_place(problem, data):
     guess *= np.where(y > 0, min(sums) / (sums[0] or 1), min(sums) / (sums[1] or 1))
     model = ReferenceIDSVM(K, y, C).start_from(guess)
     check(model)
-    exact = learnt(K, y, C, range(len(y)))
+    exact = learned(K, y, C, range(len(y)))
     assert model.dual() == pytest.approx(exact.dual(), rel=1e-8, abs=1e-8)
     assert model.n_fallbacks == 0
 
@@ -265,7 +265,7 @@ def test_saved_and_loaded_it_goes_on_bit_for_bit(story):
 
 def test_one_class_only():
     K = rbf(np.arange(4.0)[:, None], 1.0)
-    model = learnt(K, [1, 1, 1, -1], 5.0, [0, 1, 2])
+    model = learned(K, [1, 1, 1, -1], 5.0, [0, 1, 2])
     assert (model.b, model.S) == (1.0, [])
     model.add(3)
     assert model.theta.any()
@@ -275,12 +275,12 @@ def test_one_class_only():
     for i in (0, 1, 2):
         model.remove(i)
     assert len(model.rows) == len(model.S) == model.b == 0
-    assert learnt(K, [-1, 1, 1, 1], 5.0, [0]).b == -1
+    assert learned(K, [-1, 1, 1, 1], 5.0, [0]).b == -1
 
 
 def test_contradicting_rows_end_at_their_bounds():
     for C in (0.01, 1.0, 1e6):
-        model = learnt(np.ones((2, 2)), [1, -1], C, [0, 1])
+        model = learned(np.ones((2, 2)), [1, -1], C, [0, 1])
         np.testing.assert_array_equal(model.theta, [C, -C])
         assert model.b == 0
         np.testing.assert_array_equal(model.remove(0).theta, [0, 0])
@@ -329,8 +329,8 @@ def test_rows_that_change_places_do_not_do_so_for_ever(seed, jitter, degree):
 @pytest.mark.parametrize(("act", "before", "after"), [("add", 60, 61), ("remove", 61, 60)])
 def test_who_is_stuck_solves_from_scratch_and_counts_it(wdbc, act, before, after, monkeypatch):
     K, y = wdbc
-    model, exact = (learnt(K, y, 1.0, range(n)) for n in (before, after))
-    assert abs(learnt(K, y, 1.0, range(61)).theta[60]) == 1.0
+    model, exact = (learned(K, y, 1.0, range(n)) for n in (before, after))
+    assert abs(learned(K, y, 1.0, range(61)).theta[60]) == 1.0
     step, calls = ReferenceIDSVM.step, []
 
     def stuck(self, *arguments):
@@ -351,12 +351,12 @@ def test_who_is_stuck_solves_from_scratch_and_counts_it(wdbc, act, before, after
 
 def test_from_scratch_no_path_is_followed(wdbc, monkeypatch):
     K, y = wdbc
-    model = learnt(K, y, 1.0, range(60))
+    model = learned(K, y, 1.0, range(60))
 
     def stuck(*_):
         raise StuckError
 
-    exact = learnt(K, y, 1.0, range(61)).decision(K)
+    exact = learned(K, y, 1.0, range(61)).decision(K)
     monkeypatch.setattr(ReferenceIDSVM, "step", stuck)
     check(model.add(60))
     np.testing.assert_allclose(model.decision(K), exact, rtol=0, atol=1e-7)

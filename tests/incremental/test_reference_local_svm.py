@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from incremental.idsvm_helpers import batch, property_test, rbf
 from reference.local_svm import ReferenceLocalSVM
 
-NEIGHBOURHOODS = st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf, "grow"])
+NEIGHBORHOODS = st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf, "grow"])
 COSTS = st.sampled_from([0.1, 1.0, 10.0])
 
 
@@ -37,7 +37,7 @@ def free(model):
 @given(clouds(), COSTS)
 def test_with_everything_near_it_is_retraining(cloud, C):
     K, y = cloud
-    model = ReferenceLocalSVM(K, y, C, neighbourhood=np.inf, max_violation=np.inf)
+    model = ReferenceLocalSVM(K, y, C, neighborhood=np.inf, max_violation=np.inf)
     for i in range(len(y)):
         N = model.add(i)
         assert len(N) in (0, i + 1)
@@ -50,11 +50,11 @@ def test_with_everything_near_it_is_retraining(cloud, C):
 
 
 @property_test(100)
-@given(clouds(), COSTS, NEIGHBOURHOODS, st.sampled_from([0, 3, 50]))
-def test_what_every_update_keeps(cloud, C, neighbourhood, n_nearest):
+@given(clouds(), COSTS, NEIGHBORHOODS, st.sampled_from([0, 3, 50]))
+def test_what_every_update_keeps(cloud, C, neighborhood, n_nearest):
     """The box, Σ θ = 0, θ outside N; N is c and its nearest rows, enough of them and a partner."""
     K, y = cloud
-    model = ReferenceLocalSVM(K, y, C, neighbourhood, n_nearest, max_violation=np.inf)
+    model = ReferenceLocalSVM(K, y, C, neighborhood, n_nearest, max_violation=np.inf)
     for c in range(len(y)):
         theta, b = model.theta.copy(), model.b
         content = c > 0 and y[c] * model.decision(K[c]) >= 1
@@ -72,9 +72,9 @@ def test_what_every_update_keeps(cloud, C, neighbourhood, n_nearest):
         rest = np.setdiff1d(np.arange(c), N)
         assert K[c, N].min() >= K[c, rest].max(initial=0)
         assert any(partners[i] for i in N[1:]) or not any(partners[:c])
-        if neighbourhood != "grow":
+        if neighborhood != "grow":
             assert len(N) >= min(n_nearest, c + 1)
-            assert np.all(np.sqrt(-2 * np.log(K[c, rest])) > neighbourhood)
+            assert np.all(np.sqrt(-2 * np.log(K[c, rest])) > neighborhood)
         assert np.all((model.lo <= model.theta) & (model.theta <= model.hi))
         assert abs(model.theta.sum()) < 1e-12 * len(y) * C
         up, down = (
@@ -85,10 +85,10 @@ def test_what_every_update_keeps(cloud, C, neighbourhood, n_nearest):
 
 
 @property_test(40)
-@given(clouds(), NEIGHBOURHOODS)
-def test_the_bias_is_that_of_all_free_rows_wherever_they_are(cloud, neighbourhood):
+@given(clouds(), NEIGHBORHOODS)
+def test_the_bias_is_that_of_all_free_rows_wherever_they_are(cloud, neighborhood):
     K, y = cloud
-    model = ReferenceLocalSVM(K, y, 1.0, neighbourhood, n_nearest=0, max_violation=np.inf)
+    model = ReferenceLocalSVM(K, y, 1.0, neighborhood, n_nearest=0, max_violation=np.inf)
     for c in range(len(y)):
         if len(model.add(c)) and free(model):
             assert model.b == pytest.approx(e(model)[free(model)].mean(), abs=1e-12)
@@ -108,7 +108,7 @@ def test_a_row_far_from_all_others_still_finds_a_partner():
     """Nearest are two rows of its own label that cannot give anything; the third can."""
     X = np.array([[0.0], [0.3], [8.0], [8.1], [9.0]])
     y = np.array([1.0, -1, 1, 1, 1])
-    model = ReferenceLocalSVM(rbf(X, 0.5), y, 100.0, neighbourhood=1.5, n_nearest=0, max_violation=np.inf)
+    model = ReferenceLocalSVM(rbf(X, 0.5), y, 100.0, neighborhood=1.5, n_nearest=0, max_violation=np.inf)
     for i in range(2):
         model.add(i)
     model.rows += [2, 3]
@@ -151,7 +151,7 @@ def test_a_full_pass_where_a_violation_is_found():
 
 @pytest.fixture(scope="module")
 def digits():
-    """Digits 3 and 8 (357 rows), standardised, σ = √32; `SVC` on the first three fifths, and its dual."""
+    """Digits 3 and 8 (357 rows), standardized, σ = √32; `SVC` on the first three fifths, and its dual."""
     X, digit = load_digits(return_X_y=True)
     of_two = np.isin(digit, [3, 8])
     X, y = X[of_two], np.where(digit[of_two] == 8, 1.0, -1.0)
@@ -161,13 +161,13 @@ def digits():
 
 
 @pytest.mark.parametrize(
-    ("neighbourhood", "gap", "accuracy", "rows"),
+    ("neighborhood", "gap", "accuracy", "rows"),
     [(1.0, 0.172, 93.7, 5), (2.0, 0.016, 95.8, 109), ("grow", 0.037, 96.5, 12)],
 )
-def test_figures_of_digits_learnt_locally(digits, neighbourhood, gap, accuracy, rows):
-    """A fifth is learnt at once, two fifths one by one, no full pass; `SVC` has 95.8 % of the rest right."""
+def test_figures_of_digits_learned_locally(digits, neighborhood, gap, accuracy, rows):
+    """A fifth is learned at once, two fifths one by one, no full pass; `SVC` has 95.8 % of the rest right."""
     K, y, dual = digits
-    model = ReferenceLocalSVM(K, y, 1.0, neighbourhood, n_nearest=0, full_every=np.inf, max_violation=np.inf)
+    model = ReferenceLocalSVM(K, y, 1.0, neighborhood, n_nearest=0, full_every=np.inf, max_violation=np.inf)
     model.rows = list(range(71))
     model.finish()
     sizes = [len(N) for N in map(model.add, range(71, 214)) if len(N)]

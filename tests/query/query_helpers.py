@@ -6,7 +6,7 @@ import numpy as np
 
 from everlearn import LASVM
 from everlearn._base.online import OnlineLearner
-from svm.lasvm_helpers import learnt, three_clouds, two_clouds
+from svm.lasvm_helpers import learned, three_clouds, two_clouds
 
 
 class Given:
@@ -38,7 +38,7 @@ class Notes:
 def plain_loop(model, choose, h, X, y, classes):
     """Block of h rows by block, as the papers write it; `choose` gets their scores, returns a place or None.
 
-    A model that has learnt nothing has no scores, f = 0.
+    A model that has learned nothing has no scores, f = 0.
     """
     if isinstance(model, OnlineLearner) and not hasattr(model, "classes_"):
         with suppress(ValueError):
@@ -76,6 +76,6 @@ def three_class_model():
     return LASVM(gamma=0.3, random_state=0).fit(X[:120], y[:120]), X[120:]
 
 
-def what_is_learnt(model):
+def what_is_learned(model):
     """The state of an everlearn learner, the coefficients of others."""
-    return learnt(model) if isinstance(model, LASVM) else {"coef": model.coef_, "bias": model.intercept_}
+    return learned(model) if isinstance(model, LASVM) else {"coef": model.coef_, "bias": model.intercept_}

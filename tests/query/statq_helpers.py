@@ -10,13 +10,13 @@ LEARNERS = [StatQSVM, IncrSVM, QuerySVM]
 VARIANTS = {
     "robust": StatQSVM(),
     "published": StatQSVM(robust=False),
-    "published, p": StatQSVM(robust=False, stopping="p"),
+    "published, p": StatQSVM(robust=False, criterion="p"),
     "smooth": StatQSVM(sampling="smooth"),
-    "smooth, frugal": StatQSVM(sampling="smooth", keep="all", test_share=None),
-    "frugal": StatQSVM(keep="all", test_share=None),
+    "smooth, frugal": StatQSVM(sampling="smooth", keep="all", confidence_fraction=None),
+    "frugal": StatQSVM(keep="all", confidence_fraction=None),
     "incr": IncrSVM(),
     "query": QuerySVM(max_iter=30),
-    "query, sv": QuerySVM(max_iter=30, keep="sv"),
+    "query, sv": QuerySVM(max_iter=30, keep="support"),
 }
 
 

@@ -24,9 +24,9 @@ def test_asking_beats_chance():
     scores = []
     for seed in range(5):
         run = loop(LASVM(C=10, gamma=0.1), query.Margin(random_state=seed), random_state=seed)
-        run.run(X[:1200], y[:1200], labels=60, baseline="random")
+        run.run(X[:1200], y[:1200], max_labels=60, baseline="random")
         scores.append(
-            [g_means(y[1200:], model.predict(X[1200:])) for model in (run.model, run.baseline.model)]
+            [g_means(y[1200:], model.predict(X[1200:])) for model in (run.estimator, run.baseline.estimator)]
         )
     asked, drawn = np.mean(scores, axis=0)
     assert asked > 0.85
@@ -41,15 +41,15 @@ def test_every_row_is_asked_about_once(rule, data):
     X, y = data(60)
     run = loop(rule=rule).run(X, y)
     assert sorted(record["row"] for record in run.history) == list(range(60))
-    assert [record["labels"] for record in run.history] == list(range(1, 61))
+    assert [record["n_labels"] for record in run.history] == list(range(1, 61))
     assert all(record["label"] == y[record["row"]] for record in run.history)
-    assert run.stopped == "the pool is used up"
+    assert run.stop_reason == "the pool is used up"
 
 
 def test_only_labels_asked_for_are_read():
     X, y = two_clouds(200)
     notes = Notes(y)
-    run = loop().run(X, notes, labels=30, classes=[0, 1])
+    run = loop().run(X, notes, max_labels=30, classes=[0, 1])
     assert notes.calls == 30
     np.testing.assert_array_equal(notes.numbers, [record["row"] for record in run.history])
     np.testing.assert_array_equal(np.vstack(notes.rows), X[notes.numbers])
@@ -57,13 +57,13 @@ def test_only_labels_asked_for_are_read():
 
 def test_a_run_goes_on_where_it_stopped():
     X, y = two_clouds(200)
-    whole = loop().run(X, y, labels=50)
+    whole = loop().run(X, y, max_labels=50)
     parts = loop()
     for _ in range(5):
-        parts.run(X, y, labels=10)
+        parts.run(X, y, max_labels=10)
     assert parts.history == whole.history
-    assert parts.model.n_iter_ == 50
-    np.testing.assert_array_equal(parts.model.decision_function(X), whole.model.decision_function(X))
+    assert parts.estimator.n_iter_ == 50
+    np.testing.assert_array_equal(parts.estimator.decision_function(X), whole.estimator.decision_function(X))
 
 
 def test_an_interruption_loses_no_label():
@@ -81,26 +81,26 @@ def test_an_interruption_loses_no_label():
     with pytest.raises(KeyboardInterrupt):
         run.run(X, oracle, classes=[0, 1])
     assert [record["row"] for record in run.history] == answers[:7]
-    run.run(X, oracle, labels=5, classes=[0, 1])
-    assert len({record["row"] for record in run.history}) == run.model.n_iter_ == 12
+    run.run(X, oracle, max_labels=5, classes=[0, 1])
+    assert len({record["row"] for record in run.history}) == run.estimator.n_iter_ == 12
 
 
-def test_a_label_that_could_not_be_learnt_is_learnt_later():
+def test_a_label_that_could_not_be_learned_is_learned_later():
     X, y = two_clouds(100)
-    run = loop().run(X, y, labels=10)
-    learn, run.model.partial_fit = run.model.partial_fit, None
+    run = loop().run(X, y, max_labels=10)
+    learn, run.estimator.partial_fit = run.estimator.partial_fit, None
     with pytest.raises(TypeError):
-        run.run(X, y, labels=1)
-    run.model.partial_fit = learn
+        run.run(X, y, max_labels=1)
+    run.estimator.partial_fit = learn
     asked = []
-    run.run(X, lambda numbers, rows: asked.append(numbers) or y[numbers], labels=1, classes=[0, 1])
+    run.run(X, lambda numbers, rows: asked.append(numbers) or y[numbers], max_labels=1, classes=[0, 1])
     assert len(run.history) == 12
-    assert run.history[10]["why"] == "given"
+    assert run.history[10]["chosen_by"] == "journal"
     assert len(asked) == 1
 
 
-@pytest.mark.parametrize(("unknown", "labels"), [("later", 40), ("never", 30)])
-def test_rows_that_the_oracle_does_not_know(unknown, labels):
+@pytest.mark.parametrize(("again", "labels"), [(True, 40), (False, 30)])
+def test_rows_that_the_oracle_does_not_know(again, labels):
     X, y = two_clouds(40)
     times = np.zeros(40, int)
 
@@ -109,16 +109,16 @@ def test_rows_that_the_oracle_does_not_know(unknown, labels):
         times[row] += 1
         return None if row % 4 == 0 and times[row] == 1 else y[row]
 
-    run = loop().run(X, oracle, classes=[0, 1], unknown=unknown)
+    run = loop().run(X, oracle, classes=[0, 1], reask_unknown=again)
     assert len(run.history) == labels
-    assert times.max() == (2 if unknown == "later" else 1)
+    assert times.max() == (2 if again else 1)
 
 
 def test_an_oracle_that_knows_nothing():
     X, _ = two_clouds(20)
     run = loop().run(X, lambda numbers, rows: None, classes=[0, 1])
     assert run.history == []
-    assert run.stopped == "the oracle knows no more labels"
+    assert run.stop_reason == "the oracle knows no more labels"
 
 
 @pytest.mark.parametrize("data", [two_clouds, three_clouds])
@@ -129,7 +129,7 @@ def test_the_model_is_the_svm_of_the_labels_given(data):
     names = np.unique(y)
     for number, name in enumerate(names) if len(names) > 2 else [(0, names[1])]:
         exact = SVC(C=5, gamma=0.5, tol=1e-6).fit(X[rows], y[rows] == name)
-        found = run.model.decision_function(X)
+        found = run.estimator.decision_function(X)
         np.testing.assert_allclose(
             found if found.ndim == 1 else found[:, number], exact.decision_function(X), atol=2e-3
         )
@@ -137,26 +137,26 @@ def test_the_model_is_the_svm_of_the_labels_given(data):
 
 def test_a_stopping_rule_says_why():
     X, y = two_clouds(400, apart=3.0)
-    run = loop(stopping=query.stopping.SupportSaturation(window=20)).run(X, y)
+    run = loop(stopping=query.stopping.SupportSaturation(n_iter_no_change=20)).run(X, y)
     assert len(run.history) < 400
-    assert "support vectors" in run.stopped
+    assert "support vectors" in run.stop_reason
     budget = loop(stopping=query.stopping.LabelBudget(15)).run(X, y)
     assert len(budget.history) == 15
 
 
 def test_scores_of_every_step():
     X, y = two_clouds(300)
-    run = loop().run(X[:200], y[:200], labels=20, test=(X[200:], y[200:]))
-    assert run.history[-1]["score"] == run.model.score(X[200:], y[200:])
-    counted = loop().run(X[:200], y[:200], labels=5, test=(X, y), scorer=lambda model, X, y: 0.25)
+    run = loop().run(X[:200], y[:200], max_labels=20, test=(X[200:], y[200:]))
+    assert run.history[-1]["score"] == run.estimator.score(X[200:], y[200:])
+    counted = loop().run(X[:200], y[:200], max_labels=5, test=(X, y), scoring=lambda model, X, y: 0.25)
     assert [record["score"] for record in counted.history] == [0.25] * 5
 
 
 def test_other_models_and_sparse_rows():
     X, y = two_clouds(200)
-    other = loop(SGDClassifier(random_state=0)).run(X, y, labels=20)
+    other = loop(SGDClassifier(random_state=0)).run(X, y, max_labels=20)
     assert other.history[-1]["n_support"] is None
-    dense, thin = loop().run(X, y, labels=40), loop().run(sparse.csr_matrix(X), y, labels=40)
+    dense, thin = loop().run(X, y, max_labels=40), loop().run(sparse.csr_matrix(X), y, max_labels=40)
     assert [record["row"] for record in dense.history] == [record["row"] for record in thin.history]
 
 
@@ -164,14 +164,14 @@ def test_a_pool_of_one_class():
     X, _ = two_clouds(30)
     run = loop().run(X, lambda numbers, rows: 1, classes=[0, 1])
     assert len(run.history) == 30
-    assert set(run.model.predict(X)) == {1}
+    assert set(run.estimator.predict(X)) == {1}
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"labels": 0}, "labels must be"),
-        ({"unknown": "maybe"}, "unknown must be"),
+        ({"max_labels": 0}, "max_labels must be"),
+        ({"reask_unknown": "maybe"}, "reask_unknown must be"),
         ({"oracle": [0, 1]}, "one label for each of the 50 rows"),
         ({"oracle": lambda numbers, rows: 0}, "classes must be given"),
         ({"oracle": lambda numbers, rows: 7, "classes": [0, 1]}, "none of the classes"),

@@ -18,24 +18,24 @@ from svm.lasvm_helpers import three_clouds, two_clouds
 
 
 USED = stopping.LabelBudget(3)
-USED.update(stopping.Asked(1))
+USED.update(stopping.Progress(1))
 
 
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"model": make_pipeline(StandardScaler(), SGDClassifier())}, TypeError, "partial_fit"),
-        ({"model": LASVM}, TypeError, "must be an instance"),
-        ({"model": LASVM(kernel="precomputed")}, ValueError, "precomputed"),
-        ({"query": query.Margin}, TypeError, "query must be a rule"),
-        ({"query": "margin"}, TypeError, "query must be a rule"),
-        ({"query": query.Gradient()}, ValueError, "Gradient needs the labels"),
+        ({"estimator": make_pipeline(StandardScaler(), SGDClassifier())}, TypeError, "partial_fit"),
+        ({"estimator": LASVM}, TypeError, "must be an instance"),
+        ({"estimator": LASVM(kernel="precomputed")}, ValueError, "precomputed"),
+        ({"query_strategy": query.Margin}, TypeError, "query_strategy must be a query strategy"),
+        ({"query_strategy": "margin"}, TypeError, "query_strategy must be a query strategy"),
+        ({"query_strategy": query.Gradient()}, ValueError, "Gradient needs the labels"),
         ({"stopping": stopping.LabelBudget}, TypeError, "stopping must be"),
         ({"stopping": USED}, ValueError, "labels of another loop"),
         ({"random_state": "x"}, ValueError, "random_state must be"),
         ({"batch_size": 100}, ValueError, "batch_size=100 rows cannot be taken from pool_size=59"),
-        ({"scorer": 3}, TypeError, "scorer must be"),
-        ({"scorer": "no such scorer"}, ValueError, "scor"),
+        ({"scoring": 3}, TypeError, "scoring must be"),
+        ({"scoring": "no such scorer"}, ValueError, "scor"),
         ({"test": (np.zeros((2, 4)),)}, ValueError, "test must be a tuple"),
         ({"X": np.where(np.arange(320).reshape(80, 4) == 42, np.nan, 0.5)}, ValueError, "first in row 10"),
     ],
@@ -43,8 +43,13 @@ USED.update(stopping.Asked(1))
 def test_refused_before_anything_is_asked(change, error, words):
     X, y = two_clouds(80)
     notes = Notes(y)
-    parts = {"model": LASVM(), "query": query.Margin(), "stopping": None, "random_state": 0} | change
-    options = {name: parts.pop(name) for name in ("batch_size", "scorer", "test", "X") if name in parts}
+    parts = {
+        "estimator": LASVM(),
+        "query_strategy": query.Margin(),
+        "stopping": None,
+        "random_state": 0,
+    } | change
+    options = {name: parts.pop(name) for name in ("batch_size", "scoring", "test", "X") if name in parts}
     with pytest.raises(error, match=words):
         ActiveLearner(**parts).run(**{"X": X, "oracle": notes, "classes": [0, 1]} | options)
     assert notes.calls == 0
@@ -62,9 +67,9 @@ def test_another_pool_is_refused():
 
 def test_what_contradicts_is_refused():
     X, y = two_clouds(80)
-    run = loop().run(X, y, 5, seeds={3: y[3]})
-    with pytest.raises(ValueError, match=f"seeds says {1 - y[3]} of row 3"):
-        run.run(X, y, 5, seeds={3: 1 - y[3]})
+    run = loop().run(X, y, 5, initial_labels={3: y[3]})
+    with pytest.raises(ValueError, match=f"initial_labels has {1 - y[3]} for row 3"):
+        run.run(X, y, 5, initial_labels={3: 1 - y[3]})
     with pytest.raises(ValueError, match="differs from those that the model knows"):
         run.run(X, y, 5, classes=[0, 1, 2])
 
@@ -85,10 +90,10 @@ def test_an_interruption_while_scoring(error):
 
     run = loop()
     with pytest.raises(error):
-        run.run(X, y, 10, test=(X, y), scorer=scorer)
-    assert run.stopped == "the run was interrupted"
-    run.run(X, y, 10, test=(X, y), scorer=scorer)
-    assert len({r["row"] for r in run.history}) == len(run.history) == run.model.n_iter_ == 15
+        run.run(X, y, 10, test=(X, y), scoring=scorer)
+    assert run.stop_reason == "the run was interrupted"
+    run.run(X, y, 10, test=(X, y), scoring=scorer)
+    assert len({r["row"] for r in run.history}) == len(run.history) == run.estimator.n_iter_ == 15
 
 
 def test_labels_that_the_baseline_knows_are_not_paid_for_again():
@@ -102,7 +107,7 @@ def test_labels_that_the_baseline_knows_are_not_paid_for_again():
 def test_seeds_interrupted_are_completed():
     X, y = two_clouds(80)
     run = loop()
-    learn, calls = run.model.partial_fit, []
+    learn, calls = run.estimator.partial_fit, []
 
     def partial_fit(*args, **options):
         calls.append(1)
@@ -110,18 +115,19 @@ def test_seeds_interrupted_are_completed():
             raise KeyboardInterrupt
         return learn(*args, **options)
 
-    run.model.partial_fit = partial_fit
+    run.estimator.partial_fit = partial_fit
     with pytest.raises(KeyboardInterrupt):
-        run.run(X, y, 5, seeds=5)
-    run.run(X, y, 5, seeds=5)
-    seeds = [r["label"] for r in run.history if r["why"] in ("seed", "given")]
+        run.run(X, y, 5, initial_labels=5)
+    run.run(X, y, 5, initial_labels=5)
+    seeds = [r["label"] for r in run.history if r["chosen_by"] in ("initial", "journal")]
     assert (seeds.count(0), seeds.count(1)) == (5, 5)
 
 
 def test_seeds_depend_on_the_seed():
     X, y = two_clouds(80)
     rows = [
-        [r["row"] for r in loop(random_state=seed).run(X, y, 1, seeds=3).history[:6]] for seed in (0, 0, 1)
+        [r["row"] for r in loop(random_state=seed).run(X, y, 1, initial_labels=3).history[:6]]
+        for seed in (0, 0, 1)
     ]
     assert rows[0] == rows[1] != rows[2]
 
@@ -135,8 +141,8 @@ def test_parts_ask_what_the_whole_asks_while_a_class_is_missing():
     for _ in range(6):
         parts.run(X, y, 5, classes=[0, 1, 2])
     assert parts.history == whole.history
-    whys = [r["why"] for r in whole.history]
-    counts = [whys.count(f"cold start ({kind})") for kind in ("spread", "random")]
+    whys = [r["chosen_by"] for r in whole.history]
+    counts = [whys.count(f"cold start ({kind})") for kind in ("farthest", "random")]
     assert 10 <= sum(counts) <= 20  # every second one
     assert min(counts) >= 5  # by turns
     assert 10 <= whys.count("Margin") <= 20
@@ -165,15 +171,15 @@ class Told(stopping.StoppingRule):
 def test_what_a_stopping_rule_is_told(rule, batch_size):
     X, y = two_clouds(120)
     told = Told()
-    run = loop(rule=rule, stopping=told).run(X, y, seeds=2, batch_size=batch_size, test=(X, y))
-    assert run.stopped == "twelve"
+    run = loop(rule=rule, stopping=told).run(X, y, initial_labels=2, batch_size=batch_size, test=(X, y))
+    assert run.stop_reason == "twelve"
     assert [event.labels for event in told.events] == list(range(1, len(run.history) + 1))
     assert [event.score for event in told.events] == [r["score"] for r in run.history]
     assert [event.n_support for event in told.events] == [r["n_support"] for r in run.history]
     by_rule = told.events[4:]
     if batch_size == 1:
         assert all(event.margin is None for event in told.events)
-        assert [event.estimate for event in by_rule] == [float(r["right"]) for r in run.history[4:]]
+        assert [event.estimate for event in by_rule] == [float(r["correct"]) for r in run.history[4:]]
     else:
         assert [event.margin is None for event in by_rule].count(False) == len(by_rule) // 4
         assert all(event.estimate is None for event in told.events)
@@ -185,7 +191,7 @@ def test_a_budget_that_is_used_up_asks_nothing_more(tmp_path):
     assert len(run.run(X, y).history) == 15
     again = loop(stopping=stopping.LabelBudget(15)).run(X, y, journal=tmp_path / "j")
     assert len(again.history) == 15
-    assert "budget of 15" in again.stopped
+    assert "budget of 15" in again.stop_reason
 
 
 def test_what_stands_in_the_history():
@@ -196,7 +202,7 @@ def test_what_stands_in_the_history():
     for number, record in enumerate(run.history):
         row = X[[record["row"]]]
         if number:
-            assert record["right"] == (twin.predict(row)[0] == record["label"])
+            assert record["correct"] == (twin.predict(row)[0] == record["label"])
             assert record["margin"] == pytest.approx(abs(twin.decision_function(row)[0]), abs=1e-9)
         twin.partial_fit(row, [record["label"]], classes=[0, 1]).finish()
         assert record["n_support"] == len(twin.support_)
@@ -206,7 +212,7 @@ def test_what_stands_in_the_history():
 def test_gamma_comes_from_the_pool():
     X, y = two_clouds(300)
     run = loop(LASVM()).run(X, y, 10)
-    assert run.model._machine.spec["gamma"] == pytest.approx(1 / (4 * X.var()))
+    assert run.estimator._machine.spec["gamma"] == pytest.approx(1 / (4 * X.var()))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # GaussianNB divides by a variance of 0
@@ -214,24 +220,24 @@ def test_a_model_that_cannot_score_yet():
     X, y = two_clouds(200, apart=2.0)
     run = loop(GaussianNB()).run(X, y, 40)
     assert len(run.history) == 40
-    assert run.model.score(X, y) > 0.9
+    assert run.estimator.score(X, y) > 0.9
 
 
 @pytest.mark.parametrize("batch_size", [1, 20])
 def test_the_margin_is_exhausted_in_batches_too(batch_size):
     X, y = two_clouds(400, apart=2.0)
     rule = stopping.MarginExhausted()
-    run = loop(rule=query.Margin(None), stopping=rule).run(X, y, batch_size=batch_size, seeds=2)
+    run = loop(rule=query.Margin(None), stopping=rule).run(X, y, batch_size=batch_size, initial_labels=2)
     left = np.delete(np.arange(400), [r["row"] for r in run.history])
-    inside = np.abs(run.model.decision_function(X[left])) < 0.9
+    inside = np.abs(run.estimator.decision_function(X[left])) < 0.9
     assert inside.sum() <= 2
 
 
 def test_with_more_classes_the_margin_is_wider():
     rule = stopping.MarginExhausted()
-    rule.update(stopping.Asked(5, margin=1.5, classes=3))
+    rule.update(stopping.Progress(5, margin=1.5, n_classes=3))
     assert not rule.verdict().stop
-    rule.update(stopping.Asked(6, margin=2.0, classes=3))
+    rule.update(stopping.Progress(6, margin=2.0, n_classes=3))
     assert rule.verdict().stop
 
 
@@ -252,14 +258,14 @@ class Places:
 def test_a_rule_that_leaves_the_pool(place):
     X, y = two_clouds(80)
     with pytest.raises(ValueError, match="and the pool has 76 rows left"):
-        loop(rule=Places(place)).run(X, y, seeds=2)
+        loop(rule=Places(place)).run(X, y, initial_labels=2)
 
 
 def test_a_rule_that_wants_too_much_or_nothing():
     X, y = two_clouds(80)
-    assert len(loop(rule=Places(0, 1, 2)).run(X, y, 5, seeds=2).history) == 9
-    run = loop(rule=Places()).run(X, y, 5, seeds=2)
-    assert run.stopped == "the rule wants none of the 76 rows that are left"
+    assert len(loop(rule=Places(0, 1, 2)).run(X, y, 5, initial_labels=2).history) == 9
+    run = loop(rule=Places()).run(X, y, 5, initial_labels=2)
+    assert run.stop_reason == "the rule wants none of the 76 rows that are left"
 
 
 @pytest.mark.parametrize(
@@ -282,13 +288,13 @@ def test_answers_of_any_form(answer):
 def test_missing_labels_among_strings(labels):
     X, _ = two_clouds(60)
     run = loop().run(X, labels)
-    assert set(run.history.counts()) == {"a", "b"}
+    assert set(run.history.label_counts()) == {"a", "b"}
     assert len(run.history) == 40
 
 
 def test_a_name_of_a_scorer():
     X, y = two_clouds(60)
-    run = loop().run(X, y, 10, test=(X, y), scorer="balanced_accuracy")
+    run = loop().run(X, y, 10, test=(X, y), scoring="balanced_accuracy")
     assert 0 <= run.history[-1]["score"] <= 1
 
 

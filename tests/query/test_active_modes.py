@@ -25,20 +25,25 @@ class CountedMargin(query.Margin):
         return super().query(*args, **options)
 
 
-def test_a_batch_is_chosen_and_asked_at_once_and_learnt_one_by_one():
+def test_a_batch_is_chosen_and_asked_at_once_and_learned_one_by_one():
     X, y = two_clouds(300)
     notes = Notes(y)
     CountedMargin.calls = 0
     run = loop(rule=CountedMargin(random_state=0)).run(
-        X, notes, 62, batch_size=10, classes=[0, 1], seeds={0: y[0], 1: 1 - y[0] if y[1] == y[0] else y[1]}
+        X,
+        notes,
+        62,
+        batch_size=10,
+        classes=[0, 1],
+        initial_labels={0: y[0], 1: 1 - y[0] if y[1] == y[0] else y[1]},
     )
-    asked = [record["row"] for record in run.history if record["why"] == "CountedMargin"]
+    asked = [record["row"] for record in run.history if record["chosen_by"] == "CountedMargin"]
     assert notes.numbers == asked
     assert len(asked) == 62
     assert notes.calls == CountedMargin.calls == 7  # six of ten, one of two
     assert [len(rows) for rows in notes.rows] == [10] * 6 + [2]
-    assert [record["labels"] for record in run.history] == list(range(1, 65))
-    assert run.model.n_iter_ == 64
+    assert [record["n_labels"] for record in run.history] == list(range(1, 65))
+    assert run.estimator.n_iter_ == 64
 
 
 def test_of_a_batch_with_a_bad_answer_the_others_count():
@@ -81,15 +86,15 @@ def far_and_rare(seed=0):
 
 
 def test_spread_finds_a_rare_class_sooner():
-    found = {"spread": [], "random": []}
+    found = {"farthest": [], "random": []}
     for seed in range(5):
         X, y = far_and_rare(seed)
         for cold_start, first in found.items():
-            run = loop(random_state=seed).run(X, y, labels=300, cold_start=cold_start)
-            whys = [r["why"] for r in run.history if r["why"].startswith("cold")]
+            run = loop(random_state=seed).run(X, y, max_labels=300, cold_start=cold_start)
+            whys = [r["chosen_by"] for r in run.history if r["chosen_by"].startswith("cold")]
             assert set(whys) == {f"cold start ({cold_start})"}
             first.append(len(whys))
-    assert max(found["spread"]) <= 5
+    assert max(found["farthest"]) <= 5
     assert np.median(found["random"]) > 30
 
 
@@ -98,36 +103,36 @@ def test_spread_goes_through_equal_rows_too():
     y[7] = 1
     run = loop().run(X, y)
     assert sorted(r["row"] for r in run.history) == list(range(40))
-    assert len(run.model.predict(X)) == 40
+    assert len(run.estimator.predict(X)) == 40
 
 
 def test_a_class_that_was_not_seen_is_looked_for():
     random = np.random.RandomState(0)
     X = np.vstack([random.normal(at, 0.5, (n, 2)) for at, n in ((0, 300), (3, 300), (12, 3))])
     y = np.repeat([0, 1, 2], [300, 300, 3])
-    run = loop().run(X, y, labels=30, seeds={0: 0, 300: 1})
-    assert run.history.counts()[2] >= 1
-    whys = {r["why"] for r in run.history}
-    assert whys == {"seed", "cold start (spread)", "Margin"}
+    run = loop().run(X, y, max_labels=30, initial_labels={0: 0, 300: 1})
+    assert run.history.label_counts()[2] >= 1
+    whys = {r["chosen_by"] for r in run.history}
+    assert whys == {"initial", "cold start (farthest)", "Margin"}
 
 
 def test_spread_needs_numbers():
     X = np.array([["a", "b"]] * 5, dtype=object)
     with pytest.raises(ValueError, match="cold_start='random'"):
-        loop(SGDClassifier()).run(X, [0, 1, 0, 1, 0], cold_start="spread")
+        loop(SGDClassifier()).run(X, [0, 1, 0, 1, 0], cold_start="farthest")
 
 
 # ----------------------------------------------------------------------------------------------------- seeds
 
 
-def test_seeds_of_each_class_are_learnt_first():
+def test_seeds_of_each_class_are_learned_first():
     X, y = three_clouds(90)
-    run = loop().run(X, y, 10, seeds=3)
-    assert [r["why"] for r in run.history] == ["seed"] * 9 + ["Margin"] * 10
+    run = loop().run(X, y, 10, initial_labels=3)
+    assert [r["chosen_by"] for r in run.history] == ["initial"] * 9 + ["Margin"] * 10
     assert {
         label: list(y[[r["row"] for r in run.history[:9]]]).count(label) for label in set(y)
     } == dict.fromkeys(set(y), 3)
-    run.run(X, y, 5, seeds=3)
+    run.run(X, y, 5, initial_labels=3)
     assert len(run.history) == 24
 
 
@@ -135,7 +140,7 @@ def test_seeds_that_are_known_cost_no_question():
     X, y = two_clouds(60)
     notes = Notes(y)
     seeds = {3: y[3], 5: y[5], 8: y[8], 9: y[9]}
-    run = loop().run(X, notes, 6, seeds=seeds, classes=[0, 1])
+    run = loop().run(X, notes, 6, initial_labels=seeds, classes=[0, 1])
     assert notes.calls == 6
     assert not set(notes.numbers) & set(seeds)
     assert [r["row"] for r in run.history[:4]] == [3, 5, 8, 9]
@@ -148,14 +153,14 @@ def test_seeds_that_are_known_cost_no_question():
         ({60: 0}, r"rows that the pool has not: \[60\]"),
         ({"a": 0}, "rows that the pool has not"),
         ({1: 5}, "answered 5 for row 1"),
-        (0, "seeds must be"),
+        (0, "initial_labels must be"),
     ],
 )
 def test_bad_seeds(seeds, words):
     X, y = two_clouds(60)
     run = loop()
     with pytest.raises(ValueError, match=words):
-        run.run(X, lambda numbers, rows: y[numbers], seeds=seeds, classes=[0, 1])
+        run.run(X, lambda numbers, rows: y[numbers], initial_labels=seeds, classes=[0, 1])
     assert run.history == []
 
 
@@ -163,8 +168,8 @@ def test_a_model_that_knows_something_begins_with_the_rule():
     X, y = two_clouds(200)
     model = LASVM(C=5, gamma=0.5).fit(X[:50], y[:50])
     run = loop(model).run(X[50:], y[50:], 20)
-    assert {r["why"] for r in run.history} == {"Margin"}
-    assert run.model is model
+    assert {r["chosen_by"] for r in run.history} == {"Margin"}
+    assert run.estimator is model
 
 
 # --------------------------------------------------------------------------------------------------- baseline
@@ -176,9 +181,9 @@ def test_a_baseline_runs_beside_it():
     run = loop().run(X, notes, 40, classes=[0, 1], baseline="random", test=(X, y), score_every=10)
     mine, theirs = run.history, run.baseline.history
     assert len(mine) == len(theirs) == 40
-    assert run.baseline.model is not run.model
-    assert {r["why"] for r in theirs} == {"Random"}  # a fair sample from the first question on
-    assert run.baseline.model.n_iter_ == 40
+    assert run.baseline.estimator is not run.estimator
+    assert {r["chosen_by"] for r in theirs} == {"Random"}  # a fair sample from the first question on
+    assert run.baseline.estimator.n_iter_ == 40
     assert len(notes.numbers) == len(set(notes.numbers))  # a label is paid for once
     assert set(notes.numbers) == {r["row"] for r in [*mine, *theirs]}
     alone = loop().run(X, y, 40, test=(X, y), score_every=10)
@@ -228,11 +233,11 @@ def test_asking_ends_when_the_margin_is_exhausted():
     X, y = two_clouds(400, apart=3.0)
     run = loop(rule=query.Margin(None), stopping=query.stopping.MarginExhausted()).run(X, y)
     assert len(run.history) < 200
-    assert "outside the margin" in run.stopped
+    assert "outside the margin" in run.stop_reason
     last = run.history[-1]
     assert last["margin"] >= last["free_margin"]
     left = np.delete(np.arange(400), [r["row"] for r in run.history])
-    assert np.abs(run.model.decision_function(X[left])).min() > 0.9
+    assert np.abs(run.estimator.decision_function(X[left])).min() > 0.9
 
 
 def test_the_oracle_may_end_it():
@@ -245,7 +250,7 @@ def test_the_oracle_may_end_it():
 
     run = loop()
     assert run.run(X, oracle, classes=[0, 1]) is run
-    assert run.stopped == "tea time"
+    assert run.stop_reason == "tea time"
     assert len(run.history) == 6
 
 
@@ -256,7 +261,7 @@ def test_rows_without_a_label_in_an_array(missing):
     labels[::4] = missing
     run = loop().run(X, labels)
     assert len(run.history) == 30
-    assert run.stopped == "the oracle knows no more labels"
+    assert run.stop_reason == "the oracle knows no more labels"
     assert {r["row"] % 4 for r in run.history} == {1, 2, 3}
 
 
@@ -278,11 +283,11 @@ def test_a_pool_smaller_than_the_pool_size():
     st.integers(0, 10**6),
     st.lists(st.integers(1, 9), min_size=1, max_size=6),
     st.sampled_from([1, 2, 5]),
-    st.sampled_from(["spread", "random"]),
+    st.sampled_from(["farthest", "random"]),
     st.floats(0, 0.5),
 )
 def test_whatever_the_parts_each_label_counts_once(seed, parts, batch_size, cold_start, ignorance):
-    """Runs of any lengths, with an oracle that does not know everything: as many labels as rows learnt."""
+    """Runs of any lengths, with an oracle that does not know everything: as many labels as rows learned."""
     X, y = two_clouds(40, seed=seed % 97)
     knows = np.random.RandomState(seed).random_sample(40) >= ignorance
 
@@ -296,4 +301,4 @@ def test_whatever_the_parts_each_label_counts_once(seed, parts, batch_size, cold
     assert len(set(rows)) == len(rows) == min(sum(parts), knows.sum())
     assert all(r["label"] == y[r["row"]] for r in run.history)
     if rows:
-        assert run.model.n_iter_ == len(rows)
+        assert run.estimator.n_iter_ == len(rows)

@@ -51,7 +51,7 @@ def test_it_says_what_is_missing(monkeypatch):
 @pytest.mark.parametrize("rule", [Gradient(), RampRegion(), Margin, None], ids=str)
 def test_rules_that_will_not_do(rule):
     with pytest.raises(
-        TypeError, match="rule must be a rule for a pool that needs no labels, such as Margin"
+        TypeError, match="query_strategy must choose from a pool and need no labels, such as Margin"
     ):
         as_skactiveml(rule)
 
@@ -140,5 +140,5 @@ def test_it_can_be_copied(wrapper):
     for copy in (clone(strategy), pickle.loads(pickle.dumps(strategy))):
         assert copy.rule.pool_size == 7
         assert copy.missing_label == "?"
-    assert strategy.set_params(rule__pool_size=3).rule.pool_size == 3
+    assert strategy.set_params(query_strategy__pool_size=3).query_strategy.pool_size == 3
     assert np.isnan(as_skactiveml(Margin()).missing_label)

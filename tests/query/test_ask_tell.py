@@ -38,7 +38,7 @@ def test_asking_and_telling_is_running(data, n):
         rows = outside.ask(n)
         outside.tell(rows, y[rows])
     assert outside.history == whole.history
-    np.testing.assert_array_equal(outside.model.decision_function(X), whole.model.decision_function(X))
+    np.testing.assert_array_equal(outside.model.decision_function(X), whole.estimator.decision_function(X))
 
 
 def test_a_run_goes_on_from_what_was_told_and_back():
@@ -60,7 +60,7 @@ def test_a_run_goes_on_from_what_was_told_and_back():
 
 def test_pending_rows_are_not_asked_again():
     X, y = two_clouds(60)
-    run = begun(X, seeds={0: y[0], 1: y[1]})
+    run = begun(X, initial_labels={0: y[0], 1: y[1]})
     rows = np.concatenate([run.ask(7) for _ in range(5)])
     assert len(set(rows.tolist())) == 35
     assert set(run.pending) == set(rows.tolist())
@@ -70,12 +70,12 @@ def test_pending_rows_are_not_asked_again():
     rest = run.ask(100)
     assert len(rest) == 60 - 2 - 35
     assert len(run.ask(3)) == 0
-    assert "57 queries are pending" in run.stopped
+    assert "57 queries are pending" in run.stop_reason
     waiting = list(run.pending)
     run.tell(waiting, y[waiting])
     assert run.pending == {}
     assert len(run.ask()) == 0
-    assert run.stopped == "the pool is used up"
+    assert run.stop_reason == "the pool is used up"
     assert len({r["row"] for r in run.history}) == 60
 
 
@@ -106,7 +106,7 @@ def test_reasons_can_be_sent_as_json():
 def test_answers_in_any_order_count_once(seed, sizes):
     X, y = two_clouds(40, seed=seed % 13)
     random = np.random.RandomState(seed)
-    run = begun(X, unknown="never")
+    run = begun(X, reask_unknown=False)
     open_rows, told, skipped = [], [], 0
     for n in sizes:
         open_rows += run.ask(n).tolist()
@@ -126,7 +126,7 @@ def test_labels_that_nobody_asked_for_count():
     X, y = two_clouds(120)
     run = begun(X)
     run.tell([5, 3, 7, 9], y[[5, 3, 7, 9]])
-    assert [r["why"] for r in run.history] == ["told"] * 4
+    assert [r["chosen_by"] for r in run.history] == ["told"] * 4
     assert run.history[0]["reason"] == "told without being asked"
     by_margin = y[[5, 3, 7, 9]].min() < y[[5, 3, 7, 9]].max()
     assert by_margin
@@ -177,7 +177,7 @@ def test_consensus(answers, label, weight):
 
 
 @pytest.mark.parametrize("model", [LASVM(C=5, gamma=0.5, tol=1e-4), IDSVM(C=5, gamma=0.5)], ids=repr)
-def test_the_majority_is_learnt_with_its_weight(model):
+def test_the_majority_is_learned_with_its_weight(model):
     X, y = two_clouds(120)
     rows, labels = np.arange(40), y[:40].copy()
     run = begun(X, model)
@@ -189,10 +189,10 @@ def test_the_majority_is_learnt_with_its_weight(model):
     labels[4] = 1 - y[4]
     kept = weights > 0
     expected = exact(X, rows[kept], labels[kept], weights[kept])
-    np.testing.assert_allclose(run.model.decision_function(X), expected, atol=5e-3)
+    np.testing.assert_allclose(run.estimator.decision_function(X), expected, atol=5e-3)
     run.tell(3, y[3])  # two to one for the first answer
     weights[3] = 1 / 3
-    np.testing.assert_allclose(run.model.decision_function(X), exact(X, rows, labels, weights), atol=5e-3)
+    np.testing.assert_allclose(run.estimator.decision_function(X), exact(X, rows, labels, weights), atol=5e-3)
     assert len(run.history) == 45
 
 
@@ -203,24 +203,24 @@ def test_a_tie_at_the_very_beginning():
     assert [r["score"] for r in run.history] == [None, None]
     rows = run.ask(30)
     run.tell(rows, y[rows])
-    np.testing.assert_allclose(run.model.decision_function(X), exact(X, rows, y[rows]), atol=1e-2)
+    np.testing.assert_allclose(run.estimator.decision_function(X), exact(X, rows, y[rows]), atol=1e-2)
 
 
 def test_a_model_that_cannot_forget_learns_the_new_majority_beside_the_old():
     X, _ = two_clouds(60)
-    learnt = []
+    learned = []
 
     class Noting(SGDClassifier):
         def partial_fit(self, X, y, classes=None, sample_weight=None):
-            learnt.append((y[0], None if sample_weight is None else float(sample_weight[0])))
+            learned.append((y[0], None if sample_weight is None else float(sample_weight[0])))
             return super().partial_fit(X, y, classes=classes, sample_weight=sample_weight)
 
     run = begun(X, Noting(random_state=0))
     run.tell([0, 1], [0, 1])
     run.tell(0, 1)
-    assert learnt == [(0, None), (1, None)]  # a tie: what was learnt stays
+    assert learned == [(0, None), (1, None)]  # a tie: what was learned stays
     run.tell(0, 1)
-    assert learnt[2:] == [(1, pytest.approx(1 / 3))]
+    assert learned[2:] == [(1, pytest.approx(1 / 3))]
 
 
 # --------------------------------------------------------------------------------- journal, stopping, scores
@@ -236,7 +236,9 @@ def test_a_journal_keeps_several_answers(tmp_path):
     again = begun(X, journal=tmp_path / "j")
     assert again.answers == run.answers
     assert len(again.history) == len(run.history) == 14
-    np.testing.assert_allclose(again.model.decision_function(X), run.model.decision_function(X), atol=5e-3)
+    np.testing.assert_allclose(
+        again.estimator.decision_function(X), run.estimator.decision_function(X), atol=5e-3
+    )
     again.tell(held, y[held])  # asked by the process that is gone
     assert len(again.history) == 17
 
@@ -247,9 +249,9 @@ def test_a_stopping_rule_ends_asking_and_may_be_changed():
     while len(rows := run.ask(2)):
         run.tell(rows, y[rows])
     assert len(run.history) == 10
-    assert "budget of 10" in run.stopped
+    assert "budget of 10" in run.stop_reason
     run.stopping = stopping.LabelBudget(12)
-    run.stopping.update(stopping.Asked(10))
+    run.stopping.update(stopping.Progress(10))
     rows = run.ask(2)
     run.tell(rows, y[rows])
     assert len(run.history) == 12
@@ -258,11 +260,11 @@ def test_a_stopping_rule_ends_asking_and_may_be_changed():
 
 def test_scores_and_seeds():
     X, y = two_clouds(80)
-    run = begun(X, seeds={4: y[4], 9: y[9]}, test=(X, y), score_every=2)
+    run = begun(X, initial_labels={4: y[4], 9: y[9]}, test=(X, y), score_every=2)
     rows = run.ask(4)
     run.tell(rows, y[rows])
     assert [r["score"] is None for r in run.history] == [True, False] * 3
-    assert run.history[-1]["score"] == run.model.score(X, y)
+    assert run.history[-1]["score"] == run.estimator.score(X, y)
 
 
 # ------------------------------------------------------------------------------------------------- bad input
@@ -273,7 +275,7 @@ def state(run):
         len(run.history),
         run.answers,
         run.pending,
-        None if not run.history else run.model.decision_function([[0.0] * 4]).tolist(),
+        None if not run.history else run.estimator.decision_function([[0.0] * 4]).tolist(),
     )
 
 
@@ -314,19 +316,19 @@ def test_what_comes_before_start():
             call()
     with pytest.raises(ValueError, match="classes must be given"):
         run.start(two_clouds(20)[0])
-    with pytest.raises(ValueError, match="seeds=3 looks for rows of each class in an array"):
-        run.start(two_clouds(20)[0], classes=[0, 1], seeds=3)
+    with pytest.raises(ValueError, match="initial_labels=3 needs an array of labels"):
+        run.start(two_clouds(20)[0], classes=[0, 1], initial_labels=3)
 
 
 def test_a_model_or_a_strategy_that_is_replaced_is_noticed():
     run = begun(two_clouds(20)[0])
-    run.query = query.Random()
+    run.query_strategy = query.Random()
     with pytest.raises(ValueError, match="was replaced after start: call start again"):
         run.ask()
 
 
 def test_a_batch_that_a_strategy_cannot_choose():
     X, _ = two_clouds(80)
-    run = ActiveLearner(query=query.Margin(), random_state=0).start(X, classes=[0, 1])
+    run = ActiveLearner(query_strategy=query.Margin(), random_state=0).start(X, classes=[0, 1])
     with pytest.raises(ValueError, match="batch_size=70 rows cannot be taken from pool_size=59"):
         run.ask(70)

@@ -42,14 +42,14 @@ def test_probabilities_will_do():
 @pytest.mark.parametrize("draw", [0, 1, 7])
 def test_of_a_large_pool_rows_are_drawn(draw):
     X = column(*np.random.RandomState(0).randn(400))
-    small, twin = Auto(full_search=399, random_state=3), Margin(59, random_state=3)
+    small, twin = Auto(max_full_search=399, random_state=3), Margin(59, random_state=3)
     np.testing.assert_array_equal(small.query(Given(), X, draw=draw), twin.query(Given(), X, draw=draw))
-    assert Auto(full_search=400, random_state=3).query(Given(), X, draw=draw)[0] == np.abs(X).argmin()
+    assert Auto(max_full_search=400, random_state=3).query(Given(), X, draw=draw)[0] == np.abs(X).argmin()
 
 
 def test_a_batch_draws_more_rows():
     X = column(*np.random.RandomState(0).randn(5000))
-    auto = Auto(pool_size=10, full_search=200, random_state=0)
+    auto = Auto(pool_size=10, max_full_search=200, random_state=0)
     for n, drawn in ((1, 10), (5, 50), (50, 200), (300, 300)):
         assert len(auto.query(Given(), X, n)) == n
         best = auto.query(Given(), X, n)
@@ -87,7 +87,7 @@ def test_what_is_asked_and_why(model, data):
     X, y = data(150)
     X[::15] *= 4  # some far from all others
     names = np.unique(y)
-    run = loop(clone(model)).start(X, classes=names, seeds={row: y[row] for row in range(20)})
+    run = loop(clone(model)).start(X, classes=names, initial_labels={row: y[row] for row in range(20)})
     asked = [record["row"] for record in run.history]
     for _ in range(45):
         left = np.setdiff1d(np.arange(150), asked)
@@ -99,11 +99,13 @@ def test_what_is_asked_and_why(model, data):
             assert away[place] == pytest.approx(away.max())
             assert reason.startswith("far from every row asked so far (distance ")
         else:
-            assert gaps(run.model, X[left])[place] == pytest.approx(gaps(run.model, X[left]).min(), abs=1e-9)
+            assert gaps(run.estimator, X[left])[place] == pytest.approx(
+                gaps(run.estimator, X[left]).min(), abs=1e-9
+            )
             assert reason.startswith("near the boundary between ")
         run.tell(row, y[row])
         asked.append(row)
-    assert [r["why"] == "explore" for r in run.history].count(True) >= 1
+    assert [r["chosen_by"] == "explore" for r in run.history].count(True) >= 1
     assert all(r["reason"] for r in run.history)
 
 
@@ -112,12 +114,12 @@ def test_a_reason_names_the_two_classes():
     run = loop().run(X, y, 40)
     model = LASVM(C=5, gamma=0.5)
     for record in run.history:
-        if record["why"] == "Auto":
+        if record["chosen_by"] == "Auto":
             f = np.atleast_1d(model.decision_function(X[[record["row"]]])[0])
             first, second = sorted(np.argsort(f)[-2:])
             words = f"near the boundary between {model.classes_[first]} and {model.classes_[second]} (margin "
             assert record["reason"].startswith(words)
-        elif record["why"] != "explore":
+        elif record["chosen_by"] != "explore":
             assert "drawn at random" in record["reason"] or "far from every row" in record["reason"]
         model._keeps_rows = True
         model.partial_fit(X[[record["row"]]], [record["label"]], classes=np.unique(y)).finish()
@@ -127,7 +129,7 @@ def test_few_labels_go_half_to_the_cold_start():
     X, y = two_clouds(200)
     seeds = {0: y[0], 1: y[1], 2: y[2], 3: y[3]}
     assert len(set(seeds.values())) == 2
-    whys = [r["why"] for r in loop().run(X, y, 40, seeds=seeds).history]
+    whys = [r["chosen_by"] for r in loop().run(X, y, 40, initial_labels=seeds).history]
     begun = [why.startswith("cold start") for why in whys]
     assert begun[4:20] == [False, True] * 8
     assert not any(begun[20:])
@@ -137,19 +139,19 @@ def test_few_labels_go_half_to_the_cold_start():
     rows = told.ask()
     assert told.pending[rows[0]].startswith("near the boundary")
     known = loop(LASVM(C=5, gamma=0.5).fit(X[:50], y[:50])).run(X[50:], y[50:], 15)
-    assert {r["why"] for r in known.history} <= {"Auto", "explore"}
+    assert {r["chosen_by"] for r in known.history} <= {"Auto", "explore"}
 
 
 def test_no_exploring_where_all_rows_are_equally_far():
     X = np.random.RandomState(0).randn(300, 60)
     run = loop(LASVM(gamma=1 / 60)).run(X, (X[:, 0] > 0).astype(int), 100)
-    assert "explore" not in {r["why"] for r in run.history}
+    assert "explore" not in {r["chosen_by"] for r in run.history}
 
 
 def test_no_exploring_on_request():
     X, y = two_clouds(100)
     run = loop(strategy=Auto(explore_every=None)).run(X, y, 60)
-    assert "explore" not in {r["why"] for r in run.history}
+    assert "explore" not in {r["chosen_by"] for r in run.history}
 
 
 def test_exploring_finds_a_cluster_about_which_the_model_is_wrong():
@@ -160,15 +162,21 @@ def test_exploring_finds_a_cluster_about_which_the_model_is_wrong():
     seeds = {int(row): int(y[row]) for row in (*range(10), *range(200, 210))}
     scores = {}
     for every in (10, None):
-        run = loop(LASVM(C=100, gamma=0.01), Auto(explore_every=every)).run(X, y, 26, seeds=seeds)
-        scores[every] = run.model.score(X, y)
+        run = loop(LASVM(C=100, gamma=0.01), Auto(explore_every=every)).run(X, y, 26, initial_labels=seeds)
+        scores[every] = run.estimator.score(X, y)
     assert scores[10] > 0.98
     assert scores[None] < 0.85
 
 
 def test_the_loop_seeds_the_strategies():
     X, y = two_clouds(300)
-    for strategy in (Auto(full_search=0), Margin(), query.Random(), query.AutoMargin(), query.Submodular()):
+    for strategy in (
+        Auto(max_full_search=0),
+        Margin(),
+        query.Random(),
+        query.AutoMargin(),
+        query.Submodular(),
+    ):
         runs = [
             [r["row"] for r in loop(strategy=strategy, random_state=seed).run(X, y, 40).history]
             for seed in (0, 0, 1)
@@ -193,15 +201,15 @@ def test_parts_ask_what_the_whole_asks():
 @pytest.mark.parametrize("features", [2, 10])
 def test_a_class_of_a_seventh_in_the_middle_is_found(features):
     """Rows far from all others never are of it: asking about these alone misses it for long."""
-    found = {"alternate": [], "spread": []}
+    found = {"alternate": [], "farthest": []}
     for seed in range(12):
         X = np.random.RandomState(seed).randn(800, features)
         y = (np.linalg.norm(X, axis=1) < (0.55 if features == 2 else 2.35)).astype(int)
         for cold_start, first in found.items():
             run = loop(random_state=seed).run(X, y, 60, cold_start=cold_start)
-            first.append(next((r["labels"] for r in run.history if r["label"] == 1), 61))
+            first.append(next((r["n_labels"] for r in run.history if r["label"] == 1), 61))
     assert max(found["alternate"]) <= 50
-    assert np.mean(found["alternate"]) < np.mean(found["spread"])
+    assert np.mean(found["alternate"]) < np.mean(found["farthest"])
 
 
 def test_a_small_distant_cluster_is_found_at_once():
@@ -226,7 +234,7 @@ def test_rows_without_distances_are_drawn_at_random():
     X = np.array([["a" * (i % 7)] for i in range(60)], dtype=object)
     run = loop(Anything(random_state=0)).run(X, (np.arange(60) % 7 > 3).astype(int), 30)
     assert len(run.history) == 30
-    assert "explore" not in {r["why"] for r in run.history}
+    assert "explore" not in {r["chosen_by"] for r in run.history}
 
 
 # ---------------------------------------------------------------------------------------------- asking again
@@ -247,7 +255,7 @@ def test_a_wrong_answer_is_asked_about_again():
         return answers
 
     run = loop(LASVM(C=1, gamma=0.2), Auto(reask_every=5)).run(X, oracle, 100, classes=[0, 1])
-    again = [r for r in run.history if r["why"] == "ask again"]
+    again = [r for r in run.history if r["chosen_by"] == "ask again"]
     assert wrong <= {r["row"] for r in again}
     assert all("asked again: the answer was" in r["reason"] for r in again)
     assert max(counts.values()) <= 3

@@ -34,7 +34,7 @@ def plain(f, order, enough, most, reach):
 
 @given(scores, st.integers(1, 6), st.integers(1, 25), st.integers(0, 50))
 def test_one_by_one(f, enough, most, seed):
-    rule = AutoMargin(enough=enough, most=most, random_state=seed)
+    rule = AutoMargin(n_within_margin=enough, max_pool_size=most, random_state=seed)
     order = sample(generator(seed, 0), len(f), len(f))
     X = column(*f)
     drawn, best = plain(X, order, enough, most, 1.0)
@@ -51,7 +51,7 @@ def test_with_the_violation_of_lasvm(make, enough):
     f = np.asarray(model.decision_function(X)).reshape(len(X), -1)
     delta = model._machine.native.delta
     for seed in range(10):
-        rule = AutoMargin(enough=enough, most=50, random_state=seed)
+        rule = AutoMargin(n_within_margin=enough, max_pool_size=50, random_state=seed)
         order = sample(generator(seed, 0), len(X), 50)
         assert rule.query(model, X)[0] == plain(f, order, enough, 50, 1 + delta / 2)[1]
 
@@ -85,14 +85,14 @@ def test_the_violation_widens_the_margin():
 
 
 def test_rows_at_one_lie_outside():
-    rule = AutoMargin(enough=1, most=100, random_state=0)
+    rule = AutoMargin(n_within_margin=1, max_pool_size=100, random_state=0)
     assert len(rule.query(Given(), column(*[1.0, -1.0] * 20), n=None)) == 40
     assert len(rule.query(Given(), column(*[0.999] * 40), n=None)) == 1
 
 
 def test_more_questions_at_a_time_need_more_within_the_margin():
     f = np.random.default_rng(0).uniform(-0.9, 0.9, 300)
-    rule = AutoMargin(enough=5, most=100, random_state=0)
+    rule = AutoMargin(n_within_margin=5, max_pool_size=100, random_state=0)
     assert len(rule.query(Given(), column(*f), n=None)) == 5
     assert len(rule.query(Given(), column(*f), n=3)) == 3
     asked = rule.query(Given(), column(*f), n=20)
@@ -124,7 +124,7 @@ def test_probabilities_have_no_margin(model):
             look(model, X)
 
 
-@pytest.mark.parametrize("name", ["enough", "most"])
+@pytest.mark.parametrize("name", ["n_within_margin", "max_pool_size"])
 @pytest.mark.parametrize("bad", [0, -1, 2.5, None, True])
 def test_bad_parameters(name, bad):
     words = f"'{name}' of AutoMargin must be an integer from 1 to 2147483647, got"

@@ -20,7 +20,7 @@ def test_distances_to_the_rows_noted_last(seed, parts, limit):
     coverage, noted = Coverage(limit), np.zeros((0, 3))
     for count in parts:
         rows = random.randn(count, 3)
-        coverage.note(rows)
+        coverage.add(rows)
         noted = np.vstack([noted, rows])[-limit:]
         assert len(coverage) == len(noted)
     asked = random.randn(7, 3)
@@ -33,7 +33,7 @@ def test_distances_to_the_rows_noted_last(seed, parts, limit):
 def test_a_row_that_was_noted_is_at_distance_zero():
     X = 1e3 + np.random.RandomState(0).randn(50, 8)
     coverage = Coverage()
-    coverage.note(X)
+    coverage.add(X)
     np.testing.assert_array_equal(coverage.distances(X), 0)
 
 
@@ -52,7 +52,7 @@ def test_sparse_rows():
 def test_looking_changes_nothing_and_the_rows_are_copied():
     rows = np.zeros((1, 2))
     coverage = Coverage()
-    coverage.note(rows)
+    coverage.add(rows)
     rows += 5
     assert [coverage.distances([[0.0, 0.0]])[0] for _ in range(2)] == [0, 0]
     assert len(coverage) == 1
@@ -80,10 +80,10 @@ def test_a_bad_limit(limit):
 
 def test_bad_rows_leave_it_as_it_was():
     coverage = Coverage()
-    coverage.note([[0.0, 0.0]])
+    coverage.add([[0.0, 0.0]])
     with pytest.raises(ValueError, match="rows have 3 features, those noted before have 2"):
-        coverage.note([[0.0, 0.0, 0.0]])
+        coverage.add([[0.0, 0.0, 0.0]])
     for bad in ([["a", "b"]], [[np.nan, 0.0]], [[np.inf, 0.0]]):
         with pytest.raises(ValueError, match="not finite numbers"):
-            coverage.note(bad)
+            coverage.add(bad)
     assert len(coverage) == 1

@@ -12,14 +12,14 @@ matplotlib.use("Agg")
 @pytest.fixture(scope="module")
 def run():
     X, y = two_clouds(300)
-    return loop().run(X[:200], y[:200], 24, seeds=1, test=(X[200:], y[200:]), score_every=5)
+    return loop().run(X[:200], y[:200], 24, initial_labels=1, test=(X[200:], y[200:]), score_every=5)
 
 
 def test_as_a_data_frame(run):
     frame = run.history.to_pandas()
     assert len(frame) == 26
     assert list(frame["label"]) == [r["label"] for r in run.history]
-    assert list(frame["why"][:2]) == ["seed", "seed"]
+    assert list(frame["chosen_by"][:2]) == ["initial", "initial"]
 
 
 def test_scores_come_at_their_interval_and_at_the_end(run):
@@ -30,7 +30,7 @@ def test_scores_come_at_their_interval_and_at_the_end(run):
 
 
 def test_counts_by_class(run):
-    counts = run.history.counts()
+    counts = run.history.label_counts()
     assert sum(counts.values()) == 26
     assert counts[0] == sum(r["label"] == 0 for r in run.history)
 
@@ -38,18 +38,18 @@ def test_counts_by_class(run):
 def test_in_print(run):
     lines = str(run.history).splitlines()
     assert lines[0].split() == [
-        "labels",
+        "n_labels",
         "row",
         "label",
-        "why",
-        "right",
+        "chosen_by",
+        "correct",
         "margin",
         "free_margin",
         "n_support",
         "score",
     ]
     assert len(lines) == 13
-    assert lines[1].split()[3:6] == ["seed", "-", "-"]
+    assert lines[1].split()[3:6] == ["initial", "-", "-"]
     assert lines[-1].startswith("26 labels: ")
     assert str(loop().history) == "No label has been given yet."
 

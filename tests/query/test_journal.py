@@ -49,11 +49,11 @@ def test_a_killed_process_loses_no_label(tmp_path):
     notes = Notes(y)
     run = loop().run(X, notes, 10, classes=[0, 1], journal=journal)
     assert len(run.history) == 23
-    assert [r["why"] for r in run.history[:13]] == ["given"] * 13
+    assert [r["chosen_by"] for r in run.history[:13]] == ["journal"] * 13
     whole = loop().run(X, y, 23)
     assert [r["row"] for r in run.history] == [r["row"] for r in whole.history]
     assert notes.numbers == [r["row"] for r in whole.history[13:]]
-    np.testing.assert_array_equal(run.model.decision_function(X), whole.model.decision_function(X))
+    np.testing.assert_array_equal(run.estimator.decision_function(X), whole.estimator.decision_function(X))
 
 
 def test_every_answer_is_a_line(tmp_path):
@@ -63,7 +63,7 @@ def test_every_answer_is_a_line(tmp_path):
         lambda n, rows: None if n[0] % 5 == 0 else y[n],
         classes=[0, 1],
         journal=tmp_path / "j",
-        unknown="never",
+        reask_unknown=False,
     )
     lines = [json.loads(line) for line in (tmp_path / "j").read_text().splitlines()]
     assert lines[0] == header_of(X)
@@ -128,7 +128,7 @@ def test_a_bad_file_is_refused_and_left_alone(tmp_path, content, error, words):
 
 def test_a_journal_that_contradicts_the_loop_is_refused(tmp_path):
     X, y = two_clouds(60)
-    run = loop().run(X, y, 5, seeds={1: int(y[1])})
+    run = loop().run(X, y, 5, initial_labels={1: int(y[1])})
     text = json.dumps(header_of(X)) + "\n" + json.dumps({"row": 1, "label": int(1 - y[1])}) + "\n"
     (tmp_path / "j").write_text(text)
     with pytest.raises(ValueError, match=f"The journal says {1 - y[1]} of row 1, this loop was told {y[1]}"):
@@ -159,7 +159,7 @@ class FailsOnce(Journal):
 def test_no_label_of_a_batch_is_lost_when_the_journal_fails(tmp_path, monkeypatch):
     X, y = two_clouds(60)
     notes = Notes(y)
-    run = loop().run(X, y, 4, seeds=2)
+    run = loop().run(X, y, 4, initial_labels=2)
     monkeypatch.setattr("everlearn.query._begin.Journal", FailsOnce)
     with pytest.raises(OSError, match="No space left"):
         run.run(X, notes, 10, batch_size=10, journal=tmp_path / "j")
@@ -212,5 +212,5 @@ print(len(open(sys.argv[3]).readlines()) - 1, len(loop.history))
     done = subprocess.run([sys.executable, "-c", code, *files], check=True, capture_output=True, text=True)
     full, counts = done.stdout.splitlines()
     assert full.startswith("full ")
-    written, learnt = map(int, counts.split())
-    assert written == learnt > 10
+    written, learned = map(int, counts.split())
+    assert written == learned > 10

@@ -87,7 +87,7 @@ def test_only_drawn_rows_are_judged(pool_size, looked_at):
 
 
 def test_no_label_is_read():
-    """There is no way to pass one, and what a fitted model has learnt is all that counts."""
+    """There is no way to pass one, and what a fitted model has learned is all that counts."""
     X, y = two_clouds(200)
     model = LASVM(random_state=0).fit(X[:50], y[:50])
     with pytest.raises(TypeError, match="unexpected keyword argument 'y'"):
@@ -134,10 +134,14 @@ def test_the_best_of_59_is_among_the_best_5_percent():
 
 @pytest.mark.parametrize("bad", [0, 1, -0.1, 1.5, np.nan, "x", None, True])
 def test_shares_that_are_none(bad):
-    with pytest.raises(ValueError, match=r"p must be a number between 0 and 1, both excluded, got"):
-        pool_size_for(p=bad)
-    with pytest.raises(ValueError, match=r"eta must be a number between 0 and 1, both excluded, got"):
-        pool_size_for(eta=bad)
+    with pytest.raises(
+        ValueError, match=r"top_fraction must be a number between 0 and 1, both excluded, got"
+    ):
+        pool_size_for(top_fraction=bad)
+    with pytest.raises(
+        ValueError, match=r"failure_probability must be a number between 0 and 1, both excluded, got"
+    ):
+        pool_size_for(failure_probability=bad)
 
 
 @pytest.mark.parametrize("bad", [0, -1, 2.5, "59", True])

@@ -27,7 +27,7 @@ RULES = [
     Margin(pool_size=7, random_state=3),
     Margin(pool_size=None),
     AutoMargin(random_state=3),
-    AutoMargin(enough=2, most=9, random_state=3),
+    AutoMargin(n_within_margin=2, max_pool_size=9, random_state=3),
     Gradient(random_state=3),
     Gradient(pool_size=None),
     Submodular(pool_size=7, random_state=3),
@@ -287,7 +287,10 @@ def test_a_bad_random_state_is_refused(rule, random_state):
     [
         (Margin(pool_size=4), "n=5 rows cannot be taken from pool_size=4 drawn: set pool_size to 5 or above"),
         (Gradient(pool_size=4), "n=5 rows cannot be taken from pool_size=4 drawn"),
-        (AutoMargin(most=4), "n=5 rows cannot be taken from most=4 drawn: set most to 5 or above"),
+        (
+            AutoMargin(max_pool_size=4),
+            "n=5 rows cannot be taken from max_pool_size=4 drawn: set max_pool_size to 5 or above",
+        ),
     ],
     ids=["Margin", "Gradient", "AutoMargin"],
 )
@@ -311,7 +314,7 @@ LOOKING = [Margin(), AutoMargin(), Gradient(), Submodular()]
 def test_models_that_will_not_do(rule):
     y = {"y": [0, 0]} if isinstance(rule, Gradient) else {}
     for look in (rule.query, rule.utilities):
-        with pytest.raises(NotFittedError, match="This LASVM has learnt nothing yet"):
+        with pytest.raises(NotFittedError, match="This LASVM has learned nothing yet"):
             look(LASVM(), np.zeros((2, 2)), **y)
         with pytest.raises(TypeError, match="model is the class LASVM; pass an instance"):
             look(LASVM, np.zeros((2, 2)), **y)
@@ -322,7 +325,7 @@ def test_models_that_will_not_do(rule):
 @pytest.mark.parametrize("rule", [Margin(), Gradient(), Submodular()], ids=repr)
 def test_a_model_with_neither_scores_nor_probabilities(rule):
     y = {"y": [0, 0]} if isinstance(rule, Gradient) else {}
-    words = "object has neither decision_function nor predict_proba, one of which this rule needs"
+    words = "object has neither decision_function nor predict_proba, one of which this query strategy needs"
     with pytest.raises(TypeError, match=words):
         rule.query(object(), np.zeros((2, 2)), **y)
 

@@ -16,20 +16,22 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from everlearn import LASVM, query
-from everlearn.query._pool import PoolRule
-from everlearn.query._rule import Rule
+from everlearn.query._pool import PoolQueryStrategy
+from everlearn.query._strategy import QueryStrategy
 from query.query_helpers import Given, column, three_class_model, two_class_model
 from svm.lasvm_helpers import assert_same, snapshot, three_clouds, two_clouds
 
 PUBLIC = {name: getattr(query, name) for name in query.__all__}
-CLASSES = {name: cls for name, cls in PUBLIC.items() if isinstance(cls, type) and issubclass(cls, Rule)}
-FOR_POOLS = [cls() for cls in CLASSES.values() if issubclass(cls, PoolRule)]
+CLASSES = {
+    name: cls for name, cls in PUBLIC.items() if isinstance(cls, type) and issubclass(cls, QueryStrategy)
+}
+FOR_POOLS = [cls() for cls in CLASSES.values() if issubclass(cls, PoolQueryStrategy)]
 RULES = [
-    *(cls() for cls in CLASSES.values() if not issubclass(cls, PoolRule)),
+    *(cls() for cls in CLASSES.values() if not issubclass(cls, PoolQueryStrategy)),
     query.RampRegion(s=-2),
     query.RampRegion(s=-np.inf),
-    query.RecentMargin(h=1),
-    query.RecentMargin(h=7),
+    query.RecentMargin(block_size=1),
+    query.RecentMargin(block_size=7),
 ]
 MODELS = {
     "two classes": two_class_model,
@@ -162,7 +164,7 @@ def test_any_classifier_with_scores_will_do(name, data):
     f = model.decision_function(X).reshape(len(X), -1)
     asked = query.RampRegion().query(model, X)
     np.testing.assert_array_equal(asked, np.flatnonzero((np.abs(f) <= 1).any(axis=1)))
-    asked = query.RecentMargin(h=10).query(model, X)
+    asked = query.RecentMargin(block_size=10).query(model, X)
     np.testing.assert_array_equal(asked // 10, np.arange(15))
 
 
@@ -181,7 +183,7 @@ def test_a_rule_can_be_copied_and_printed(rule):
 def test_how_a_rule_is_printed():
     assert repr(query.All()) == "All()"
     assert repr(query.RampRegion(s=-2)) == "RampRegion(s=-2)"
-    assert repr(query.RecentMargin()) == "RecentMargin(h=5)"
+    assert repr(query.RecentMargin()) == "RecentMargin(block_size=5)"
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -194,12 +196,14 @@ def test_the_constructor_only_stores(name):
 
 def test_parameters_can_be_set():
     rule = query.RecentMargin()
-    assert rule.set_params(h=3) is rule
-    assert rule.get_params() == {"h": 3}
+    assert rule.set_params(block_size=3) is rule
+    assert rule.get_params() == {"block_size": 3}
     assert rule.set_params() is rule
-    with pytest.raises(ValueError, match=r"RecentMargin has no parameter 'k'; its parameters are \['h'\]"):
-        rule.set_params(h=4, k=1)
-    assert rule.h == 3
+    with pytest.raises(
+        ValueError, match=r"RecentMargin has no parameter 'k'; its parameters are \['block_size'\]"
+    ):
+        rule.set_params(block_size=4, k=1)
+    assert rule.block_size == 3
     with pytest.raises(ValueError, match="All has no parameter 's'"):
         query.All().set_params(s=-1)
 
@@ -209,6 +213,6 @@ def test_parameters_can_be_searched_through_an_object_that_holds_a_rule():
         def __init__(self, rule=None):
             self.rule = rule
 
-    loop = clone(Loop(rule=query.RecentMargin())).set_params(rule__h=9)
-    assert loop.get_params()["rule__h"] == 9
-    assert repr(loop) == "Loop(rule=RecentMargin(h=9))"
+    loop = clone(Loop(rule=query.RecentMargin())).set_params(rule__block_size=9)
+    assert loop.get_params()["rule__block_size"] == 9
+    assert repr(loop) == "Loop(rule=RecentMargin(block_size=9))"

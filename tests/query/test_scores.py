@@ -14,7 +14,7 @@ from sklearn.svm import SVC, OneClassSVM
 
 from everlearn import LASVM
 from everlearn.query import All, RampRegion, RecentMargin
-from everlearn.query._scores import decision_scores, has_learnt, margins
+from everlearn.query._scores import decision_scores, has_learned, margins
 from query.query_helpers import Given, column
 from svm.lasvm_helpers import three_clouds, two_clouds
 
@@ -63,7 +63,7 @@ def test_margins():
 
 # ----------------------------------------------------------------------------------------- what is refused
 
-RULES = [RampRegion(), RampRegion(s=-np.inf), RecentMargin(), RecentMargin(h=1)]
+RULES = [RampRegion(), RampRegion(s=-np.inf), RecentMargin(), RecentMargin(block_size=1)]
 
 
 def refused(model, X, words, error=ValueError):
@@ -77,9 +77,8 @@ def refused(model, X, words, error=ValueError):
     "model", [RandomForestClassifier(), GaussianNB(), CalibratedClassifierCV(), object()]
 )
 def test_a_model_without_scores(model):
-    words = (
-        f"{type(model).__name__} has no decision_function, which this rule needs.*LASVM, SGDClassifier or SVC"
-    )
+    name = type(model).__name__
+    words = f"{name} has no decision_function, which this query strategy needs.*LASVM, SGDClassifier or SVC"
     refused(model, np.zeros((3, 2)), words, TypeError)
 
 
@@ -97,8 +96,8 @@ def test_a_class_instead_of_a_model():
 @pytest.mark.parametrize(
     "model", [LASVM(), SVC(), SGDClassifier(), make_pipeline(StandardScaler(), SGDClassifier())], ids=str
 )
-def test_a_model_that_has_learnt_nothing(model):
-    words = f"This {type(model).__name__} has learnt nothing yet: call fit or partial_fit"
+def test_a_model_that_has_learned_nothing(model):
+    words = f"This {type(model).__name__} has learned nothing yet: call fit or partial_fit"
     refused(model, np.zeros((3, 2)), words, NotFittedError)
 
 
@@ -125,7 +124,7 @@ def test_something_without_rows():
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_scores_that_are_no_numbers(bad):
     words = (
-        r"decision scores of Returns contain NaN or infinity \(first in row 1\): it has learnt too few rows"
+        r"decision scores of Returns contain NaN or infinity \(first in row 1\): it has learned too few rows"
     )
     refused(Returns([0.0, bad, bad]), np.zeros((3, 2)), words)
     refused(Returns([[0.0, 1.0, 2.0], [0.0, 1.0, bad], [bad, 0.0, 1.0]]), np.zeros((3, 2)), words)
@@ -168,14 +167,14 @@ def test_what_the_model_refuses_is_refused_with_its_words():
     refused(model, np.full_like(X, np.nan), "NaN")
 
 
-# --------------------------------------------------------------------------------------- has it learnt yet?
+# --------------------------------------------------------------------------------------- has it learned yet?
 
 
-def test_who_has_learnt():
+def test_who_has_learned():
     X, y = two_clouds(50)
     for model in (LASVM(), SGDClassifier(), make_pipeline(StandardScaler(), SVC())):
-        assert not has_learnt(model)
-        assert has_learnt(model.fit(X, y))
-    assert not has_learnt(OneClassSVM().fit(X)), "no classes are no labels learnt"
-    assert not has_learnt(Returns([0.0]))
-    assert has_learnt(Returns([0.0], classes=2))
+        assert not has_learned(model)
+        assert has_learned(model.fit(X, y))
+    assert not has_learned(OneClassSVM().fit(X)), "no classes are no labels learned"
+    assert not has_learned(Returns([0.0]))
+    assert has_learned(Returns([0.0], classes=2))

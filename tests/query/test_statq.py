@@ -22,7 +22,7 @@ TWINS = {
     "published, p": lambda *args: twin.statq(*args, robust=False, stopping="p", threshold=0.6),
     "incr": twin.incr,
     "query": twin.query,
-    "query, sv": lambda *args: twin.query(*args, keep="sv"),
+    "query, sv": lambda *args: twin.query(*args, keep="support"),
 }
 
 
@@ -41,7 +41,9 @@ def test_it_is_the_plain_loop(name, seed):
     course = list(TWINS[name](X, y, 20, 8, after_seed(seed)))
     assert len(course) >= 3 or name == "published, p"
     for step in range(len(course)):
-        model = clone(VARIANTS[name]).set_params(estimator=EXACT, chunk=20, max_iter=step, random_state=seed)
+        model = clone(VARIANTS[name]).set_params(
+            estimator=EXACT, chunk_size=20, max_iter=step, random_state=seed
+        )
         if name == "published, p":
             model.set_params(threshold=0.6)
         model.fit(X, y)
@@ -55,8 +57,8 @@ def test_it_is_the_plain_loop(name, seed):
         assert last["step"] == step
         assert (last["used"], last["examined"], last["n_support"]) == (len(used), len(examined), len(S))
         if counts:
-            assert last["c"] == (None if counts[0] is None else pytest.approx(counts[0], abs=1e-9))
-            assert (last["p_nm"], last["queried"]) == tuple(counts[1:])
+            assert last["confidence"] == (None if counts[0] is None else pytest.approx(counts[0], abs=1e-9))
+            assert (last["n_outside_margin"], last["queried"]) == tuple(counts[1:])
 
 
 @pytest.mark.parametrize("keep", ["all", "sv"])
@@ -64,10 +66,10 @@ def test_it_is_the_plain_loop(name, seed):
 def test_queries_to_the_end(seed, keep):
     X, y = clouds(200, seed, apart=2.5)
     *_, (S, _, used, _) = twin.query(X, y, 10, 1000, after_seed(seed), keep=keep)
-    model = QuerySVM(EXACT, chunk=10, max_iter=-1, keep=keep, random_state=seed).fit(X, y)
+    model = QuerySVM(EXACT, chunk_size=10, max_iter=-1, keep=keep, random_state=seed).fit(X, y)
     np.testing.assert_array_equal(model.support_, np.sort(S))
     np.testing.assert_array_equal(model.used_, sorted(used))
-    assert model.stopped_ == "no row left inside the margin"
+    assert model.stop_reason_ == "no row left inside the margin"
     rest = np.setdiff1d(np.arange(200), model.used_)
     assert np.abs(model.decision_function(X[rest])).min() >= 1
     assert max(entry["distance"] for entry in model.history_[1:]) < 1
@@ -82,7 +84,7 @@ def test_labels_of_chunks_that_lacked_a_class_were_read(learner):
     if learner is StatQSVM:
         random.permutation(400)  # T
     Q, read = twin.first_chunk(y, 12, random)
-    model = learner(chunk=12, max_iter=0, random_state=1).fit(X, y)
+    model = learner(chunk_size=12, max_iter=0, random_state=1).fit(X, y)
     np.testing.assert_array_equal(model.used_, Q)
     np.testing.assert_array_equal(model.examined_, sorted(read))
     assert len(read) > 12
@@ -90,11 +92,11 @@ def test_labels_of_chunks_that_lacked_a_class_were_read(learner):
 
 def test_the_default_estimator_is_an_exact_linear_machine():
     X, y = clouds(400, 0)
-    ours, exact = (IncrSVM(solver, chunk=40, random_state=1).fit(X, y) for solver in (None, EXACT))
+    ours, exact = (IncrSVM(solver, chunk_size=40, random_state=1).fit(X, y) for solver in (None, EXACT))
     assert isinstance(ours.estimator_, LASVM)
     np.testing.assert_allclose(ours.decision_function(X), exact.decision_function(X), atol=0.02)
     for rows in (50, 200, 400):
-        machine = IncrSVM(chunk=rows, max_iter=0, random_state=1).fit(X, y)
+        machine = IncrSVM(chunk_size=rows, max_iter=0, random_state=1).fit(X, y)
         batch = clone(EXACT).fit(X[machine.used_], y[machine.used_])
         np.testing.assert_allclose(machine.decision_function(X), batch.decision_function(X), atol=0.01)
 
@@ -120,22 +122,22 @@ def test_no_confidence_is_a_trap_unless_robust():
     random = after_seed(3)
     y[random.permutation(300)[:30]] = 1
     published, robust = (
-        StatQSVM(EXACT, chunk=15, max_iter=8, robust=robust, random_state=3).fit(X, y)
+        StatQSVM(EXACT, chunk_size=15, max_iter=8, robust=robust, random_state=3).fit(X, y)
         for robust in (False, True)
     )
-    assert [entry["c"] for entry in published.history_] == [None, *[0.0] * 8]
-    assert all(entry["queried"] == entry["p_nm"] for entry in published.history_)
+    assert [entry["confidence"] for entry in published.history_] == [None, *[0.0] * 8]
+    assert all(entry["queried"] == entry["n_outside_margin"] for entry in published.history_)
     assert published.n_used_ > 60
     first = clone(published).set_params(max_iter=0).fit(X, y)
     np.testing.assert_allclose(published.decision_function(X), first.decision_function(X), atol=1e-5)
     assert robust.confidence_ == 0
-    assert any(entry["queried"] > entry["p_nm"] for entry in robust.history_)
+    assert any(entry["queried"] > entry["n_outside_margin"] for entry in robust.history_)
     assert np.abs(robust.decision_function(X) - first.decision_function(X)).max() > 0.1
 
 
-def test_one_neighbour_means_no_confidence():
+def test_one_neighbor_means_no_confidence():
     X, y = clouds(300, 4, apart=3.0)
-    model = StatQSVM(EXACT, chunk=2, max_iter=5, robust=False, random_state=0).fit(X, y)
+    model = StatQSVM(EXACT, chunk_size=2, max_iter=5, robust=False, random_state=0).fit(X, y)
     first = clone(model).set_params(max_iter=0).fit(X, y)
     assert len(first.support_) == 2  # of which the root is 1
     assert model.confidence_ == 0
@@ -146,7 +148,7 @@ def test_one_neighbour_means_no_confidence():
 @given(st.sampled_from(sorted(VARIANTS)), st.integers(0, 1000), st.integers(2, 40), st.floats(0.2, 3))
 def test_invariants_of_a_course(name, seed, chunk, apart):
     X, y = clouds(150, seed, apart)
-    model = clone(VARIANTS[name]).set_params(chunk=chunk, random_state=seed).fit(X, y)
+    model = clone(VARIANTS[name]).set_params(chunk_size=chunk, random_state=seed).fit(X, y)
     assert set(y[model.support_]) == {-1, 1}
     assert set(model.support_) <= set(model.used_) <= set(model.examined_)
     assert model.n_used_ <= model.n_examined_ <= getattr(model, "n_labels_", 150) <= 150
@@ -154,8 +156,8 @@ def test_invariants_of_a_course(name, seed, chunk, apart):
     for before, after in zip(model.history_, model.history_[1:], strict=False):
         assert before["used"] <= after["used"]
         assert before["examined"] <= after["examined"]
-        if "p_nm" in after:
-            assert 0 <= after["p_nm"] <= after["queried"] <= min(chunk, after["walked"])
+        if "n_outside_margin" in after:
+            assert 0 <= after["n_outside_margin"] <= after["queried"] <= min(chunk, after["walked"])
     if name.startswith(("smooth", "query", "incr")) and chunk > 10:
         assert model.n_used_ == model.n_examined_
 
@@ -244,7 +246,7 @@ def test_a_walk_takes_rows_once_and_none_that_is_kept(seed, chunk, c, robust, sm
 @pytest.mark.parametrize("name", VARIANTS)
 def test_labels_that_were_not_read_do_not_matter(name):
     X, y = clouds(600, 5, apart=1.5)
-    model = clone(VARIANTS[name]).set_params(chunk=20, max_iter=4, random_state=0).fit(X, y)
+    model = clone(VARIANTS[name]).set_params(chunk_size=20, max_iter=4, random_state=0).fit(X, y)
     read = np.union1d(model.examined_, getattr(model, "test_", model.examined_))
     assert len(read) == getattr(model, "n_labels_", model.n_examined_) < 500
     other = y.copy()
@@ -258,32 +260,36 @@ def test_labels_that_were_not_read_do_not_matter(name):
 def test_what_ends_a_fit():
     X, y = clouds(300, 6, apart=3.0)
     ends = {
-        StatQSVM(chunk=20, max_iter=2, robust=False): "step limit",
-        StatQSVM(chunk=20, max_iter=-1): "nearly all rows lie outside the margin",
-        StatQSVM(chunk=20, robust=False, stopping="p", threshold=0.5): "threshold exceeded",
-        StatQSVM(chunk=20, robust=False, stopping="c*p", threshold=0): "step limit",  # c is 0
-        StatQSVM(chunk=300, keep="all"): "nothing left to query",
-        IncrSVM(chunk=20): "no rows left",
-        IncrSVM(chunk=20, max_iter=3): "step limit",
-        QuerySVM(chunk=20, max_iter=1): "step limit",
-        QuerySVM(chunk=20): "no row left inside the margin",
-        QuerySVM(chunk=300): "no rows left",
+        StatQSVM(chunk_size=20, max_iter=2, robust=False): "step limit",
+        StatQSVM(chunk_size=20, max_iter=-1): "nearly all rows lie outside the margin",
+        StatQSVM(chunk_size=20, robust=False, criterion="outside", threshold=0.5): "threshold exceeded",
+        StatQSVM(
+            chunk_size=20, robust=False, criterion="confidence*outside", threshold=0
+        ): "step limit",  # c is 0
+        StatQSVM(chunk_size=300, keep="all"): "nothing left to query",
+        IncrSVM(chunk_size=20): "no rows left",
+        IncrSVM(chunk_size=20, max_iter=3): "step limit",
+        QuerySVM(chunk_size=20, max_iter=1): "step limit",
+        QuerySVM(chunk_size=20): "no row left inside the margin",
+        QuerySVM(chunk_size=300): "no rows left",
     }
     for model, words in ends.items():
-        assert model.set_params(random_state=0).fit(X, y).stopped_ == words, model
+        assert model.set_params(random_state=0).fit(X, y).stop_reason_ == words, model
 
 
 def test_both_readings_of_the_stopping_rule():
     X, y = clouds(400, 7)
-    for stopping in ("c*p", "p"):
+    for stopping in ("confidence*outside", "outside"):
         model = StatQSVM(
-            chunk=20, max_iter=30, robust=False, stopping=stopping, threshold=0.25, random_state=0
+            chunk_size=20, max_iter=30, robust=False, criterion=stopping, threshold=0.25, random_state=0
         )
         *before, last = [
-            (entry["c"] if stopping == "c*p" else 1) * entry["p_nm"] / entry["queried"]
+            (entry["confidence"] if stopping == "confidence*outside" else 1)
+            * entry["n_outside_margin"]
+            / entry["queried"]
             for entry in model.fit(X, y).history_[1:]
         ]
-        assert model.stopped_ == "threshold exceeded"
+        assert model.stop_reason_ == "threshold exceeded"
         assert last > 0.25
         assert all(value <= 0.25 for value in before)
         assert model.n_iter_ == len(model.history_) - 1
@@ -293,7 +299,7 @@ def test_max_iter_counts_steps_after_the_first_machine():
     X, y = clouds(300, 8)
     for learner in LEARNERS:
         for most in (0, 3):
-            model = learner(chunk=20, max_iter=most, random_state=0).fit(X, y)
+            model = learner(chunk_size=20, max_iter=most, random_state=0).fit(X, y)
             assert model.n_iter_ == len(model.history_) == most + 1
 
 

@@ -11,12 +11,12 @@ from query.statq_helpers import EXACT
 from reference.test_reference_statq import CANCER, cancer
 
 FIGURES = {
-    "Incr": IncrSVM(chunk=26, max_iter=24),
-    "Query, keep all": QuerySVM(chunk=26, max_iter=600),
-    "Query, keep sv": QuerySVM(chunk=26, max_iter=600, keep="sv"),
-    "StatQ, c p_nm/p": StatQSVM(chunk=26, max_iter=24, robust=False),
-    "StatQ, p_nm/p": StatQSVM(chunk=26, max_iter=24, robust=False, stopping="p"),
-    "StatQ robust": StatQSVM(chunk=26, max_iter=24),
+    "Incr": IncrSVM(chunk_size=26, max_iter=24),
+    "Query, keep all": QuerySVM(chunk_size=26, max_iter=600),
+    "Query, keep sv": QuerySVM(chunk_size=26, max_iter=600, keep="support"),
+    "StatQ, c p_nm/p": StatQSVM(chunk_size=26, max_iter=24, robust=False),
+    "StatQ, p_nm/p": StatQSVM(chunk_size=26, max_iter=24, robust=False, criterion="outside"),
+    "StatQ robust": StatQSVM(chunk_size=26, max_iter=24),
 }
 
 

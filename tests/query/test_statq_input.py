@@ -27,7 +27,7 @@ from svm.lasvm_helpers import assert_same, three_clouds, two_clouds
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_chunk_of_all_rows_is_the_batch_machine(name):
     X, y = clouds(80, 9)
-    model = clone(VARIANTS[name]).set_params(estimator=EXACT, chunk=500, random_state=0).fit(X, y)
+    model = clone(VARIANTS[name]).set_params(estimator=EXACT, chunk_size=500, random_state=0).fit(X, y)
     first = clone(model).set_params(max_iter=0).fit(X, y)
     batch = clone(EXACT).fit(X, y)
     np.testing.assert_array_equal(first.support_, np.sort(batch.support_))
@@ -46,7 +46,7 @@ def test_a_rare_class_is_found(name):
     y[:] = -1
     y[[500, 1500]] = 1
     X[[500, 1500], 0] += 6
-    model = clone(VARIANTS[name]).set_params(chunk=3, max_iter=2, random_state=0).fit(X, y)
+    model = clone(VARIANTS[name]).set_params(chunk_size=3, max_iter=2, random_state=0).fit(X, y)
     assert 500 in model.used_ or 1500 in model.used_
     assert set(y[model.support_]) == {-1, 1}
     assert model.n_examined_ > 100  # looking for it was not free
@@ -56,7 +56,7 @@ def test_a_rare_class_is_found(name):
 def test_duplicate_rows(name):
     X, y = clouds(60, 11)
     X, y = np.repeat(X, 4, axis=0), np.repeat(y, 4)
-    model = clone(VARIANTS[name]).set_params(chunk=20, random_state=0).fit(X, y)
+    model = clone(VARIANTS[name]).set_params(chunk_size=20, random_state=0).fit(X, y)
     assert len(np.unique(model.support_)) == len(model.support_)
     assert model.score(X, y) > 0.7
 
@@ -65,7 +65,7 @@ def test_of_rows_equally_near_the_first_is_asked_about():
     X = np.array([[-3.0], [3.0], [-2.0], [2.0], [0.5], [0.5], [-0.5]])
     y = np.array([-1, 1, -1, 1, 1, 1, -1])
     seed = next(s for s in range(100) if set(after_seed(s).permutation(7)[:2]) == {0, 1})
-    model = QuerySVM(EXACT, chunk=2, max_iter=2, random_state=seed).fit(X, y)
+    model = QuerySVM(EXACT, chunk_size=2, max_iter=2, random_state=seed).fit(X, y)
     assert [entry["row"] for entry in model.history_] == [None, 4, model.history_[2]["row"]]
 
 
@@ -79,7 +79,7 @@ def test_even_root():
 @pytest.mark.parametrize("name", VARIANTS)
 def test_several_classes(name):
     X, y = three_clouds(900)
-    model = clone(VARIANTS[name]).set_params(chunk=40, random_state=0).fit(X, y)
+    model = clone(VARIANTS[name]).set_params(chunk_size=40, random_state=0).fit(X, y)
     assert model.decision_function(X).shape == (900, 3)
     assert set(y[model.support_]) == set(model.classes_) == {"ash", "oak", "yew"}
     assert model.score(X, y) > 0.7
@@ -102,7 +102,7 @@ def test_with_several_classes_rows_outside_every_margin_change_nothing():
 def test_formats(name):
     X, y = two_clouds(300)
     X[np.abs(X) < 0.3] = 0
-    model = clone(VARIANTS[name]).set_params(chunk=20, max_iter=5, random_state=0)
+    model = clone(VARIANTS[name]).set_params(chunk_size=20, max_iter=5, random_state=0)
     wanted = clone(model).fit(X, y)
     words = np.array(["no", "yes"])[y]
     for rows in (pd.DataFrame(X, columns=list("abcd")), pl.DataFrame(X, schema=list("abcd")), X.tolist()):
@@ -119,10 +119,10 @@ def test_formats(name):
 
 def test_parameters_of_the_estimator_count():
     X, y = two_clouds(400)
-    heavy = StatQSVM(lasvm(class_weight={0: 1, 1: 20}, tol=1e-3), chunk=40, random_state=0).fit(X, y)
+    heavy = StatQSVM(lasvm(class_weight={0: 1, 1: 20}, tol=1e-3), chunk_size=40, random_state=0).fit(X, y)
     assert (
         heavy.predict(X).mean()
-        > StatQSVM(lasvm(), chunk=40, random_state=0).fit(X, y).predict(X).mean() + 0.1
+        > StatQSVM(lasvm(), chunk_size=40, random_state=0).fit(X, y).predict(X).mean() + 0.1
     )
     curved = QuerySVM(LASVM(gamma=0.5), random_state=0).set_params(estimator__C=3.0)
     assert curved.fit(X, y).estimator_.C == 3
@@ -133,7 +133,7 @@ def test_parameters_of_the_estimator_count():
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_same_seed_gives_the_same_fit(name):
     X, y = clouds(300, 12)
-    model = clone(VARIANTS[name]).set_params(chunk=20, random_state=5)
+    model = clone(VARIANTS[name]).set_params(chunk_size=20, random_state=5)
     a, b = (clone(model).fit(X, y)._get_state() for _ in range(2))
     assert_same(a["fitted"], b["fitted"])
     other = clone(model).set_params(random_state=6).fit(X, y)
@@ -148,7 +148,7 @@ def test_the_same_seed_gives_the_same_fit(name):
 @pytest.mark.parametrize("name", VARIANTS)
 def test_saved_and_loaded(name, estimator, fitted, tmp_path):
     X, y = two_clouds(200)
-    model = clone(VARIANTS[name]).set_params(estimator=estimator, chunk=20, max_iter=4, random_state=0)
+    model = clone(VARIANTS[name]).set_params(estimator=estimator, chunk_size=20, max_iter=4, random_state=0)
     if fitted:
         model.fit(pd.DataFrame(X, columns=list("abcd")), y)
     everlearn.save(model, tmp_path / "model")
@@ -158,13 +158,13 @@ def test_saved_and_loaded(name, estimator, fitted, tmp_path):
     if fitted:
         rows = pd.DataFrame(X, columns=list("abcd"))
         np.testing.assert_array_equal(again.decision_function(rows), model.decision_function(rows))
-        assert again.stopped_ == model.stopped_
+        assert again.stop_reason_ == model.stop_reason_
         assert again.n_used_ == model.n_used_
 
 
 def test_a_foreign_estimator_can_be_pickled_but_not_saved(tmp_path):
     X, y = two_clouds(200)
-    model = StatQSVM(SVC(kernel="linear"), chunk=20, max_iter=3, random_state=0).fit(X, y)
+    model = StatQSVM(SVC(kernel="linear"), chunk_size=20, max_iter=3, random_state=0).fit(X, y)
     with pytest.raises(TypeError, match="The estimator, SVC, cannot be saved"):
         everlearn.save(model, tmp_path / "model")
     again = pickle.loads(pickle.dumps(model))
@@ -172,14 +172,14 @@ def test_a_foreign_estimator_can_be_pickled_but_not_saved(tmp_path):
 
 
 REFUSED = [
-    (StatQSVM(chunk=1), ValueError, "'chunk' of StatQSVM must be None or an integer from 2"),
+    (StatQSVM(chunk_size=1), ValueError, "'chunk_size' of StatQSVM must be None or an integer from 2"),
     (StatQSVM(max_iter=-2), ValueError, "'max_iter'"),
     (StatQSVM(threshold=-0.1), ValueError, "'threshold'"),
-    (StatQSVM(stopping="c"), ValueError, "'stopping'"),
+    (StatQSVM(criterion="c"), ValueError, "'criterion'"),
     (StatQSVM(robust="yes"), ValueError, "'robust'"),
     (StatQSVM(sampling="linear"), ValueError, "'sampling'"),
-    (StatQSVM(test_share=0), ValueError, "'test_share'"),
-    (StatQSVM(test_share=1.5), ValueError, "'test_share'"),
+    (StatQSVM(confidence_fraction=0), ValueError, "'confidence_fraction'"),
+    (StatQSVM(confidence_fraction=1.5), ValueError, "'confidence_fraction'"),
     (QuerySVM(keep="none"), ValueError, "'keep'"),
     (IncrSVM("svc"), ValueError, "'estimator' of IncrSVM must be None or a classifier"),
     (IncrSVM(SVC), ValueError, "'estimator'"),

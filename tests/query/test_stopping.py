@@ -19,10 +19,10 @@ from everlearn.query import Margin, stopping
 from everlearn.query.stopping import (
     AllOf,
     AnyOf,
-    Asked,
     CostOfLabel,
     LabelBudget,
     MarginExhausted,
+    Progress,
     StatQ,
     StoppingRule,
     SupportSaturation,
@@ -31,15 +31,15 @@ from everlearn.query.stopping import (
 from test_docs import entries, faults_in_parameters, sections
 
 RULES = [
-    SupportSaturation(window=3, rtol=0.1),
+    SupportSaturation(n_iter_no_change=3, rtol=0.1),
     MarginExhausted(patience=2),
     StatQ(),
-    StatQ(threshold=0.5, reading="p/q"),
+    StatQ(threshold=0.5, criterion="outside"),
     StatQ(robust=True),
-    LabelBudget(labels=7),
+    LabelBudget(max_labels=7),
     CostOfLabel(cost=1, gain=10, window=4),
-    CostOfLabel(cost=1, gain=10, window=4, reads="estimate", caution=2),
-    SupportSaturation(window=2) | LabelBudget(5),
+    CostOfLabel(cost=1, gain=10, window=4, metric="estimate", n_standard_errors=2),
+    SupportSaturation(n_iter_no_change=2) | LabelBudget(5),
     (MarginExhausted() & LabelBudget(3)) | StatQ(robust=True) | LabelBudget(9),
 ]
 every_rule = pytest.mark.parametrize("rule", RULES, ids=str)
@@ -51,15 +51,15 @@ def events(count, seed=0):
     """What a loop might tell."""
     rng = np.random.default_rng(seed)
     return [
-        Asked(
+        Progress(
             labels,
             n_support=int(rng.integers(40, 44)),
             margin=float(rng.uniform(0, 2)),
             free_margin=None if rng.random() < 0.3 else float(rng.uniform(0.9, 1.1)),
             score=float(0.9 - 1 / (labels + 1) + 0.02 * rng.standard_normal()),
             estimate=float(rng.random() < 0.8),
-            outside=float(rng.uniform(0.5, 1)),
-            examined_outside=float(rng.uniform(0.98, 1)),
+            outside_margin=float(rng.uniform(0.5, 1)),
+            examined_outside_margin=float(rng.uniform(0.98, 1)),
             confidence=float(rng.uniform(0.8, 1)),
         )
         for labels in range(1, count + 1)
@@ -93,7 +93,7 @@ def test_a_rule_is_documented_with_an_example(cls):
             assert faults_in_parameters(method, documented) == [], name
 
 
-@pytest.mark.parametrize("cls", [Asked, Verdict])
+@pytest.mark.parametrize("cls", [Progress, Verdict])
 def test_fields_are_documented(cls):
     assert list(entries(sections(cls.__doc__)["Attributes"])) == list(inspect.signature(cls).parameters)
 
@@ -187,7 +187,11 @@ def test_parameters_can_be_searched_through_a_loop():
 
 @given(st.integers(0, 12), st.integers(0, 30), st.integers(1, 9), st.integers(1, 3))
 def test_or_and_and(count, seed, budget, patience):
-    one, two, three = LabelBudget(budget), MarginExhausted(patience), SupportSaturation(window=2, rtol=0.04)
+    one, two, three = (
+        LabelBudget(budget),
+        MarginExhausted(patience),
+        SupportSaturation(n_iter_no_change=2, rtol=0.04),
+    )
     stops = [told(rule, count, seed).verdict().stop for rule in (one, two, three)]
     assert told(one | two, count, seed).verdict().stop == (stops[0] or stops[1])
     assert told(one & two, count, seed).verdict().stop == (stops[0] and stops[1])
@@ -210,7 +214,7 @@ def test_combinations_are_flat_and_leave_their_parts_alone():
 def test_the_reasons_of_those_that_decided():
     rule = LabelBudget(2) | LabelBudget(3) | MarginExhausted()
     for labels in (1, 2):
-        rule.update(Asked(labels, margin=0.5))
+        rule.update(Progress(labels, margin=0.5))
     verdict = rule.verdict()
     assert verdict.reason == "The budget of 2 labels is used up: there are 2."
     assert verdict.evidence["LabelBudget"] == {"stop": True, "labels": 2, "budget": 2}
@@ -221,7 +225,7 @@ def test_the_reasons_of_those_that_decided():
 def test_what_one_rule_refuses_no_rule_keeps():
     rule = LabelBudget(5) | SupportSaturation()
     with pytest.raises(ValueError, match="SupportSaturation needs n_support of every label"):
-        rule.update(Asked(1))
+        rule.update(Progress(1))
     assert rule.get_state() == clone(rule).get_state()
 
 
@@ -239,29 +243,29 @@ def test_only_rules_can_be_combined():
 # -------------------------------------------------------------------------------------------- what is refused
 
 BAD_FIELDS = {
-    "labels": (-1, 1.5, None, "x", True),
+    "n_labels": (-1, 1.5, None, "x", True),
     "n_support": (-1, 1.5, "x"),
     "margin": (-0.1, np.nan, np.inf, "x"),
     "free_margin": (-0.1, np.nan, np.inf),
     "score": (np.nan, np.inf, "x"),
     "estimate": (np.nan, -np.inf),
-    "outside": (-0.1, 1.1, np.nan),
-    "examined_outside": (-0.1, 1.1, np.nan),
+    "outside_margin": (-0.1, 1.1, np.nan),
+    "examined_outside_margin": (-0.1, 1.1, np.nan),
     "confidence": (-0.1, 1.1, np.nan),
-    "classes": (-1, 1.5, "x"),
+    "n_classes": (-1, 1.5, "x"),
 }
 
 
 @pytest.mark.parametrize(("name", "value"), [(n, v) for n, values in BAD_FIELDS.items() for v in values])
 def test_bad_events(name, value):
-    with pytest.raises(ValueError, match=f"{name} of Asked must be .*, got {value!r}"):
-        Asked(**{"labels": 1, name: value})
-    assert set(BAD_FIELDS) == set(inspect.signature(Asked).parameters)
+    with pytest.raises(ValueError, match=f"{name} of Progress must be .*, got {value!r}"):
+        Progress(**{"n_labels": 1, name: value})
+    assert set(BAD_FIELDS) == set(inspect.signature(Progress).parameters)
 
 
 def test_events_hold_plain_numbers():
-    event = Asked(np.int64(3), n_support=np.int32(2), margin=np.float32(0.5), confidence=1)
-    assert type(event.labels) is int
+    event = Progress(np.int64(3), n_support=np.int32(2), margin=np.float32(0.5), confidence=1)
+    assert type(event.n_labels) is int
     assert type(event.n_support) is int
     assert type(event.margin) is float
     assert type(event.confidence) is float
@@ -271,7 +275,7 @@ def test_events_hold_plain_numbers():
 def test_bad_updates(rule):
     rule = told(rule, 4)
     before = rule.get_state()
-    with pytest.raises(TypeError, match="event must be an Asked, got 3"):
+    with pytest.raises(TypeError, match="event must be an Progress, got 3"):
         rule.update(3)
     with pytest.raises(
         ValueError, match=r"The number of labels fell from 4 to 1: .* Call reset before another"
@@ -343,7 +347,7 @@ def test_a_loop_stops_before_its_budget():
         margin = float(abs(model.decision_function(X[left[place]]))[0])
         model.partial_fit(X[left[place]], y[left[place]])
         left, labels = np.delete(left, place), labels + 1
-        rule.update(Asked(labels, margin=margin))
+        rule.update(Progress(labels, margin=margin))
     assert 10 < labels < 700
     assert "outside the margin" in rule.verdict().reason
     assert model.finish().score(X, y) > 0.93

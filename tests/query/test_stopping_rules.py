@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn.query.stopping import (
-    Asked,
     CostOfLabel,
     LabelBudget,
     MarginExhausted,
+    Progress,
     StatQ,
     SupportSaturation,
 )
@@ -32,7 +32,7 @@ def refused(words, rule):
     with pytest.raises(ValueError, match=words):
         rule.verdict()
     with pytest.raises(ValueError, match=words):
-        rule.update(Asked(1, n_support=1, margin=1.0, score=1.0))
+        rule.update(Progress(1, n_support=1, margin=1.0, score=1.0))
 
 
 # ------------------------------------------------------------------------------------------ SupportSaturation
@@ -44,7 +44,7 @@ def refused(words, rule):
     st.sampled_from([0.0, 0.02, 0.3, 0.5, 1.0, 2.0]),
 )
 def test_saturation(n_support, window, rtol):
-    events = [Asked(number + 1, n_support=count) for number, count in enumerate(n_support)]
+    events = [Progress(number + 1, n_support=count) for number, count in enumerate(n_support)]
     expected = []
     for now in range(len(n_support)):
         last = n_support[max(now - window, 0) : now + 1]
@@ -53,23 +53,26 @@ def test_saturation(n_support, window, rtol):
 
 
 def test_saturation_in_words():
-    rule = SupportSaturation(window=2)
-    found = verdicts(rule, [Asked(k, n_support=count) for k, count in enumerate([5, 6, 7, 7, 7])])
+    rule = SupportSaturation(n_iter_no_change=2)
+    found = verdicts(rule, [Progress(k, n_support=count) for k, count in enumerate([5, 6, 7, 7, 7])])
     assert found[1].reason == "2 questions have been asked; a window of 2 takes 3."
     assert found[2].reason == (
         "The support vectors still moved within 5 to 7 over the last 2 questions: a spread of 2, allowed is "
         "0."
     )
     assert found[4].reason.startswith("The support vectors stayed within 7 to 7 over the last 2 questions")
-    assert found[4].evidence == {"least": 7, "most": 7, "spread": 0, "allowed": 0.0, "window": 2}
+    assert found[4].evidence == {"least": 7, "most": 7, "range": 0, "allowed": 0.0, "n_iter_no_change": 2}
 
 
 def test_saturation_refuses():
     with pytest.raises(
-        ValueError, match="SupportSaturation needs n_support of every label, but Asked has none"
+        ValueError, match="SupportSaturation needs n_support of every label, but Progress has none"
     ):
-        SupportSaturation().update(Asked(1))
-    refused("'window' of SupportSaturation must be an integer from 1", SupportSaturation(window=0))
+        SupportSaturation().update(Progress(1))
+    refused(
+        "'n_iter_no_change' of SupportSaturation must be an integer from 1",
+        SupportSaturation(n_iter_no_change=0),
+    )
     refused("'rtol' of SupportSaturation must be a finite number, 0 or above", SupportSaturation(rtol=-0.1))
 
 
@@ -80,7 +83,7 @@ margin_values = st.sampled_from([0.0, 0.5, 0.9, 1.0, 1.1, 2.0])
 
 @given(st.lists(st.tuples(margin_values, st.none() | margin_values), max_size=30), st.integers(1, 4))
 def test_exhaustion(rows, patience):
-    events = [Asked(k + 1, margin=margin, free_margin=free) for k, (margin, free) in enumerate(rows)]
+    events = [Progress(k + 1, margin=margin, free_margin=free) for k, (margin, free) in enumerate(rows)]
     outside = [margin >= (1.0 if free is None else free) for margin, free in rows]
     expected = [
         now + 1 >= patience and all(outside[now + 1 - patience : now + 1]) for now in range(len(outside))
@@ -91,7 +94,7 @@ def test_exhaustion(rows, patience):
 def test_exhaustion_in_words():
     rule = MarginExhausted(patience=2)
     found = verdicts(
-        rule, [Asked(1, margin=0.25, free_margin=1.5), Asked(2, margin=1.0), Asked(3, margin=1.25)]
+        rule, [Progress(1, margin=0.25, free_margin=1.5), Progress(2, margin=1.0), Progress(3, margin=1.25)]
     )
     assert [verdict.reason for verdict in found] == [
         "The last row lies within the margin: |f| = 0.25, the free support vectors reach 1.5. 2 in "
@@ -106,7 +109,7 @@ def test_exhaustion_in_words():
 
 def test_exhaustion_passes_over_rows_that_no_rule_chose():
     rule = MarginExhausted(patience=2)
-    for event in (Asked(1), Asked(2, margin=1.5), Asked(3), Asked(4, margin=1.25)):
+    for event in (Progress(1), Progress(2, margin=1.5), Progress(3), Progress(4, margin=1.25)):
         assert not rule.verdict().stop
         rule.update(event)
     assert rule.verdict().stop
@@ -124,7 +127,7 @@ shares = st.none() | st.sampled_from([0.0, 0.5, 0.9, 0.95, 0.995, 0.999, 1.0])
 @given(st.lists(st.tuples(shares, shares, shares), max_size=20), st.none() | st.floats(0, 1))
 def test_statistical_queries(rows, threshold):
     events = [
-        Asked(k + 1, outside=outside, examined_outside=examined, confidence=c)
+        Progress(k + 1, outside_margin=outside, examined_outside_margin=examined, confidence=c)
         for k, (outside, examined, c) in enumerate(rows)
     ]
     weighed, plain, robust = [], [], []
@@ -137,14 +140,14 @@ def test_statistical_queries(rows, threshold):
         plain.append(value[1] > (0.9 if threshold is None else threshold))
         robust.append(value[2] > (0.995 if threshold is None else threshold))
     assert stops(StatQ(threshold), events) == weighed
-    assert stops(StatQ(threshold, reading="p/q"), events) == plain
+    assert stops(StatQ(threshold, criterion="outside"), events) == plain
     assert stops(StatQ(threshold, robust=True), events) == robust
 
 
 def test_statistical_queries_in_words():
-    event = Asked(9, outside=0.96, examined_outside=0.5, confidence=0.5)
-    assert verdicts(StatQ(), [event])[0].reason == "c p/q is 0.5 x 0.96 = 0.48, not above 0.9."
-    assert verdicts(StatQ(reading="p/q"), [event])[0].reason == "p/q is 0.96, above 0.9."
+    event = Progress(9, outside_margin=0.96, examined_outside_margin=0.5, confidence=0.5)
+    assert verdicts(StatQ(), [event])[0].reason == "confidence*outside is 0.5 x 0.96 = 0.48, not above 0.9."
+    assert verdicts(StatQ(criterion="outside"), [event])[0].reason == "outside is 0.96, above 0.9."
     assert verdicts(StatQ(robust=True), [event])[0].reason == (
         "The share of examined rows outside the margin is 0.5, not above 0.995."
     )
@@ -152,13 +155,17 @@ def test_statistical_queries_in_words():
         StatQ().verdict().reason
         == "No label has come with outside and confidence yet (the threshold is 0.9)."
     )
-    assert StatQ(reading="p/q").verdict().reason.startswith("No label has come with outside yet")
-    assert StatQ(robust=True).verdict().reason.startswith("No label has come with examined_outside yet")
+    assert StatQ(criterion="outside").verdict().reason.startswith("No label has come with outside_margin yet")
+    assert (
+        StatQ(robust=True).verdict().reason.startswith("No label has come with examined_outside_margin yet")
+    )
 
 
 def test_statistical_queries_refuse():
     refused("'threshold' of StatQ must be None or a number from 0 to 1, got 2", StatQ(threshold=2))
-    refused("'reading' of StatQ must be one of 'c p/q', 'p/q', got 'p'", StatQ(reading="p"))
+    refused(
+        r"'criterion' of StatQ must be one of 'confidence\*outside', 'outside', got 'p'", StatQ(criterion="p")
+    )
     refused("'robust' of StatQ must be True or False, got 3", StatQ(robust=3))
 
 
@@ -168,11 +175,11 @@ def test_statistical_queries_refuse():
 @given(st.lists(st.integers(0, 5), max_size=20), st.integers(0, 30))
 def test_budget(steps, budget):
     labels = np.cumsum(steps, dtype=int)
-    assert stops(LabelBudget(budget), [Asked(int(k)) for k in labels]) == [k >= budget for k in labels]
+    assert stops(LabelBudget(budget), [Progress(int(k)) for k in labels]) == [k >= budget for k in labels]
 
 
 def test_budget_refuses():
-    refused("'labels' of LabelBudget must be an integer from 0", LabelBudget(labels=2.5))
+    refused("'max_labels' of LabelBudget must be an integer from 0", LabelBudget(max_labels=2.5))
 
 
 # ------------------------------------------------------------------------------------------------ CostOfLabel
@@ -195,11 +202,11 @@ def line_through(labels, values):
 )
 def test_cost(steps, window, caution, reads):
     """The slope and its error by matrices, of the readings of the last window of labels."""
-    rule = CostOfLabel(cost=0.3, gain=0.7, window=window, reads=reads, caution=caution)
+    rule = CostOfLabel(cost=0.3, gain=0.7, window=window, metric=reads, n_standard_errors=caution)
     labels, known = 0, []
     for step, value in steps:
         labels += step
-        rule.update(Asked(labels, **{reads: value}))
+        rule.update(Progress(labels, **{reads: value}))
         known += [] if value is None else [(labels, value)]
         last = [(at, score) for at, score in known if at >= known[-1][0] - window]
         verdict = rule.verdict()
@@ -219,7 +226,9 @@ def test_cost(steps, window, caution, reads):
 
 def test_cost_in_words():
     rule = CostOfLabel(cost=2, gain=100, window=2)
-    found = verdicts(rule, [Asked(k, score=score) for k, score in enumerate([0.5, 0.625, 0.75, 0.75, 0.75])])
+    found = verdicts(
+        rule, [Progress(k, score=score) for k, score in enumerate([0.5, 0.625, 0.75, 0.75, 0.75])]
+    )
     assert (
         found[1].reason
         == "2 of the labels so far came with score; three are needed, over a window of 2 labels."
@@ -231,8 +240,10 @@ def test_cost_in_words():
     assert found[4].reason == (
         "The next label is expected to raise the score by 0 and so to bring 0, less than the 2 it costs."
     )
-    rule = CostOfLabel(cost=2, gain=100, window=2, caution=1)
-    reason = verdicts(rule, [Asked(k, score=score) for k, score in enumerate([0.5, 0.75, 0.75])])[-1].reason
+    rule = CostOfLabel(cost=2, gain=100, window=2, n_standard_errors=1)
+    reason = verdicts(rule, [Progress(k, score=score) for k, score in enumerate([0.5, 0.75, 0.75])])[
+        -1
+    ].reason
     assert "raise the score by 0.197 (the slope 0.125 and 1 standard errors)" in reason
 
 
@@ -241,9 +252,9 @@ def test_cost_by_noisy_estimates():
     rng = np.random.default_rng(0)
     slopes = []
     for _ in range(300):
-        rule = CostOfLabel(window=100, reads="estimate")
+        rule = CostOfLabel(window=100, metric="estimate")
         for labels in range(101):
-            rule.update(Asked(labels, estimate=float(rng.random() < 0.6 + 0.002 * labels)))
+            rule.update(Progress(labels, estimate=float(rng.random() < 0.6 + 0.002 * labels)))
         slopes.append(rule.verdict().evidence["slope"])
     error = np.std(slopes) / np.sqrt(len(slopes))
     assert abs(np.mean(slopes) - 0.002) < 4 * error
@@ -254,5 +265,8 @@ def test_cost_refuses():
     refused("'cost' of CostOfLabel must be a finite number, 0 or above", CostOfLabel(cost=-1))
     refused("'gain' of CostOfLabel must be a finite number, 0 or above", CostOfLabel(gain=np.inf))
     refused("'window' of CostOfLabel must be an integer from 1", CostOfLabel(window=0))
-    refused("'reads' of CostOfLabel must be one of 'score', 'estimate'", CostOfLabel(reads="f"))
-    refused("'caution' of CostOfLabel must be a finite number, 0 or above", CostOfLabel(caution=-1))
+    refused("'metric' of CostOfLabel must be one of 'score', 'estimate'", CostOfLabel(metric="f"))
+    refused(
+        "'n_standard_errors' of CostOfLabel must be a finite number, 0 or above",
+        CostOfLabel(n_standard_errors=-1),
+    )

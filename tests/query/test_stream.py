@@ -14,12 +14,12 @@ from sklearn.naive_bayes import GaussianNB
 from everlearn import LASVM
 from everlearn.query import All, RampRegion, RecentMargin, learn_stream
 from everlearn.query import stream as stream_module
-from query.query_helpers import Given, Notes, in_ramp, plain_loop, smallest_margin, what_is_learnt
+from query.query_helpers import Given, Notes, in_ramp, plain_loop, smallest_margin, what_is_learned
 from svm.lasvm_helpers import (
     assert_same,
     assert_same_model,
     in_blocks,
-    learnt,
+    learned,
     snapshot,
     three_clouds,
     two_clouds,
@@ -37,7 +37,7 @@ CHOICES = {
     "RampRegion": (RampRegion(), in_ramp, 1),
     "RampRegion(s=-1.2)": (RampRegion(s=-1.2), partial(in_ramp, reach=1.2), 1),
     "RecentMargin": (RecentMargin(), smallest_margin, 5),
-    "RecentMargin(h=3)": (RecentMargin(h=3), smallest_margin, 3),
+    "RecentMargin(block_size=3)": (RecentMargin(block_size=3), smallest_margin, 3),
 }
 
 
@@ -54,7 +54,7 @@ def test_it_is_the_plain_loop(name, data, choice):
     assert 0 < len(wanted) < len(y)
     np.testing.assert_array_equal(asked, wanted)
     assert asked.dtype == np.intp
-    assert_same(what_is_learnt(model), what_is_learnt(plain))
+    assert_same(what_is_learned(model), what_is_learned(plain))
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, 1000])
@@ -65,7 +65,7 @@ def test_how_far_rows_are_judged_ahead_changes_nothing(monkeypatch, most):
     monkeypatch.setattr(stream_module, "_MOST_AHEAD", most)
     model = LASVM(C=2, gamma=0.3)
     np.testing.assert_array_equal(learn_stream(model, RampRegion(), X, y), wanted)
-    assert_same(learnt(model), learnt(plain))
+    assert_same(learned(model), learned(plain))
 
 
 class Counting(Given):
@@ -119,7 +119,7 @@ def test_no_label_is_read_of_a_row_outside_the_ramp(data):
     asked = learn_stream(model, RampRegion(), X, oracle, classes=classes)
     assert 0 < len(asked) < len(y)
     assert max(f_when_asked) <= 1
-    assert model.n_iter_ == len(asked) or data == "three classes"  # every row learnt was asked about
+    assert model.n_iter_ == len(asked) or data == "three classes"  # every row learned was asked about
     assert model._rows_seen == len(asked)
 
 
@@ -135,8 +135,8 @@ def test_labels_that_are_not_asked_for_may_be_anything(rule):
     assert_same_model(again, model)
 
 
-@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin(), RecentMargin(h=1)], ids=repr)
-def test_the_oracle_is_asked_once_for_each_row_learnt(rule):
+@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin(), RecentMargin(block_size=1)], ids=repr)
+def test_the_oracle_is_asked_once_for_each_row_learned(rule):
     X, y = two_clouds(700)
     notes = Notes(y)
     asked = learn_stream(LASVM(gamma=0.3), rule, X, notes, classes=[0, 1])
@@ -159,14 +159,14 @@ def test_a_function_answers_as_an_array_does(rule):
 @pytest.mark.parametrize("h", [1, 2, 5, 7])
 def test_one_question_for_every_block(rows, h):
     X, y = two_clouds(rows)
-    asked = learn_stream(LASVM(gamma=0.3), RecentMargin(h=h), X, y, classes=[0, 1])
+    asked = learn_stream(LASVM(gamma=0.3), RecentMargin(block_size=h), X, y, classes=[0, 1])
     np.testing.assert_array_equal(asked // h, np.arange(rows // h))
 
 
-def test_a_model_that_has_learnt_nothing_asks_about_the_first_rows():
+def test_a_model_that_has_learned_nothing_asks_about_the_first_rows():
     X, y = two_clouds(100)
     assert learn_stream(LASVM(gamma=0.3), RampRegion(), X, y)[0] == 0
-    assert learn_stream(LASVM(gamma=0.3), RecentMargin(h=7), X, y)[0] == 0
+    assert learn_stream(LASVM(gamma=0.3), RecentMargin(block_size=7), X, y)[0] == 0
 
 
 def test_a_stream_that_begins_with_one_class():
@@ -179,7 +179,7 @@ def test_a_stream_that_begins_with_one_class():
 
 # ------------------------------------------------------------------------------------------------- every row
 
-EVERY_ROW = [All(), RecentMargin(h=1), RampRegion(s=-np.inf)]
+EVERY_ROW = [All(), RecentMargin(block_size=1), RampRegion(s=-np.inf)]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -189,7 +189,7 @@ def test_rules_that_ask_about_every_row_are_one(rule, name):
     reference, model = clone(MODELS[name]), clone(MODELS[name])
     learn_stream(reference, All(), X, y)
     np.testing.assert_array_equal(learn_stream(model, rule, X, y), np.arange(600))
-    assert_same(what_is_learnt(model), what_is_learnt(reference))
+    assert_same(what_is_learned(model), what_is_learned(reference))
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
@@ -198,7 +198,7 @@ def test_other_models_learn_every_row_one_by_one(shuffle):
     plain, model = (SGDClassifier(shuffle=shuffle, random_state=0) for _ in range(2))
     plain_loop(plain, lambda f: 0, 1, X, y, np.unique(y))
     learn_stream(model, All(), X, y)
-    assert_same(what_is_learnt(model), what_is_learnt(plain))
+    assert_same(what_is_learned(model), what_is_learned(plain))
 
 
 class Weighted(LASVM):
@@ -222,7 +222,7 @@ def test_learners_get_many_rows_in_a_call_and_learn_them_one_by_one(monkeypatch)
     np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin(h=2)], ids=repr)
+@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin(block_size=2)], ids=repr)
 def test_what_depends_on_features_is_taken_from_the_first_rows_of_the_stream(rule):
     X, y = two_clouds(1700)
     model = LASVM()
@@ -259,7 +259,7 @@ def test_a_model_goes_on_from_what_it_knows(rule, name):
     first = learn_stream(parts, rule, X[1:1281], y[1:1281])  # whole blocks, of five rows and of 256
     second = learn_stream(parts, rule, X[1281:], y[1281:])
     np.testing.assert_array_equal(np.append(first, 1280 + second), asked)
-    assert_same(what_is_learnt(parts), what_is_learnt(whole))
+    assert_same(what_is_learned(parts), what_is_learned(whole))
 
 
 def test_classes_are_given_in_the_first_call_only():
@@ -295,13 +295,13 @@ def test_classes_are_those_of_the_labels():
 
 def test_the_rule_and_what_is_given_stay_as_they_were():
     X, y = two_clouds(200)
-    rows, labels, rule = X.copy(), y.copy(), RecentMargin(h=4)
+    rows, labels, rule = X.copy(), y.copy(), RecentMargin(block_size=4)
     for array in (X, y):
         array.setflags(write=False)
     learn_stream(LASVM(gamma=0.3), rule, X, y)
     assert_same(X, rows)
     assert_same(y, labels)
-    assert vars(rule) == {"h": 4}
+    assert vars(rule) == {"block_size": 4}
 
 
 # ------------------------------------------------------------------------------------- rows in what they come
@@ -345,7 +345,7 @@ def test_other_models_take_these_formats_too(name):
     plain, model = clone(MODELS["SGDClassifier"]), clone(MODELS["SGDClassifier"])
     wanted = plain_loop(plain, in_ramp, 1, X, y, [0, 1])
     np.testing.assert_array_equal(learn_stream(model, RampRegion(), X, y), wanted)
-    assert_same(what_is_learnt(model), what_is_learnt(plain))
+    assert_same(what_is_learned(model), what_is_learned(plain))
 
 
 @pytest.mark.parametrize("name", LABELS)

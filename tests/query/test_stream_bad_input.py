@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from everlearn import LASVM
 from everlearn.query import All, RampRegion, RecentMargin, learn_stream
-from query.query_helpers import Given, Notes, in_ramp, plain_loop, what_is_learnt
+from query.query_helpers import Given, Notes, in_ramp, plain_loop, what_is_learned
 from svm.lasvm_helpers import (
     assert_same,
     assert_same_model,
@@ -28,7 +28,7 @@ X, Y = two_clouds(60)
 
 
 def refused(words, model=None, rule=None, X=X, oracle=Y, error=ValueError, **options):
-    """Refused with these words, before anything is learnt."""
+    """Refused with these words, before anything is learned."""
     model = LASVM(gamma=0.3) if model is None else model
     before = deepcopy(vars(model)) if not isinstance(model, type) else None
     with pytest.raises(error, match=words):
@@ -39,7 +39,9 @@ def refused(words, model=None, rule=None, X=X, oracle=Y, error=ValueError, **opt
 @pytest.mark.parametrize("rule", [RampRegion, "ramp", LASVM(), lambda model, X: [0]])
 def test_a_rule_that_is_none(rule):
     refused(
-        "rule must be a rule of everlearn.query for a stream, such as RampRegion", rule=rule, error=TypeError
+        "query_strategy must be one of everlearn.query for a stream, such as RampRegion",
+        rule=rule,
+        error=TypeError,
     )
 
 
@@ -53,9 +55,9 @@ def test_a_model_without_scores_is_refused_when_it_is_looked_at():
         learn_stream(GaussianNB(), RampRegion(), X, Y)
 
 
-@pytest.mark.parametrize("rule", [RampRegion(s=1), RecentMargin(h=0)], ids=repr)
+@pytest.mark.parametrize("rule", [RampRegion(s=1), RecentMargin(block_size=0)], ids=repr)
 def test_a_rule_with_bad_parameters(rule):
-    refused("The parameter '[sh]' of .* must be", rule=rule)
+    refused("The parameter '(s|block_size)' of .* must be", rule=rule)
 
 
 @pytest.mark.parametrize("rule", [All(), RampRegion()], ids=repr)
@@ -126,4 +128,4 @@ def test_a_bad_row_stops_the_stream_at_its_turn(name):
     with pytest.raises(ValueError, match="NaN"):
         learn_stream(model, RampRegion(), X, notes, classes=[0, 1])
     assert max(notes.numbers) < 390
-    assert_same(what_is_learnt(model), what_is_learnt(plain))
+    assert_same(what_is_learned(model), what_is_learned(plain))

@@ -21,14 +21,14 @@ RBF = {"kernel": "rbf", "gamma": 0.3, "scaling": "none", "pool_size": None}
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
 def test_figures(convert):
-    """Digits 3 and 8, the first four rows labelled."""
+    """Digits 3 and 8, the first four rows labeled."""
     X, y = digits()
-    rule, pool, labelled = Submodular((1, 10, 0.11331445), **LINEAR), convert(X[4:]), (convert(X[:4]), y[:4])
-    problem = rule._problem(None, pool, 20, labelled)
+    rule, pool, labeled = Submodular((1, 10, 0.11331445), **LINEAR), convert(X[4:]), (convert(X[:4]), y[:4])
+    problem = rule._problem(None, pool, 20, labeled)
     order = problem.greedy(20).order
     assert (4 + order[:6]).tolist() == [159, 313, 292, 20, 228, 126]
     assert problem.value(order) == pytest.approx(-864.775588, abs=1e-4)
-    assert rule.query(None, pool, 20, labelled=labelled).tolist() == sorted(order)
+    assert rule.query(None, pool, 20, labeled=labeled).tolist() == sorted(order)
 
 
 @property_test(60)
@@ -39,7 +39,7 @@ def test_by_labels_it_is_the_plain_version(seed, M, weights):
         (Submodular(weights, **LINEAR), gram(X)),
         (Submodular(weights, **RBF), rbf_kernel(X, gamma=0.3)),
     ):
-        asked = rule.query(None, X[5:], M, labelled=(X[:5], y[:5]))
+        asked = rule.query(None, X[5:], M, labeled=(X[:5], y[:5]))
         assert asked.tolist() == sorted(questions(K[5:, 5:], K[:5, 5:], y[:5], M, weights))
 
 
@@ -71,10 +71,10 @@ def test_utilities_are_what_a_row_adds_alone():
         rule = Submodular(weights, kernel="rbf")
         np.testing.assert_allclose(rule.utilities(model, X), expected)
         assert rule.query(model, X)[0] == np.argmin(margin)
-    labelled = (X[:2], [0, 1])
+    labeled = (X[:2], [0, 1])
     rule = Submodular((1, 1, 0), **RBF)
     K = rbf_kernel(X[:2], X, gamma=0.3)
-    np.testing.assert_allclose(rule.utilities(None, X, labelled), -np.abs(K[1] - K[0]) - 1)
+    np.testing.assert_allclose(rule.utilities(None, X, labeled), -np.abs(K[1] - K[0]) - 1)
 
 
 def test_without_a_weight_on_likeness_it_is_the_margin():
@@ -110,8 +110,8 @@ def test_several_classes():
 def test_labels_that_are_missing_do_not_count():
     X, y = clouds(40, 0)
     rule, known = Submodular(**RBF), [*y[:5], None, np.nan]
-    expected = rule.query(None, X[7:], 6, labelled=(X[:5], y[:5]))
-    np.testing.assert_array_equal(rule.query(None, X[7:], 6, labelled=(X[:7], known)), expected)
+    expected = rule.query(None, X[7:], 6, labeled=(X[:5], y[:5]))
+    np.testing.assert_array_equal(rule.query(None, X[7:], 6, labeled=(X[:7], known)), expected)
     one_class = rule.utilities(None, X[7:], (X[:1], [3]))
     np.testing.assert_allclose(one_class, -2 * rbf_kernel(X[:1], X[7:], gamma=0.3)[0] - 1)
 
@@ -137,10 +137,10 @@ class Fixed:
 def test_a_loop_learns_with_it():
     X, y = clouds(400, 3, apart=2.5)
     loop = ActiveLearner(LASVM(gamma=0.3), Submodular(random_state=0), random_state=0)
-    loop.run(X[:300], oracle=y[:300], labels=40, batch_size=10)
+    loop.run(X[:300], oracle=y[:300], max_labels=40, batch_size=10)
     assert len(loop.history) == 40
     assert len({record["row"] for record in loop.history}) == 40
-    assert loop.model.score(X[300:], y[300:]) > 0.95
+    assert loop.estimator.score(X[300:], y[300:]) > 0.95
 
 
 @pytest.mark.parametrize(
@@ -162,17 +162,17 @@ def test_bad_parameters(params, words):
 
 
 @pytest.mark.parametrize(
-    ("labelled", "words"),
+    ("labeled", "words"),
     [
-        (np.eye(3), "labelled must be a tuple of rows and labels"),
+        (np.eye(3), "labeled must be a tuple of rows and labels"),
         ((np.eye(3)[:, :2], [1, 2]), "inconsistent numbers of samples"),
-        ((np.eye(3), [1, 2, 1]), "The labelled rows have 3 features, those of the pool 2"),
-        ((np.eye(2), [None, np.nan]), "labelled has no label"),
+        ((np.eye(3), [1, 2, 1]), "The labeled rows have 3 features, those of the pool 2"),
+        ((np.eye(2), [None, np.nan]), "labeled has no label"),
     ],
 )
-def test_bad_labels(labelled, words):
+def test_bad_labels(labeled, words):
     with pytest.raises(ValueError, match=words):
-        Submodular().query(None, np.zeros((4, 2)), labelled=labelled)
+        Submodular().query(None, np.zeros((4, 2)), labeled=labeled)
 
 
 def test_rows_that_are_no_numbers():

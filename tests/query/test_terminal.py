@@ -20,10 +20,10 @@ from svm.lasvm_helpers import two_clouds
 X, y = two_clouds(60)
 oracle = query.Terminal(["ham", "spam", "spim"], show=lambda number, row: f"text of row {number}")
 loop = ActiveLearner(LASVM(gamma=0.5), query.Margin(random_state=0), random_state=0)
-loop.run(X, oracle, classes=oracle.classes, batch_size=4, unknown="never")
+loop.run(X, oracle, classes=oracle.classes, batch_size=4, reask_unknown=False)
 print()
 print([record["label"] for record in loop.history])
-print(loop.stopped)
+print(loop.stop_reason)
 """
 
 

@@ -152,7 +152,7 @@ def test_bad_hints_are_refused(hints, message):
 def test_missing_numbers_become_the_median_and_a_column_of_their_own():
     schema = Schema.infer({"a": ["1", "", "9", "2"], "b": ["1", "2", "3", "5"]})
     assert schema.feature_names == ["a", "a (missing)", "b"]
-    assert schema.scale_columns.tolist() == [True, False, True]
+    assert schema.scale_features.tolist() == [True, False, True]
     X, bad = encode(schema, {"a": ["NA", "7"], "b": ["", "4"]})
     assert bad == {}
     assert X.tolist() == [[2.0, 1.0, 2.5], [7.0, 0.0, 4.0]]
@@ -162,7 +162,7 @@ def test_missing_numbers_become_the_median_and_a_column_of_their_own():
 def test_categories_are_one_hot_with_a_column_for_others():
     schema = Schema.infer({"c": ["b", "a", "b", "", "b", "a"]})
     assert schema.feature_names == ["c=b", "c=a", "c=(missing)", "c=(other)"]
-    assert not schema.scale_columns.any()
+    assert not schema.scale_features.any()
     X, _ = encode(schema, {"c": ["a", "new", "?", " b "]})
     assert X.tolist() == [[0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0], [1, 0, 0, 0]]
 
@@ -188,7 +188,7 @@ def test_text_is_what_the_hashing_vectorizer_makes_of_it():
     assert X.shape == (3, 2**16 + 1)
     assert (X[:, :-1] != oracle).nnz == 0
     assert X[:, -1].toarray().ravel().tolist() == [1, 2, 3]
-    assert schema.scale_columns.nonzero()[0].tolist() == [2**16]
+    assert schema.scale_features.nonzero()[0].tolist() == [2**16]
     assert len(schema.feature_names) == len(set(schema.feature_names)) == schema.n_features
 
 
@@ -272,7 +272,7 @@ def test_a_schema_survives_json_and_encodes_alike(columns):
     assert bad == bad_again
     assert type(X) is type(X_again)
     assert (np.array_equal(X, X_again)) if not schema.is_sparse else (X_again != X).nnz == 0
-    assert X.shape[1] == schema.n_features == len(schema.feature_names) == len(schema.scale_columns)
+    assert X.shape[1] == schema.n_features == len(schema.feature_names) == len(schema.scale_features)
     assert np.isfinite(X.data if schema.is_sparse else X).all()
 
 

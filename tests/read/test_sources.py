@@ -104,12 +104,12 @@ def tables(draw):
 
 @PROFILE
 @given(tables(), st.integers(1, 6), st.sampled_from(",;\t|"), st.integers(1, 12))
-def test_csv_json_and_parquet_give_the_same_batches(tmp_path, table, block_rows, delimiter, warm_up):
+def test_csv_json_and_parquet_give_the_same_batches(tmp_path, table, batch_size, delimiter, infer_rows):
     columns, kinds = table
     pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=5)
     write_csv(tmp_path / "t.csv", columns, delimiter=delimiter)
     write_jsonl(tmp_path / "t.jsonl", columns)
-    options = {"kinds": kinds, "block_rows": block_rows, "warm_up": warm_up}
+    options = {"kinds": kinds, "batch_size": batch_size, "infer_rows": infer_rows}
     read, schemas = [], []
     for name in ("t.csv", "t.jsonl", "t.parquet"):
         with open_source(tmp_path / name, **options) as source:
@@ -124,15 +124,15 @@ def test_csv_json_and_parquet_give_the_same_batches(tmp_path, table, block_rows,
 
 @PROFILE
 @given(tables(), st.integers(1, 13), st.integers(1, 13), st.integers(0, 12))
-def test_blocks_and_skipping_do_not_change_the_rows(tmp_path, table, block_rows, other, skipped):
+def test_blocks_and_skipping_do_not_change_the_rows(tmp_path, table, batch_size, other, skipped):
     columns, kinds = table
     path = write_csv(tmp_path / "t.csv", columns)
-    once = whole(open_source(path, kinds=kinds, block_rows=block_rows, warm_up=3))
-    twice = whole(open_source(path, kinds=kinds, block_rows=other, warm_up=3))
+    once = whole(open_source(path, kinds=kinds, batch_size=batch_size, infer_rows=3))
+    twice = whole(open_source(path, kinds=kinds, batch_size=other, infer_rows=3))
     assert same(once, twice)
     assert once[4] == twice[4]
     n = min(skipped, len(once[4]))
-    source = open_source(path, kinds=kinds, block_rows=other, warm_up=3)
+    source = open_source(path, kinds=kinds, batch_size=other, infer_rows=3)
     source.skip_rows(n)
     assert source.n_rows == n
     rest = whole(source)
@@ -171,20 +171,20 @@ def test_csv_agrees_with_the_table_it_was_written_from(tmp_path):
     st.booleans(),
     st.integers(1, 5),
 )
-def test_libsvm_agrees_with_scikit_learn_and_with_csv(tmp_path, table, zero_based, block_rows):
+def test_libsvm_agrees_with_scikit_learn_and_with_csv(tmp_path, table, zero_based, batch_size):
     X, y = np.array(table[0]), table[1]
     X[0, :] = 1.0  # every column has a value in the warm-up, so that the width is known
     path = tmp_path / "t.libsvm"
     dump_svmlight_file(X, y, str(path), zero_based=zero_based)
     oracle, _ = load_svmlight_file(str(path), zero_based=zero_based, n_features=3)
-    source = open_source(path, block_rows=block_rows, warm_up=4)
+    source = open_source(path, batch_size=batch_size, infer_rows=4)
     _, rows, labels, _, _ = whole(source)
     assert source.schema.is_sparse
     assert source.schema.feature_names == (["x0", "x1", "x2"] if zero_based else ["x1", "x2", "x3"])
     assert np.array_equal(rows, oracle.toarray())
     assert labels == y
     columns = {f"x{i}": oracle.toarray()[:, i].tolist() for i in range(3)} | {"label": y}
-    from_csv = whole(open_source(write_csv(tmp_path / "t.csv", columns), block_rows=block_rows))
+    from_csv = whole(open_source(write_csv(tmp_path / "t.csv", columns), batch_size=batch_size))
     assert np.array_equal(rows, from_csv[1])
     assert labels == from_csv[2]
 
@@ -242,7 +242,7 @@ def test_the_same_rows_in_many_spellings(tmp_path, text, packed):
 def test_standard_input(extra):
     program = (
         "from everlearn.read.sources import open_source\n"
-        f"s = open_source({', '.join(['chr(45)', 'block_rows=2', *extra])})\n"
+        f"s = open_source({', '.join(['chr(45)', 'batch_size=2', *extra])})\n"
         "print([b.X.tolist() for b in s], s.name, s.bytes_total, s.bytes_read)"
     )
     for data in (b"a,b\n1,2\n3,4\n5,6", gzip.compress(b"a,b\n1,2\n3,4\n5,6")):
@@ -252,7 +252,7 @@ def test_standard_input(extra):
 
 
 @pytest.mark.parametrize(("data", "n_columns"), [(b'{"a": 1}\n{"a": 2}\n', 1), (b"1 1:2 3:4\n-1 2:1\n", 3)])
-def test_standard_input_is_recognised(data, n_columns):
+def test_standard_input_is_recognized(data, n_columns):
     program = (
         "from everlearn.read.sources import open_source\n"
         "s = open_source('-')\nprint(sum(map(len, s)), s.schema.n_features)"
@@ -299,7 +299,7 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
         with open(path, "w") as file:
             file.write("a,b,label\n")
             file.writelines(f"{i},{i / 7},{i % 2}\n" if i % 5 else "broken\n" for i in range(n))
-        with open_source(path, block_rows=200, warm_up=100) as source:
+        with open_source(path, batch_size=200, infer_rows=100) as source:
             tracemalloc.start()
             for _ in source:
                 pass
@@ -321,8 +321,8 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
         ({"format": "excel"}, "format='excel' must be one of"),
         ({"unknown_fields": "drop"}, "unknown_fields='drop'"),
         ({"on_bad": "skip"}, "on_bad='skip'"),
-        ({"block_rows": 0}, "block_rows=0"),
-        ({"warm_up": 0}, "warm_up=0"),
+        ({"batch_size": 0}, "batch_size=0"),
+        ({"infer_rows": 0}, "infer_rows=0"),
         ({"n_features": 3}, "is for LIBSVM"),
         ({"schema": Schema([Field("x", "numeric")]), "label": "x"}, "must not be"),
         ({"schema": Schema([], n_sparse=3)}, "not made"),
@@ -355,7 +355,7 @@ def test_skipping_more_than_there_is(tmp_path):
 
 
 def test_rows_are_skipped_bit_by_bit(tmp_path):
-    source = open_source(write(tmp_path / "t.csv", "a\n" + "".join(f"{i}\n" for i in range(9))), block_rows=4)
+    source = open_source(write(tmp_path / "t.csv", "a\n" + "".join(f"{i}\n" for i in range(9))), batch_size=4)
     source.skip_rows(1)
     source.skip_rows(2)
     batch = next(source)
@@ -365,6 +365,6 @@ def test_rows_are_skipped_bit_by_bit(tmp_path):
 
 
 def test_a_closed_source_is_at_its_end(tmp_path):
-    with open_source(write(tmp_path / "t.csv", "a\n1\n2\n"), block_rows=1) as source:
+    with open_source(write(tmp_path / "t.csv", "a\n1\n2\n"), batch_size=1) as source:
         next(source)
     assert list(source) == []

@@ -85,7 +85,7 @@ def test_a_bad_row_is_set_aside_and_the_others_are_read(tmp_path, row, reason, l
     assert source.quarantined == len(written) == len(source.bad) == 1 + row.count(b"\n")
     with (
         pytest.raises(ValueError, match=f"Line {line} of .* is bad: {reason}"),
-        open_source(path, schema=source.schema, on_bad="raise") as strict,
+        open_source(path, schema=source.schema, on_bad="error") as strict,
     ):
         list(strict)
 
@@ -133,7 +133,7 @@ def test_a_bad_line_of_json(tmp_path, row, reason):
 )
 def test_a_bad_row_of_libsvm(tmp_path, row, reason):
     path = write(tmp_path / "t.svm", f"1 1:1\n-1 2:2\n{row}\n1 1:3 2:4")
-    source = open_source(path, warm_up=2)
+    source = open_source(path, infer_rows=2)
     (batch,) = source
     assert batch.X.toarray().tolist() == [[1, 0], [0, 2], [3, 4]]
     assert source.reasons == {reason: 1}
@@ -144,12 +144,12 @@ def test_an_id_may_come_again_if_its_first_row_was_bad_or_in_another_block(tmp_p
     path = write(tmp_path / "t.csv", "id,x\n1,bad\n1,5\n2,6\n2,7\n")
     schema = Schema([Field("id", "id"), Field("x", "numeric")])
     assert values(open_source(path, schema=schema)) == [5, 6]
-    assert values(open_source(path, schema=schema, block_rows=3)) == [5, 6, 7]
+    assert values(open_source(path, schema=schema, batch_size=3)) == [5, 6, 7]
 
 
 def test_the_first_twenty_bad_rows_are_kept_and_all_are_counted(tmp_path):
     path = write(tmp_path / "t.csv", "x\n" + "bad\n" * 50 + "1\n")
-    source = open_source(path, schema=NUMBER, block_rows=7)
+    source = open_source(path, schema=NUMBER, batch_size=7)
     assert values(source) == [1]
     assert source.quarantined == 50
     assert [row.line for row in source.bad] == list(range(2, 22))
@@ -167,7 +167,7 @@ def test_a_stray_quote_does_not_swallow_a_row_that_ends_in_one(tmp_path):
 def test_a_block_of_bad_rows_alone_is_passed_over(tmp_path):
     path = write(tmp_path / "t.csv", "x,words,many\n" + "bad\n" * 3 + "1,one two,c\n")
     fields = [Field("x", "numeric"), Field("words", "text"), Field("many", "categorical", categories=None)]
-    source = open_source(path, schema=Schema(fields), block_rows=3)
+    source = open_source(path, schema=Schema(fields), batch_size=3)
     (batch,) = source
     assert batch.X[0, 0] == 1
     assert (batch.X.nnz, batch.first_line, source.quarantined) == (4, 5, 3)
@@ -177,7 +177,7 @@ def test_a_block_of_bad_rows_alone_is_passed_over(tmp_path):
 def damaged(draw):
     """Lines of a CSV file, some bad, and the values of the good ones."""
     kinds = draw(st.lists(st.sampled_from(["good", "quoted", "word", "short", "stray", "tail"]), max_size=25))
-    spelt = {
+    spelled = {
         "good": "{0},a",
         "quoted": '"{0}","two\nlines, ""quoted"""',
         "word": "w{0},a",
@@ -185,20 +185,20 @@ def damaged(draw):
         "stray": '"{0},a',
         "tail": '"{0}"z,a',
     }
-    lines = [spelt[kind].format(number) for number, kind in enumerate(kinds)]
+    lines = [spelled[kind].format(number) for number, kind in enumerate(kinds)]
     good = [number for number, kind in enumerate(kinds) if kind in ("good", "quoted")]
     return "".join(line + "\n" for line in ["x,c", *lines]), good, len(kinds) - len(good)
 
 
 @PROFILE
 @given(damaged(), st.integers(1, 9), st.integers(0, 25))
-def test_no_good_row_is_lost_and_no_bad_row_vanishes(tmp_path, case, block_rows, skipped):
+def test_no_good_row_is_lost_and_no_bad_row_vanishes(tmp_path, case, batch_size, skipped):
     text, good, n_bad = case
     path = write(tmp_path / "t.csv", text)
     quarantine = tmp_path / "bad.jsonl"
     quarantine.unlink(missing_ok=True)
     schema = Schema([Field("x", "numeric"), Field("c", "ignore")])
-    source = open_source(path, schema=schema, block_rows=block_rows, quarantine=quarantine)
+    source = open_source(path, schema=schema, batch_size=batch_size, quarantine=quarantine)
     assert values(source) == good
     assert source.quarantined == n_bad == sum(source.reasons.values())
     lines = text.splitlines()
@@ -207,7 +207,7 @@ def test_no_good_row_is_lost_and_no_bad_row_vanishes(tmp_path, case, block_rows,
     # a second run that skips the batches of the first writes each bad row after them, and no other one again
     n = min(skipped, len(good))
     quarantine.unlink(missing_ok=True)
-    again = open_source(path, schema=schema, block_rows=block_rows, quarantine=quarantine)
+    again = open_source(path, schema=schema, batch_size=batch_size, quarantine=quarantine)
     again.skip_rows(n)
     assert values(again) == good[n:]
     assert again.quarantined == n_bad
@@ -217,10 +217,10 @@ def test_no_good_row_is_lost_and_no_bad_row_vanishes(tmp_path, case, block_rows,
 
 def test_a_stopped_run_goes_on_and_writes_each_bad_row_once(tmp_path):
     path = write(tmp_path / "t.csv", "x\n" + "".join(f"{n}\n" if n % 3 else f"bad{n}\n" for n in range(30)))
-    stopped = open_source(path, schema=NUMBER, block_rows=4, quarantine=tmp_path / "bad.jsonl")
+    stopped = open_source(path, schema=NUMBER, batch_size=4, quarantine=tmp_path / "bad.jsonl")
     n_stored = len(next(stopped)) + len(next(stopped))
     stopped.close()
-    resumed = open_source(path, schema=NUMBER, block_rows=4, quarantine=tmp_path / "bad.jsonl")
+    resumed = open_source(path, schema=NUMBER, batch_size=4, quarantine=tmp_path / "bad.jsonl")
     resumed.skip_rows(n_stored)
     assert values(resumed) == [n for n in range(8, 30) if n % 3]
     assert [row["raw"] for row in records(tmp_path / "bad.jsonl")] == [f"bad{n}" for n in range(0, 30, 3)]
@@ -254,8 +254,8 @@ def test_no_schema_can_be_made_of_bad_rows_alone(tmp_path):
 def test_a_header_that_comes_again_is_skipped_and_a_moved_one_is_followed(tmp_path):
     text = "alpha,beta,label\n1,2,a\nalpha,beta,label\n3,4,b\n"
     text += "beta,label,alpha\n6,c,5\n\ufeffalpha,beta,label\n7,8,d\n"
-    for block_rows in (1, 2, 100):
-        source = open_source(write(tmp_path / "t.csv", text), block_rows=block_rows)
+    for batch_size in (1, 2, 100):
+        source = open_source(write(tmp_path / "t.csv", text), batch_size=batch_size)
         rows = [row for batch in source for row in zip(batch.X.tolist(), batch.y, strict=True)]
         assert rows == [([1, 2], "a"), ([3, 4], "b"), ([5, 6], "c"), ([7, 8], "d")]
         assert source.headers_skipped == 3
@@ -270,8 +270,8 @@ def test_numbers_as_names_are_no_second_header(tmp_path):
 def test_another_header_further_down(tmp_path):
     path = write(tmp_path / "t.csv", "alpha,beta\n1,2\nalpha,new,beta\n3,9,4\n")
     with pytest.raises(ValueError, match=r"line 3 .* unknown fields \['new'\].*unknown_fields=\"ignore\""):
-        list(open_source(path, warm_up=1, block_rows=1))
-    with open_source(path, warm_up=1, block_rows=1, unknown_fields="ignore") as source:
+        list(open_source(path, infer_rows=1, batch_size=1))
+    with open_source(path, infer_rows=1, batch_size=1, unknown_fields="ignore") as source:
         assert [row for batch in source for row in batch.X.tolist()] == [[1, 2], [3, 4]]
     path = write(tmp_path / "u.csv", "alpha,beta,gamma\n1,2,3\nalpha,beta\n3,4\n")
     with pytest.raises(ValueError, match=r"line 3 .* lacks the fields \['gamma'\]"):
@@ -347,7 +347,7 @@ def test_a_damaged_archive_gives_what_is_whole_and_then_an_error(tmp_path):
     rng = np.random.default_rng(0)
     text = "x\n" + "".join(f"{value}\n" for value in rng.normal(size=50_000))
     data = gzip.compress(text.encode())
-    source = open_source(write(tmp_path / "t.csv.gz", data[: len(data) // 2]), block_rows=100)
+    source = open_source(write(tmp_path / "t.csv.gz", data[: len(data) // 2]), batch_size=100)
     read = []
     with pytest.raises(OSError, match=r"t\.csv\.gz is damaged after line \d+"):
         read.extend(value for batch in source for value in batch.X.ravel().tolist())

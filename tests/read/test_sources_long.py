@@ -146,7 +146,7 @@ def test_quoted_records_are_read_as_pythons_csv_reads_them(tmp_path_factory, row
     writer.writerows(rows)
     path = tmp_path_factory.mktemp("csv") / "s.csv"
     path.write_bytes(text.getvalue().encode())
-    reader = CSVReader(Lines(str(path), 10**6), None, True, "refuse")
+    reader = CSVReader(Lines(str(path), 10**6), None, True, "error")
     block = reader.read(100)
     if {"x", "y", "z"} & {cell for row in rows for cell in row}:
         return
@@ -163,7 +163,7 @@ def test_blocks_end_early_where_rows_are_long(tmp_path, format, monkeypatch):
     path.write_text(HEADER.get(format, "") + row(1, 1) + blank + "".join(row(n, "1" * n) for n in lengths))
 
     def batches():
-        with open_source(path, block_rows=20, warm_up=5, **KINDS[format]) as source:
+        with open_source(path, batch_size=20, infer_rows=5, **KINDS[format]) as source:
             return [len(batch) for batch in source], source.quarantined
 
     whole, n_bad = batches()

@@ -4,8 +4,8 @@ An SVM is scikit-learn's SVC on the rows in the window of its expert, one class 
 values times 2 are the logits of its vote; a class that is not in the window has the decision value -5. Labels
 come in chunks that all experts judge before learning them: of 10 labels, then of as many as have been seen,
 up to 100. Each label costs an expert 1 - p, times how rare the class is (at most 5), times the weight of the
-row (at most 1). Costs fade by `decay` a label. Weights are exp(-learning_rate * cost), normalized, with a
-part `share` spread evenly.
+row (at most 1). Costs fade by `fading_factor`. Weights are exp(-learning_rate * cost), normalized, with
+a part `fixed_share` spread evenly.
 
 Dense columns are standardized by the rows kept, anew whenever these have doubled, up to 1,000. Then, and when
 the second class has come, all experts start over: the width of the kernel, C of the linear kernel and the
@@ -26,15 +26,15 @@ class ReferenceAdaptiveSVM:
         experts,
         *,
         max_rows=2000,
-        decay=0.97,
+        fading_factor=0.97,
         learning_rate=1.0,
-        share=0.01,
+        fixed_share=0.01,
         scaling=True,
         class_weight=None,
         tol=1e-6,
     ):
-        self.experts, self.max_rows, self.decay = experts, max_rows, decay
-        self.learning_rate, self.share, self.scaling = learning_rate, share, scaling
+        self.experts, self.max_rows, self.fading_factor = experts, max_rows, fading_factor
+        self.learning_rate, self.fixed_share, self.scaling = learning_rate, fixed_share, scaling
         self.class_weight, self.tol = class_weight, tol
         self.classes, self.X, self.y, self.weight, self.ids = [], None, [], np.zeros(0), []
         self.seen, self.labels_seen = 0, []
@@ -73,7 +73,7 @@ class ReferenceAdaptiveSVM:
             count, kinds = len(self.labels_seen), len(set(self.labels_seen))
             importance = min(5.0, count / (kinds * self.labels_seen.count(label)))
             right = given[:, place, self.classes.index(label)]
-            self.loss = self.decay * self.loss + min(1.0, weight[place]) * importance * (1 - right)
+            self.loss = self.fading_factor * self.loss + min(1.0, weight[place]) * importance * (1 - right)
         self.X = X if self.X is None or not len(self.y) else np.vstack([self.X, X])
         self.y, self.ids = self.y + list(y), self.ids + list(ids)
         self.weight = np.append(self.weight, weight)
@@ -148,7 +148,7 @@ class ReferenceAdaptiveSVM:
     @property
     def weights(self):
         raw = np.exp(-self.learning_rate * (self.loss - self.loss.min()))
-        return (1 - self.share) * raw / raw.sum() + self.share / len(raw)
+        return (1 - self.fixed_share) * raw / raw.sum() + self.fixed_share / len(raw)
 
     def votes(self, X):
         if not self.started:

@@ -1,7 +1,7 @@
-"""Plain NumPy estimate of the share of positives among unlabelled rows: the slow twin of ratio="margin".
+"""Plain NumPy estimate of the share of positives among unlabeled rows: the slow twin of ratio="margin".
 
 W. Emara (2012), section III.3. Greedy takes the positives one after the other, and every length k of its
-path is a labelling; v(k) = ‖w‖² of the SVM on that labelling. One-sided labellings separate trivially, so
+path is a labeling; v(k) = ‖w‖² of the SVM on that labeling. One-sided labelings separate trivially, so
 v is low at both ends: the estimate is where v lies deepest below its maxima on both sides.
 """
 
@@ -19,8 +19,8 @@ class Ratio(NamedTuple):
     reliable: bool
 
 
-def labelled_share(y):
-    """The share of positives among the labels, shrunk towards one half."""
+def labeled_share(y):
+    """The share of positives among the labels, shrunk toward one half."""
     return (np.sum(y > 0) + 1) / (np.count_nonzero(y) + 2)
 
 
@@ -47,9 +47,9 @@ def squared_norm(K, labels, C):
 
 
 def estimate_ratio(K, problem, y, C=1.0, Cs=None, points=30, finer=True):
-    """From a grid of k, then from all k between the neighbours of the best one on the grid as well."""
+    """From a grid of k, then from all k between the neighbors of the best one on the grid as well."""
     y, U, n = np.asarray(y, float), problem.rows, len(problem.rows)
-    fallback = Ratio(float(labelled_share(y)), 0.0, False)
+    fallback = Ratio(float(labeled_share(y)), 0.0, False)
     if n < 3 or not (np.any(y > 0) and np.any(y < 0)):
         return fallback
     Cs = default_weight(y) if Cs is None else Cs

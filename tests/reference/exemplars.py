@@ -1,11 +1,11 @@
-"""Plain NumPy exemplars of unlabelled rows (EXMP): the slow twin of Exemplars.
+"""Plain NumPy exemplars of unlabeled rows (EXMP): the slow twin of Exemplars.
 
-W. Emara (2012), chapter IV. Of the unlabelled rows U choose M that maximise
+W. Emara (2012), chapter IV. Of the unlabeled rows U choose M that maximize
 
     F(E) = Σ_{j∈E} (λ2 Σ_{i∈L} K_ij + λ3 Σ_{j'∈U} K_jj' + λ4 Σ_{j'∈N} K_jj') − λ1 Σ_{j,j'∈E} K_jj'
 
-near to labelled rows, where rows are dense, unlike each other; N are the rows of the next batch, if any.
-λ2 = 0 and λ3 = 2M/n is kernel herding: MMD² = mean(K) − F(E)/M². Labelled rows are kept anyway.
+near to labeled rows, where rows are dense, unlike each other; N are the rows of the next batch, if any.
+λ2 = 0 and λ3 = 2M/n is kernel herding: MMD² = mean(K) − F(E)/M². Labeled rows are kept anyway.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from reference.submodular import Choice, largest
 
 class Weights(NamedTuple):
     apart: float = 1.0  # λ1
-    labelled: float = 1.0  # λ2
+    labeled: float = 1.0  # λ2
     dense: float = 1.0  # λ3
     ahead: float = 0.0  # λ4
 
@@ -36,7 +36,7 @@ def default_weights(M, n, n_next=0, theta=0.5):
 def choice_of_exemplars(K_UU, K_LU, weights, K_NU=None):
     """The choice, and h: K ≥ 0 makes F submodular by itself, so that the largest −2 λ1 K_ij is a bound."""
     K_UU = np.asarray(K_UU, float)
-    w = weights.labelled * np.sum(K_LU, axis=0) + weights.dense * K_UU.sum(axis=1)
+    w = weights.labeled * np.sum(K_LU, axis=0) + weights.dense * K_UU.sum(axis=1)
     if K_NU is not None:
         w = w + weights.ahead * np.sum(K_NU, axis=0)
     apart = K_UU[~np.eye(len(K_UU), dtype=bool)]
@@ -53,8 +53,8 @@ def exemplars(K_UU, K_LU, M, weights=None, K_NU=None, by="greedy"):
     return choice.lazy(M, h).order if by == "greedy" else list(largest(ascend(choice, M)[0], M))
 
 
-def keep_labelled(K_LL, y, most):
-    """At most so many labelled rows of each class: the exemplars of the class among themselves."""
+def keep_labeled(K_LL, y, most):
+    """At most so many labeled rows of each class: the exemplars of the class among themselves."""
     kept = []
     for label in np.unique(y):
         rows = np.flatnonzero(y == label)

@@ -26,7 +26,7 @@ def label(K, y, k, rho, C=1.0):
     found = largest(pull, k)
     if rho > 0:
         choice = choice_of_positives(problem._replace(s=pull), C, default_weight(y, rho, C))
-        found = choice.linearise(found, k)
+        found = choice.linearize(found, k)
     labels = np.array(y, float)
     labels[problem.rows] = -1
     labels[problem.rows[found]] = 1

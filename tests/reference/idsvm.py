@@ -3,7 +3,7 @@
 G. Cauwenberghs, T. Poggio, "Incremental and Decremental Support Vector Machine Learning", NIPS 13 (2000);
 W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012), chapter VI.
 
-Maximise Σ y_i θ_i − ½ θᵀKθ over signed coefficients θ = yα with Σ θ_i = 0 and lo_i ≤ θ_i ≤ hi_i, the box
+Maximize Σ y_i θ_i − ½ θᵀKθ over signed coefficients θ = yα with Σ θ_i = 0 and lo_i ≤ θ_i ≤ hi_i, the box
 being [0, C_i] where y_i = 1, else [−C_i, 0]. With u_i = Σ_j K_ij θ_j + b − y_i the conditions are: u_i ≥ 0
 where θ_i can rise, u_i ≤ 0 where it can fall. S holds rows with u = 0; a row outside it is at an end of
 its box. One row c moves at a time, dθ_c = d = ±1, and b and θ_S follow so that Σ θ = 0 and u_S = 0 stay
@@ -76,7 +76,7 @@ class ReferenceIDSVM:
         return self.add(i)
 
     def leave_one_out(self):
-        """Return y_i f(x_i) for every row, f learnt from the others; below 0 is an error."""
+        """Return y_i f(x_i) for every row, f learned from the others; below 0 is an error."""
         return np.array([self.y[i] * self.copy().remove(i).decision(self.K[i]) for i in self.rows])
 
     def start_from(self, theta, rows=slice(None)):

@@ -1,7 +1,7 @@
 """Plain NumPy kept rows: what the slow twins of the one-pass learners share.
 
 f(x) = Σ a_i k(x_i, x) over the rows kept, the oldest first. `learn(x, y)` takes one row, y in {−1, +1},
-which is scored before it is learnt; `decide(X)` only looks. kernel(A, B) holds the values between rows A
+which is scored before it is learned; `decide(X)` only looks. kernel(A, B) holds the values between rows A
 and rows B. A learner that draws is given below(n), which draws one of 0, …, n − 1 with equal chances (the
 `integers` of a NumPy generator, or draws that were written down), and says when it calls it.
 """

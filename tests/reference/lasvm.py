@@ -3,7 +3,7 @@
 A. Bordes, S. Ertekin, J. Weston, L. Bottou, "Fast Kernel Classifiers with Online and Active Learning",
 JMLR 6 (2005); S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009).
 
-Maximise W(α) = Σ α_i y_i − ½ Σ α_i α_j K_ij with signed coefficients, Σ α_i = 0 and A_i ≤ α_i ≤ B_i, where
+Maximize W(α) = Σ α_i y_i − ½ Σ α_i α_j K_ij with signed coefficients, Σ α_i = 0 and A_i ≤ α_i ≤ B_i, where
 [A_i, B_i] lies between 0 and C_i y_i. The gradient g_i = y_i − Σ_j α_j K_ij does not contain the bias.
 """
 

@@ -2,7 +2,7 @@
 
 S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 6.
 
-Without a bias: maximise W(α) = Σ α_i y_i − ½ Σ α_i α_j K_ij over A_i ≤ α_i ≤ B_i, one coordinate a step and,
+Without a bias: maximize W(α) = Σ α_i y_i − ½ Σ α_i α_j K_ij over A_i ≤ α_i ≤ B_i, one coordinate a step and,
 where a row takes more than single_steps of them, two. The box lies between 0 and C_i y_i; for a row that
 LASVM-NC found beyond the ramp between 0 and −C_i y_i.
 """
@@ -39,7 +39,7 @@ class ReferenceGap:
         self.S: list[int] = []  # in insertion order
         self.alpha, self.g = np.zeros(len(self.y)), np.full(len(self.y), np.nan)  # g is valid on S only
         self.outliers: list[int] = []  # found beyond the ramp on arrival (NC)
-        self.skipped: list[int] = []  # neither kept nor learnt (I)
+        self.skipped: list[int] = []  # neither kept nor learned (I)
         self.n_visited = self.n_reprocess = self.n_evaluations = 0
 
     def move(self, k):

@@ -1,10 +1,10 @@
-"""Plain NumPy SVM that learns a row by solving in its neighbourhood alone: the slow twin of the compiled one.
+"""Plain NumPy SVM that learns a row by solving in its neighborhood alone: the slow twin of the compiled one.
 
 W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012), chapter VI.
 
 The problem is that of `reference.idsvm`: signed coefficients θ in boxes, Σ θ = 0. With e_i = y_i − Σ_j θ_j
 K_ij the conditions are e_i ≤ b where θ_i can rise and e_i ≥ b where it can fall. For a new row c with y f
-< 1 it is solved over its neighbours N; outside N θ is frozen, so Σ_N θ stays what it was. The kernel has
+< 1 it is solved over its neighbors N; outside N θ is frozen, so Σ_N θ stays what it was. The kernel has
 to be RBF: it has the distances in it, ‖x_i − x_c‖ = σ √(−2 ln K_ic).
 """
 
@@ -16,19 +16,19 @@ from reference.generator import ReferenceGenerator
 class ReferenceLocalSVM:
     """Kernel matrix K (n x n), labels y in {−1, +1}, one cost C or one per row.
 
-    N is the ball of radius `neighbourhood` · σ, and no less than the `n_nearest` rows; or with "grow"
+    N is the ball of radius `neighborhood` · σ, and no less than the `n_nearest` rows; or with "grow"
     takes in a row a round until three rounds have changed no θ by more than `still` of its cost. After
     `full_every` updates, or where one of `n_sampled` rows that is not in N violates its condition by more
     than `max_violation`, all rows are solved for.
     """
 
     def __init__(
-        self, K, y, C=1.0, neighbourhood=2.0, n_nearest=50, tol=1e-3, full_every=500, n_sampled=100,
+        self, K, y, C=1.0, neighborhood=2.0, n_nearest=50, tol=1e-3, full_every=500, n_sampled=100,
         max_violation=0.1, still=1e-3, generator=None
     ):  # fmt: skip
         self.K, self.y, self.C = np.asarray(K, float), np.asarray(y, float), C * np.ones(len(K))
         self.lo, self.hi = np.minimum(0, self.C * self.y), np.maximum(0, self.C * self.y)
-        self.neighbourhood, self.n_nearest, self.tol, self.still = neighbourhood, n_nearest, tol, still
+        self.neighborhood, self.n_nearest, self.tol, self.still = neighborhood, n_nearest, tol, still
         self.full_every, self.n_sampled, self.max_violation = full_every, n_sampled, max_violation
         self.generator = generator or ReferenceGenerator.of(0)
         self.rows: list[int] = []  # in order of arrival
@@ -48,7 +48,7 @@ class ReferenceLocalSVM:
         self.rows.append(c)
         if content:
             return []
-        N = self.grow(c) if self.neighbourhood == "grow" else self.ball(c)
+        N = self.grow(c) if self.neighborhood == "grow" else self.ball(c)
         self.b, self.since_full = self.bias(), self.since_full + 1
         sampled = [self.rows[self.generator.below(len(self.rows))] for _ in range(self.n_sampled)]
         outside = [i for i in sampled if i not in N]
@@ -67,7 +67,7 @@ class ReferenceLocalSVM:
         nearest, least = self.nearest(c)
         with np.errstate(divide="ignore"):
             distances = np.sqrt(-2 * np.log(np.minimum(self.K[c, nearest], 1)))  # in units of σ
-        N = nearest[: max(least, self.n_nearest, np.sum(distances <= self.neighbourhood))]
+        N = nearest[: max(least, self.n_nearest, np.sum(distances <= self.neighborhood))]
         self.solve(N)
         return N
 

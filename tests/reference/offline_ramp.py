@@ -1,6 +1,6 @@
 """Plain NumPy SVM with the ramp loss on all rows at once: the slow twin of the compiled one.
 
-Minimise P_R = ½ ‖w‖² + Σ C_i R(z_i) as in `reference.ramp`, with unsigned coefficients: f = Σ y_i α_i K_i.
+Minimize P_R = ½ ‖w‖² + Σ C_i R(z_i) as in `reference.ramp`, with unsigned coefficients: f = Σ y_i α_i K_i.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""The splits into labelled and unlabelled rows on which supervised learning does worst.
+"""The splits into labeled and unlabeled rows on which supervised learning does worst.
 
 W. Emara (2012), section III.4: of many random splits those few are kept on which the SVM that learns from the
-labelled rows alone is least accurate on the others.
+labeled rows alone is least accurate on the others.
 """
 
 from typing import NamedTuple
@@ -11,16 +11,16 @@ from sklearn.svm import SVC
 
 
 class Split(NamedTuple):
-    labelled: np.ndarray
-    unlabelled: np.ndarray
-    accuracy: float  # of the supervised SVM on the unlabelled rows
+    labeled: np.ndarray
+    unlabeled: np.ndarray
+    accuracy: float  # of the supervised SVM on the unlabeled rows
 
 
-def draw_labelled(y, size, random):
+def draw_labeled(y, size, random):
     """`size` random rows, drawn again until every class is among them."""
     classes = len(np.unique(y))
     if not classes <= size < len(y):
-        raise ValueError(f"size={size} has no room for one row of each class and a row that is unlabelled")
+        raise ValueError(f"size={size} has no room for one row of each class and a row that is unlabeled")
     while len(np.unique(y[rows := np.sort(random.permutation(len(y))[:size])])) < classes:
         pass
     return rows
@@ -30,7 +30,7 @@ def pessimistic_splits(X, y, size, random, draws=100, keep=10, C=1.0):
     """The `keep` worst of `draws` random splits, the worst first; of equals the one drawn first."""
     splits = []
     for _ in range(draws):
-        L = draw_labelled(y, size, random)
+        L = draw_labeled(y, size, random)
         U = np.setdiff1d(np.arange(len(y)), L)
         machine = SVC(kernel="linear", C=C).fit(X[L], y[L])
         splits.append(Split(L, U, float(machine.score(X[U], y[U]))))

@@ -1,9 +1,9 @@
 """Plain NumPy solution of the continuous choice of rows: the slow twin of QPS3VM and of exemplars by QP.
 
-    maximise w'p + q p'Kp        subject to 0 ≤ p ≤ 1, Σ p = k
+    maximize w'p + q p'Kp        subject to 0 ≤ p ≤ 1, Σ p = k
 
 Exemplars and questions, q < 0 and K psd: concave, one value, p is fractional, and no set has a larger F.
-Labels, q > 0 and K psd: the Hessian is C*² K, so this maximises a *convex* function. Some 0/1 vector is the
+Labels, q > 0 and K psd: the Hessian is C*² K, so this maximizes a *convex* function. Some 0/1 vector is the
 global maximum, there are many local ones, and a code for convex QPs must not be used on it.
 """
 
@@ -54,10 +54,10 @@ def ascend(choice, k, p=None, tol=1e-9, most=20_000):
     return p, value(p), room_to_rise(choice, p, k)
 
 
-def qp_s3vm(problem, k, C, Cs, random, starts=5, by="linearise"):
+def qp_s3vm(problem, k, C, Cs, random, starts=5, by="linearize"):
     """The best set found: from the uniform p, the k largest w, greedy and random sets; then swaps.
 
-    `by` "gradient" climbs by projected gradients first. Where that rests may be fractional; linearising goes
+    `by` "gradient" climbs by projected gradients first. Where that rests may be fractional; linearizing goes
     on to a set with no smaller F.
     """
     choice, n = choice_of_positives(problem, C, Cs), len(problem.rows)
@@ -67,5 +67,5 @@ def qp_s3vm(problem, k, C, Cs, random, starts=5, by="linearise"):
     points = [uniform, *(np.isin(np.arange(n), A).astype(float) for A in sets)]
     if by == "gradient":
         points = [ascend(choice, k, p)[0] for p in points]
-    ends = [choice.linearise(p, k) for p in points] + [choice.linearise(A, k) for A in sets]
+    ends = [choice.linearize(p, k) for p in points] + [choice.linearize(A, k) for A in sets]
     return max([choice.swap(A) for A in ends], key=choice.value)

@@ -1,6 +1,6 @@
 """Plain NumPy choice of rows to ask about (ACTV): the slow twin of query.Submodular.
 
-W. Emara (2012), chapter V. Of the unlabelled rows U choose M that maximise
+W. Emara (2012), chapter V. Of the unlabeled rows U choose M that maximize
 
     F(A) = Σ_{j∈A} (−λ2 |s_j| − λ3 Σ_{j'∈U} K_jj') − λ1 Σ_{j,j'∈A} K_jj',        s_j = Σ_{i∈L} y_i K_ij
 
@@ -12,8 +12,8 @@ import numpy as np
 from reference.submodular import Choice
 
 
-def default_weights(M, n_labelled):
-    return 1.0, 2 * M / max(n_labelled, 1), 0.0
+def default_weights(M, n_labeled):
+    return 1.0, 2 * M / max(n_labeled, 1), 0.0
 
 
 def choice_of_questions(K_UU, s, weights):

@@ -2,7 +2,7 @@
 
 Z. Wang, S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines" (2009).
 
-Minimise P_R = ½ ‖w‖² + Σ C_i R(z_i), R(z) = min(1 − s, max(0, 1 − z)), z_i = y_i f(x_i), f without a bias.
+Minimize P_R = ½ ‖w‖² + Σ C_i R(z_i), R(z) = min(1 − s, max(0, 1 − z)), z_i = y_i f(x_i), f without a bias.
 With unsigned coefficients f = Σ y_i α_i K_i, and g_i = 1 − z_i. On V = {g ≤ 1 − s} the ramp is the hinge: the
 box of its dual is 0 ≤ α ≤ C. Outside V it is flat: α = 0. A step on i adds g_i Δ − ½ K_ii Δ² to the dual.
 Where a row takes more than single_steps of them, two coefficients move at a time. A row can be outside V once
@@ -35,7 +35,7 @@ class ReferenceOnlineRamp:
         self.alpha[i] = value
 
     def learn(self, t):
-        """Learn row t; a row that is kept already is not learnt again."""
+        """Learn row t; a row that is kept already is not learned again."""
         if t in self.I:
             return self
         trusted = {y for y in (-1, 1) if np.sum(self.alpha[self.y == y] > 0) >= self.min_support}

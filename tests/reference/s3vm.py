@@ -1,6 +1,6 @@
-"""Plain NumPy labels for unlabelled rows by submodular choice: the slow twin of SubmodS3VM.
+"""Plain NumPy labels for unlabeled rows by submodular choice: the slow twin of SubmodS3VM.
 
-W. Emara (2012), chapter III. y is −1, +1, or 0 where the label is unknown. The k positives A ⊂ U maximise
+W. Emara (2012), chapter III. y is −1, +1, or 0 where the label is unknown. The k positives A ⊂ U maximize
 
     D(A) = C C* Σ_{j∈A} s_j − C*²/2 Σ_{j∈A, j'∈U∖A} K_jj',        s_j = Σ_{i∈L} y_i K_ij
 
@@ -16,12 +16,12 @@ from reference.similarities import Linear, Stored
 from reference.submodular import Choice, largest
 
 
-def scale_rows(X, columns="standardise", unit=True):
-    """Columns "standardise", "centre" or "keep" (CSR: always); then rows of length 1, but for zeros."""
+def scale_rows(X, columns="standardize", unit=True):
+    """Columns "standardize", "center" or "keep" (CSR: always); then rows of length 1, but for zeros."""
     if not sparse.issparse(X):
         X = np.asarray(X, float)
         X = X - X.mean(0) if columns != "keep" else X
-        spread = X.std(0) if columns == "standardise" else np.ones(X.shape[1])
+        spread = X.std(0) if columns == "standardize" else np.ones(X.shape[1])
         X = X / np.where(spread > 0, spread, 1)
     length = np.sqrt(Linear(X).diagonal()) if unit else np.ones(X.shape[0])
     length = np.where(length > 0, length, 1)
@@ -48,7 +48,7 @@ def weighted(y, balance=False):
     return y * np.count_nonzero(y) / (2 * np.maximum(count, 1))
 
 
-class Unlabelled(NamedTuple):
+class Unlabeled(NamedTuple):
     rows: np.ndarray  # the numbers of the rows without a label
     K: object  # their similarities
     s: np.ndarray  # the pull of the labels on each
@@ -58,14 +58,14 @@ class Unlabelled(NamedTuple):
 def from_matrix(K, y, balance=False):
     K, y, U = np.asarray(K, float), weighted(y, balance), np.flatnonzero(np.asarray(y) == 0)
     inner = K[np.ix_(U, U)]
-    return Unlabelled(U, Stored(inner), (y @ K)[U], inner.max(initial=0))
+    return Unlabeled(U, Stored(inner), (y @ K)[U], inner.max(initial=0))
 
 
 def from_rows(X, y, balance=False):
     """Linear kernel, dense or CSR, no kernel matrix: s_j = ⟨x_j, Σ_i y_i x_i⟩, and K_ij ≤ max_j ‖x_j‖²."""
     y, U = weighted(y, balance), np.flatnonzero(np.asarray(y) == 0)
     inner = Linear(X[U])
-    return Unlabelled(U, inner, inner.X @ (X.T @ y), inner.diagonal().max(initial=0))
+    return Unlabeled(U, inner, inner.X @ (X.T @ y), inner.diagonal().max(initial=0))
 
 
 def choice_of_positives(problem, C, Cs):
@@ -79,7 +79,7 @@ def choose_positives(problem, k, method, C, Cs, swaps=False):
     return {
         "greedy": lambda: np.sort(np.array(choice.lazy(k, h).order, int)),
         "two-sided": lambda: choice.two_sided(k, h, swaps),
-        "fast": lambda: choice.linearise(largest(problem.s, k), k),  # no greedy at all
+        "fast": lambda: choice.linearize(largest(problem.s, k), k),  # no greedy at all
         "labels": lambda: largest(problem.s, k),  # C* → 0: the pull of the labels alone
         "exact": lambda: choice.best(k),
     }[method]()
@@ -99,6 +99,6 @@ def transduce(problem, y, r, method="two-sided", C=1.0, Cs=None, both=True):
 
 
 def linear_rule(X, y, labels, C, Cs):
-    """The direction v whose largest ⟨x_j, v⟩ are the positives once linearising has come to rest."""
+    """The direction v whose largest ⟨x_j, v⟩ are the positives once linearizing has come to rest."""
     U = np.flatnonzero(np.asarray(y) == 0)
     return X.T @ (C * Cs * np.asarray(y)) + Cs**2 * (X[U].T @ ((labels[U] > 0) - 0.5))

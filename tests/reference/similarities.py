@@ -1,6 +1,6 @@
 """The similarities K of n rows, as the choice of rows asks for them: stored, on demand, or never formed.
 
-`towards()` begins a choice: ``of(m)`` is Σ_{j∈A} K_mj over the rows taken so far, and ``take(m)`` adds one.
+`toward()` begins a choice: ``of(m)`` is Σ_{j∈A} K_mj over the rows taken so far, and ``take(m)`` adds one.
 """
 
 import numpy as np
@@ -58,7 +58,7 @@ class Stored:
     def times(self, p):
         return self.K @ p
 
-    def towards(self):
+    def toward(self):
         return DeferredSums(self)
 
 
@@ -99,7 +99,7 @@ class Linear(OnDemand):
     def times(self, p):
         return self.X @ (self.X.T @ p)
 
-    def towards(self):
+    def toward(self):
         return SumVector(self.X)
 
 

@@ -4,7 +4,7 @@ W. Emara (2012), section IV.4. Between batches two things are held: E, the summa
 last, and P, the last batch in full. A row has a label only if it is a true one: labels found here are never
 stored as labels, so that an error is not passed on.
 
-incremental: the labels that come with a batch take part in labelling it; online: they come after it.
+incremental: the labels that come with a batch take part in labeling it; online: they come after it.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.svm import SVC
 
-from reference.exemplars import exemplars, keep_labelled
+from reference.exemplars import exemplars, keep_labeled
 from reference.s3vm import from_matrix, transduce
 
 
@@ -39,7 +39,7 @@ class Summary(NamedTuple):
 
     exemplars: int
     trials: int
-    cost: float  # the share of the batch that would be labelled otherwise with the summary than with E + P
+    cost: float  # the share of the batch that would be labeled otherwise with the summary than with E + P
 
 
 def induce(kernel, X, y, labels, C=1.0):
@@ -57,9 +57,11 @@ def induce(kernel, X, y, labels, C=1.0):
 
 
 class ReferenceStreamS3VM:
-    """`ratio`: the share of positives, or a function of (K, y). `tol` 0 is strict. `cap`: at most so many
-    unlabelled exemplars whatever `tol` asks (None: as many as rows in a batch); `label_cap`: at most so many
-    labelled rows of a class in E. `ahead`: exemplars look at the batch that has just arrived.
+    """`ratio`: the fraction of positives, or a function of (K, y). `max_disagreement` 0 is strict.
+
+    `max_exemplars`: at most so many unlabeled exemplars whatever `max_disagreement` asks (None: as many as
+    rows in a batch); `max_labeled_per_class`: at most so many labeled rows of a class in E. `use_next_batch`:
+    exemplars look at the batch that has just arrived.
     """
 
     def __init__(
@@ -67,14 +69,24 @@ class ReferenceStreamS3VM:
         kernel,
         ratio=0.5,
         mode="incremental",
-        tol=0.05,
-        cap=None,
-        label_cap=None,
-        ahead=False,
+        max_disagreement=0.05,
+        max_exemplars=None,
+        max_labeled_per_class=None,
+        use_next_batch=False,
         **options,
     ):
-        self.kernel, self.ratio, self.mode, self.tol, self.ahead = kernel, ratio, mode, tol, ahead
-        self.cap, self.label_cap, self.options = cap, label_cap, options
+        self.kernel, self.ratio, self.mode, self.max_disagreement, self.use_next_batch = (
+            kernel,
+            ratio,
+            mode,
+            max_disagreement,
+            use_next_batch,
+        )
+        self.max_exemplars, self.max_labeled_per_class, self.options = (
+            max_exemplars,
+            max_labeled_per_class,
+            options,
+        )
         self.E = self.P = self.f = None
         self.history = []
 
@@ -98,7 +110,7 @@ class ReferenceStreamS3VM:
         self.f = induce(self.kernel, everything.X, everything.y, found)
         labels = found[-len(y) :]
         if self.P is not None:
-            self.E = self.summarise(old, batch, labels)
+            self.E = self.summarize(old, batch, labels)
         self.P = Rows(X, y)
         return labels
 
@@ -113,28 +125,31 @@ class ReferenceStreamS3VM:
         found = self.label(E + batch) if len(left) else np.zeros(0)
         return found[len(E.y) :]
 
-    def summarise(self, old, batch, labels):
-        """All labelled rows, and as few exemplars as label the batch as E + P does, but for `tol`."""
-        U, most = np.flatnonzero(old.y == 0), len(labels) if self.cap is None else self.cap
+    def summarize(self, old, batch, labels):
+        """All labeled rows, and as few exemplars as label the batch as E + P, up to `max_disagreement`."""
+        U, most = (
+            np.flatnonzero(old.y == 0),
+            len(labels) if self.max_exemplars is None else self.max_exemplars,
+        )
         most = min(most, len(U))
         more = max(1, int(np.floor(0.1 * len(old.y) + 0.5)))
         M, trials = min(more, most), 1
         while True:
             E = self.summary(old, M, batch)
             cost = float(np.mean(self.label(E + batch)[-len(labels) :] != labels))
-            if cost <= self.tol or most == M:
+            if cost <= self.max_disagreement or most == M:
                 self.history.append(Summary(M, trials, cost))
                 return E
             M, trials = min(M + more, most), trials + 1
 
     def summary(self, old, M, batch):
         L, U = np.flatnonzero(old.y), np.flatnonzero(old.y == 0)
-        if self.label_cap is not None:
-            L = L[keep_labelled(self.kernel(old.X[L], old.X[L]), old.y[L], self.label_cap)]
-        chosen = self.choose(old.of(U), old.of(L), M, batch if self.ahead else None)
+        if self.max_labeled_per_class is not None:
+            L = L[keep_labeled(self.kernel(old.X[L], old.X[L]), old.y[L], self.max_labeled_per_class)]
+        chosen = self.choose(old.of(U), old.of(L), M, batch if self.use_next_batch else None)
         return old.of([*L, *U[np.sort(np.asarray(chosen, int))]])
 
-    def choose(self, unlabelled, labelled, M, ahead):
-        K_NU = None if ahead is None else self.kernel(ahead.X, unlabelled.X)
-        inner = self.kernel(unlabelled.X, unlabelled.X)
-        return exemplars(inner, self.kernel(labelled.X, unlabelled.X), M, K_NU=K_NU)
+    def choose(self, unlabeled, labeled, M, use_next_batch):
+        K_NU = None if use_next_batch is None else self.kernel(use_next_batch.X, unlabeled.X)
+        inner = self.kernel(unlabeled.X, unlabeled.X)
+        return exemplars(inner, self.kernel(labeled.X, unlabeled.X), M, K_NU=K_NU)

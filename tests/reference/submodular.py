@@ -2,10 +2,10 @@
 
 W. Emara, "A submodular optimization framework for never-ending learning" (2012), chapters III to V:
 
-    maximise F(A) = Σ_{j∈A} w_j + q Σ_{j,j'∈A} K_jj'        over |A| = k; ordered pairs with the diagonal
+    maximize F(A) = Σ_{j∈A} w_j + q Σ_{j,j'∈A} K_jj'        over |A| = k; ordered pairs with the diagonal
 
-q > 0 with labels of unlabelled rows (`reference.s3vm`), q < 0 with exemplars and questions. With K psd and
-q > 0 some 0/1 vector maximises the continuous form, too; with q < 0 that form is concave. Ties: lowest index.
+q > 0 with labels of unlabeled rows (`reference.s3vm`), q < 0 with exemplars and questions. With K psd and
+q > 0 some 0/1 vector maximizes the continuous form, too; with q < 0 that form is concave. Ties: lowest index.
 """
 
 import heapq
@@ -70,7 +70,7 @@ class Choice:
         A bound and the gain it bounds are rounded differently, so rows whose bound is within `slack` of the
         best gain are looked at, too; of gains themselves the larger wins by however little.
         """
-        base, sums, n = self.w + self.q * self.alone, self.K.towards(), len(self.w)
+        base, sums, n = self.w + self.q * self.alone, self.K.toward(), len(self.w)
         size = np.abs(base).max(initial=0)
         heap, at = [(-gain, m) for m, gain in enumerate(base)], np.zeros(n, int)
         path, evaluations = Path([], [], 0), n if k else 0
@@ -91,7 +91,7 @@ class Choice:
                     heapq.heappush(heap, (key + taken * h, m))
         return path._replace(evaluations=int(evaluations))
 
-    def linearise(self, p, k):
+    def linearize(self, p, k):
         """Take the k largest slopes, again from there, while F rises. `p`: a set, or fractions of all rows.
 
         With K psd and q > 0 F is convex in p, so that no sweep lowers it; otherwise it may stop at once.
@@ -123,7 +123,7 @@ class Choice:
         """Greedy for the rows to take and for those to leave, both refined: the larger F, or the first."""
         other, n = self.complement(), len(self.w)
         sides = [self.lazy(k, h).order, self.rest(other.lazy(n - k, h).order)]
-        sides = [self.linearise(A, k) for A in sides]
+        sides = [self.linearize(A, k) for A in sides]
         return max([self.swap(A) for A in sides] if swaps else sides, key=self.value)
 
     def best(self, k):

@@ -1,6 +1,6 @@
 """The NumPy LASVM against published figures, its invariants, and an exact solver.
 
-Figures: breast cancer (Wisconsin, diagnostic), columns standardised, rows in the given order, RBF kernel.
+Figures: breast cancer (Wisconsin, diagnostic), columns standardized, rows in the given order, RBF kernel.
 """
 
 from functools import partial

@@ -267,7 +267,7 @@ def test_noise_makes_the_ramp_sparser_and_cheaper():
 
 @pytest.mark.parametrize("mode", ["g", "full", "nc", "i"])
 @pytest.mark.parametrize("first", [1.0, -1.0])
-def test_a_class_that_comes_late_is_learnt(mode, first):
+def test_a_class_that_comes_late_is_learned(mode, first):
     """Hundreds of rows of one class first: all rows of the other are on the wrong side as they come."""
     rng = np.random.default_rng(0)
     y = np.repeat([first, -first], [500, 200])

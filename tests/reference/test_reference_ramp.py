@@ -266,7 +266,7 @@ def test_opposite_duplicates_oppose_each_other():
     assert model.decision(np.ones(3)) == 1
 
 
-def test_who_is_pushed_beyond_the_ramp_is_unlearnt():
+def test_who_is_pushed_beyond_the_ramp_is_unlearned():
     """One row against five of the opposite label in its place: in the end its loss is flat."""
     y = np.array([1.0, *[-1.0] * 5])
     model = ReferenceOnlineRamp(np.ones((6, 6)), y, C=0.3, s=-0.5).run(range(6))
@@ -276,7 +276,7 @@ def test_who_is_pushed_beyond_the_ramp_is_unlearnt():
 
 
 def test_rounds_that_take_turns_are_cut_off():
-    """In the solution row 0 lies at the end of the ramp; a coarse one has it beyond if and only if learnt."""
+    """In the solution row 0 lies at the end of the ramp; a coarse one has it beyond only if it is learned."""
     K = np.array([[10, -1, -9, -12], [-1, 5, 3, -3], [-9, 3, 9, 9], [-12, -3, 9, 18]])
     assert ReferenceOnlineRamp(K, np.ones(4), C=0.1).run(range(4)).n_capped == 1
     assert Watched(K, np.ones(4), C=0.1, tol=1e-7, min_gain=1e-10).run(range(4)).n_capped == 0

@@ -1,10 +1,10 @@
 """Plain NumPy labels of more than two classes by submodular welfare: the slow twin of SubmodS3VM with them.
 
-Partition the unlabelled rows into A_1, …, A_Q of given sizes so as to maximise
+Partition the unlabeled rows into A_1, …, A_Q of given sizes so as to maximize
 
     W = C*²/4 Σ_c Σ_{j,j'∈A_c} K_jj' + C C* Σ_c Σ_{j∈A_c} s_c(j)
 
-where s_c(j) is the mean (or, to compare with two classes, the sum) of K_ij over the labelled rows i of class
+where s_c(j) is the mean (or, to compare with two classes, the sum) of K_ij over the labeled rows i of class
 c. Labels are 0, …, Q − 1, and −1 where unknown.
 """
 
@@ -49,7 +49,7 @@ def welfare_greedy(K, s, sizes, C, Cs):
     return labels
 
 
-def welfare_linearise(K, s, labels, sizes, C, Cs):
+def welfare_linearize(K, s, labels, sizes, C, Cs):
     """Assign all rows anew by their slopes under the sizes (a transport problem), while W rises."""
     K, seats = np.asarray(K, float), np.repeat(np.arange(len(sizes)), sizes)
     while True:
@@ -69,5 +69,5 @@ def transduce_classes(K, y, Q, sizes=None, C=1.0, rho=1.0, refine=True):
     sizes = class_sizes(y[L], Q, len(U)) if sizes is None else np.asarray(sizes)
     inner, s, Cs = K[np.ix_(U, U)], pulls(K[np.ix_(L, U)], y[L], Q), rho * C * 2 * Q / len(U)
     found = welfare_greedy(inner, s, sizes, C, Cs)
-    y[U] = welfare_linearise(inner, s, found, sizes, C, Cs) if refine else found
+    y[U] = welfare_linearize(inner, s, found, sizes, C, Cs) if refine else found
     return y

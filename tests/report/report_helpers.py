@@ -11,7 +11,7 @@ VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
 def told(n=400, questions=120, classes=("no", "yes"), seed=0):
-    """A story with everything in it."""
+    """A data with everything in it."""
     rng = np.random.default_rng(seed)
     rows = np.arange(1, n + 1) * 50
 
@@ -19,9 +19,9 @@ def told(n=400, questions=120, classes=("no", "yes"), seed=0):
         return np.clip(1 - np.exp(-np.arange(n) / (n / 4)) + rng.normal(0, 0.02, n), 0, 1)
 
     measures = ("accuracy", "g_means", "mcc", "auc")
-    steps = {prefix + m: score() for prefix in ("", "fading_", "no_change_", "majority_") for m in measures}
-    steps |= {"rows": rows, "labels": rows // 40, "asked": rows // 30, "seconds": rows / 7.0}
-    steps |= {"support_vectors": 90 - 80 / (1 + np.arange(n)), "memory_mb": np.linspace(1, 4, n)}
+    curves = {prefix + m: score() for prefix in ("", "fading_", "no_change_", "majority_") for m in measures}
+    curves |= {"rows": rows, "labels": rows // 40, "asked": rows // 30, "seconds": rows / 7.0}
+    curves |= {"support_vectors": 90 - 80 / (1 + np.arange(n)), "memory_mb": np.linspace(1, 4, n)}
     k = len(classes)
     return {
         "title": "A stream",
@@ -44,7 +44,7 @@ def told(n=400, questions=120, classes=("no", "yes"), seed=0):
             "drift_alarms": 2,
             "quarantined": 7,
         },
-        "steps": {key: np.asarray(values).tolist() for key, values in steps.items()},
+        "curves": {key: np.asarray(values).tolist() for key, values in curves.items()},
         "audit": {
             "rows": rows[::4].tolist(),
             "accuracy": [0.8] * len(rows[::4]),
@@ -60,8 +60,8 @@ def told(n=400, questions=120, classes=("no", "yes"), seed=0):
         "questions": [
             {
                 "id": f"row-{i}",
-                "row": int(rows[i * n // questions]),
-                "kind": "audit" if i % 7 == 0 else "rule",
+                "asked_row": int(rows[i * n // questions]),
+                "kind": "audit" if i % 7 == 0 else "strategy",
                 "reason": "by chance" if i % 7 == 0 else "near the boundary",
                 "utility": i / questions,
                 "predicted": classes[i % k],

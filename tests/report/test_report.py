@@ -15,7 +15,7 @@ from everlearn.report.html import summary
 from report.report_helpers import Page, assert_inside, drawings, told
 
 PARTS = {
-    "steps": ["scores", "questions", "resources"],
+    "curves": ["scores", "questions", "resources"],
     "questions": ["questions"],
     "confusion": ["confusion"],
     "drift": ["drift"],
@@ -50,21 +50,21 @@ def test_only_the_title_is_required():
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_alone_brings_its_own_sections_only(part):
-    story = told()
-    assert headings(render({"title": "t", part: story[part]})) == PARTS[part]
+    data = told()
+    assert headings(render({"title": "t", part: data[part]})) == PARTS[part]
 
 
 @pytest.mark.parametrize("part", [*PARTS, "audit", "peers", "totals", "notes", "classes", "window"])
 @pytest.mark.parametrize("emptied", [True, False])
 def test_a_part_that_is_missing_or_empty_leaves_the_others(part, emptied):
-    story = told()
+    data = told()
     if emptied and part != "window":
-        story[part] = type(story[part])()
+        data[part] = type(data[part])()
         if part == "classes":
-            del story["confusion"]
+            del data["confusion"]
     else:
-        del story[part]
-    page = render(story)
+        del data[part]
+    page = render(data)
     Page(page)
     assert all(map(len, drawings(page)))
     if part == "drift":
@@ -73,7 +73,7 @@ def test_a_part_that_is_missing_or_empty_leaves_the_others(part, emptied):
 
 def test_columns_without_a_single_number_vanish():
     nothing = {"rows": [1, 2], "accuracy": [None, float("nan")], "memory_mb": [None, None]}
-    assert headings(render({"title": "t", "steps": nothing})) == []
+    assert headings(render({"title": "t", "curves": nothing})) == []
 
 
 def test_ids_are_unique_and_references_hold():
@@ -89,15 +89,15 @@ EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;</svg></td
 
 
 def test_text_from_data_stays_text():
-    story = told(classes=(EVIL, "b" + EVIL))
-    story |= dict.fromkeys(("title", "created", "learner", "source", "store", "features"), EVIL)
-    story |= {"notes": [EVIL]}
-    story["peers"][0]["name"] = EVIL
-    for alarm in story["drift"]:
+    data = told(classes=(EVIL, "b" + EVIL))
+    data |= dict.fromkeys(("title", "created", "learner", "source", "store", "features"), EVIL)
+    data |= {"notes": [EVIL]}
+    data["peers"][0]["name"] = EVIL
+    for alarm in data["drift"]:
         alarm |= {"time": EVIL, "policy": EVIL, "note": EVIL}
-    for question in story["questions"]:
+    for question in data["questions"]:
         question |= {"id": EVIL, "kind": EVIL, "reason": EVIL, "predicted": EVIL}
-    page = render(story)
+    page = render(data)
     page.encode("utf-8")
     parsed = Page(page)
     assert len(parsed.having("script")) == 1
@@ -122,36 +122,36 @@ def test_the_page_loads_nothing_and_locks_out_what_is_not_its_own():
 
 
 def test_a_hundred_thousand_steps_make_a_small_page_and_always_the_same():
-    story = told(n=100_000, questions=10_000, classes=[f"class {i}" for i in range(40)])
-    story["drift"] = [{"row": 10_000 * i, "policy": "forget", "note": "<" * 200} for i in range(500)]
-    story["peers"] = [story["peers"][0] | {"name": f"peer {i}"} for i in range(4)]
-    page = render(story)
+    data = told(n=100_000, questions=10_000, classes=[f"class {i}" for i in range(40)])
+    data["drift"] = [{"row": 10_000 * i, "policy": "forget", "note": "<" * 200} for i in range(500)]
+    data["peers"] = [data["peers"][0] | {"name": f"peer {i}"} for i in range(4)]
+    page = render(data)
     assert len(page.encode()) < 1_000_000
-    assert page == render(story)
+    assert page == render(data)
 
 
 def test_arrays_tell_the_same_as_lists():
-    story = told()
-    arrays = story | {"steps": {key: np.array(values) for key, values in story["steps"].items()}}
-    arrays |= {"classes": np.array(story["classes"]), "questions": tuple(story["questions"])}
-    arrays["confusion"] = [part | {"matrix": np.array(part["matrix"])} for part in story["confusion"]]
-    assert render(arrays) == render(story)
+    data = told()
+    arrays = data | {"curves": {key: np.array(values) for key, values in data["curves"].items()}}
+    arrays |= {"classes": np.array(data["classes"]), "questions": tuple(data["questions"])}
+    arrays["confusion"] = [part | {"matrix": np.array(part["matrix"])} for part in data["confusion"]]
+    assert render(arrays) == render(data)
 
 
 def test_the_sentence_on_top_is_computed():
-    story = {
+    data = {
         "title": "t",
         "window": 1000,
         "totals": {"rows": 100_000, "asked": 512, "drift_alarms": 2},
-        "steps": {
+        "curves": {
             "rows": [1, 2, 3],
             "accuracy": [0.99, 0.99, 0.99],
             "g_means": [0.2, 0.911, None],
             "majority_g_means": [0, 0, 0],
         },
     }
-    assert summary(story) == (
-        "512 labels asked of 100,000 rows; g-means 0.91 over the last 1,000 labelled rows; majority 0.00; "
+    assert summary(data) == (
+        "512 labels asked of 100,000 rows; g-means 0.91 over the last 1,000 labeled rows; majority 0.00; "
         "2 drift alarms."
     )
     assert summary({"title": "t"}) == ""
@@ -160,20 +160,20 @@ def test_the_sentence_on_top_is_computed():
 
 def test_questions_are_counted():
     def question(kind, reason, predicted, label):
-        return {"row": 10, "kind": kind, "reason": reason, "predicted": predicted, "label": label}
+        return {"asked_row": 10, "kind": kind, "reason": reason, "predicted": predicted, "label": label}
 
     asked = (
-        [question("rule", "near", 0, 1)] * 3
-        + [question("rule", "near", 1, 1)]
+        [question("strategy", "near", 0, 1)] * 3
+        + [question("strategy", "near", 1, 1)]
         + [question("audit", "chance", 0, 0)]
     )
-    asked += [question("rule", "near", 0, None), question("rule", "near", 0, float("nan"))]
+    asked += [question("strategy", "near", 0, None), question("strategy", "near", 0, float("nan"))]
     text = Page(render({"title": "t", "questions": asked})).text
     assert "7 questions, 71 % of them answered; the learner had been wrong in 60 % of those." in text
     cells = re.findall(r"<tr>(.*?)</tr>", render({"title": "t", "questions": asked}))
     rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in cells]
     near = next(row for row in rows if row[0] == "near")
-    assert [near[i] for i in (1, 2, 3, 5)] == ["rule", "6", "75 %", "4"]
+    assert [near[i] for i in (1, 2, 3, 5)] == ["strategy", "6", "75 %", "4"]
     chance = next(row for row in rows if row[0] == "chance")
     assert [chance[i] for i in (1, 2, 3, 5)] == ["audit", "1", "0 %", "1"]
 
@@ -207,13 +207,13 @@ def test_merged_periods_and_gathered_classes_lose_no_row():
 
 
 def test_the_classes_have_their_recall_and_precision():
-    story = {"title": "t", "classes": ["a", "b"]}
-    story["confusion"] = [
+    data = {"title": "t", "classes": ["a", "b"]}
+    data["confusion"] = [
         {"row_from": 0, "row_to": 9, "matrix": [[6, 2], [0, 0]]},
         {"row_from": 9, "row_to": 20, "matrix": [[2, 0], [1, 9]]},
     ]
     rows = [
-        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", render(story))
+        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", render(data))
     ]
     assert ["a", "10", "0.800", "0.889", "2", "1.000", "0.667"] in rows
     assert ["b", "10", "0.900", "0.818", "10", "0.900", "1.000"] in rows
@@ -228,15 +228,15 @@ def test_counts_fit_their_cells(value, text):
 
 
 @pytest.mark.parametrize(
-    ("story", "message"),
+    ("data", "message"),
     [
         ({}, "title"),
         ({"title": " "}, "title"),
         ({"title": "t", "stesp": {}}, "'stesp'"),
         ({"title": "t", "totals": {"row": 1}}, "'row'"),
-        ({"title": "t", "steps": {"acuracy": [1], "rows": [1]}}, "'acuracy'"),
-        ({"title": "t", "steps": {"accuracy": [1]}}, "'rows'"),
-        ({"title": "t", "steps": {"rows": [1, 2], "accuracy": [1]}}, "2"),
+        ({"title": "t", "curves": {"acuracy": [1], "rows": [1]}}, "'acuracy'"),
+        ({"title": "t", "curves": {"accuracy": [1]}}, "'rows'"),
+        ({"title": "t", "curves": {"rows": [1, 2], "accuracy": [1]}}, "2"),
         ({"title": "t", "audit": {"rows": [1, 2], "lower": [1]}}, "audit"),
         ({"title": "t", "peers": [{"name": "p", "rows": [1], "auc": []}]}, "peers"),
         ({"title": "t", "questions": [{"why": 1}]}, "'why'"),
@@ -247,9 +247,9 @@ def test_counts_fit_their_cells(value, text):
         ),
     ],
 )
-def test_a_story_that_would_be_told_wrongly_is_refused(story, message):
+def test_a_story_that_would_be_told_wrongly_is_refused(data, message):
     with pytest.raises(ValueError, match=message):
-        render(story)
+        render(data)
 
 
 def test_a_story_is_a_mapping():
@@ -270,14 +270,14 @@ def test_the_file_is_the_page_and_a_failure_leaves_the_old_one(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
-def linear(colour):
+def linear(color):
     """Linear red, green and blue after WCAG 2."""
-    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    parts = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     return np.where(parts <= 0.03928, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
 
 
-def luminance(colour):
-    return float(linear(colour) @ [0.2126, 0.7152, 0.0722])
+def luminance(color):
+    return float(linear(color) @ [0.2126, 0.7152, 0.0722])
 
 
 def contrast(one, other):
@@ -310,9 +310,9 @@ TO_XYZ = np.array(
 )  # white is 1
 
 
-def lab(colour, sight):
-    """The colour in CIELAB as such a reader sees it; a distance of 2 is just noticed."""
-    seen = np.clip(np.array(sight) @ linear(colour), 0, 1)
+def lab(color, sight):
+    """The color in CIELAB as such a reader sees it; a distance of 2 is just noticed."""
+    seen = np.clip(np.array(sight) @ linear(color), 0, 1)
     x, y, z = np.cbrt(TO_XYZ @ seen)
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
@@ -325,8 +325,8 @@ def test_lines_keep_apart_for_every_reader(palette, sight):
         assert np.linalg.norm(apart) >= 15, (one, other)
 
 
-def mixed(colour, ground, part):
-    values = [(int(colour[i : i + 2], 16), int(ground[i : i + 2], 16)) for i in (1, 3, 5)]
+def mixed(color, ground, part):
+    values = [(int(color[i : i + 2], 16), int(ground[i : i + 2], 16)) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(part * a + (1 - part) * b):02x}" for a, b in values)
 
 

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from reference.s3vm import scale_rows
 
-THESIS = {"rho": 1.0, "pull": "sums"}  # what the twins and the figures of the thesis have
+THESIS = {"rho": 1.0, "label_scores": "similarity"}  # what the twins and the figures of the thesis have
 HAVE_DATA = bool(os.environ.get("EVERLEARN_DATA"))
 
 
@@ -24,7 +24,7 @@ def property_test(max_examples):
 
 
 def breast_cancer():
-    """Standardised columns, rows of length 1; benign is +1."""
+    """Standardized columns, rows of length 1; benign is +1."""
     X, target = load_breast_cancer(return_X_y=True)
     return scale_rows(X), np.where(target == 1, 1.0, -1.0)
 
@@ -87,10 +87,10 @@ def matrices(draw, low=1, high=8, signed=None, psd=None):
 
 
 @st.composite
-def partly_labelled(draw, high=9, least_labels=1, least_unlabelled=1):
+def partly_labeled(draw, high=9, least_labels=1, least_unlabeled=1):
     """Rows on a grid and labels −1, 0, +1."""
     labels = draw(st.lists(st.sampled_from([-1.0, 1.0]), min_size=least_labels, max_size=4))
-    n = draw(st.integers(least_unlabelled, high))
+    n = draw(st.integers(least_unlabeled, high))
     y = np.array(draw(st.permutations([*labels, *[0.0] * n])))
     return draw(quarters((len(y), draw(st.integers(1, 3))), -4, 4)), y
 
@@ -108,6 +108,6 @@ def partly(y, rows):
     return np.where(np.isin(np.arange(len(y)), rows), y, np.nan)
 
 
-def rows_and_labels(seed, n=40, labelled=5):
+def rows_and_labels(seed, n=40, labeled=5):
     X, y = clouds(n, seed, features=3)
-    return X, partly(y, np.random.default_rng(seed).permutation(n)[:labelled])
+    return X, partly(y, np.random.default_rng(seed).permutation(n)[:labeled])

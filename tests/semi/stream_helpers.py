@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 from everlearn import StreamS3VM, SubmodS3VM
 from semi.semi_helpers import THESIS, clouds
 
-PLAIN = {"kernel": "linear", "scaling": "none", "positive_ratio": 0.5, **THESIS}
+PLAIN = {"kernel": "linear", "scaling": "none", "positive_fraction": 0.5, **THESIS}
 
 
 def linear(A, B):
     return A @ B.T
 
 
-def stream_of(transducer=None, **options):
+def stream_of(s3vm=None, **options):
     """A learner that does what the plain version does, without a rule for new rows."""
-    transducer = SubmodS3VM(**PLAIN) if transducer is None else transducer
-    return StreamS3VM(transducer, random_state=0, **{"estimator": None, **options})
+    s3vm = SubmodS3VM(**PLAIN) if s3vm is None else s3vm
+    return StreamS3VM(s3vm, random_state=0, **{"estimator": None, **options})
 
 
 def missing(y):
@@ -40,10 +40,10 @@ MODES = st.sampled_from(["incremental", "online"])
 OPTIONS = st.fixed_dictionaries(
     {
         "mode": MODES,
-        "tol": st.sampled_from([0.0, 0.05, 0.3, 1.0]),
-        "cap": st.sampled_from([None, 0, 1, 3]),
-        "label_cap": st.sampled_from([None, 1, 2]),
-        "ahead": st.booleans(),
+        "max_disagreement": st.sampled_from([0.0, 0.05, 0.3, 1.0]),
+        "max_exemplars": st.sampled_from([None, 0, 1, 3]),
+        "max_labeled_per_class": st.sampled_from([None, 1, 2]),
+        "use_next_batch": st.booleans(),
     }
 )
 SOLVERS = st.sampled_from(["greedy", "two-sided", "fast"])
@@ -60,4 +60,4 @@ def same_state(model, other):
         np.testing.assert_array_equal(first.X, second.X)
         np.testing.assert_array_equal(first.numbers, second.numbers)
     assert model.history_ == other.history_
-    assert (model.positive_ratio_, model.one_class_) == (other.positive_ratio_, other.one_class_)
+    assert (model.positive_fraction_, model.one_class_) == (other.positive_fraction_, other.one_class_)

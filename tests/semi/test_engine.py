@@ -106,7 +106,7 @@ def test_stored_similarities_are_the_same_problem(problem):
     for k in range(n + 1):
         A = stored.greedy(k).order
         assert stored.value(A) == rows.value(A) == TwinChoice(gram(X), w, q).value(A)
-        np.testing.assert_array_equal(stored.linearise(np.sort(A), k), rows.linearise(np.sort(A), k))
+        np.testing.assert_array_equal(stored.linearize(np.sort(A), k), rows.linearize(np.sort(A), k))
 
 
 @property_test(150)

@@ -50,7 +50,7 @@ def test_digits(M, greedy, bound, rounded, convert):
 
 
 def blocks(K, y):
-    """K between unlabelled rows, and from labelled to unlabelled ones."""
+    """K between unlabeled rows, and from labeled to unlabeled ones."""
     U, L = np.flatnonzero(np.isnan(y)), np.flatnonzero(~np.isnan(y))
     return U, K[np.ix_(U, U)], K[np.ix_(L, U)]
 
@@ -59,9 +59,9 @@ def blocks(K, y):
 @given(
     st.integers(0, 10**6), st.integers(0, 20), st.integers(0, 6), st.sampled_from(["linear", "rbf", "poly"])
 )
-def test_greedy_is_that_of_the_plain_version(seed, M, labelled, kernel):
+def test_greedy_is_that_of_the_plain_version(seed, M, labeled, kernel):
     """Of all rows but two, those two tie if λ2 = 0 and M = n: so not as many."""
-    X, y = rows_and_labels(seed, 30, labelled)
+    X, y = rows_and_labels(seed, 30, labeled)
     K = {"linear": gram(X), "rbf": rbf_kernel(X, gamma=0.3), "poly": polynomial_kernel(X, X, 3, 0.3, 0.5)}
     found = Exemplars(M, kernel=kernel, gamma=0.3, coef0=0.5, scaling="none").fit(X, y)
     U, K_UU, K_LU = blocks(K[kernel], y)

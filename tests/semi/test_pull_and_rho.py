@@ -14,7 +14,7 @@ from everlearn.semi._pull import pull
 from everlearn.semi._rho import RHOS, choose_rho
 from everlearn.semi._space import Space
 from reference.hidden_labels import hits, label, svm_pull
-from reference.pessimistic_splits import draw_labelled, only
+from reference.pessimistic_splits import draw_labeled, only
 from reference.s3vm import scale_rows
 from semi.semi_helpers import clouds, gram
 
@@ -31,7 +31,7 @@ def crossed(n, seed):
 
 def partly(n=120, labels=30, seed=0, make=clouds):
     X, y = make(n, seed)
-    return X, y, only(y, draw_labelled(y, labels, np.random.default_rng(seed)))
+    return X, y, only(y, draw_labeled(y, labels, np.random.default_rng(seed)))
 
 
 # --- the pull ----------------------------------------------------------------------------------------------
@@ -51,14 +51,14 @@ def test_the_pull_is_the_svm_of_the_labels(kernel, labels, C):
     assert np.corrcoef(found, plain)[0, 1] > 0.9999
     sums = K[np.ix_(U, L)] @ known[L]
     assert np.mean(np.abs(found - found.mean())) == pytest.approx(np.mean(np.abs(sums - sums.mean())))
-    np.testing.assert_allclose(pull(space, U, L, known[L], "sums", C), sums)
+    np.testing.assert_allclose(pull(space, U, L, known[L], "similarity", C), sums)
 
 
 def test_with_few_labels_the_svm_is_the_sums():
     X, _y, known = partly(labels=4)
     X = scale_rows(X)
     L, U = np.flatnonzero(known), np.flatnonzero(known == 0)
-    found = [pull(Space(X, Linear()), U, L, known[L], how, 0.01) for how in ("svm", "sums")]
+    found = [pull(Space(X, Linear()), U, L, known[L], how, 0.01) for how in ("svm", "similarity")]
     np.testing.assert_allclose(found[0] - found[0].mean(), found[1] - found[1].mean(), atol=1e-9)
 
 
@@ -104,7 +104,7 @@ def test_labels_are_those_of_the_plain_version(rows, rho):
         scaling="none",
         solver="fast",
         unlabeled=0,
-        positive_ratio=0.5,
+        positive_fraction=0.5,
         estimator=None,
     )
     np.testing.assert_array_equal(clf.fit(rows(X), known).transduction_, label(gram(X), known, 45, rho))
@@ -119,7 +119,7 @@ def test_rho_is_the_one_that_finds_most_hidden_labels(make, labels):
     X, _y, known = partly(200, labels, 1, make)
     X = scale_rows(X)
     L, numbers, U = np.flatnonzero(known), (known[known != 0] > 0).astype(int), np.flatnonzero(known == 0)
-    clf = SubmodS3VM(kernel="linear", positive_ratio=0.5)
+    clf = SubmodS3VM(kernel="linear", positive_fraction=0.5)
     seen = []
 
     def problem(space, shown, numbers, wanted, sizes):
@@ -140,15 +140,15 @@ def test_rho_is_the_one_that_finds_most_hidden_labels(make, labels):
 
 def test_clusters_that_are_classes_are_trusted_and_others_are_not():
     X, y, known = partly(400, 8, 0)
-    clf = SubmodS3VM(unlabeled=0, positive_ratio=0.5, random_state=0).fit(X, known)
+    clf = SubmodS3VM(unlabeled=0, positive_fraction=0.5, random_state=0).fit(X, known)
     assert clf.rho_ == 1.0
     X, y = crossed(600, 0)
-    known = only(y, draw_labelled(y, 60, np.random.default_rng(0)))
+    known = only(y, draw_labeled(y, 60, np.random.default_rng(0)))
     settings = {
         "kernel": "linear",
         "scaling": "none",
         "unlabeled": 0,
-        "positive_ratio": 0.5,
+        "positive_fraction": 0.5,
         "random_state": 0,
     }
     chosen = SubmodS3VM(**settings).fit(X, known)
@@ -162,16 +162,16 @@ def test_clusters_that_are_classes_are_trusted_and_others_are_not():
 def test_without_two_labels_of_each_class_rho_is_one():
     X, y = clouds(60, 0)
     for labels in (1, 2, 3):
-        known = only(y, draw_labelled(y, labels, np.random.default_rng(0)) if labels > 1 else [0])
-        clf = SubmodS3VM(unlabeled=0, positive_ratio={-1.0: 0.5, 1.0: 0.5}).fit(X, known)
+        known = only(y, draw_labeled(y, labels, np.random.default_rng(0)) if labels > 1 else [0])
+        clf = SubmodS3VM(unlabeled=0, positive_fraction={-1.0: 0.5, 1.0: 0.5}).fit(X, known)
         assert clf.rho_ == 1.0
-    assert SubmodS3VM(rho=0.25, unlabeled=0, positive_ratio=0.5).fit(X, only(y, range(10))).rho_ == 0.25
+    assert SubmodS3VM(rho=0.25, unlabeled=0, positive_fraction=0.5).fit(X, only(y, range(10))).rho_ == 0.25
     assert SubmodS3VM().fit(X, y).rho_ == 1.0  # nothing to find
 
 
 def test_rho_is_chosen_from_samples_of_many_rows(monkeypatch):
     X, _y, known = partly(400, 100)
-    settings = {"unlabeled": 0, "positive_ratio": 0.5, "random_state": 0, "estimator": None}
+    settings = {"unlabeled": 0, "positive_fraction": 0.5, "random_state": 0, "estimator": None}
     monkeypatch.setattr(_rho, "_ROWS", 50)
     monkeypatch.setattr(_rho, "_LABELS", 30)
     sizes = []

@@ -20,7 +20,7 @@ from everlearn.semi import PessimisticSplit
 from everlearn.semi._cuts import best_cut, exact_cut
 from everlearn.semi.ratio import credible_shares, depths, estimate_ratio, smooth
 from reference import class_ratio, pessimistic_splits
-from reference.pessimistic_splits import draw_labelled, only
+from reference.pessimistic_splits import draw_labeled, only
 from reference.qp_s3vm import qp_s3vm
 from reference.s3vm import choice_of_positives, default_weight, from_matrix, from_rows
 from semi.semi_helpers import breast_cancer, clouds, digits, gram, matrices, property_test, quarters
@@ -49,8 +49,8 @@ def test_the_exact_cut_is_the_best_of_all(problem):
 def test_the_search_finds_the_optimum_of_small_problems():
     for seed in range(12):
         X, y = clouds(15, seed, features=3)
-        known = only(y, draw_labelled(y, 4, np.random.default_rng(seed)))
-        settings = {"kernel": "rbf", "positive_ratio": 0.45, "unlabeled": 0, "estimator": None, "rho": 3.0}
+        known = only(y, draw_labeled(y, 4, np.random.default_rng(seed)))
+        settings = {"kernel": "rbf", "positive_fraction": 0.45, "unlabeled": 0, "estimator": None, "rho": 3.0}
         exact = QPS3VM(exact=True, random_state=0, **settings).fit(X, known)
         search = QPS3VM(random_state=0, **settings).fit(X, known)
         assert search.objective_ == pytest.approx(exact.objective_, abs=1e-7)
@@ -60,19 +60,19 @@ def test_the_search_finds_the_optimum_of_small_problems():
 @pytest.mark.parametrize("seed", range(4))
 def test_as_good_as_the_twin(seed):
     X, y = clouds(80, seed)
-    known = only(y, draw_labelled(y, 6, np.random.default_rng(seed)))
+    known = only(y, draw_labeled(y, 6, np.random.default_rng(seed)))
     K, rho = rbf_kernel(X, gamma=0.2), 10.0
     problem, Cs = from_matrix(K, known), default_weight(known, rho)
     twin = choice_of_positives(problem, 1.0, Cs).value(
         qp_s3vm(problem, 37, 1.0, Cs, np.random.default_rng(0))
     )
-    settings = {"rho": rho, "pull": "sums"}
+    settings = {"rho": rho, "label_scores": "similarity"}
     clf = QPS3VM(
-        kernel="precomputed", unlabeled=0, positive_ratio=0.5, random_state=0, estimator=None, **settings
+        kernel="precomputed", unlabeled=0, positive_fraction=0.5, random_state=0, estimator=None, **settings
     )
     assert clf.fit(K, known).objective_ == pytest.approx(twin, rel=1e-6)
     fast = SubmodS3VM(
-        kernel="precomputed", unlabeled=0, positive_ratio=0.5, solver="fast", estimator=None, **settings
+        kernel="precomputed", unlabeled=0, positive_fraction=0.5, solver="fast", estimator=None, **settings
     )
     assert clf.objective_ >= fast.fit(K, known).objective_ - 1e-12
 
@@ -105,7 +105,7 @@ def test_the_share_is_that_of_the_twin(data, seed, monkeypatch):
     X, y = data()
     chosen = np.random.default_rng(seed).permutation(len(y))[:150]
     X, y = X[chosen], y[chosen]
-    known = only(y, draw_labelled(y, 6, np.random.default_rng(seed)))
+    known = only(y, draw_labeled(y, 6, np.random.default_rng(seed)))
     twin = class_ratio.estimate_ratio(gram(X), from_rows(X, known), known)
     numbers = np.where(known == 0, -1, known > 0).astype(int)
     ours = estimate_ratio(gram(X), numbers, 1.0, 1.0, credible=1.0)
@@ -114,7 +114,7 @@ def test_the_share_is_that_of_the_twin(data, seed, monkeypatch):
     settings = {"kernel": "linear", "scaling": "none", "unlabeled": 0, "estimator": None}
     monkeypatch.setattr("everlearn.semi._transductive.estimate_ratio", partial(estimate_ratio, credible=1.0))
     clf = SubmodS3VM(**settings).fit(X, known)
-    assert (clf.positive_ratio_, clf.reliable_, clf.ratio_depth_) == pytest.approx(
+    assert (clf.positive_fraction_, clf.fraction_reliable_, clf.fraction_depth_) == pytest.approx(
         (ours.share, ours.reliable, ours.depth)
     )
 
@@ -142,13 +142,13 @@ def test_the_share_of_breast_cancer():
     wrong, naive = [], []
     for seed in range(5):
         known = np.full(len(y), np.nan)
-        L = draw_labelled(y, 4, np.random.default_rng(seed))
+        L = draw_labeled(y, 4, np.random.default_rng(seed))
         known[L] = y[L]
         clf = SubmodS3VM(kernel="linear", estimator=None).fit(X, known)
-        assert clf.reliable_
-        assert clf.ratio_depth_ > 0
+        assert clf.fraction_reliable_
+        assert clf.fraction_depth_ > 0
         truth = np.mean(y[np.isnan(known)] > 0)
-        wrong.append(abs(clf.positive_ratio_ - truth))
+        wrong.append(abs(clf.positive_fraction_ - truth))
         naive.append(abs((np.sum(y[L] > 0) + 1) / 6 - truth))
     assert np.mean(wrong) < 0.04 < np.mean(naive)
 
@@ -156,10 +156,10 @@ def test_the_share_of_breast_cancer():
 def test_no_valley_no_estimate():
     X, _ = clouds(5, 0)
     clf = SubmodS3VM(estimator=None).fit(X, [0, 1, 1, None, None])
-    assert (clf.positive_ratio_, clf.ratio_depth_, clf.reliable_) == (3 / 5, 0.0, False)
-    clf = SubmodS3VM(positive_ratio=0.3, estimator=None).fit(X, [0, 1, 1, None, None])
-    assert clf.reliable_
-    assert np.isnan(clf.ratio_depth_)
+    assert (clf.positive_fraction_, clf.fraction_depth_, clf.fraction_reliable_) == (3 / 5, 0.0, False)
+    clf = SubmodS3VM(positive_fraction=0.3, estimator=None).fit(X, [0, 1, 1, None, None])
+    assert clf.fraction_reliable_
+    assert np.isnan(clf.fraction_depth_)
 
 
 def test_many_rows_are_sampled(monkeypatch):
@@ -167,9 +167,9 @@ def test_many_rows_are_sampled(monkeypatch):
     X, y = clouds(1500, 2, apart=3, share=0.4)
     known = np.where(np.arange(1500) < 300, y, np.nan)
     clf = SubmodS3VM(random_state=0, estimator=None).fit(X, known)
-    assert clf.positive_ratio_ == pytest.approx(0.4, abs=0.05)
+    assert clf.positive_fraction_ == pytest.approx(0.4, abs=0.05)
     again = SubmodS3VM(random_state=0, estimator=None).fit(X, known)
-    assert again.positive_ratio_ == clf.positive_ratio_
+    assert again.positive_fraction_ == clf.positive_fraction_
 
 
 # --- splits ------------------------------------------------------------------------------------------------
@@ -180,9 +180,9 @@ def test_splits_are_those_of_the_twin():
     twin = pessimistic_splits.pessimistic_splits(X, y, 4, np.random.RandomState(0), draws=20, keep=5)
     ours = list(PessimisticSplit(4, n_draws=20, n_splits=5, random_state=0).split(X, y))
     assert len(ours) == 5
-    for (labelled, unlabelled), split in zip(ours, twin, strict=True):
-        np.testing.assert_array_equal(labelled, split.labelled)
-        np.testing.assert_array_equal(unlabelled, split.unlabelled)
+    for (labeled, unlabeled), split in zip(ours, twin, strict=True):
+        np.testing.assert_array_equal(labeled, split.labeled)
+        np.testing.assert_array_equal(unlabeled, split.unlabeled)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.coo_matrix, np.ndarray.tolist])
@@ -191,9 +191,9 @@ def test_splits_of_any_rows_and_for_any_model(form):
     names = np.where(y > 0, "b", "a")
     model = SVC(kernel="linear") if form in (sparse.csr_matrix, sparse.coo_matrix) else GaussianNB()
     splitter = PessimisticSplit(6, n_draws=10, n_splits=3, estimator=model, random_state=1)
-    for labelled, unlabelled in splitter.split(form(X), names):
-        assert set(names[labelled]) == {"a", "b"}
-        assert sorted([*labelled, *unlabelled]) == list(range(50))
+    for labeled, unlabeled in splitter.split(form(X), names):
+        assert set(names[labeled]) == {"a", "b"}
+        assert sorted([*labeled, *unlabeled]) == list(range(50))
     assert splitter.get_n_splits() == 3
 
 
@@ -211,10 +211,10 @@ def test_splits_serve_in_cross_validation():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"n_labelled": 1}, "no room"),
-        ({"n_labelled": 60}, "no room"),
-        ({"n_labelled": 4, "n_splits": 0}, "cannot be kept"),
-        ({"n_labelled": 4, "n_draws": 3, "n_splits": 5}, "cannot be kept"),
+        ({"n_labeled": 1}, "no room"),
+        ({"n_labeled": 60}, "no room"),
+        ({"n_labeled": 4, "n_splits": 0}, "cannot be kept"),
+        ({"n_labeled": 4, "n_draws": 3, "n_splits": 5}, "cannot be kept"),
     ],
 )
 def test_splits_that_cannot_be(settings, words):
@@ -238,6 +238,6 @@ def test_the_search_ends_where_no_exchange_helps():
         choice = Choice(StoredSimilarities(K + K.T), random.standard_normal(30), 0.5, 0.0)
         found, _ = best_cut(choice, 12, 0, random)
         np.testing.assert_array_equal(choice.swap(found), found)
-        greedy = choice.linearise(np.sort(choice.greedy(12).order), 12)
+        greedy = choice.linearize(np.sort(choice.greedy(12).order), 12)
         helped += choice.value(choice.swap(greedy)) > choice.value(greedy) + 1e-9
     assert helped > 0

@@ -27,15 +27,15 @@ def partitions(draw, classes=(3, 4)):
     return K, s, Partition(StoredSimilarities(K), s, np.diff([0, *edges, n]), 1.0, 1.5)
 
 
-def labellings(sizes):
+def labelings(sizes):
     return [np.array(each) for each in set(permutations(np.repeat(np.arange(len(sizes)), sizes).tolist()))]
 
 
 @property_test(60)
 @given(partitions())
-def test_the_exact_labelling_is_the_best_of_all(drawn):
+def test_the_exact_labeling_is_the_best_of_all(drawn):
     K, s, problem = drawn
-    best = max(welfare_value(K, s.T, labels, 1.0, 1.5) for labels in labellings(problem.sizes))
+    best = max(welfare_value(K, s.T, labels, 1.0, 1.5) for labels in labelings(problem.sizes))
     found = exact_partition(problem)
     np.testing.assert_array_equal(np.bincount(found, minlength=len(problem.sizes)), problem.sizes)
     assert welfare_value(K, s.T, found, 1.0, 1.5) == pytest.approx(best, abs=1e-6)
@@ -45,7 +45,7 @@ def test_the_exact_labelling_is_the_best_of_all(drawn):
 @property_test(60)
 @given(partitions(), st.integers(0, 3))
 def test_no_exchange_of_two_rows_is_better_than_what_was_found(drawn, seed):
-    """Whether exchanges begin at any labelling or where the search ends."""
+    """Whether exchanges begin at any labeling or where the search ends."""
     K, s, problem = drawn
     random = np.random.default_rng(seed)
     start = random.permutation(np.repeat(np.arange(len(problem.sizes)), problem.sizes))
@@ -93,7 +93,7 @@ def test_the_search_finds_the_optimum_of_small_problems(seed):
     assert exact.objective_ >= SubmodS3VM(**settings).fit(X[rows], known[rows]).objective_ - 1e-7
 
 
-def test_it_finds_better_labellings_than_greedy():
+def test_it_finds_better_labelings_than_greedy():
     better = 0
     for seed in range(4):
         X, _, known = partly(*load_iris(return_X_y=True), 3, seed)
@@ -110,9 +110,9 @@ def test_clusters_help_to_label_digits():
         X, y, known = partly(*load_digits(n_class=4, return_X_y=True), 5, seed)
         free = np.flatnonzero(known[:500] < 0)
         shares = dict(enumerate((np.bincount(y[free]) / len(free)).tolist()))
-        clf = QPS3VM(unlabeled=-1, positive_ratio=shares, random_state=0).fit(X[:500], known[:500])
+        clf = QPS3VM(unlabeled=-1, positive_fraction=shares, random_state=0).fit(X[:500], known[:500])
         found.append(np.mean(clf.transduction_ == y[:500]))
-        alone.append(np.mean(clf.by_labels_alone_ == y[:500]))
+        alone.append(np.mean(clf.supervised_transduction_ == y[:500]))
         given = known[:500] >= 0
         np.testing.assert_array_equal(clf.transduction_[given], known[:500][given])
         assert clf.score(X[500:], y[500:]) > 0.85
@@ -124,12 +124,12 @@ def test_clusters_help_to_label_digits():
 def test_sizes_and_labels_alone():
     X, _, known = partly(*load_iris(return_X_y=True), 3, 1)
     shares = {0: 0.5, 1: 0.3, 2: 0.2}
-    clf = QPS3VM(positive_ratio=shares, estimator=None, **SETTINGS).fit(X, known)
+    clf = QPS3VM(positive_fraction=shares, estimator=None, **SETTINGS).fit(X, known)
     free = known < 0
     np.testing.assert_allclose(np.bincount(clf.transduction_[free]) / free.sum(), [0.5, 0.3, 0.2], atol=0.01)
-    alone = QPS3VM(positive_ratio=shares, estimator=None, rho=0.0, **SETTINGS).fit(X, known)
-    np.testing.assert_array_equal(alone.transduction_, alone.by_labels_alone_)
-    assert np.any(clf.transduction_ != clf.by_labels_alone_)
+    alone = QPS3VM(positive_fraction=shares, estimator=None, rho=0.0, **SETTINGS).fit(X, known)
+    np.testing.assert_array_equal(alone.transduction_, alone.supervised_transduction_)
+    assert np.any(clf.transduction_ != clf.supervised_transduction_)
 
 
 def test_a_saved_learner_is_the_same(tmp_path):
@@ -138,11 +138,11 @@ def test_a_saved_learner_is_the_same(tmp_path):
     save(clf, tmp_path / "model")
     loaded = load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.decision_function(X), clf.decision_function(X))
-    assert loaded.positive_ratio_ == clf.positive_ratio_
+    assert loaded.positive_fraction_ == clf.positive_fraction_
 
 
 def test_similarities_that_overflow_are_refused():
     K = np.eye(9) * 1e308
     y = np.array([0, 1, 2, -1, -1, -1, -1, -1, -1])
     with pytest.raises(ValueError, match="overflow"):
-        QPS3VM(kernel="precomputed", unlabeled=-1, rho=1e3, pull="sums").fit(K, y)
+        QPS3VM(kernel="precomputed", unlabeled=-1, rho=1e3, label_scores="similarity").fit(K, y)

@@ -11,11 +11,11 @@ from reference.class_ratio import (
     depths,
     estimate_ratio,
     is_reliable,
-    labelled_share,
+    labeled_share,
     smooth,
     squared_norm,
 )
-from reference.pessimistic_splits import draw_labelled, only
+from reference.pessimistic_splits import draw_labeled, only
 from reference.s3vm import from_matrix, from_rows, scale_rows
 from semi.semi_helpers import HAVE_DATA, clouds, digits, gram, load, property_test, quarters, spread
 
@@ -25,10 +25,10 @@ def estimates(X, y, labels, splits=5, rows=350, **options):
     for seed in range(splits):
         random = np.random.default_rng(seed)
         chosen = random.permutation(len(y))[:rows]
-        known = only(y[chosen], draw_labelled(y[chosen], labels, random))
+        known = only(y[chosen], draw_labeled(y[chosen], labels, random))
         problem = from_rows(X[chosen], known)
         truth = np.mean(y[chosen][problem.rows] > 0)
-        yield estimate_ratio(gram(X[chosen]), problem, known, **options), truth, labelled_share(known)
+        yield estimate_ratio(gram(X[chosen]), problem, known, **options), truth, labeled_share(known)
 
 
 # --- depth -------------------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ def test_the_squared_norm_is_that_of_the_weights():
 @pytest.mark.parametrize(("share", "most"), [(0.3, 0.05), (0.5, 0.05)])
 def test_separate_clouds(share, most):
     X, y = clouds(400, 1, features=10, apart=2.5, share=share)
-    found = list(estimates(scale_rows(X, "centre"), y, 6))
+    found = list(estimates(scale_rows(X, "center"), y, 6))
     assert np.mean([abs(estimate.r - truth) for estimate, truth, _ in found]) < most
     assert all(estimate.reliable for estimate, _, _ in found)
 
@@ -75,8 +75,8 @@ def test_separate_clouds(share, most):
 def test_digits():
     X, y = digits()
     errors = [(abs(estimate.r - truth), abs(share - truth)) for estimate, truth, share in estimates(X, y, 4)]
-    estimated, labelled = np.mean(errors, axis=0)
-    assert estimated < min(labelled, 0.1)
+    estimated, labeled = np.mean(errors, axis=0)
+    assert estimated < min(labeled, 0.1)
 
 
 if HAVE_DATA:
@@ -99,7 +99,7 @@ def test_estimates_are_shares_that_depend_on_known_labels_only(seed, n):
     k = estimate.r * n
     assert not (estimate.reliable and (min(k, n - k) < 9.5 or estimate.depth == 0))
     if estimate.depth == 0:
-        assert estimate == Ratio(labelled_share(known), 0, False)
+        assert estimate == Ratio(labeled_share(known), 0, False)
 
 
 def test_the_second_look_is_finer_than_the_grid():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
-from reference.exemplars import Weights, choice_of_exemplars, default_weights, exemplars, keep_labelled
+from reference.exemplars import Weights, choice_of_exemplars, default_weights, exemplars, keep_labeled
 from reference.qp_s3vm import ascend
 from reference.questions import choice_of_questions, questions
 from reference.questions import default_weights as question_weights
@@ -18,7 +18,7 @@ ONES = Weights(1.0, 1.0, 1.0)
 
 
 def digits_matrices():
-    """The first 4 rows are labelled: their labels, similarities to the others, and of the others."""
+    """The first 4 rows are labeled: their labels, similarities to the others, and of the others."""
     X, y = digits()
     K = gram(X)
     return y[:4], K[:4, 4:], K[4:, 4:]
@@ -76,7 +76,7 @@ def test_a_needless_term_makes_the_bounds_useless():
 
 @property_test(100)
 @given(matrices(2, 8, psd=True), st.data())
-def test_without_labels_and_by_twice_their_share_exemplars_minimise_the_discrepancy(K, data):
+def test_without_labels_and_by_twice_their_share_exemplars_minimize_the_discrepancy(K, data):
     """‖mean over U − mean over E‖² = mean(K) − F(E)/M² for every E of M rows."""
     n, M = len(K), data.draw(st.integers(1, len(K)))
     choice, _ = choice_of_exemplars(K, K[:0], Weights(1, 0, 2 * M / n))
@@ -161,11 +161,11 @@ def test_negative_similarities_bound_from_above():
     assert choice.lazy(20, h).order == choice.plain(20).order
 
 
-def test_labelled_rows_are_kept_by_class():
+def test_labeled_rows_are_kept_by_class():
     X = np.array([[0.0], [0.1], [5.0], [0.05], [-3.0]])
     y = np.array([1, 1, 1, 1, -1])
-    kept = keep_labelled(rbf_kernel(X, gamma=1.0), y, 2)
+    kept = keep_labeled(rbf_kernel(X, gamma=1.0), y, 2)
     assert 4 in kept
     assert len(kept) == 3
-    assert keep_labelled(rbf_kernel(X), y, 9) == [0, 1, 2, 3, 4]
-    assert keep_labelled(np.zeros((0, 0)), y[:0], 2) == []
+    assert keep_labeled(rbf_kernel(X), y, 9) == [0, 1, 2, 3, 4]
+    assert keep_labeled(np.zeros((0, 0)), y[:0], 2) == []

@@ -68,7 +68,7 @@ def test_gradients_of_a_convex_function_never_lower_it_and_end_below_the_best_se
     assert room_to_rise(choice, p, k) >= -1e-9
 
 
-@pytest.mark.parametrize("by", ["linearise", "gradient"])
+@pytest.mark.parametrize("by", ["linearize", "gradient"])
 @pytest.mark.parametrize("seed", range(12))
 def test_the_best_of_small_problems_is_found(seed, by):
     X, y = clouds(15, seed)
@@ -90,7 +90,7 @@ def test_one_start_is_not_enough():
         problem, k, Cs = from_rows(X, known), 6, default_weight(known, 10.0)
         choice = choice_of_positives(problem, 1.0, Cs)
         best = choice.value(choice.best(k))
-        middle = choice.swap(choice.linearise(np.full(13, k / 13), k))
+        middle = choice.swap(choice.linearize(np.full(13, k / 13), k))
         found = choice.value(qp_s3vm(problem, k, 1.0, Cs, np.random.default_rng(seed)))
         assert found == pytest.approx(best, rel=1e-9)
         reached.append(choice.value(middle) >= best - 1e-9)

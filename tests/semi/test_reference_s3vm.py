@@ -1,4 +1,4 @@
-"""The NumPy labels for unlabelled rows: figures, symmetries, formats, edge cases."""
+"""The NumPy labels for unlabeled rows: figures, symmetries, formats, edge cases."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
 
-from reference.pessimistic_splits import draw_labelled, only, pessimistic_splits
+from reference.pessimistic_splits import draw_labeled, only, pessimistic_splits
 from reference.qp_s3vm import qp_s3vm
 from reference.s3vm import (
     choice_of_positives,
@@ -28,7 +28,7 @@ from semi.semi_helpers import (
     digits,
     gram,
     load,
-    partly_labelled,
+    partly_labeled,
     property_test,
     spread,
 )
@@ -38,7 +38,7 @@ RATIOS = st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0])
 
 # --- figures -----------------------------------------------------------------------------------------------
 
-CASES = {  # rows, labels, labelled rows, k, first picks, D, evaluations plain and lazy
+CASES = {  # rows, labels, labeled rows, k, first picks, D, evaluations plain and lazy
     "breast cancer": (
         breast_cancer,
         [0, 1, 19, 20],
@@ -73,14 +73,14 @@ FORMS = {
 
 
 def supervised(X, y, known, k, rule):
-    """The SVM on the labelled rows alone; "SVM+r" takes its k largest decision values as positive."""
+    """The SVM on the labeled rows alone; "SVM+r" takes its k largest decision values as positive."""
     L, U = np.flatnonzero(known), np.flatnonzero(known == 0)
     f = SVC(kernel="linear").fit(X[L], y[L]).decision_function(X[U])
     return np.where(np.isin(np.arange(len(U)), largest(f, k)) if rule == "SVM+r" else f > 0, 1, -1)
 
 
 def accuracy(X, y, known, rule, rho=1.0):
-    """On the unlabelled rows, given their true share of positives."""
+    """On the unlabeled rows, given their true share of positives."""
     U = np.flatnonzero(known == 0)
     r = np.mean(y[U] > 0)
     if rule.startswith("SVM"):
@@ -105,7 +105,7 @@ def test_figures(case, form):
     assert path.order == slow.order
     assert slow.evaluations == plain
     assert path.evaluations == pytest.approx(lazy, rel=0.02)
-    refined = choice.linearise(path.order, k)
+    refined = choice.linearize(path.order, k)
     best = qp_s3vm(problem, k, 1.0, Cs, np.random.default_rng(0))
     for A in (path.order, refined, best, choice.two_sided(k, Cs**2)):
         assert choice.value(A) == pytest.approx(D, abs=1e-6)
@@ -148,7 +148,7 @@ def test_random_splits(name, labels, rule, rho, wanted):
         "g50c": lambda: (scale_rows(load("ssl_g50c")[0], "keep"), load("ssl_g50c")[1]),
     }[name]()
     random = np.random.default_rng(0)
-    found = [accuracy(X, y, only(y, draw_labelled(y, labels, random)), rule, rho) for _ in range(25)]
+    found = [accuracy(X, y, only(y, draw_labeled(y, labels, random)), rule, rho) for _ in range(25)]
     assert 100 * np.mean(found) == pytest.approx(wanted, abs=5)
 
 
@@ -159,7 +159,7 @@ if HAVE_DATA:
         X, y = load("breast_cancer_wisconsin")
         X, y, found = scale_rows(spread(X, -1, 1), "keep"), -y, []
         for split in pessimistic_splits(X, y, 4, np.random.default_rng(0)):
-            known = only(y, split.labelled)
+            known = only(y, split.labeled)
             found.append([accuracy(X, y, known, rule) for rule in ("greedy", "two-sided")])
         greedy, refined = 100 * np.mean(found, axis=0)
         assert greedy < 70
@@ -180,7 +180,7 @@ if HAVE_DATA:
 
 
 @property_test(100)
-@given(partly_labelled(), RATIOS, st.sampled_from([*METHODS, "exact"]))
+@given(partly_labeled(), RATIOS, st.sampled_from([*METHODS, "exact"]))
 def test_given_labels_stay_and_the_count_is_kept(problem, r, method):
     X, y = problem
     n = np.count_nonzero(y == 0)
@@ -192,7 +192,7 @@ def test_given_labels_stay_and_the_count_is_kept(problem, r, method):
 
 
 @property_test(100)
-@given(partly_labelled(), RATIOS, st.sampled_from([0.25, 4.0]), st.sampled_from([-1.0, 2.0]))
+@given(partly_labeled(), RATIOS, st.sampled_from([0.25, 4.0]), st.sampled_from([-1.0, 2.0]))
 def test_scales_and_shifts_change_no_label(problem, r, scale, shift):
     X, y = problem
     K, C, Cs = gram(X), 1.0, 0.5
@@ -203,7 +203,7 @@ def test_scales_and_shifts_change_no_label(problem, r, scale, shift):
 
 
 @property_test(100)
-@given(partly_labelled(), WEIGHTS)
+@given(partly_labeled(), WEIGHTS)
 def test_negatives_under_negated_labels_are_the_complement(problem, Cs):
     X, y = problem
     choice, other = (choice_of_positives(from_rows(X, labels), 1.0, Cs) for labels in (y, -y))
@@ -261,8 +261,8 @@ def test_rows_are_scaled_to_length_one():
     np.testing.assert_allclose(
         scale_rows(sparse.csr_matrix(X[:, :2])).toarray(), [[0.6, 0.8], [0, 0], [1, 0]]
     )
-    centred, standard = scale_rows(X, "centre", unit=False), scale_rows(X, unit=False)
-    np.testing.assert_allclose(centred, X - X.mean(0))
+    centered, standard = scale_rows(X, "center", unit=False), scale_rows(X, unit=False)
+    np.testing.assert_allclose(centered, X - X.mean(0))
     np.testing.assert_allclose(standard.std(0), [1, 1, 0])
     np.testing.assert_allclose(np.linalg.norm(scale_rows(X), axis=1), 1)
 
@@ -286,7 +286,7 @@ def test_counts_are_rounded_half_up(r, n, both, k):
     assert count_positives(r, n, both) == k
 
 
-def test_the_default_weight_equalises_both_pulls():
+def test_the_default_weight_equalizes_both_pulls():
     y = np.array([1.0, -1, 1, 0, 0, 0, 0, 0, 0])
     Cs = default_weight(y, C=3.0)
     assert 3.0 * Cs * 3 == pytest.approx(Cs**2 * 6 / 2)
@@ -303,7 +303,7 @@ def test_without_a_label_there_is_no_answer(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_without_an_unlabelled_row_there_is_nothing_to_do(method):
+def test_without_an_unlabeled_row_there_is_nothing_to_do(method):
     X, y = clouds(6, 0)
     np.testing.assert_array_equal(transduce(from_rows(X, y), y, 0.5, method), y)
 

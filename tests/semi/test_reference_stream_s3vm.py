@@ -36,10 +36,10 @@ def streams(draw, most=8):
 OPTIONS = st.fixed_dictionaries(
     {
         "mode": MODES,
-        "tol": st.sampled_from([0.0, 0.05, 0.3, 1.0]),
-        "cap": st.sampled_from([None, 0, 1, 3]),
-        "label_cap": st.sampled_from([None, 1, 2]),
-        "ahead": st.booleans(),
+        "max_disagreement": st.sampled_from([0.0, 0.05, 0.3, 1.0]),
+        "max_exemplars": st.sampled_from([None, 0, 1, 3]),
+        "max_labeled_per_class": st.sampled_from([None, 1, 2]),
+        "use_next_batch": st.booleans(),
         "method": st.sampled_from(["greedy", "two-sided", "fast"]),
     }
 )
@@ -55,31 +55,33 @@ def rows_of(model):
 @property_test(150)
 @given(streams(), OPTIONS)
 def test_held_rows_are_bounded_and_carry_only_true_labels(stream, options):
-    model, told, labelled, at_last = ReferenceStreamS3VM(linear, **options), {}, {1: 0, -1: 0}, 0
+    model, told, labeled, at_last = ReferenceStreamS3VM(linear, **options), {}, {1: 0, -1: 0}, 0
     for X, y in stream:
         if not len(y):
             continue
         summaries, before = len(model.history), None if model.E is None else len(model.E.y)
         model.step(X, y)
         if model.E is not None:
-            unlabelled = np.count_nonzero(model.E.y == 0)
-            cap = len(y) if options["cap"] is None else options["cap"]
+            unlabeled = np.count_nonzero(model.E.y == 0)
+            max_exemplars = len(y) if options["max_exemplars"] is None else options["max_exemplars"]
             available = at_last + (before or 0)
-            assert unlabelled == model.history[-1].exemplars <= min(cap, available)
+            assert unlabeled == model.history[-1].exemplars <= min(max_exemplars, available)
             for label in (1, -1):
                 kept = np.count_nonzero(model.E.y == label)
-                limit = np.inf if options["label_cap"] is None else options["label_cap"]
-                assert kept == min(labelled[label], limit)
+                limit = (
+                    np.inf if options["max_labeled_per_class"] is None else options["max_labeled_per_class"]
+                )
+                assert kept == min(labeled[label], limit)
             assert len(model.history) == summaries + 1
             assert len(model.held()) == 2
         told |= {x.tobytes(): label for x, label in zip(X, y, strict=True)}
         for x, label in zip(*rows_of(model), strict=True):
             assert told[x.tobytes()] == label
         for label in (1, -1):
-            labelled[label] += np.count_nonzero(y == label)
-            if options["label_cap"] is not None and model.E is not None:
+            labeled[label] += np.count_nonzero(y == label)
+            if options["max_labeled_per_class"] is not None and model.E is not None:
                 in_E = np.count_nonzero(model.E.y == label)
-                labelled[label] = in_E + np.count_nonzero(y == label)
+                labeled[label] = in_E + np.count_nonzero(y == label)
         at_last = len(y)
         np.testing.assert_array_equal(model.P.X, X)
         np.testing.assert_array_equal(model.P.y, y)
@@ -99,15 +101,18 @@ def test_a_summary_is_as_small_as_its_tolerance_allows(stream, options):
             continue
         M, trials, cost = model.history[-1]
         rows, seen = np.vstack([o.X for o in old]), np.concatenate([o.y for o in old])
-        most = min(len(y) if options["cap"] is None else options["cap"], np.count_nonzero(seen == 0))
+        most = min(
+            len(y) if options["max_exemplars"] is None else options["max_exemplars"],
+            np.count_nonzero(seen == 0),
+        )
         more = max(1, int(0.1 * len(seen) + 0.5))
         assert min(more * trials, most) == M
-        assert cost <= options["tol"] or most == M
+        assert cost <= options["max_disagreement"] or most == M
         now = y if options["mode"] == "incremental" else 0 * y
         for trial in range(1, trials):  # it was too dear with fewer
             E = model.summary(Rows(rows, seen), more * trial, Rows(X, now))
             found = model.label(E + Rows(X, now))[-len(y) :]
-            assert np.mean(found != labels) > options["tol"]
+            assert np.mean(found != labels) > options["max_disagreement"]
         for X_0, y_0, wanted in ((model.E.X, model.E.y, cost), (rows, seen, 0.0)):
             Z, known = np.vstack([X_0, X]), np.concatenate([y_0, now])
             found = transduce(from_matrix(linear(Z, Z), known), known, 0.5, options["method"])
@@ -119,7 +124,7 @@ def test_a_summary_is_as_small_as_its_tolerance_allows(stream, options):
 
 @property_test(100)
 @given(streams(), OPTIONS)
-def test_online_a_batch_is_labelled_before_its_labels_are_seen(stream, options):
+def test_online_a_batch_is_labeled_before_its_labels_are_seen(stream, options):
     model = ReferenceStreamS3VM(linear, **options | {"mode": "online"})
     for X, y in stream:
         other = pickle.loads(pickle.dumps(without_f(model)))
@@ -149,8 +154,15 @@ def test_it_abstains_exactly_until_a_label_was_seen(stream, options):
 
 def without_f(model):
     """A copy without the machine, which is no part of the state: it is trained anew in every step."""
-    copy = ReferenceStreamS3VM(model.kernel, model.ratio, model.mode, model.tol, model.cap, model.label_cap)
-    copy.ahead, copy.options = model.ahead, model.options
+    copy = ReferenceStreamS3VM(
+        model.kernel,
+        model.ratio,
+        model.mode,
+        model.max_disagreement,
+        model.max_exemplars,
+        model.max_labeled_per_class,
+    )
+    copy.use_next_batch, copy.options = model.use_next_batch, model.options
     copy.E, copy.P, copy.history = model.E, model.P, list(model.history)
     return copy
 
@@ -184,12 +196,12 @@ def test_sparse_rows_are_dense_rows():
 
 
 class KeepsAll(ReferenceStreamS3VM):
-    def summarise(self, old, batch, labels):
+    def summarize(self, old, batch, labels):
         return old
 
 
 class KeepsFirst(ReferenceStreamS3VM):
-    def choose(self, unlabelled, labelled, M, ahead):
+    def choose(self, unlabeled, labeled, M, use_next_batch):
         return np.arange(M)
 
 
@@ -213,7 +225,7 @@ def test_a_tolerant_summary_is_small_and_costs_next_to_nothing(mode):
     X, y = clouds(480, 0, features=20, apart=1.2)
     X = scale_rows(X, "keep")
     everything, _ = run(X, y, KeepsAll, 8, mode=mode)
-    strict, exact = run(X, y, batches=8, mode=mode, tol=0.0)
+    strict, exact = run(X, y, batches=8, mode=mode, max_disagreement=0.0)
     tolerant, rough = run(X, y, batches=8, mode=mode)
     first, _ = run(X, y, KeepsFirst, 8, mode=mode)
     assert everything > 75
@@ -228,10 +240,10 @@ def test_a_tolerant_summary_is_small_and_costs_next_to_nothing(mode):
 if HAVE_DATA:
 
     @pytest.mark.parametrize(
-        ("mode", "ahead", "accuracy"),
+        ("mode", "use_next_batch", "accuracy"),
         [("incremental", False, 82.4), ("incremental", True, 82.5), ("online", False, 81.5)],
     )
-    def test_svmguide1(mode, ahead, accuracy):
+    def test_svmguide1(mode, use_next_batch, accuracy):
         """Ten batches of 200. Accuracy varies from order to order with a deviation of 3 points, its loss by
         summaries hardly: the mean of six other orders is near the figure, each loss near 0.
         """
@@ -240,7 +252,7 @@ if HAVE_DATA:
         for seed in range(6):
             rows = np.random.default_rng(seed).permutation(len(y))[:2000]
             all_kept, tolerant = (
-                run(X[rows], y[rows], learner, seed=seed, mode=mode, ahead=ahead)[0]
+                run(X[rows], y[rows], learner, seed=seed, mode=mode, use_next_batch=use_next_batch)[0]
                 for learner in (KeepsAll, ReferenceStreamS3VM)
             )
             found.append(tolerant)
@@ -288,7 +300,7 @@ def test_an_empty_batch_changes_nothing():
         np.testing.assert_array_equal(old, new)
 
 
-def test_two_batches_are_labelled_as_one():
+def test_two_batches_are_labeled_as_one():
     X, y = clouds(40, 0)
     known = y * (np.arange(40) % 5 == 0)
     model = ReferenceStreamS3VM(linear, method="greedy")
@@ -313,22 +325,27 @@ def test_the_ratio_may_be_estimated_in_every_step():
     assert asked[0].reliable
 
 
-@pytest.mark.parametrize("ahead", [False, True])
-def test_exemplars_may_look_ahead(ahead):
+@pytest.mark.parametrize("use_next_batch", [False, True])
+def test_exemplars_may_look_ahead(use_next_batch):
     """60 rows and a label in one place, 4 rows in another, where the next batch is."""
     rng = np.random.default_rng(0)
     X = np.r_[np.zeros(61), np.full(4, 5.0)][:, None] + 0.3 * rng.standard_normal((65, 1))
     y = np.r_[1.0, np.zeros(64)]
-    model = ReferenceStreamS3VM(lambda A, B: rbf_kernel(A, B, gamma=0.5), cap=6, tol=1.0, ahead=ahead)
+    model = ReferenceStreamS3VM(
+        lambda A, B: rbf_kernel(A, B, gamma=0.5),
+        max_exemplars=6,
+        max_disagreement=1.0,
+        use_next_batch=use_next_batch,
+    )
     model.step(X, y)
     model.step(5 + 0.3 * rng.standard_normal((40, 1)), np.zeros(40))
     there = np.count_nonzero(model.E.X > 2.5)
-    assert there >= 2 if ahead else there <= 1
+    assert there >= 2 if use_next_batch else there <= 1
 
 
-def test_no_room_keeps_only_labelled_rows():
+def test_no_room_keeps_only_labeled_rows():
     X, y = clouds(30, 0)
-    model = ReferenceStreamS3VM(linear, cap=0)
+    model = ReferenceStreamS3VM(linear, max_exemplars=0)
     for rows in np.split(np.arange(30), 3):
         model.step(X[rows], np.where(np.arange(10) < 2, y[rows], 0))
     assert len(model.E.y) == 4

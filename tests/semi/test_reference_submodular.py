@@ -194,8 +194,8 @@ def test_leaving_out_the_complement_is_the_same_problem(problem):
 def test_refinement_never_lowers_the_value_and_keeps_the_size(problem, random):
     choice, k = problem
     A = random.sample(range(len(choice.w)), k)
-    linearised, swapped = choice.linearise(A, k), choice.swap(A)
-    for new in (linearised, swapped):
+    linearized, swapped = choice.linearize(A, k), choice.swap(A)
+    for new in (linearized, swapped):
         assert len(set(new)) == len(new) == k
         assert choice.value(new) >= choice.value(A)
     for i in swapped:
@@ -208,7 +208,7 @@ def test_refinement_never_lowers_the_value_and_keeps_the_size(problem, random):
 
 @property_test(150)
 @given(choices(high=8, q=st.sampled_from([0.5, 1.0]), psd=True), st.data())
-def test_with_a_psd_matrix_linearising_ends_above_where_it_started(problem, data):
+def test_with_a_psd_matrix_linearizing_ends_above_where_it_started(problem, data):
     """Also from fractions: some set is as good as any of them."""
     choice, k = problem
     n = len(choice.w)
@@ -216,7 +216,7 @@ def test_with_a_psd_matrix_linearising_ends_above_where_it_started(problem, data
     p = weights / weights.max(initial=1)
     p = np.clip(p * k / max(p.sum(), 1), 0, 1)
     p += (k - p.sum()) * (1 - p) / max((1 - p).sum(), 1e-9)  # 0 ≤ p ≤ 1, Σ p = k
-    A = choice.linearise(p, k)
+    A = choice.linearize(p, k)
     assert len(A) == k
     assert choice.value(A) >= choice.w @ p + choice.q * p @ choice.K.K @ p - 1e-9
     slope = choice.slope(np.isin(np.arange(n), A))  # at rest: no row left out has a larger slope
@@ -306,7 +306,7 @@ def test_nothing_to_choose():
     for n, k in ((0, 0), (3, 0)):
         choice = Choice(np.eye(n), np.ones(n), 1.0)
         assert choice.plain(k) == choice.lazy(k, 2.0) == ([], [], 0)
-        assert not len(choice.linearise([], k))
+        assert not len(choice.linearize([], k))
         assert not len(choice.swap([]))
         assert not len(choice.two_sided(k, 2.0))
     everything = Choice(np.eye(3), [1.0, 3.0, 2.0], 1.0)
@@ -322,11 +322,11 @@ def test_ties_go_to_the_lowest_index():
     assert list(largest([1.0, 2.0, 2.0, 2.0, 0.0], 2)) == [1, 2]
 
 
-def test_without_a_psd_matrix_linearising_does_not_cycle():
+def test_without_a_psd_matrix_linearizing_does_not_cycle():
     choice = Choice([[0.0, 1.0], [1.0, 0.0]], [0.0, 0.0], -1.0)
-    assert list(choice.linearise([0], 1)) == [0]
+    assert list(choice.linearize([0], 1)) == [0]
     bipartite = Choice(np.array([[0, -1], [-1, 0.0]]), [0.0, 0.0], 1.0)
-    assert list(bipartite.linearise([1], 1)) == [1]
+    assert list(bipartite.linearize([1], 1)) == [1]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

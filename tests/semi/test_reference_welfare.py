@@ -14,10 +14,10 @@ from reference.welfare import (
     pulls,
     transduce_classes,
     welfare_greedy,
-    welfare_linearise,
+    welfare_linearize,
     welfare_value,
 )
-from semi.semi_helpers import WEIGHTS, gram, matrices, partly_labelled, property_test, quarters, subsets
+from semi.semi_helpers import WEIGHTS, gram, matrices, partly_labeled, property_test, quarters, subsets
 
 
 @st.composite
@@ -29,7 +29,7 @@ def partitions(draw, high=7, **kinds):
 
 
 @property_test(60)
-@given(partly_labelled(high=6), WEIGHTS, WEIGHTS)
+@given(partly_labeled(high=6), WEIGHTS, WEIGHTS)
 def test_with_two_classes_it_is_the_binary_objective_but_for_a_constant(problem, C, Cs):
     X, y = problem
     K, L, U = gram(X), np.flatnonzero(y), np.flatnonzero(y == 0)
@@ -47,7 +47,7 @@ def test_with_two_classes_it_is_the_binary_objective_but_for_a_constant(problem,
 def test_sizes_are_kept_and_refinement_never_lowers(problem, C, Cs):
     K, s, sizes = problem
     labels = welfare_greedy(K, s, sizes, C, Cs)
-    refined = welfare_linearise(K, s, labels, sizes, C, Cs)
+    refined = welfare_linearize(K, s, labels, sizes, C, Cs)
     for found in (labels, refined):
         np.testing.assert_array_equal(np.bincount(found, minlength=len(sizes)), sizes)
     assert welfare_value(K, s, refined, C, Cs) >= welfare_value(K, s, labels, C, Cs)
@@ -106,7 +106,7 @@ def test_digits(classes, wanted):
     for seed in range(5):
         random = np.random.default_rng(seed)
         rows = random.permutation(np.flatnonzero(np.isin(target, classes)))[:600]
-        K, y, Q = gram(scale_rows(X[rows], "centre")), np.searchsorted(classes, target[rows]), len(classes)
+        K, y, Q = gram(scale_rows(X[rows], "center")), np.searchsorted(classes, target[rows]), len(classes)
         L = np.concatenate([random.permutation(np.flatnonzero(y == c))[:2] for c in range(Q)])
         known = np.where(np.isin(np.arange(len(y)), L), y, -1)
         U = known < 0

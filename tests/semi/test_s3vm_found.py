@@ -44,7 +44,7 @@ def within(seconds):
 def test_a_stream_does_not_hold_the_array_of_its_caller(form):
     """A loop that reads every batch into the same array must not change the rows held."""
     rows = form(X[:20])
-    model = StreamS3VM(SubmodS3VM(positive_ratio=0.5), random_state=0).partial_fit(rows, PARTLY[:20])
+    model = StreamS3VM(SubmodS3VM(positive_fraction=0.5), random_state=0).partial_fit(rows, PARTLY[:20])
     held = model._held[1].X
     values, theirs = (part.data if sparse.issparse(part) else part for part in (held, rows))
     theirs[:] = 7.0
@@ -60,7 +60,7 @@ def test_similarities_that_overflow_are_refused(solver, labels):
     """Cubes of 1e180: with NaN for an objective "no better than before" was never true, and nothing ended."""
     shares = {0: 0.3, 1: 0.3, 2: 0.4} if labels is THREE else 0.5
     clf = SubmodS3VM(
-        kernel="poly", gamma=1.0, scaling="none", solver=solver, positive_ratio=shares, estimator=None
+        kernel="poly", gamma=1.0, scaling="none", solver=solver, positive_fraction=shares, estimator=None
     )
     with within(10), pytest.raises(ValueError, match="overflow"):
         clf.fit(X * 1e60, labels)
@@ -69,7 +69,7 @@ def test_similarities_that_overflow_are_refused(solver, labels):
 @pytest.mark.filterwarnings("ignore:invalid value encountered in reduce:RuntimeWarning")  # of validation
 @pytest.mark.parametrize("cls", [SubmodS3VM, QPS3VM])
 def test_a_matrix_whose_sums_overflow_is_refused(cls):
-    clf = cls(kernel="precomputed", positive_ratio=0.5, estimator=None)
+    clf = cls(kernel="precomputed", positive_fraction=0.5, estimator=None)
     with within(10), pytest.raises(ValueError, match="overflow"):
         clf.fit(X @ X.T * 1e307, PARTLY)
 
@@ -77,7 +77,7 @@ def test_a_matrix_whose_sums_overflow_is_refused(cls):
 @pytest.mark.parametrize("C", [1e-200, 1e154, 1e200])
 def test_labels_found_do_not_depend_on_C(C):
     """Where sums pull only rho matters: squares of C need not be formed."""
-    settings = {"positive_ratio": 0.5, "estimator": None, "random_state": 0, **THESIS}
+    settings = {"positive_fraction": 0.5, "estimator": None, "random_state": 0, **THESIS}
     with within(10):
         found = SubmodS3VM(C=C, **settings).fit(X, PARTLY).transduction_
     np.testing.assert_array_equal(found, SubmodS3VM(**settings).fit(X, PARTLY).transduction_)
@@ -91,7 +91,7 @@ def test_rows_too_long_for_their_length_are_refused(columns):
         with pytest.raises(ValueError, match="overflow"):
             Exemplars(3, kernel="linear", scaling="unit").fit(form(rows))
         with pytest.raises(ValueError, match="overflow"):
-            Submodular(kernel="linear", scaling="unit").query(None, form(rows), 3, labelled=(rows, y))
+            Submodular(kernel="linear", scaling="unit").query(None, form(rows), 3, labeled=(rows, y))
 
 
 # --- shares that are estimated -----------------------------------------------------------------------------
@@ -121,17 +121,17 @@ def test_nan_among_names_in_a_list_is_no_label():
     )
     rule, few = Submodular(), ["a", "b", *[float("nan")] * 6]
     np.testing.assert_array_equal(
-        rule.utilities(None, X, labelled=(X[:8], few)),
-        rule.utilities(None, X, labelled=(X[:8], np.array(few, dtype=object))),
+        rule.utilities(None, X, labeled=(X[:8], few)),
+        rule.utilities(None, X, labeled=(X[:8], np.array(few, dtype=object))),
     )
 
 
-@pytest.mark.parametrize("labelled", [40, 39, 20])
-def test_a_stream_predicts_its_only_label_when_another_is_named(labelled):
+@pytest.mark.parametrize("labeled", [40, 39, 20])
+def test_a_stream_predicts_its_only_label_when_another_is_named(labeled):
     """All rows with a label, or with the same one found, leave nothing to learn a rule from."""
-    labels = np.where(np.arange(40) < labelled, 1.0, np.nan)
+    labels = np.where(np.arange(40) < labeled, 1.0, np.nan)
     for share in (None, 0.5, 1.0):
-        model = StreamS3VM(SubmodS3VM(positive_ratio=share), random_state=0)
+        model = StreamS3VM(SubmodS3VM(positive_fraction=share), random_state=0)
         model.partial_fit(X, labels, classes=[0, 1])
         assert set(model.predict(X)) <= {0.0, 1.0}, share
         assert model.decision_function(X).shape == (40,)
@@ -140,15 +140,15 @@ def test_a_stream_predicts_its_only_label_when_another_is_named(labelled):
 def test_the_mark_of_a_missing_label_is_no_class():
     one = np.where(np.arange(40) < 8, 0, -1)
     with pytest.raises(ValueError, match="unlabeled"):
-        SubmodS3VM(unlabeled=-1, positive_ratio={0: 0.5, -1: 0.5}).fit(X, one)
+        SubmodS3VM(unlabeled=-1, positive_fraction={0: 0.5, -1: 0.5}).fit(X, one)
     for key in (None, np.nan):
-        with pytest.raises(ValueError, match="positive_ratio"):
-            SubmodS3VM(positive_ratio={0: 0.5, key: 0.5}).fit(X, np.where(one == 0, 0, np.nan))
+        with pytest.raises(ValueError, match="positive_fraction"):
+            SubmodS3VM(positive_fraction={0: 0.5, key: 0.5}).fit(X, np.where(one == 0, 0, np.nan))
 
 
 def test_a_missing_value_of_pandas_may_mark_missing_labels():
     labels = pd.Series(PARTLY).astype("Int64").astype(object)
-    found = SubmodS3VM(unlabeled=pd.NA, positive_ratio=0.5).fit(X, labels).classes_
+    found = SubmodS3VM(unlabeled=pd.NA, positive_fraction=0.5).fit(X, labels).classes_
     assert found.tolist() == [-1, 1]
 
 
@@ -213,5 +213,5 @@ def test_guesses_never_weigh_more_than_truths():
             type(self).weights = sample_weight
             return super().fit(X, y, sample_weight)
 
-    SubmodS3VM(positive_ratio=0.5, estimator=Spy()).fit(X, np.where(np.arange(40) < 35, y, np.nan))
+    SubmodS3VM(positive_fraction=0.5, estimator=Spy()).fit(X, np.where(np.arange(40) < 35, y, np.nan))
     np.testing.assert_array_equal(Spy.weights, np.ones(40))

@@ -23,19 +23,19 @@ from semi.semi_helpers import clouds
 
 BOTH = pytest.mark.parametrize("cls", [SubmodS3VM, QPS3VM])
 X, y = clouds(60, 0, apart=2.5)
-LABELLED = np.arange(60) < 8
+LABELED = np.arange(60) < 8
 NAMES = np.where(y > 0, "yes", "no")
 NUMBERS = (y > 0).astype(int)
 
 
 def partly(labels, missing):
     return np.array(
-        [label if known else missing for label, known in zip(labels.tolist(), LABELLED, strict=True)]
+        [label if known else missing for label, known in zip(labels.tolist(), LABELED, strict=True)]
     )
 
 
 def fitted(cls=SubmodS3VM, rows=X, labels=None, **settings):
-    settings = {"positive_ratio": 0.5, "random_state": 0} | settings
+    settings = {"positive_fraction": 0.5, "random_state": 0} | settings
     return cls(**settings).fit(rows, partly(NUMBERS, np.nan) if labels is None else labels)
 
 
@@ -71,7 +71,7 @@ def test_missing_labels(kind):
     second = "yes" if named and clf.classes_[1] == "yes" else 1
     np.testing.assert_array_equal(clf.transduction_ == second, EXPECTED == 1)
     np.testing.assert_array_equal(clf.predict(X) == second, fitted().predict(X) == 1)
-    np.testing.assert_array_equal(np.isnan(clf.scores_), LABELLED)
+    np.testing.assert_array_equal(np.isnan(clf.scores_), LABELED)
 
 
 def test_minus_one_is_a_class_like_any_other_unless_said_otherwise():
@@ -93,8 +93,8 @@ def test_labels_that_cannot_be(cls):
         ([None] * 60, "no label at all"),
         (None, "y to be passed"),
         (partly(NUMBERS, np.nan)[:59], "inconsistent numbers"),
-        (np.where(LABELLED, np.inf, np.nan), "infinity"),
-        (np.where(LABELLED, y / 3, np.nan) + np.arange(60) / 7, "Unknown label type"),
+        (np.where(LABELED, np.inf, np.nan), "infinity"),
+        (np.where(LABELED, y / 3, np.nan) + np.arange(60) / 7, "Unknown label type"),
         (np.array(["a", 1, *[None] * 58], dtype=object), "mix strings"),
         (np.tile(partly(NUMBERS, np.nan)[:, None], 2), "1d|1D"),
     ]:
@@ -109,10 +109,10 @@ def test_labels_that_cannot_be(cls):
 @pytest.mark.parametrize(
     ("share", "words"),
     [
-        (1.5, "positive_ratio"),
-        (-0.1, "positive_ratio"),
-        (np.nan, "positive_ratio"),
-        ("half", "positive_ratio"),
+        (1.5, "positive_fraction"),
+        (-0.1, "positive_fraction"),
+        (np.nan, "positive_fraction"),
+        ("half", "positive_fraction"),
         ({0: 0.5}, "no share for 1"),
         ({0: 0.5, 1: 0.6}, "sum to 1"),
         ({0: 1.5, 1: -0.5}, "sum to 1"),
@@ -121,23 +121,23 @@ def test_labels_that_cannot_be(cls):
 )
 def test_impossible_shares(cls, share, words):
     with pytest.raises(ValueError, match=words):
-        fitted(cls, positive_ratio=share)
+        fitted(cls, positive_fraction=share)
 
 
 def test_a_share_of_two_classes_is_none_of_three():
     labels = np.where(np.arange(60) < 9, np.arange(60) % 3, -1)
     with pytest.raises(ValueError, match="Give a dict"):
-        SubmodS3VM(positive_ratio=0.3, unlabeled=-1).fit(X, labels)
+        SubmodS3VM(positive_fraction=0.3, unlabeled=-1).fit(X, labels)
 
 
 @BOTH
 def test_shares_of_nothing_and_everything(cls):
     for share in (0.0, 1.0):
-        clf = fitted(cls, positive_ratio=share)
-        assert set(clf.transduction_[~LABELLED]) == {share}
-        np.testing.assert_array_equal(clf.transduction_[LABELLED], NUMBERS[LABELLED])
+        clf = fitted(cls, positive_fraction=share)
+        assert set(clf.transduction_[~LABELED]) == {share}
+        np.testing.assert_array_equal(clf.transduction_[LABELED], NUMBERS[LABELED])
     for share in (1e-9, 1 - 1e-9):  # every class gets a row
-        assert set(fitted(cls, positive_ratio=share).transduction_[~LABELLED]) == {0, 1}
+        assert set(fitted(cls, positive_fraction=share).transduction_[~LABELED]) == {0, 1}
 
 
 # --- few labels, few rows ----------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def test_shares_of_nothing_and_everything(cls):
 
 @BOTH
 def test_labels_of_one_class(cls):
-    one = np.where(LABELLED & (y > 0), 1.0, np.nan)
+    one = np.where(LABELED & (y > 0), 1.0, np.nan)
     with pytest.warns(UserWarning, match="All labels are"):
         clf = cls().fit(X, one)
     assert set(clf.transduction_) == {1.0}
@@ -153,8 +153,8 @@ def test_labels_of_one_class(cls):
     with pytest.raises(ValueError, match="one class only"):
         clf.decision_function(X)
     with pytest.raises(ValueError, match="the one without a label included"):
-        cls(positive_ratio=0.5).fit(X, one)
-    clf = cls(positive_ratio={1: 0.5, 0: 0.5}, kernel="linear").fit(X, one)
+        cls(positive_fraction=0.5).fit(X, one)
+    clf = cls(positive_fraction={1: 0.5, 0: 0.5}, kernel="linear").fit(X, one)
     assert list(clf.classes_) == [0, 1]
     signs = np.where(np.isnan(one), 0.0, 1.0)
     twin = transduce(from_rows(scale_rows(X), signs), signs, 0.5)
@@ -163,13 +163,13 @@ def test_labels_of_one_class(cls):
 
 
 @BOTH
-def test_all_rows_labelled_is_the_supervised_learner(cls):
+def test_all_rows_labeled_is_the_supervised_learner(cls):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         clf = cls(random_state=0).fit(X, NUMBERS)
     np.testing.assert_array_equal(clf.transduction_, NUMBERS)
     assert clf.n_evaluations_ == 0
-    assert clf.positive_ratio_ == pytest.approx(NUMBERS.mean())
+    assert clf.positive_fraction_ == pytest.approx(NUMBERS.mean())
     Z = scale_rows(X, unit=False)  # few features: the kernel is "rbf"
     direct = clone(clf.estimator_).fit(Z, NUMBERS)
     np.testing.assert_allclose(clf.decision_function(X), direct.decision_function(Z))
@@ -177,7 +177,7 @@ def test_all_rows_labelled_is_the_supervised_learner(cls):
 
 @BOTH
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_hardly_any_unlabelled_rows(cls, n):
+def test_hardly_any_unlabeled_rows(cls, n):
     rows, labels = X[: 8 + n], np.r_[NUMBERS[:8], [np.nan] * n]
     clf = cls(random_state=0).fit(rows, labels)
     assert len(clf.transduction_) == 8 + n
@@ -191,7 +191,7 @@ def test_rows_of_zeros_duplicates_and_constants(cls, kernel):
     rows = np.hstack([rows, np.full((75, 1), 1e6)])
     labels = np.r_[partly(NUMBERS, np.nan), [np.nan] * 15]
     for scaling in ("auto", "unit", "none"):
-        clf = cls(kernel=kernel, scaling=scaling, positive_ratio=0.5, estimator=None).fit(rows, labels)
+        clf = cls(kernel=kernel, scaling=scaling, positive_fraction=0.5, estimator=None).fit(rows, labels)
         assert np.sum(clf.transduction_[np.isnan(labels)]) == 34  # of 67, rounded half up
     assert np.isfinite(clf.scores_[np.isnan(labels)]).all()
 
@@ -220,7 +220,7 @@ def test_values_that_cannot_be(cls, value):
         ({"kernel": "cosine"}, "'kernel'"),
         ({"gamma": 0}, "'gamma'"),
         ({"scaling": "log"}, "'scaling'"),
-        ({"balance": "yes"}, "'balance'"),
+        ({"balance_classes": "yes"}, "'balance_classes'"),
         ({"n_components": 0}, "'n_components'"),
         ({"estimator": "svm"}, "'estimator'"),
         ({"estimator": KNeighborsClassifier()}, "has no sample_weight"),
@@ -302,24 +302,24 @@ def test_a_million_columns_stay_sparse():
     clf = SubmodS3VM(unlabeled=-1, random_state=0).fit(rows, labels)
     assert np.mean(clf.transduction_ == truth) > 0.97
     assert clf.score(rows, truth) > 0.97
-    fast = SubmodS3VM(unlabeled=-1, solver="fast", positive_ratio=0.5, estimator=None).fit(rows, labels)
+    fast = SubmodS3VM(unlabeled=-1, solver="fast", positive_fraction=0.5, estimator=None).fit(rows, labels)
     assert np.mean(fast.transduction_ == truth) > 0.95
 
 
 def test_threads_change_nothing():
     rows, truth = clouds(500, 1)
     labels = np.where(np.arange(500) < 10, truth, np.nan)
-    one = SubmodS3VM(kernel="rbf", positive_ratio=0.5, n_jobs=1, random_state=0).fit(rows, labels)
-    two = SubmodS3VM(kernel="rbf", positive_ratio=0.5, n_jobs=2, random_state=0).fit(rows, labels)
+    one = SubmodS3VM(kernel="rbf", positive_fraction=0.5, n_jobs=1, random_state=0).fit(rows, labels)
+    two = SubmodS3VM(kernel="rbf", positive_fraction=0.5, n_jobs=2, random_state=0).fit(rows, labels)
     np.testing.assert_array_equal(one.scores_, two.scores_)
     np.testing.assert_array_equal(one.decision_function(rows), two.decision_function(rows))
 
 
 def test_in_a_pipeline_and_cloned():
     labels = partly(NUMBERS, np.nan)
-    pipe = make_pipeline(StandardScaler(), SubmodS3VM(positive_ratio=0.5, random_state=0)).fit(X, labels)
+    pipe = make_pipeline(StandardScaler(), SubmodS3VM(positive_fraction=0.5, random_state=0)).fit(X, labels)
     assert pipe.score(X, NUMBERS) > 0.9
-    copy = clone(SubmodS3VM(positive_ratio={"a": 1.0}, estimator=LASVM(C=3)))
+    copy = clone(SubmodS3VM(positive_fraction={"a": 1.0}, estimator=LASVM(C=3)))
     assert copy.get_params()["estimator__C"] == 3
 
 
@@ -333,8 +333,8 @@ def test_progress_is_shown(capsys):
 SAVED = {
     "linear": {"kernel": "linear"},
     "rbf": {"kernel": "rbf"},
-    "estimated": {"positive_ratio": None},
-    "shares": {"positive_ratio": {0: 0.4, 1: 0.6}},
+    "estimated": {"positive_fraction": None},
+    "shares": {"positive_fraction": {0: 0.4, 1: 0.6}},
     "nystroem": {"kernel": "rbf", "n_components": 10},
     "no rule": {"estimator": None},
     "a rule of everlearn": {"estimator": LASVM(C=2, kernel="linear", random_state=0)},
@@ -352,12 +352,12 @@ def test_saved_and_loaded(cls, case, tmp_path):
         else:
             back = pickle.loads(pickle.dumps(clf))
         assert type(back) is cls
-        for name in ("transduction_", "by_labels_alone_", "scores_", "classes_"):
+        for name in ("transduction_", "supervised_transduction_", "scores_", "classes_"):
             np.testing.assert_array_equal(getattr(back, name), getattr(clf, name))
-        assert back.positive_ratio_ == clf.positive_ratio_
+        assert back.positive_fraction_ == clf.positive_fraction_
         assert back.objective_ == clf.objective_
         assert back.get_params(deep=False).keys() == clf.get_params(deep=False).keys()
-        assert back.positive_ratio == clf.positive_ratio
+        assert back.positive_fraction == clf.positive_fraction
         if case != "no rule":
             np.testing.assert_array_equal(back.decision_function(X), clf.decision_function(X))
             np.testing.assert_array_equal(back.predict(X), clf.predict(X))
@@ -371,11 +371,11 @@ def test_saved_with_names_and_many_classes(tmp_path):
     clf = SubmodS3VM(random_state=0).fit(X, labels)
     everlearn.save(clf, tmp_path / "model")
     back = everlearn.load(tmp_path / "model")
-    assert back.positive_ratio_ == clf.positive_ratio_
+    assert back.positive_fraction_ == clf.positive_fraction_
     np.testing.assert_array_equal(back.predict(X), clf.predict(X))
 
 
-def test_saved_before_it_has_learnt(tmp_path):
+def test_saved_before_it_has_learned(tmp_path):
     everlearn.save(SubmodS3VM(rho=0.3, estimator=LASVM(C=5)), tmp_path / "model")
     back = everlearn.load(tmp_path / "model")
     assert back.rho == 0.3

@@ -19,8 +19,8 @@ from semi.stream_helpers import OPTIONS, PLAIN, SOLVERS, linear, missing, same_s
 @property_test(60)
 @given(streams(), OPTIONS, SOLVERS, st.sampled_from(["linear", "rbf"]))
 def test_labels_summaries_and_costs_are_those_of_the_plain_version(stream, options, solver, kernel):
-    transducer = SubmodS3VM(**PLAIN | {"kernel": kernel}, gamma=0.4, solver=solver)
-    model = stream_of(transducer, **options)
+    s3vm = SubmodS3VM(**PLAIN | {"kernel": kernel}, gamma=0.4, solver=solver)
+    model = stream_of(s3vm, **options)
     kernels = {"linear": linear, "rbf": lambda A, B: np.exp(-0.4 * ((A[:, None] - B) ** 2).sum(axis=2))}
     plain = ReferenceStreamS3VM(kernels[kernel], method=solver, **options)
     for X, y in stream:
@@ -39,11 +39,11 @@ def test_labels_summaries_and_costs_are_those_of_the_plain_version(stream, optio
         np.testing.assert_array_equal(rows, held.X)
         assert [0 if label is None else label for label in labels] == held.y.tolist()
         assert model.n_stored_ == len(held.y) + len(y)
-    found = [(r["exemplars"], r["trials"], r["cost"]) for r in getattr(model, "history_", [])][1:]
+    found = [(r["exemplars"], r["trials"], r["disagreement"]) for r in getattr(model, "history_", [])][1:]
     assert found == [tuple(summary) for summary in plain.history]
 
 
-def test_two_batches_are_labelled_as_one():
+def test_two_batches_are_labeled_as_one():
     X, y = clouds(40, 0)
     known = missing(y * (np.arange(40) % 5 == 0))
     model = stream_of().partial_fit(X[:20], known[:20]).partial_fit(X[20:], known[20:])
@@ -66,16 +66,20 @@ def test_limits_and_true_labels_only(stream, options, memory_rows):
         rows, labels = model.summary_
         numbers = np.array([0 if label is None else label for label in labels])
         record = model.history_[-1]
-        cap = len(y) if options["cap"] is None else options["cap"]
-        assert np.count_nonzero(numbers == 0) == record["exemplars"] <= cap
-        if options["label_cap"] is not None:
-            assert max(np.count_nonzero(numbers == label) for label in (-1, 1)) <= options["label_cap"]
+        max_exemplars = len(y) if options["max_exemplars"] is None else options["max_exemplars"]
+        assert np.count_nonzero(numbers == 0) == record["exemplars"] <= max_exemplars
+        if options["max_labeled_per_class"] is not None:
+            assert (
+                max(np.count_nonzero(numbers == label) for label in (-1, 1))
+                <= options["max_labeled_per_class"]
+            )
         assert model.n_stored_ == record["stored"] == len(rows) + len(y)
         if memory_rows is not None:
             assert model.n_stored_ <= memory_rows
-        if options["cap"] is None and memory_rows is None:
+        if options["max_exemplars"] is None and memory_rows is None:
             assert (
-                record["cost"] <= options["tol"] or record["exemplars"] >= min(cap, len(told) - len(y)) - cap
+                record["disagreement"] <= options["max_disagreement"]
+                or record["exemplars"] >= min(max_exemplars, len(told) - len(y)) - max_exemplars
             )
         for x, label in zip(rows, numbers, strict=True):
             assert told[x.tobytes()] == label
@@ -89,18 +93,18 @@ def test_cost_is_below_tol_unless_the_cap_is_reached(stream, options):
         if not len(y):
             continue
         before = getattr(model, "_held", None)
-        unlabelled = 0 if before is None else sum(int((~part.known).sum()) for part in before)
+        unlabeled = 0 if before is None else sum(int((~part.known).sum()) for part in before)
         model.partial_fit(X, missing(y))
         if held:
             record = model.history_[-1]
-            most = min(len(y) if options["cap"] is None else options["cap"], unlabelled)
-            assert record["cost"] <= options["tol"] or record["exemplars"] == most
+            most = min(len(y) if options["max_exemplars"] is None else options["max_exemplars"], unlabeled)
+            assert record["disagreement"] <= options["max_disagreement"] or record["exemplars"] == most
         held += len(y)
 
 
 @property_test(40)
 @given(streams(), OPTIONS)
-def test_online_a_batch_is_labelled_before_its_labels_are_seen(stream, options):
+def test_online_a_batch_is_labeled_before_its_labels_are_seen(stream, options):
     model, other = (stream_of(**options | {"mode": "online"}) for _ in range(2))
     for X, y in stream:
         model.partial_fit(X, missing(y), classes=[-1, 1])
@@ -132,7 +136,7 @@ def test_it_abstains_exactly_until_a_label_was_seen(stream, options):
 
 def test_memory_does_not_grow():
     X, y = clouds(1200, 0)
-    model = stream_of(label_cap=10)
+    model = stream_of(max_labeled_per_class=10)
     for number, rows in enumerate(np.split(np.arange(1200), 40)):
         model.partial_fit(X[rows], missing(y[rows] * (np.arange(30) < 3)))
         assert model.n_stored_ <= 30 + 30 + 2 * 10
@@ -183,12 +187,12 @@ def test_words_as_labels_sparse_rows_and_landmarks_are_saved(tmp_path):
     X, y = clouds(80, 1, apart=3.0)
     words = np.where(y > 0, "yes", "no").astype(object)
     words[np.arange(80) % 5 > 0] = None
-    for rows, transducer in (
+    for rows, s3vm in (
         (sparse.csr_matrix(X), SubmodS3VM()),
-        (X, SubmodS3VM(kernel="rbf", n_components=8, positive_ratio={"no": 0.5, "yes": 0.5})),
-        (X, QPS3VM(positive_ratio=0.5)),
+        (X, SubmodS3VM(kernel="rbf", n_components=8, positive_fraction={"no": 0.5, "yes": 0.5})),
+        (X, QPS3VM(positive_fraction=0.5)),
     ):
-        model = StreamS3VM(transducer, random_state=3)
+        model = StreamS3VM(s3vm, random_state=3)
         model.partial_fit(rows[:40], words[:40])
         everlearn.save(model, tmp_path / "saved")
         other = everlearn.load(tmp_path / "saved")

@@ -46,8 +46,8 @@ def test_what_is_left_is_that_of_the_plain_version(stream, options, solver, data
 def test_no_byte_of_a_row_is_left(tmp_path, options):
     X, y = clouds(60, 1, features=3)
     known = missing(y * (np.arange(60) % 4 == 0))
-    transducer = SubmodS3VM(kernel="rbf", gamma=0.4, scaling="none", positive_ratio=0.5, **options)
-    model = StreamS3VM(transducer, cap=5, random_state=0)
+    s3vm = SubmodS3VM(kernel="rbf", gamma=0.4, scaling="none", positive_fraction=0.5, **options)
+    model = StreamS3VM(s3vm, max_exemplars=5, random_state=0)
     for start in range(0, 60, 20):
         model.partial_fit(X[start : start + 20], known[start : start + 20])
     gone = model.ids_[::2]
@@ -80,7 +80,7 @@ def test_rows_are_named_and_numbered():
 
 def test_a_class_that_lost_its_labels_is_still_known():
     X, y = clouds(20, 2)
-    model = StreamS3VM(SubmodS3VM(positive_ratio=0.5), random_state=0).partial_fit(X, y, classes=[-1, 1])
+    model = StreamS3VM(SubmodS3VM(positive_fraction=0.5), random_state=0).partial_fit(X, y, classes=[-1, 1])
     model.forget(np.flatnonzero(y == 1))
     assert model.one_class_
     assert set(model.predict(X)) == {-1}

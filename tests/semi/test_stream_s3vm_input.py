@@ -29,7 +29,7 @@ def test_an_empty_batch_changes_nothing():
 
 def test_batches_without_labels_and_of_any_size():
     X, y = clouds(100, 4, apart=3.0)
-    model = StreamS3VM(SubmodS3VM(positive_ratio=0.5), random_state=0)
+    model = StreamS3VM(SubmodS3VM(positive_fraction=0.5), random_state=0)
     for a, b in ((0, 30), (30, 31), (31, 90), (90, 100)):
         model.partial_fit(X[a:b], y[a:b] if a == 0 else None)
     assert np.mean(model.transduction_ == y[90:]) > 0.8
@@ -89,11 +89,11 @@ def test_classes_may_come_later():
 
 def test_named_classes():
     X, y = clouds(40, 7)
-    one = stream_of(estimator="auto", transducer=SubmodS3VM(**PLAIN | {"positive_ratio": None}))
+    one = stream_of(estimator="auto", s3vm=SubmodS3VM(**PLAIN | {"positive_fraction": None}))
     one.partial_fit(X, np.where(y > 0, 1, np.nan), classes=[0, 1])
     assert one.one_class_
     np.testing.assert_array_equal(one.decision_function(X), 1)
-    three = stream_of(estimator="auto", transducer=SubmodS3VM(**PLAIN | {"positive_ratio": None}))
+    three = stream_of(estimator="auto", s3vm=SubmodS3VM(**PLAIN | {"positive_fraction": None}))
     three.partial_fit(X, np.where(y > 0, 1, np.nan), classes=[0, 1, 2])
     np.testing.assert_array_equal(three.decision_function(X)[:, [0, 2]], -np.inf)
     half = stream_of(estimator="auto").partial_fit(X, np.where(y > 0, 1, np.nan)[::-1], classes=[0, 1])
@@ -154,53 +154,53 @@ def run(X, y, batches=8, seed=0, **options):
 @pytest.mark.parametrize("mode", ["incremental", "online"])
 def test_a_tolerant_summary_is_small_and_costs_next_to_nothing(mode):
     X, y = clouds(480, 0, features=20, apart=1.2)
-    X, transducer = scale_rows(X, "keep"), SubmodS3VM(**PLAIN | {"positive_ratio": float(np.mean(y > 0))})
-    strict, exact = run(X, y, mode=mode, tol=0.0, transducer=transducer)
-    tolerant, rough = run(X, y, mode=mode, transducer=transducer)
+    X, s3vm = scale_rows(X, "keep"), SubmodS3VM(**PLAIN | {"positive_fraction": float(np.mean(y > 0))})
+    strict, exact = run(X, y, mode=mode, max_disagreement=0.0, s3vm=s3vm)
+    tolerant, rough = run(X, y, mode=mode, s3vm=s3vm)
     assert strict > 75
     assert tolerant == pytest.approx(strict, abs=3)
     few, many = (np.mean([r["exemplars"] for r in model.history_[1:]]) for model in (rough, exact))
     assert few < many / 2
     assert sum(r["trials"] for r in rough.history_) < sum(r["trials"] for r in exact.history_) / 2
-    assert max(r["cost"] for r in rough.history_) <= 0.05
+    assert max(r["disagreement"] for r in rough.history_) <= 0.05
 
 
 def test_shares_are_estimated_when_nobody_knows_them():
     X, y = clouds(240, 2, apart=4.0, share=0.3)
-    accuracy, model = run(X, y, batches=4, transducer=SubmodS3VM(kernel="linear"))
+    accuracy, model = run(X, y, batches=4, s3vm=SubmodS3VM(kernel="linear"))
     assert accuracy > 85
-    assert model.positive_ratio_ == pytest.approx(0.3, abs=0.1)
+    assert model.positive_fraction_ == pytest.approx(0.3, abs=0.1)
 
 
 def test_digits_in_constant_memory():
     X, y = digits(columns="keep")
     order = np.random.default_rng(0).permutation(len(y))
     accuracy, model = run(
-        X[order], y[order], batches=6, memory_rows=130, transducer=SubmodS3VM(positive_ratio=0.5)
+        X[order], y[order], batches=6, memory_rows=130, s3vm=SubmodS3VM(positive_fraction=0.5)
     )
     assert accuracy > 80
     assert model.score(X, y) > 0.85
     assert model.n_stored_ <= 130
 
 
-@pytest.mark.parametrize("ahead", [False, True])
-def test_exemplars_may_look_ahead(ahead):
+@pytest.mark.parametrize("use_next_batch", [False, True])
+def test_exemplars_may_look_ahead(use_next_batch):
     """60 rows and a label in one place, 4 rows in another, where the next batch is."""
     rng = np.random.default_rng(0)
     X = np.r_[np.zeros(61), np.full(4, 5.0)][:, None] + 0.3 * rng.standard_normal((65, 1))
-    transducer = SubmodS3VM(**PLAIN | {"kernel": "rbf"}, gamma=0.5)
-    model = stream_of(transducer, cap=6, tol=1.0, ahead=ahead)
+    s3vm = SubmodS3VM(**PLAIN | {"kernel": "rbf"}, gamma=0.5)
+    model = stream_of(s3vm, max_exemplars=6, max_disagreement=1.0, use_next_batch=use_next_batch)
     model.partial_fit(X, [1.0] + [None] * 64, classes=[-1, 1])
     model.partial_fit(5 + 0.3 * rng.standard_normal((40, 1)))
     there = np.count_nonzero(model.summary_[0] > 2.5)
-    assert there >= 2 if ahead else there <= 1
+    assert there >= 2 if use_next_batch else there <= 1
 
 
 def test_narrow_kernels_go_on_from_a_summary():
     X, target = make_moons(400, noise=0.08, random_state=0)
     y = np.where(target == 1, 1.0, -1.0)
-    transducer = SubmodS3VM(kernel="rbf", gamma=20.0, scaling="none", positive_ratio=0.5)
-    model = StreamS3VM(transducer, tol=0.05, random_state=0)
+    s3vm = SubmodS3VM(kernel="rbf", gamma=20.0, scaling="none", positive_fraction=0.5)
+    model = StreamS3VM(s3vm, max_disagreement=0.05, random_state=0)
     known = np.where(np.arange(200) % 20 == 0, y[:200], np.nan)
     model.partial_fit(X[:200], known).partial_fit(X[200:300]).partial_fit(X[300:])
     assert np.mean(model.transduction_ == y[300:]) > 0.85
@@ -212,15 +212,15 @@ def test_narrow_kernels_go_on_from_a_summary():
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"transducer": LASVM()}, "'transducer' of StreamS3VM must be None or a SubmodS3VM or QPS3VM"),
-        ({"transducer": SubmodS3VM(kernel="precomputed")}, "'transducer'"),
+        ({"s3vm": LASVM()}, "'s3vm' of StreamS3VM must be None or a SubmodS3VM or QPS3VM"),
+        ({"s3vm": SubmodS3VM(kernel="precomputed")}, "'s3vm'"),
         ({"mode": "batch"}, "'mode' of StreamS3VM must be one of 'incremental', 'online', got 'batch'"),
-        ({"tol": 1.5}, "'tol' of StreamS3VM must be a number from 0 to 1, got 1.5"),
-        ({"tol": -0.1}, "'tol'"),
-        ({"cap": -1}, "'cap'"),
-        ({"label_cap": 0}, "'label_cap'"),
+        ({"max_disagreement": 1.5}, "'max_disagreement' of StreamS3VM must be a number from 0 to 1, got 1.5"),
+        ({"max_disagreement": -0.1}, "'max_disagreement'"),
+        ({"max_exemplars": -1}, "'max_exemplars'"),
+        ({"max_labeled_per_class": 0}, "'max_labeled_per_class'"),
         ({"memory_rows": 1}, "'memory_rows'"),
-        ({"ahead": 1}, "'ahead'"),
+        ({"use_next_batch": 1}, "'use_next_batch'"),
         ({"estimator": 3}, "'estimator'"),
     ],
 )

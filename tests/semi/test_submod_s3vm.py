@@ -14,7 +14,7 @@ from everlearn._base.kernels import Linear
 from everlearn._submodular.geometry import Geometry
 from everlearn.semi._space import Space
 from everlearn.semi._transduce import class_sizes, count_positives, signed, two_classes
-from reference.pessimistic_splits import draw_labelled, only
+from reference.pessimistic_splits import draw_labeled, only
 from reference.s3vm import count_positives as twin_count
 from reference.s3vm import default_weight, from_matrix, from_rows, scale_rows, transduce, weighted
 from semi.semi_helpers import (
@@ -24,7 +24,7 @@ from semi.semi_helpers import (
     clouds,
     digits,
     gram,
-    partly_labelled,
+    partly_labeled,
     property_test,
 )
 
@@ -86,11 +86,11 @@ def test_figures(case, learner, form):
     X, y, L, scaling = data()
     known = hide(y, L)
     U = np.isnan(known)
-    settings = {"positive_ratio": float(np.mean(y[U])), "random_state": 0, **THESIS}
+    settings = {"positive_fraction": float(np.mean(y[U])), "random_state": 0, **THESIS}
     if form == "dense":
         rows, kernel = X, "linear"
     else:
-        rows, kernel = FORMS[form](scale_rows(X, "standardise" if scaling == "auto" else "keep"))
+        rows, kernel = FORMS[form](scale_rows(X, "standardize" if scaling == "auto" else "keep"))
         scaling = "none"
     if learner == "QPS3VM":
         clf = QPS3VM(kernel=kernel, scaling=scaling, **settings)
@@ -100,7 +100,7 @@ def test_figures(case, learner, form):
     assert np.sum(clf.transduction_[U] == 1) == k
     assert clf.objective_ == pytest.approx(D, abs=1e-6)
     assert np.mean(clf.transduction_[U] == y[U]) == pytest.approx(right, abs=tolerance)
-    assert np.mean(clf.by_labels_alone_[U] == y[U]) == pytest.approx(alone, abs=tolerance)
+    assert np.mean(clf.supervised_transduction_[U] == y[U]) == pytest.approx(alone, abs=tolerance)
     if learner == "greedy" and form != "matrix":
         assert clf.n_evaluations_ == pytest.approx(evaluations, rel=0.02)
     np.testing.assert_array_equal(clf.transduction_[L], y[L])
@@ -112,7 +112,7 @@ def test_first_picks(case):
     X, y, L, scaling = data()
     known = hide(y, L)
     U = np.flatnonzero(np.isnan(known))
-    Z = scale_rows(X, "standardise" if scaling == "auto" else "keep")
+    Z = scale_rows(X, "standardize" if scaling == "auto" else "keep")
     for kind in (np.asarray, sparse.csr_matrix):
         taken = []
         for size in range(1, 9):  # nested: one more with each
@@ -128,12 +128,13 @@ def test_first_picks(case):
 
 @pytest.mark.parametrize("solver", ["greedy", "two-sided", "fast"])
 @property_test(60)
-@given(problem=partly_labelled(), C=WEIGHTS, rho=WEIGHTS, r=st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0]))
+@given(problem=partly_labeled(), C=WEIGHTS, rho=WEIGHTS, r=st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0]))
 def test_two_classes(solver, problem, C, rho, r):
     X, y = problem
     clf = SubmodS3VM(
-        C, rho=rho, pull="sums", kernel="linear", scaling="none", solver=solver, estimator=None, unlabeled=0,
-        positive_ratio={-1: 1 - r, 1: r},
+        C, rho=rho, label_scores="similarity", kernel="linear", scaling="none", solver=solver, estimator=None,
+        unlabeled=0,
+        positive_fraction={-1: 1 - r, 1: r},
     )  # fmt: skip
     clf.fit(X, y.astype(int))
     k = count_positives(r, int(np.sum(y == 0)))
@@ -143,7 +144,7 @@ def test_two_classes(solver, problem, C, rho, r):
         twin = transduce(from_rows(X, y), y, r, solver, C, default_weight(y, rho, C))
         np.testing.assert_array_equal(clf.transduction_, twin)
         alone = transduce(from_rows(X, y), y, r, "labels", C, default_weight(y, rho, C))
-        np.testing.assert_array_equal(clf.by_labels_alone_, alone)
+        np.testing.assert_array_equal(clf.supervised_transduction_, alone)
 
 
 @pytest.mark.parametrize("solver", ["greedy", "two-sided", "fast"])
@@ -155,8 +156,8 @@ def test_rbf_with_and_without_a_matrix(solver, balance):
     twin = transduce(from_matrix(K, known, balance), known, 0.4, solver)
     settings = {
         "solver": solver,
-        "balance": balance,
-        "positive_ratio": 0.4,
+        "balance_classes": balance,
+        "positive_fraction": 0.4,
         "unlabeled": 0,
         "estimator": None,
         **THESIS,
@@ -172,7 +173,13 @@ def test_rbf_with_and_without_a_matrix(solver, balance):
 def test_nystroem_with_every_row_as_a_landmark_is_the_kernel_itself():
     X, y = clouds(80, 1)
     known = hide(y, [*np.flatnonzero(y > 0)[:3], *np.flatnonzero(y < 0)[:3]])
-    settings = {"kernel": "rbf", "gamma": 0.1, "positive_ratio": 0.5, "solver": "greedy", "random_state": 0}
+    settings = {
+        "kernel": "rbf",
+        "gamma": 0.1,
+        "positive_fraction": 0.5,
+        "solver": "greedy",
+        "random_state": 0,
+    }
     settings |= THESIS
     exact = SubmodS3VM(**settings).fit(X, known)
     approximate = SubmodS3VM(n_components=500, **settings).fit(X, known)
@@ -189,7 +196,7 @@ def test_nystroem_with_every_row_as_a_landmark_is_the_kernel_itself():
 
 def labels_of(X, known, **settings):
     settings = (
-        THESIS | {"kernel": "linear", "positive_ratio": 0.4, "estimator": None, "unlabeled": 0} | settings
+        THESIS | {"kernel": "linear", "positive_fraction": 0.4, "estimator": None, "unlabeled": 0} | settings
     )
     return SubmodS3VM(**settings).fit(X, known).transduction_
 
@@ -197,7 +204,7 @@ def labels_of(X, known, **settings):
 @pytest.mark.parametrize("solver", ["greedy", "two-sided", "fast"])
 def test_symmetries(solver):
     X, y = clouds(100, 2)
-    known = only(y, draw_labelled(y, 6, np.random.default_rng(0)))
+    known = only(y, draw_labeled(y, 6, np.random.default_rng(0)))
     Z = scale_rows(X)
     base = labels_of(Z, known, solver=solver, scaling="none")
     turned = np.random.default_rng(1).permutation(100)
@@ -213,9 +220,9 @@ def test_symmetries(solver):
 
 def test_the_other_class_can_be_the_positive_one():
     X, y = clouds(100, 3)
-    known = only(y, draw_labelled(y, 6, np.random.default_rng(0)))
-    here = SubmodS3VM(kernel="linear", positive_ratio=0.4, unlabeled=0).fit(X, known)
-    there = SubmodS3VM(kernel="linear", positive_ratio=0.6, unlabeled=0).fit(X, -known)
+    known = only(y, draw_labeled(y, 6, np.random.default_rng(0)))
+    here = SubmodS3VM(kernel="linear", positive_fraction=0.4, unlabeled=0).fit(X, known)
+    there = SubmodS3VM(kernel="linear", positive_fraction=0.6, unlabeled=0).fit(X, -known)
     np.testing.assert_array_equal(here.transduction_, -there.transduction_)
 
 
@@ -223,8 +230,14 @@ def test_two_sides_are_no_worse_than_one_and_refinement_helps():
     better = 0
     for seed in range(8):
         X, y = clouds(150, seed)
-        known = only(y, draw_labelled(y, 4, np.random.default_rng(seed)))
-        settings = {"kernel": "linear", "rho": 5.0, "positive_ratio": 0.5, "unlabeled": 0, "estimator": None}
+        known = only(y, draw_labeled(y, 4, np.random.default_rng(seed)))
+        settings = {
+            "kernel": "linear",
+            "rho": 5.0,
+            "positive_fraction": 0.5,
+            "unlabeled": 0,
+            "estimator": None,
+        }
         D = [SubmodS3VM(solver=s, **settings).fit(X, known).objective_ for s in ("greedy", "two-sided")]
         assert D[1] >= D[0] - 1e-12
         better += D[1] > D[0] + 1e-9
@@ -233,13 +246,13 @@ def test_two_sides_are_no_worse_than_one_and_refinement_helps():
 
 def test_a_small_rho_is_the_labels_alone():
     X, y = clouds(100, 4)
-    known = hide(y, draw_labelled(y, 6, np.random.default_rng(0)))
+    known = hide(y, draw_labeled(y, 6, np.random.default_rng(0)))
     for rho in (1e-9, 0):
         for cls in (SubmodS3VM, QPS3VM):
-            clf = cls(rho=rho, positive_ratio=0.5).fit(X, known)
-            np.testing.assert_array_equal(clf.transduction_, clf.by_labels_alone_)
-    clf = SubmodS3VM(rho=1.0, positive_ratio=0.5).fit(X, known)
-    assert np.any(clf.transduction_ != clf.by_labels_alone_)
+            clf = cls(rho=rho, positive_fraction=0.5).fit(X, known)
+            np.testing.assert_array_equal(clf.transduction_, clf.supervised_transduction_)
+    clf = SubmodS3VM(rho=1.0, positive_fraction=0.5).fit(X, known)
+    assert np.any(clf.transduction_ != clf.supervised_transduction_)
 
 
 @property_test(200)

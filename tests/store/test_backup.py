@@ -20,7 +20,7 @@ X, Y = xor(400)
 
 
 def fed(place, **settings):
-    learner = opened(place, snapshot_rows=60, **settings)
+    learner = opened(place, snapshot_every=60, **settings)
     for start in range(0, 200, 20):
         learner.step(X[start : start + 20], Y[start : start + 20] if start % 40 else None)
         answer(learner, Y)
@@ -48,7 +48,7 @@ def test_a_copy_goes_on_like_the_store(tmp_path, place):
 
 
 def test_a_copy_is_of_one_moment_while_another_thread_writes(tmp_path):
-    with opened(tmp_path / "store", snapshot_rows=60) as learner:
+    with opened(tmp_path / "store", snapshot_every=60) as learner:
         learner.step(X[:20], Y[:20])
         done = threading.Event()
 

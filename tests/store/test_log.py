@@ -24,7 +24,7 @@ SPAWN = multiprocessing.get_context("spawn")
 
 def made(place, **settings):
     """A store of some batches, closed; its state."""
-    with opened(place, snapshot_rows=30, **settings) as learner:
+    with opened(place, snapshot_every=30, **settings) as learner:
         for start in range(0, 200, 10):
             learner.step(X[start : start + 10], Y[start : start + 10], time=0.0)
         learner.withdraw([17])
@@ -91,7 +91,7 @@ def test_a_torn_event_is_an_error_that_names_it(tmp_path):
 @pytest.mark.parametrize("cut", [1, 100, 5000, 40_000])
 def test_a_torn_tail_of_the_wal_leaves_a_store_that_opens(tmp_path, cut):
     place, copy = tmp_path / "store", tmp_path / "copy"
-    learner = opened(place, snapshot_rows=50)
+    learner = opened(place, snapshot_every=50)
     before = []
     for start in range(0, 100, 10):
         learner.step(X[start : start + 10], Y[start : start + 10], time=0.0)
@@ -129,7 +129,7 @@ def test_a_store_that_was_killed_at_once_or_while_it_was_made_opens(tmp_path):
 def test_after_a_crash_the_next_snapshot_counts_rows_from_the_last(tmp_path):
     place = tmp_path / "store"
     for start in range(0, 200, 40):  # killed, again and again, before a snapshot is due
-        learner = opened(place, snapshot_rows=90)
+        learner = opened(place, snapshot_every=90)
         learner.step(X[start : start + 40])
         drop(learner)
     assert len(execute(place, "SELECT seq FROM snapshots")) == 1
@@ -296,11 +296,11 @@ def pages(learner, limit):
     return lambda: sa.event.remove(engine, "checkout", set_limit)
 
 
-@pytest.mark.parametrize("labelled", [False, True])
-def test_a_full_disk_stops_it_and_changes_nothing(tmp_path, labelled):
+@pytest.mark.parametrize("labeled", [False, True])
+def test_a_full_disk_stops_it_and_changes_nothing(tmp_path, labeled):
     place = tmp_path / "store"
-    y = Y if labelled else None
-    with opened(place, snapshot_rows=10**6) as learner, opened() as calm:
+    y = Y if labeled else None
+    with opened(place, snapshot_every=10**6) as learner, opened() as calm:
         for store in (learner, calm):
             store.step(X[:100], Y[:100], time=0.0)
         used = execute(place, "PRAGMA page_count")[0][0]
@@ -323,7 +323,7 @@ def test_a_full_disk_stops_it_and_changes_nothing(tmp_path, labelled):
 
 def test_a_snapshot_that_finds_no_room_is_a_warning(tmp_path):
     place = tmp_path / "store"
-    learner = opened(place, snapshot_rows=10**6)
+    learner = opened(place, snapshot_every=10**6)
     learner.step(X, Y, time=0.0)
     state = bits(learner)
     pages(learner, execute(place, "PRAGMA page_count")[0][0])
@@ -385,7 +385,7 @@ def test_more_ids_than_fit_into_a_question(tmp_path):
         assert learner._log.ids_of(order) == [f"row {i}" for i in order]
         np.testing.assert_array_equal(learner._log.rows_of(np.array(order)), rows[order])
         learner.label([f"row {i}" for i in order], [i % 2 for i in order])
-        assert len(learner._log.labelled_at(np.array(order), 99)) == 1700
+        assert len(learner._log.labeled_at(np.array(order), 99)) == 1700
         with pytest.raises(ValueError, match="row 3"):
             learner.step(rows[:2], ids=["new", "row 3"])
 

@@ -12,21 +12,21 @@ import numpy as np
 
 from everlearn import IDSVM, LASVM
 from everlearn._base import persist
-from everlearn.evaluate import Drift
+from everlearn.evaluate import DriftDetector
 from everlearn.semi import StreamS3VM
 from everlearn.stream import NeverEndingLearner
 
 N_ROWS, BATCH = 160, 8
 X = np.random.default_rng(0).uniform(-1, 1, size=(N_ROWS, 2))
-Y = [["no", "yes"][int(a * b > 0) ^ int(i > 100)] for i, (a, b) in enumerate(X)]  # the colours are swapped
+Y = [["no", "yes"][int(a * b > 0) ^ int(i > 100)] for i, (a, b) in enumerate(X)]  # the colors are swapped
 KINDS = {
     "lasvm": lambda: {"learner": LASVM(C=10, gamma=0.5)},
     "idsvm": lambda: {"learner": IDSVM(C=10, gamma=0.5)},
     "drift": lambda: {
         "learner": LASVM(C=10, gamma=0.5),
-        "drift": Drift("ddm", policy="window", warm_start=20),
+        "drift": DriftDetector("ddm", policy="restart", warm_start=20),
     },
-    "transducer": lambda: {"learner": LASVM(C=10, gamma=0.5), "transducer": StreamS3VM()},
+    "semi_supervised": lambda: {"learner": LASVM(C=10, gamma=0.5), "semi_supervised": StreamS3VM()},
 }
 
 
@@ -36,7 +36,13 @@ def name(number):
 
 def work(place, kind, say):
     learner = NeverEndingLearner.open(
-        place, **KINDS[kind](), memory_rows=50, label_rate=0.4, window=40, random_state=0, snapshot_rows=BATCH
+        place,
+        **KINDS[kind](),
+        memory_rows=50,
+        label_rate=0.4,
+        window=40,
+        random_state=0,
+        snapshot_every=BATCH,
     )
     while True:
         status = learner.status()

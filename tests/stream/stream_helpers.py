@@ -7,14 +7,14 @@ from scipy import sparse
 
 from everlearn import LASVM
 from everlearn._base import persist
-from everlearn.store.events import Arrived, Asked, Labelled, Withdrawn
+from everlearn.store.events import Arrived, Asked, Labeled, Withdrawn
 from everlearn.stream import NeverEndingLearner
 
 SETTINGS = {"memory_rows": 40, "label_rate": 0.2, "window": 50, "random_state": 0}
 
 
 def xor(n, seed=0, shift=0.0):
-    """Rows of the plane and their quadrant's colour; a shift moves the rows, not the colours."""
+    """Rows of the plane and their quadrant's color; a shift moves the rows, not the colors."""
     X = np.random.default_rng(seed).uniform(-1, 1, size=(n, 2))
     return X + shift, (X[:, 0] * X[:, 1] > 0).astype(int)
 
@@ -153,7 +153,7 @@ class Story:
 
     def check_log(self):
         """The log tells of every call, in order, and of nothing else."""
-        kinds = {"step": Arrived, "label": Labelled, "withdraw": Withdrawn, "ask": Asked}
+        kinds = {"step": Arrived, "label": Labeled, "withdraw": Withdrawn, "ask": Asked}
         expected = [kinds[what] for what, *_ in self.calls]
         told = [type(event) for _, event in self.learner._log.read() if type(event) in expected]
         assert told == expected

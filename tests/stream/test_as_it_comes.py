@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from everlearn import LASVM, AdaptiveSVM, query
-from everlearn.evaluate import Drift
+from everlearn.evaluate import DriftDetector
 from everlearn.stream import NeverEndingLearner
 from stream.stream_helpers import bits, drop, unchanged
 
@@ -43,7 +43,7 @@ def test_the_default_learner_follows_a_concept_that_turns_around():
     X, y = stripes(6000, flip=3000)
     with NeverEndingLearner.open(":memory:", label_rate=0.05, random_state=0) as learner:
         assert isinstance(learner._settings.learner, AdaptiveSVM)
-        assert isinstance(learner._settings.query, query.Auto)
+        assert isinstance(learner._settings.query_strategy, query.Auto)
         predictions, _ = follow(learner, X, y)
     right = (predictions == y).astype(float)
     assert right[1500:3000].mean() > 0.9
@@ -54,7 +54,9 @@ def test_the_default_learner_follows_a_concept_that_turns_around():
 @pytest.mark.parametrize("strategy", ["auto", "margin", "random"])
 def test_questions_are_about_the_rows_of_the_batch(strategy):
     X, y = stripes(2000)
-    with NeverEndingLearner.open(":memory:", query=strategy, label_rate=0.05, random_state=0) as learner:
+    with NeverEndingLearner.open(
+        ":memory:", query_strategy=strategy, label_rate=0.05, random_state=0
+    ) as learner:
         _, asked = follow(learner, X, y)
     assert sum(map(len, asked)) == 100
     for batch, questions in enumerate(asked):
@@ -65,19 +67,21 @@ def test_who_comes_row_by_row_is_asked_about_the_last_few_hundred():
     X, y = stripes(1500)
     with NeverEndingLearner.open(":memory:", label_rate=0.02, audit=0.0, random_state=0) as learner:
         _, asked = follow(learner, X, y, size=1)
-        ages = [q.asked_at - 1 - q.number for questions in asked for q in questions]
+        ages = [q.asked_row - 1 - q.number for questions in asked for q in questions]
     assert len(ages) == 30
     assert 0 < max(ages) < 100  # as many rows as share two questions, and 100 at least
     with NeverEndingLearner.open(":memory:", label_rate=0.004, audit=0.0, random_state=0) as learner:
         _, asked = follow(learner, X, y, size=1)
-    assert max(q.asked_at - 1 - q.number for questions in asked for q in questions) >= 100
+    assert max(q.asked_row - 1 - q.number for questions in asked for q in questions) >= 100
 
 
-def test_labels_that_come_by_themselves_count_towards_the_start():
+def test_labels_that_come_by_themselves_count_toward_the_start():
     X, y = stripes(1000)
     given = np.array([None] * 1000, dtype=object)
     given[:40] = y[:40]
-    with NeverEndingLearner.open(":memory:", label_rate=0.02, audit=0.0, start=30, random_state=0) as learner:
+    with NeverEndingLearner.open(
+        ":memory:", label_rate=0.02, audit=0.0, cold_start_labels=30, random_state=0
+    ) as learner:
         kinds = []
         for start in range(0, 1000, 100):
             out = learner.step(X[start : start + 100], given[start : start + 100])
@@ -88,7 +92,9 @@ def test_labels_that_come_by_themselves_count_towards_the_start():
 def test_the_first_questions_are_random_and_far_by_turns():
     X, y = stripes(1000)
     X[150] = 30.0  # of the second batch, far from all others
-    with NeverEndingLearner.open(":memory:", label_rate=0.04, audit=0.0, start=20, random_state=0) as learner:
+    with NeverEndingLearner.open(
+        ":memory:", label_rate=0.04, audit=0.0, cold_start_labels=20, random_state=0
+    ) as learner:
         _, asked = follow(learner, X, y)
     first = [q for questions in asked for q in questions if q.kind == "start"]
     far = [q for q in first if q.reason == "far from every labeled row"]
@@ -185,7 +191,7 @@ def test_sets_need_a_promise():
 
 def test_a_killed_default_learner_goes_on_bit_for_bit(tmp_path):
     X, y = three_blobs(1500)
-    options = {"label_rate": 0.1, "coverage": 0.8, "random_state": 0, "snapshot_rows": 400}
+    options = {"label_rate": 0.1, "coverage": 0.8, "random_state": 0, "snapshot_every": 400}
     with NeverEndingLearner.open(":memory:", **options) as calm:
         follow(calm, X, y, size=70)
         place = tmp_path / "store"
@@ -222,7 +228,7 @@ def test_a_new_class_and_a_new_scale_keep_the_record_of_the_experts():
 )
 def test_an_alarm_says_what_was_done(policy, note):
     X, y = stripes(2000, flip=1000)
-    drift = Drift("ddm", policy=policy, warm_start=20)
+    drift = DriftDetector("ddm", policy=policy, warm_start=20)
     with NeverEndingLearner.open(":memory:", LASVM(C=10), drift=drift, random_state=0) as learner:
         for start in range(0, 2000, 100):
             learner.step(X[start : start + 100], y[start : start + 100])
@@ -230,4 +236,4 @@ def test_an_alarm_says_what_was_done(policy, note):
 
 
 def test_a_detector_given_by_name_acts():
-    assert Drift("adwin").policy == "window"
+    assert DriftDetector("adwin").policy == "window"

@@ -65,14 +65,14 @@ SECRETS = (PERSON, ILLNESS, struct.pack("<d", AMOUNT), struct.pack("<d", -AMOUNT
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_nothing_is_left_in_any_file_or_in_the_model(tmp_path, kind, sparse_rows):
     place = tmp_path / "store"
-    learner = run(opened(place, LEARNERS[kind], snapshot_rows=50), sparse_rows=sparse_rows)
+    learner = run(opened(place, LEARNERS[kind], snapshot_every=50), sparse_rows=sparse_rows)
     assert in_files(tmp_path, *SECRETS[:3])  # or the test could not fail
     certificate = learner.erase([PERSON, name(3), name(20)], by="an officer", time=0.0)
     assert in_files(tmp_path, *SECRETS) == []
     assert certificate.scrubbed
     assert certificate.method == "replay"
-    assert certificate.model["bit_equal"] is True
-    assert certificate.model["max_difference"] == 0.0
+    assert certificate.model_difference["bit_equal"] is True
+    assert certificate.model_difference["max_difference"] == 0.0
     assert (certificate.rows, certificate.by, certificate.time[:4]) == (3, "an officer", "1970")
     assert certificate.labels >= 3
     assert ILLNESS not in learner.status()["classes"]
@@ -100,7 +100,7 @@ def test_the_model_is_that_of_a_stream_without_the_row():
             rows = np.setdiff1d(rows, gone)
             never.step(X[rows], Y[rows], time=float(start))
         learner.erase([name(i) for i in gone])
-        for mine, theirs in zip(learner.scale_, never.scale_, strict=True):
+        for mine, theirs in ((learner.mean_, never.mean_), (learner.scale_, never.scale_)):
             np.testing.assert_array_equal(mine, theirs)
         np.testing.assert_array_equal(learner.decision_function(X), never.decision_function(X))
         assert learner.status()["scores"]["window"] == never.status()["scores"]["window"]
@@ -111,15 +111,15 @@ def test_a_scale_that_was_taken_from_the_row_is_taken_again(tmp_path):
         learner.step([[AMOUNT, 1.0]], ids=[PERSON])
         learner.step(X[:50], Y[:50])
         learner.erase([PERSON])
-        assert np.abs(learner.scale_[0]).max() < 1
-        assert learner.erase([1]).model["bit_equal"]
+        assert np.abs(learner.mean_).max() < 1
+        assert learner.erase([1]).model_difference["bit_equal"]
     assert in_files(tmp_path, *SECRETS) == []
 
 
 @pytest.mark.parametrize("retention", ["all", "needed"])
 def test_an_exact_learner_may_forget_without_a_replay(tmp_path, retention):
     place, gone = tmp_path / "store", [PERSON, name(60), name(75), name(110)]
-    settings = {"snapshot_rows": 50, "retention": retention, "memory_rows": 400, "query": None}
+    settings = {"snapshot_every": 50, "retention": retention, "memory_rows": 400, "query": None}
     learner = run(opened(place, IDSVM(C=10, gamma=0.5), **settings))
     learner.erase(gone, method="forget")
     assert in_files(tmp_path, *SECRETS) == []
@@ -131,12 +131,16 @@ def test_an_exact_learner_may_forget_without_a_replay(tmp_path, retention):
 
 
 def test_forgetting_leads_where_a_replay_does(tmp_path):
-    with opened(tmp_path / "store", IDSVM(C=10, gamma=0.5), scaling="none", query=None) as learner:
+    with opened(tmp_path / "store", IDSVM(C=10, gamma=0.5), scaling="none", query_strategy=None) as learner:
         for start in range(0, 80, 20):
             learner.step(X[100 + start : 120 + start], Y[100 + start : 120 + start])
         certificate = learner.erase([5, 33, 47], method="forget")
     assert certificate.method == "forget"
-    assert certificate.model["max_difference"] < 1e-6 < certificate.model["max_difference_before"]
+    assert (
+        certificate.model_difference["max_difference"]
+        < 1e-6
+        < certificate.model_difference["max_difference_before"]
+    )
     assert any("scores" in note for note in certificate.notes)
 
 
@@ -149,11 +153,11 @@ def test_a_scale_that_is_a_single_row_goes_without_a_replay(tmp_path):
         learner.step([[3.0, 4.0]])
 
 
-@pytest.mark.parametrize("how", ["forget", "retain"])
+@pytest.mark.parametrize("how", ["forget", "max_age"])
 def test_a_class_that_is_gone_is_in_no_question_about_other_rows(tmp_path, how):
     truth = np.array(["no", "yes"], dtype=object)[Y]
-    options = {"retain": "30d"} if how == "retain" else {}
-    with opened(tmp_path / "store", label_rate=0.5, query="margin", **options) as learner:
+    options = {"max_age": "30d"} if how == "max_age" else {}
+    with opened(tmp_path / "store", label_rate=0.5, query_strategy="margin", **options) as learner:
         for start in range(0, N, 20):
             labels = truth[start : start + 20].copy()
             labels[::2] = None
@@ -163,7 +167,7 @@ def test_a_class_that_is_gone_is_in_no_question_about_other_rows(tmp_path, how):
             learner.step(xor(N)[0][start : start + 20], labels, ids=names, time=start * 8640.0)
             learner.ask(5)
         assert ILLNESS in str(learner._fold.asking.state())
-        if how == "retain":
+        if how == "max_age":
             learner.expire(time=375 * 8640.0)
         else:
             learner.erase([name(61), name(63), name(65)], method="forget")
@@ -174,27 +178,27 @@ def test_a_class_that_is_gone_is_in_no_question_about_other_rows(tmp_path, how):
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_a_store_that_dropped_rows_learns_the_kept_ones_again(tmp_path, kind):
     place = tmp_path / "store"
-    learner = run(opened(place, LEARNERS[kind], snapshot_rows=40, retention="needed", memory_rows=60))
+    learner = run(opened(place, LEARNERS[kind], snapshot_every=40, retention="needed", memory_rows=60))
     learner.close()
-    learner = NeverEndingLearner.open(place, snapshot_rows=40)
+    learner = NeverEndingLearner.open(place, snapshot_every=40)
     with pytest.raises(StoreError, match="has dropped rows"):
         learner.erase([PERSON], method="replay")
     certificate = learner.erase([PERSON, name(5), name(N - 1)])
     assert certificate.method == "forget"
-    assert certificate.model["bit_equal"] is None
+    assert certificate.model_difference["bit_equal"] is None
     assert in_files(tmp_path, *SECRETS) == []
     assert 57 not in learner._fold.needed()
     state = bits(learner)
     learner.close()
-    with NeverEndingLearner.open(place, snapshot_rows=40) as learner:
+    with NeverEndingLearner.open(place, snapshot_every=40) as learner:
         assert bits(learner) == state
         learner.step(X[:60], time=400.0)
 
 
 def test_a_transducer_forgets_too(tmp_path):
-    settings = {"transducer": StreamS3VM(memory_rows=60), "snapshot_rows": 50}
+    settings = {"semi_supervised": StreamS3VM(memory_rows=60), "snapshot_every": 50}
     with run(opened(tmp_path / "store", **settings), n=100) as learner:
-        assert learner.erase([PERSON]).model["bit_equal"]
+        assert learner.erase([PERSON]).model_difference["bit_equal"]
     assert in_files(tmp_path, *SECRETS) == []
 
 
@@ -207,8 +211,8 @@ def test_names_of_categories_that_nobody_else_has_go(tmp_path):
     }
     schema = Schema.infer(cells, label="label")
     rows, _ = schema.encode(cells, 41)
-    with opened(tmp_path / "store", snapshot_rows=10) as learner:
-        learner.describe(schema.state() | {"run": {"sources": [], "settings": {}}})
+    with opened(tmp_path / "store", snapshot_every=10) as learner:
+        learner.set_schema(schema.state() | {"run": {"sources": [], "settings": {}}})
         for start in range(0, 40, 10):
             learner.step(rows[start : start + 10], [0, 1] * 5)
         learner.step(rows[40:], ids=[PERSON])
@@ -219,7 +223,7 @@ def test_names_of_categories_that_nobody_else_has_go(tmp_path):
             Schema.from_state({k: v for k, v in kept.items() if k != "run"}).n_features == schema.n_features
         )
         assert sorted(kept["fields"][0]["categories"]) == ["(erased 1)", "Paris", "Rome"]
-        assert certificate.model["bit_equal"]
+        assert certificate.model_difference["bit_equal"]
         assert in_files(tmp_path, "Atlantis", *SECRETS) == []
         assert learner.erase([1, 2]).categories == 0
 
@@ -232,11 +236,11 @@ def test_names_of_categories_leave_older_descriptions(tmp_path):
     renamed["fields"] = [
         {**field, "name": field["name"].replace("amount", "euros")} for field in renamed["fields"]
     ]
-    with opened(tmp_path / "store", snapshot_rows=5) as learner:
-        learner.describe(schema.state())
+    with opened(tmp_path / "store", snapshot_every=5) as learner:
+        learner.set_schema(schema.state())
         learner.step(rows[:10])
         learner.step(rows[10:], ids=[PERSON])
-        learner.describe(renamed)
+        learner.set_schema(renamed)
         assert learner.erase([PERSON]).categories == 1
         assert [field["name"] for field in learner.status()["schema"]["fields"]][-1] == "euros"
         assert in_files(tmp_path, "Atlantis") == []
@@ -300,7 +304,7 @@ def test_ids_without_a_row_are_looked_for_in_the_quarantine_only(tmp_path):
         assert (certificate.rows, certificate.quarantined, certificate.method) == (0, 1, "none")
         assert certificate.covers(PERSON)
         certificate = learner.erase([PERSON, name(7)], missing="ignore")
-        assert (certificate.rows, certificate.model["bit_equal"]) == (1, True)
+        assert (certificate.rows, certificate.model_difference["bit_equal"]) == (1, True)
         assert learner.erase([name(7)], missing="ignore").rows == 0
         with pytest.raises(ValueError, match="missing must be"):
             learner.erase([name(8)], missing="maybe")
@@ -339,7 +343,7 @@ def test_an_erased_row_does_not_come_back_in_a_replay(tmp_path):
 
 @pytest.mark.parametrize("how", ["erased", "expired"])
 def test_versions_that_know_no_erased_rows_refuse_the_store(tmp_path, how):
-    with opened(tmp_path / "store", retain="1d") as learner:
+    with opened(tmp_path / "store", max_age="1d") as learner:
         learner.step(X[:40], ids=range(40), time=0.0)
         assert learner._log.meta("version") == 1
         if how == "erased":
@@ -378,7 +382,7 @@ def test_all_rows_can_be_erased(tmp_path):
         assert learner.status()["labels"] == 0
         learner.step(X[60:100], Y[60:100])
         assert learner.predict(X[:3]).tolist() != [None] * 3
-        np.testing.assert_allclose(learner.scale_[0], X[60:100].mean(axis=0))
+        np.testing.assert_allclose(learner.mean_, X[60:100].mean(axis=0))
 
 
 def test_bytes_are_overwritten_later_if_that_failed(tmp_path, monkeypatch):
@@ -414,7 +418,7 @@ def test_a_reader_in_the_way_is_told_of(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("how", ["erased", "expired"])
 def test_whoever_looks_is_told_of_rows_that_are_gone_since(tmp_path, how):
-    with opened(tmp_path / "store", query="random", retain="1d") as learner:
+    with opened(tmp_path / "store", query_strategy="random", max_age="1d") as learner:
         learner.step(X[:100], time=0.0)
         with NeverEndingLearner.open(tmp_path / "store", read_only=True) as looking:
             asked = looking.ask(20)
@@ -422,7 +426,7 @@ def test_whoever_looks_is_told_of_rows_that_are_gone_since(tmp_path, how):
                 learner.erase([asked[0].id])
             else:
                 learner.step(X[:10], time=1e6)
-            for look in (lambda: looking.ask(20), looking.story):
+            for look in (lambda: looking.ask(20), looking.report_data):
                 with pytest.raises(StoreError, match=r"no longer in .*Open it again"):
                     look()
 

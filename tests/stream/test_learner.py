@@ -6,7 +6,7 @@ from scipy import sparse
 
 from everlearn import IDSVM, LASVMNC, Exemplars, KernelPerceptron, StreamS3VM, query
 from everlearn.errors import CoreError
-from everlearn.evaluate import Drift
+from everlearn.evaluate import DriftDetector
 from everlearn.stream import NeverEndingLearner
 from stream.stream_helpers import answer, bits, drop, opened, unchanged, xor
 
@@ -26,7 +26,7 @@ def batches(size=50, n=600):
 )
 def test_rate_budget_and_audit_hold_at_all_times(rule, rate, budget, audit):
     asked_before, answers = set(), 0
-    with opened(query=rule, label_rate=rate, label_budget=budget, audit=audit) as learner:
+    with opened(query_strategy=rule, label_rate=rate, label_budget=budget, audit=audit) as learner:
         for number, batch in enumerate(batches(size=20)):
             out = learner.step(X[batch])
             asking = learner._fold.asking
@@ -40,7 +40,7 @@ def test_rate_budget_and_audit_hold_at_all_times(rule, rate, budget, audit):
             assert not set(ids) & asked_before
             asked_before |= set(ids)
             assert all(question.reason and question.id == question.number for question in out.questions)
-            assert all(question.kind in ("rule", "audit", "start") for question in out.questions)
+            assert all(question.kind in ("strategy", "audit", "cold_start") for question in out.questions)
             assert set(asking.open) == {q.id for q in learner.ask(len(asking.open))}
             if number % 3:
                 answers += answer(learner, Y)
@@ -64,18 +64,18 @@ def test_asking_on_top_is_within_the_budget_and_slows_down_what_comes_after():
         assert learner.ask(0) == []
 
 
-@pytest.mark.parametrize("labelled_share", [0.0, 0.5])
-def test_the_audit_share_holds_where_there_are_fewer_rows_than_questions(labelled_share):
+@pytest.mark.parametrize("labeled_share", [0.0, 0.5])
+def test_the_audit_share_holds_where_there_are_fewer_rows_than_questions(labeled_share):
     with opened(label_rate=1.0, audit=0.1, memory_rows=2000) as learner:
         for start in range(0, 600, 300):
-            y = np.where(np.arange(300) < 300 * labelled_share, Y[start : start + 300], -1)
+            y = np.where(np.arange(300) < 300 * labeled_share, Y[start : start + 300], -1)
             learner.step(X[start : start + 300], [None if label < 0 else label for label in y.tolist()])
             asking = learner._fold.asking
             assert abs(asking.n_audits - 0.1 * asking.n_asked) <= 1
 
 
 def test_a_query_of_none_never_asks():
-    with opened(query=None, label_rate=1.0) as learner:
+    with opened(query_strategy=None, label_rate=1.0) as learner:
         assert learner.step(X).questions == []
         assert learner.ask(5) == []
 
@@ -83,10 +83,10 @@ def test_a_query_of_none_never_asks():
 def test_a_question_that_is_answered_leaves_and_is_remembered_with_its_answer():
     with opened(label_rate=0.1) as learner:
         asked = learner.step(X[:100]).questions
-        assert {question.kind for question in asked} == {"audit", "start"}
+        assert {question.kind for question in asked} == {"audit", "cold_start"}
         learner.label([asked[0].id], [1])
         assert learner.status()["open_questions"] == len(asked) - 1
-        (told,) = [q for q in learner.story()["questions"] if q["id"] == asked[0].id]
+        (told,) = [q for q in learner.report_data()["questions"] if q["id"] == asked[0].id]
         assert (told["label"], told["answered_row"]) == (1, 100)
         assert asked[0].id not in {question.id for question in learner.ask(len(asked) - 1)}
 
@@ -94,18 +94,18 @@ def test_a_question_that_is_answered_leaves_and_is_remembered_with_its_answer():
 # ---------------------------------------------------------------------------------------- bounds and looking
 
 
-@pytest.mark.parametrize("summariser", [None, Exemplars()], ids=repr)
+@pytest.mark.parametrize("exemplars", [None, Exemplars()], ids=repr)
 @pytest.mark.parametrize("memory_rows", [1, 7, 60])
-def test_memory_is_bounded(memory_rows, summariser):
-    with opened(memory_rows=memory_rows, summariser=summariser, label_rate=0.3) as learner:
+def test_memory_is_bounded(memory_rows, exemplars):
+    with opened(memory_rows=memory_rows, exemplars=exemplars, label_rate=0.3) as learner:
         for number, batch in enumerate(batches()):
             learner.step(X[batch], Y[batch] if number % 2 else None)
             answer(learner, Y)
             fold = learner._fold
-            assert max(len(fold.pool), len(fold.labelled)) <= memory_rows
+            assert max(len(fold.pool), len(fold.labeled)) <= memory_rows
             assert fold.pool.X.shape[0] == len(fold.pool)
             assert learner.status()["kept_rows"] <= 2 * memory_rows
-            assert not set(fold.pool.numbers.tolist()) & set(fold.labelled.numbers.tolist())
+            assert not set(fold.pool.numbers.tolist()) & set(fold.labeled.numbers.tolist())
 
 
 def test_looking_changes_nothing():
@@ -115,7 +115,7 @@ def test_looking_changes_nothing():
         with unchanged(learner):
             first = learner.predict(X), learner.decision_function(X)
             for _ in range(2):
-                status, story = learner.status(), learner.story(title="once")
+                status, story = learner.status(), learner.report_data(title="once")
                 status["classes"].append("x")
                 status["drift_alarms"].append({})
                 story["questions"].clear()
@@ -123,7 +123,7 @@ def test_looking_changes_nothing():
                 assert learner.predict(sparse.csr_matrix(X)).tolist() == first[0].tolist()
                 np.testing.assert_allclose(learner.decision_function(X), first[1], atol=0)
             assert learner.learner_ is not None
-            assert learner.scale_[0].shape == (2,)
+            assert learner.mean_.shape == (2,)
 
 
 def test_predictions_come_before_the_labels_that_come_with_the_rows():
@@ -133,7 +133,7 @@ def test_predictions_come_before_the_labels_that_come_with_the_rows():
             expected, scores = learner.predict(X[batch]), learner.decision_function(X[batch])
             out = learner.step(X[batch], 1 - Y[batch])
             assert out.predictions.tolist() == expected.tolist()
-            assert out.decision.tobytes() == scores.tobytes()
+            assert out.decision_values.tobytes() == scores.tobytes()
 
 
 def test_one_class_for_long_then_another_then_a_third():
@@ -175,22 +175,24 @@ def test_labels_in_a_column_with_gaps_are_the_same_as_integers():
 
 
 def drifting(learner):
-    """A stream whose colours are swapped half-way; the accuracy on the last rows."""
-    rows, colours = xor(1200, seed=3)
-    colours[600:] = 1 - colours[600:]
+    """A stream whose colors are swapped half-way; the accuracy on the last rows."""
+    rows, colors = xor(1200, seed=3)
+    colors[600:] = 1 - colors[600:]
     for batch in batches(n=1200):
-        out = learner.step(rows[batch], colours[batch], time=float(batch.start))
+        out = learner.step(rows[batch], colors[batch], time=float(batch.start))
         policy = learner._fold.drift.policy
-        if out.drift:  # what the learner knows, and what there is to begin anew with
+        if out.drift_detected:  # what the learner knows, and what there is to begin anew with
             assert (learner.learner_._rows_seen <= 100) == (policy != "alarm")
-            assert (len(learner._fold.labelled) <= 100) == (policy == "forget")
-    return np.mean(learner.predict(rows[1000:]) == colours[1000:]), rows
+            assert (len(learner._fold.labeled) <= 100) == (policy == "forget")
+    return np.mean(learner.predict(rows[1000:]) == colors[1000:]), rows
 
 
 @pytest.mark.parametrize("policy", ["alarm", "window", "forget"])
 def test_an_abrupt_drift_is_noticed_and_survives_reopening(tmp_path, policy):
     place = tmp_path / "store"
-    with opened(place, drift=Drift("adwin", policy=policy), memory_rows=300, snapshot_rows=200) as learner:
+    with opened(
+        place, drift=DriftDetector("adwin", policy=policy), memory_rows=300, snapshot_every=200
+    ) as learner:
         accuracy, rows = drifting(learner)
         alarms = learner.status()["drift_alarms"]
         assert alarms
@@ -211,27 +213,27 @@ def test_an_abrupt_drift_is_noticed_and_survives_reopening(tmp_path, policy):
 def test_without_drift_there_is_no_alarm():
     with opened(drift="adwin") as learner:
         for batch in batches():
-            assert not learner.step(X[batch], Y[batch]).drift
+            assert not learner.step(X[batch], Y[batch]).drift_detected
         assert learner.status()["drift_alarms"] == []
 
 
 @pytest.mark.parametrize(
     "parts",
     [
-        {"transducer": StreamS3VM(memory_rows=300)},
-        {"summariser": Exemplars()},
-        {"transducer": StreamS3VM(memory_rows=300), "summariser": Exemplars(), "drift": "adwin"},
+        {"semi_supervised": StreamS3VM(memory_rows=300)},
+        {"exemplars": Exemplars()},
+        {"semi_supervised": StreamS3VM(memory_rows=300), "exemplars": Exemplars(), "drift": "adwin"},
         {"learner": KernelPerceptron()},
         {"learner": LASVMNC(C=10), "scaling": "none"},
         {"learner": IDSVM(C=10), "classes": [0, 1, 2]},
-        {"scale_columns": [True, False], "query": query.RecentMargin()},
+        {"scale_features": [True, False], "query": query.RecentMargin()},
     ],
     ids=lambda parts: ", ".join(map(str, parts)),
 )
 @pytest.mark.parametrize("shape", [np.asarray, sparse.csr_matrix])
 def test_parts_survive_a_crash_and_a_close_bit_for_bit(tmp_path, parts, shape):
     place = tmp_path / "store"
-    learner, calm = (opened(where, snapshot_rows=60, **parts) for where in (place, ":memory:"))
+    learner, calm = (opened(where, snapshot_every=60, **parts) for where in (place, ":memory:"))
     for number, batch in enumerate(batches(size=40, n=400)):
         y = [int(Y[i]) if i % 10 == 0 else None for i in range(batch.start, batch.stop)]
         outs = [store.step(shape(X[batch]), y, time=0.0) for store in (learner, calm)]
@@ -241,7 +243,7 @@ def test_parts_survive_a_crash_and_a_close_bit_for_bit(tmp_path, parts, shape):
             answer(store, Y)
         if number % 3 == 2:
             drop(learner) if number == 2 else learner.close()
-            learner = NeverEndingLearner.open(place, snapshot_rows=60)
+            learner = NeverEndingLearner.open(place, snapshot_every=60)
             assert bits(learner) == bits(calm)
     assert np.mean(learner.predict(shape(X)) == Y) > 0.6
     learner.close()
@@ -249,7 +251,7 @@ def test_parts_survive_a_crash_and_a_close_bit_for_bit(tmp_path, parts, shape):
 
 
 def test_more_late_labels_than_a_transducer_takes_at_once_wait_for_their_turn():
-    with opened(transducer=StreamS3VM(memory_rows=100), memory_rows=200, query=None) as learner:
+    with opened(semi_supervised=StreamS3VM(memory_rows=100), memory_rows=200, query_strategy=None) as learner:
         for batch in batches(size=40, n=160):
             learner.step(X[batch], Y[batch] if batch.start == 0 else None)
         learner.label(range(40, 100), Y[40:100])
@@ -281,23 +283,23 @@ def test_the_scale_follows_the_first_rows(shape):
             at.append(learner._fold.scaled_at)
             seen = rows[: at[-1]]
             mean = seen.mean(axis=0) if shape is np.asarray else [0.0, 0.0]
-            np.testing.assert_allclose(learner.scale_[0], mean, atol=1e-9)
-            np.testing.assert_allclose(learner.scale_[1], spread_of(seen, shape), rtol=1e-9)
+            np.testing.assert_allclose(learner.mean_, mean, atol=1e-9)
+            np.testing.assert_allclose(learner.scale_, spread_of(seen, shape), rtol=1e-9)
         assert sorted(set(at)) == [20, 40, 80, 160, 320]
     with opened(scaling="none") as learner:
         learner.step(rows)
-        assert learner.scale_ == (None, None)
+        assert (learner.mean_, learner.scale_) == (None, None)
 
 
 def test_rows_are_drawn_until_enough_questions_are_answered():
-    with opened(start=30, audit=0.0) as learner:
+    with opened(cold_start_labels=30, audit=0.0) as learner:
         kinds = []
         for batch in batches(size=50):
             answered = learner.status()["asked"] - learner.status()["open_questions"]
             out = learner.step(X[batch])
             kinds += [(question.kind, answered) for question in out.questions]
             answer(learner, Y, out.questions)
-        assert {kind for kind, answered in kinds if answered < 30} == {"start"}
+        assert {kind for kind, answered in kinds if answered < 30} == {"cold_start"}
         assert {kind for kind, answered in kinds if answered >= 30} == {"rule"}
 
 
@@ -305,8 +307,8 @@ def test_rows_are_drawn_until_enough_questions_are_answered():
 def test_after_drift_a_rare_class_is_not_forgotten(policy):
     """The last hundred labels are all of one class: then it begins anew with more of them."""
     rare = np.where(np.arange(400) % 150 == 149, 1, 0)
-    drift = Drift("page-hinkley", policy=policy, min_instances=5, threshold=0.5, delta=0.0)
-    with opened(drift=drift, memory_rows=400, query=None, window=50) as learner:
+    drift = DriftDetector("page-hinkley", policy=policy, min_instances=5, threshold=0.5, delta=0.0)
+    with opened(drift=drift, memory_rows=400, query_strategy=None, window=50) as learner:
         for start in range(0, 400, 10):
             learner.step(X[start : start + 10], rare[start : start + 10])
             if start >= 150:
@@ -324,9 +326,9 @@ def test_the_scale_can_be_fixed_anew(tmp_path, shape):
             learner.step(shape(moved[batch]), [label if i % 2 else None for i, label in enumerate(Y[batch])])
         learner.label([0], [1 - Y[0]])
         learner.rescale()
-        mean, spread = learner.scale_
+        mean, spread = learner.mean_, learner.scale_
         everything = np.vstack([X[:100], moved[:300]])
-        for kept in (learner._fold.pool, learner._fold.labelled):
+        for kept in (learner._fold.pool, learner._fold.labeled):
             raw = kept.X.toarray() if sparse.issparse(kept.X) else kept.X
             np.testing.assert_allclose(raw * spread + mean, everything[kept.numbers], rtol=1e-9, atol=1e-9)
         kept = everything[learner._fold.pool.numbers]
@@ -359,16 +361,16 @@ def test_a_row_is_the_same_dense_or_sparse():
 def test_a_schema_is_an_event_and_the_callers_dict_stays_the_callers():
     with opened() as learner:
         schema = {"columns": ["a", "b"]}
-        learner.describe(schema)
-        learner.describe({"columns": ["a", "b"]})
+        learner.set_schema(schema)
+        learner.set_schema({"columns": ["a", "b"]})
         assert learner.status()["events"] == 1
         schema["columns"].append("c")
         learner.status()["schema"]["columns"].append("d")
         assert learner.status()["schema"] == {"columns": ["a", "b"]}
-        learner.describe(schema)
+        learner.set_schema(schema)
         assert learner.status()["events"] == 2
         with unchanged(learner), pytest.raises(TypeError):
-            learner.describe({"columns": object()})
+            learner.set_schema({"columns": object()})
 
 
 def test_a_learner_that_fails_is_left_as_it_was_and_the_stream_goes_on(monkeypatch):
@@ -384,7 +386,7 @@ def test_a_learner_that_fails_is_left_as_it_was_and_the_stream_goes_on(monkeypat
         learner.step(X[50:60], Y[50:60])
         assert learner.status()["failures"] == 1
         assert learner.status()["labels"] == 60
-        assert "left them out" in learner.story()["notes"][0]
+        assert "left them out" in learner.report_data()["notes"][0]
         np.testing.assert_array_equal(learner.decision_function(X), before)
         monkeypatch.setattr(IDSVM, "partial_fit", learn)
         learner.step(X[60:70], Y[60:70])
@@ -396,8 +398,8 @@ def test_the_story_has_what_it_costs():
     with opened() as learner:
         for batch in batches():
             learner.step(X[batch], Y[batch])
-        steps = learner.story()["steps"]
+        steps = learner.report_data()["curves"]
         assert len(steps["rows"]) == len(steps["seconds"]) == len(steps["memory_mb"])
         assert np.all(np.diff(steps["seconds"]) >= 0)
-        assert 0 < steps["seconds"][-1] <= learner.story()["totals"]["seconds"]
+        assert 0 < steps["seconds"][-1] <= learner.report_data()["totals"]["seconds"]
         assert min(steps["memory_mb"]) > 10

@@ -196,14 +196,14 @@ SETTINGS = {
     "audit": [-0.1, 1.1, np.nan, "all", None],
     "scaling": ["minmax", None, 1],
     "window": [0, 2.5, None],
-    "snapshot_rows": [0, -5, 1.5, "x", None, True],
+    "snapshot_every": [0, -5, 1.5, "x", None, True],
     "classes": [[], [1], [0.5, 1.5], [1, "a"], [[1, 2]], [None, 1], [1, 1], "ab", 3],
     "query": ["best", 3, SVC()],
     "drift": ["wind", 3],
-    "transducer": [LASVM(), "s3vm"],
-    "summariser": [LASVM(), 5],
+    "semi_supervised": [LASVM(), "s3vm"],
+    "exemplars": [LASVM(), 5],
     "learner": [LASVM, SVC(), SGDClassifier(), "lasvm", LASVM(kernel=lambda a, b: a @ b.T)],
-    "scale_columns": [[True], [[True, True]], [True, True, True]],
+    "scale_features": [[True], [[True, True]], [True, True, True]],
     "random_state": ["x", -1],
 }
 
@@ -245,7 +245,13 @@ def test_a_store_that_is_closed():
     learner.step(X, Y)
     learner.close()
     calls = [("step", X), ("label", [0], [1]), ("withdraw", [0]), ("ask", 1), ("predict", X), ("status",)]
-    for name, *args in [*calls, ("story",), ("decision_function", X), ("rescale",), ("describe", {"a": 1})]:
+    for name, *args in [
+        *calls,
+        ("report_data",),
+        ("decision_function", X),
+        ("rescale",),
+        ("set_schema", {"a": 1}),
+    ]:
         with pytest.raises(StoreError, match="closed"):
             getattr(learner, name)(*args)
     learner.close()

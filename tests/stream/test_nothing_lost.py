@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from everlearn.store.events import Arrived, Labelled, Scaled, Withdrawn, encode
+from everlearn.store.events import Arrived, Labeled, Scaled, Withdrawn, encode
 from everlearn.store.log import Log
 from stream.killed_worker import KINDS
 
-KILLS = {"lasvm": 40, "idsvm": 25, "drift": 20, "transducer": 15}
-KIND = {Arrived: "rows", Labelled: "labels", Withdrawn: "withdrawn"}
+KILLS = {"lasvm": 40, "idsvm": 25, "drift": 20, "semi_supervised": 15}
+KIND = {Arrived: "rows", Labeled: "labels", Withdrawn: "withdrawn"}
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ KINDS = {
     "LASVM": {"learner": LASVM(C=10, gamma=0.5)},
     "IDSVM": {"learner": IDSVM(C=10, gamma=0.5)},
     "AdaptiveSVM": {"learner": AdaptiveSVM(scaling="none", max_rows=40)},
-    "transducer": {"transducer": StreamS3VM(memory_rows=60)},
+    "semi_supervised": {"semi_supervised": StreamS3VM(memory_rows=60)},
 }
 
 
@@ -22,7 +22,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_bytes_of_the_state(tmp_path, kind, sparse_rows):
     truth = [["no", "yes"][label] for label in Y]
-    learner = opened(tmp_path / "store", snapshot_rows=50, **KINDS[kind])
+    learner = opened(tmp_path / "store", snapshot_every=50, **KINDS[kind])
     for start in range(0, 120, 20):
         rows = X[start : start + 20]
         labels = [label if i % 4 == 0 else None for i, label in enumerate(truth[start : start + 20])]

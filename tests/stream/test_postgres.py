@@ -98,8 +98,8 @@ if programs() is not None:
     def test_the_same_as_in_a_file(postgres, tmp_path, learner):
         url = database(postgres)
         with (
-            run(opened(url, learner, snapshot_rows=50)) as store,
-            run(opened(tmp_path / "a", learner, snapshot_rows=50)) as file,
+            run(opened(url, learner, snapshot_every=50)) as store,
+            run(opened(tmp_path / "a", learner, snapshot_every=50)) as file,
         ):
             assert differing(store, file) == []
             assert bits(store) == bits(file)
@@ -129,7 +129,7 @@ if programs() is not None:
     @given(STORIES)
     def test_stories(postgres, operations):
         url = database(postgres)
-        story = Story(opened(url, snapshot_rows=40), lambda: NeverEndingLearner.open(url, snapshot_rows=40))
+        story = Story(opened(url, snapshot_every=40), lambda: NeverEndingLearner.open(url, snapshot_every=40))
         story.tell(operations)
         with story.learner as learner, NeverEndingLearner.replay(url) as replayed:
             assert differing(learner, replayed) == []
@@ -235,7 +235,7 @@ if programs() is not None:
 
     def test_ids_and_contents_are_not_copied_into_the_statistics_of_the_server(postgres):
         url = database(postgres)
-        with run(opened(url, snapshot_rows=50)):
+        with run(opened(url, snapshot_every=50)):
             execute(url, "ANALYZE")
         columns = execute(url, "SELECT attname FROM pg_stats WHERE schemaname = 'everlearn'")
         assert {"number", "seq"} <= {name for (name,) in columns}
@@ -269,7 +269,7 @@ if programs() is not None:
 
     def test_a_torn_snapshot_is_passed_over(postgres):
         url = database(postgres)
-        with run(opened(url, snapshot_rows=50)) as learner:
+        with run(opened(url, snapshot_every=50)) as learner:
             state = bits(learner)
         execute(url, "UPDATE everlearn.snapshots SET content = :torn", torn=persist.pack({})[:-3])
         with pytest.warns(UserWarning, match="older one and the log behind it"):

@@ -37,14 +37,14 @@ def feed(learner, days, first_day=0):
 
 def numbers_kept(learner):
     fold = learner._fold
-    parts = [fold.pool.numbers, fold.labelled.numbers, fold.late.numbers, fold.asking.numbers()]
+    parts = [fold.pool.numbers, fold.labeled.numbers, fold.late.numbers, fold.asking.numbers()]
     return np.concatenate([*parts, np.array(list(fold.remembered._slots), dtype=np.int64)])
 
 
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_rows_are_kept_as_long_as_was_said_and_no_longer(tmp_path, kind):
     place = tmp_path / "store"
-    learner = opened(place, LEARNERS[kind], retain="7d", snapshot_rows=30)
+    learner = opened(place, LEARNERS[kind], max_age="7d", snapshot_every=30)
     feed(learner, 20)
     with learner._log.place.engine.connect() as db:
         found = sorted(number for (number,) in db.exec_driver_sql("SELECT number FROM rows"))
@@ -54,7 +54,7 @@ def test_rows_are_kept_as_long_as_was_said_and_no_longer(tmp_path, kind):
     assert numbers_kept(learner).min() >= 120
     if kind != "AdaptiveSVM":
         rows = learner.learner_.support_vectors_
-        kept = learner._fold.labelled.X
+        kept = learner._fold.labeled.X
         assert all((kept == row).all(axis=1).any() for row in rows)
     assert in_files(tmp_path, *(f"day {day} row" for day in range(12))) == []
     assert in_files(tmp_path, "day 12 row") != []
@@ -62,20 +62,20 @@ def test_rows_are_kept_as_long_as_was_said_and_no_longer(tmp_path, kind):
     assert verify(learner._log)["rows"] == 80
     state = bits(learner)
     drop(learner)
-    with NeverEndingLearner.open(place, snapshot_rows=30) as learner:
+    with NeverEndingLearner.open(place, snapshot_every=30) as learner:
         assert bits(learner) == state
         feed(learner, 3, first_day=20)
         assert np.mean(learner.predict(X) == Y) > 0.6
 
 
 def test_a_run_that_is_cut_gets_to_the_same_state(tmp_path):
-    whole = opened(tmp_path / "whole", retain="5d", snapshot_rows=10**6)
-    cut = opened(tmp_path / "cut", retain="5d", snapshot_rows=10**6)
+    whole = opened(tmp_path / "whole", max_age="5d", snapshot_every=10**6)
+    cut = opened(tmp_path / "cut", max_age="5d", snapshot_every=10**6)
     feed(whole, 16)
     for day in range(16):
         feed(cut, 1, first_day=day)
         drop(cut)
-        cut = NeverEndingLearner.open(tmp_path / "cut", snapshot_rows=10**6)
+        cut = NeverEndingLearner.open(tmp_path / "cut", snapshot_every=10**6)
     assert bits(cut) == bits(whole)
     whole.close()
     cut.close()
@@ -86,8 +86,8 @@ def test_values_labels_and_categories_leave_the_bytes(tmp_path):
     schema = Schema.infer(cells)
     rows, _ = schema.encode(cells, 11)
     rows[10, -1 if schema.fields[-1].kind == "numeric" else 0] = AMOUNT
-    with opened(tmp_path / "store", retain="36h") as learner:
-        learner.describe(schema.state())
+    with opened(tmp_path / "store", max_age="36h") as learner:
+        learner.set_schema(schema.state())
         learner.step(rows[10:], ["a label of its own"], ids=["person"], time=0.0)
         secrets = ("person", "Atlantis", "a label of its own", struct.pack("<d", AMOUNT))
         assert in_files(tmp_path, *secrets)
@@ -102,19 +102,19 @@ def test_values_labels_and_categories_leave_the_bytes(tmp_path):
 
 
 def test_a_single_row_leaves_the_means_of_columns(tmp_path):
-    with opened(tmp_path / "store", retain="1d") as learner:
+    with opened(tmp_path / "store", max_age="1d") as learner:
         learner.step([[AMOUNT, 1.0]], ["no"], ids=["person"], time=0.0)
         assert learner.expire(time=2 * DAY) == 1
         assert in_files(tmp_path, struct.pack("<d", AMOUNT)) == []
         learner.step(X[:40], Y[:40].astype(str), time=2 * DAY)
-        np.testing.assert_allclose(learner.scale_[0], X[:40].mean(axis=0))
+        np.testing.assert_allclose(learner.mean_, X[:40].mean(axis=0))
 
 
 def test_ids_leave_the_pages_between_which_the_index_moved_them(tmp_path):
     random = np.random.default_rng(0)
     names = [[random.bytes(12).hex() for _ in range(300)] for _ in range(16)]
     with opened(
-        tmp_path / "store", KernelPerceptron(), retain="6d", snapshot_rows=10**6, query=None
+        tmp_path / "store", KernelPerceptron(), max_age="6d", snapshot_every=10**6, query_strategy=None
     ) as learner:
         for day, ids in enumerate(names):
             learner.step(random.uniform(size=(300, 1)), ids=ids, time=day * DAY)
@@ -124,7 +124,7 @@ def test_ids_leave_the_pages_between_which_the_index_moved_them(tmp_path):
 
 
 def test_a_stream_at_rest_expires_when_it_is_told_to(tmp_path):
-    with opened(tmp_path / "store", retain="2d") as learner:
+    with opened(tmp_path / "store", max_age="2d") as learner:
         feed(learner, 2)
         assert learner.expire(time=2.5 * DAY) == 10
         assert learner.expire(time=2.5 * DAY) == 0
@@ -139,7 +139,7 @@ def test_a_stream_at_rest_expires_when_it_is_told_to(tmp_path):
 
 
 def test_a_clock_that_goes_back_keeps_nothing_too_long(tmp_path):
-    with opened(tmp_path / "store", retain="3d") as learner:
+    with opened(tmp_path / "store", max_age="3d") as learner:
         for day in (10, 11, 2, 12):  # the third batch is old when it comes
             learner.step(X[:5], Y[:5], ids=[f"{day}-{i}" for i in range(5)], time=day * DAY)
         with learner._log.place.engine.connect() as db:
@@ -148,7 +148,7 @@ def test_a_clock_that_goes_back_keeps_nothing_too_long(tmp_path):
 
 
 def test_a_time_far_ahead_of_the_clock_is_refused(tmp_path):
-    with opened(tmp_path / "store", retain="3d") as learner:
+    with opened(tmp_path / "store", max_age="3d") as learner:
         learner.step(X[:5], Y[:5], time=10 * DAY)
         state = bits(learner)
         for call in (lambda: learner.step(X[:1], time=1.8e12), lambda: learner.expire(time=1.8e12)):
@@ -158,7 +158,7 @@ def test_a_time_far_ahead_of_the_clock_is_refused(tmp_path):
 
 
 def test_an_id_may_come_again_once_its_row_has_expired(tmp_path):
-    with opened(tmp_path / "store", retain="1d") as learner:
+    with opened(tmp_path / "store", max_age="1d") as learner:
         learner.step(X[:2], Y[:2], ids=["a", "b"], time=0.0)
         learner.erase(["b"])
         learner.step(X[:2], time=3 * DAY)
@@ -168,26 +168,26 @@ def test_an_id_may_come_again_once_its_row_has_expired(tmp_path):
 
 
 def test_what_a_store_that_drops_rows_cannot_do(tmp_path):
-    with opened(tmp_path / "store", retain="1d") as learner:
+    with opened(tmp_path / "store", max_age="1d") as learner:
         feed(learner, 6)
     with pytest.raises(StoreError, match="has dropped rows, and cannot be replayed"):
         NeverEndingLearner.replay(tmp_path / "store")
 
 
 def test_a_transducer_keeps_nothing(tmp_path):
-    with opened(tmp_path / "store", retain="2d", transducer=StreamS3VM(memory_rows=40)) as learner:
+    with opened(tmp_path / "store", max_age="2d", semi_supervised=StreamS3VM(memory_rows=40)) as learner:
         feed(learner, 8)
         assert learner.status()["rows"] == 80
 
 
 @pytest.mark.parametrize("age", ["", "30", "d", "-1d", "0d", "1y", 30, "1d 2h", "nand"])
 def test_an_age_that_is_none(age):
-    with pytest.raises(ValueError, match=r"retain must be .* such as '30d', got"):
-        NeverEndingLearner.open(":memory:", retain=age)
+    with pytest.raises(ValueError, match=r"max_age must be .* such as '30d', got"):
+        NeverEndingLearner.open(":memory:", max_age=age)
 
 
 def test_a_failure_expires_nothing(tmp_path, monkeypatch):
-    learner = opened(tmp_path / "store", retain="2d")
+    learner = opened(tmp_path / "store", max_age="2d")
     feed(learner, 2)
     state = bits(learner)
     monkeypatch.setattr("everlearn.stream._expiring._forget_labels", lambda *_: 1 / 0)

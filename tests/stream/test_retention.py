@@ -10,7 +10,7 @@ from everlearn.errors import StoreError
 from stream.stream_helpers import bits
 
 X, y = make_banana(3000, random_state=0)
-SETTINGS = {"label_rate": 0.05, "memory_rows": 100, "snapshot_rows": 300, "random_state": 0}
+SETTINGS = {"label_rate": 0.05, "memory_rows": 100, "snapshot_every": 300, "random_state": 0}
 
 
 def go_on(learner, start, stop, step=100):
@@ -63,7 +63,7 @@ def test_it_goes_on_after_reopening_even_from_the_snapshot_before(stores, tmp_pa
         connection.execute(sa.text("UPDATE snapshots SET content = x'00' WHERE seq = :seq"), {"seq": newest})
     db.dispose()
     with pytest.warns(UserWarning, match="cannot be read"):
-        again = NeverEndingLearner.open(tmp_path / "lean", snapshot_rows=300)
+        again = NeverEndingLearner.open(tmp_path / "lean", snapshot_every=300)
     with again:
         assert bits(again) == bits(full)
         assert go_on(again, 2000, 2600) == go_on(full, 2000, 2600)
@@ -93,11 +93,11 @@ def test_what_cannot_be_done_any_more(stores):
     assert bits(lean) == before
     with pytest.raises(StoreError, match="dropped rows"):
         NeverEndingLearner.replay(lean._log.place.name)
-    labelled = int(lean._fold.labelled.numbers[0])
+    labeled = int(lean._fold.labeled.numbers[0])
     if isinstance(lean.learner_, IDSVM):
         return
     with pytest.raises(StoreError, match="only with a learner that forgets"):
-        lean.withdraw([labelled])
+        lean.withdraw([labeled])
     assert bits(lean) == before
 
 

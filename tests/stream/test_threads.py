@@ -44,7 +44,7 @@ def run_all(*jobs):
 def test_rows_of_several_threads_are_numbered_and_learned_once_each(tmp_path):
     X, y = xor(THREADS * BATCHES * BATCH)
     place = tmp_path / "store"
-    learner = opened(place, IDSVM(C=10, gamma=0.5), snapshot_rows=40)  # it forgets without a replay
+    learner = opened(place, IDSVM(C=10, gamma=0.5), snapshot_every=40)  # it forgets without a replay
     received = []
 
     def work(first):
@@ -71,7 +71,7 @@ def test_rows_of_several_threads_are_numbered_and_learned_once_each(tmp_path):
 
 def test_whoever_looks_sees_whole_events(tmp_path):
     X, y = xor(400)
-    with opened(tmp_path / "store", snapshot_rows=200) as learner:
+    with opened(tmp_path / "store", snapshot_every=200) as learner:
         learner.step(X[:100], y[:100])
         done = threading.Event()
 
@@ -89,7 +89,7 @@ def test_whoever_looks_sees_whole_events(tmp_path):
                 assert status["rows"] == status["labels"]
                 assert learner.predict(X[:50]).shape == (50,)
                 assert learner.predict_proba(X[:50]).shape == (50, 2)
-                assert len(learner.story()["steps"]["rows"]) <= status["events"] + 60
+                assert len(learner.report_data()["curves"]["rows"]) <= status["events"] + 60
                 learner.ask(2)
 
         run_all(write, look, look)

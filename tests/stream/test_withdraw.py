@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from everlearn import IDSVM, LASVM, LASVMNC, KernelPerceptron, LocalSVM
-from everlearn.store.events import Arrived, Labelled, Withdrawn
+from everlearn.store.events import Arrived, Labeled, Withdrawn
 from everlearn.stream import NeverEndingLearner
 from everlearn.stream._fold import Fold
 from stream.stream_helpers import Story, bits, differing, drop, of_kind, opened, unchanged, xor
@@ -36,9 +36,9 @@ def told(folder, operations, learner=None, **settings):
     place = Path(folder) / "story.everlearn"
 
     def reopen():
-        return NeverEndingLearner.open(place, snapshot_rows=40)
+        return NeverEndingLearner.open(place, snapshot_every=40)
 
-    story = Story(opened(place, learner, snapshot_rows=40, **settings), reopen)
+    story = Story(opened(place, learner, snapshot_every=40, **settings), reopen)
     story.tell(operations)
     return story, place
 
@@ -56,8 +56,8 @@ def test_the_state_is_that_of_a_replay_and_of_a_run_without_the_dead_labels(oper
                 assert bits(learner, but=["n_withdrawn"]) == bits(never, but=["n_withdrawn"])
             story.check_log()
             assert learner.status()["labels"] == len(story.label_of)
-            labelled = learner._log.labelled_at(np.arange(story.n_rows), learner._log.last + 1)
-            assert labelled.keys() == story.label_of.keys()
+            labeled = learner._log.labeled_at(np.arange(story.n_rows), learner._log.last + 1)
+            assert labeled.keys() == story.label_of.keys()
         with NeverEndingLearner.open(place) as reopened:
             assert bits(reopened) == bits(replayed)
 
@@ -130,7 +130,7 @@ def test_the_last_label_counts_and_the_log_has_all(tmp_path, learner):
         once.label([50, 0], [y[50], y[0]], time=3.0)
         np.testing.assert_allclose(twice.decision_function(X), once.decision_function(X), atol=1e-6)
         assert twice.status()["labels"] == once.status()["labels"] == 41
-        said = [(e.by, e.numbers.tolist(), e.labels.tolist()) for e in of_kind(twice._log, Labelled)[1:]]
+        said = [(e.by, e.numbers.tolist(), e.labels.tolist()) for e in of_kind(twice._log, Labeled)[1:]]
         assert said == [
             ("a hasty one", [50, 0], [1 - y[50], 1 - y[0]]),
             ("a careful one", [50, 0], [y[50], y[0]]),
@@ -182,7 +182,7 @@ def test_withdrawn_labels_can_be_given_again_and_withdrawn_again():
             store.withdraw([7, 3])
 
 
-def test_rows_that_are_no_longer_kept_can_be_labelled_dense_and_sparse_together(tmp_path):
+def test_rows_that_are_no_longer_kept_can_be_labeled_dense_and_sparse_together(tmp_path):
     X, y = xor(300)
     with opened(tmp_path / "a", memory_rows=5) as mixed, opened(tmp_path / "b", memory_rows=5) as dense:
         for start in range(0, 300, 50):
@@ -199,7 +199,7 @@ def test_rows_that_are_no_longer_kept_can_be_labelled_dense_and_sparse_together(
 
 def test_withdrawing_from_far_back_takes_a_snapshot_that_is_old_enough(tmp_path):
     X, y = xor(400)
-    with opened(tmp_path / "a", snapshot_rows=20) as store, opened() as never:
+    with opened(tmp_path / "a", snapshot_every=20) as store, opened() as never:
         for start in range(0, 400, 20):
             batch = slice(start, start + 20)
             store.step(X[batch], y[batch], time=0.0)

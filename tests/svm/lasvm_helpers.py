@@ -74,7 +74,7 @@ def assert_same(a, b, where="state"):
         assert a == b, where
 
 
-def learnt(model):
+def learned(model):
     """The native state."""
     return model._get_state()["machine"]["native"]
 

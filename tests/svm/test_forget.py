@@ -18,7 +18,7 @@ from svm.lasvm_helpers import (
     coefficients,
     in_blocks,
     kernel_matrix,
-    learnt,
+    learned,
     three_clouds,
     two_clouds,
 )
@@ -31,7 +31,7 @@ BOTH = pytest.mark.parametrize("cls", [LASVM, OnlineSVMR])
 
 
 def keeper(*args, **options):
-    """A LASVM that drops no row: it promises the SVM of all rows that it has learnt and not forgotten."""
+    """A LASVM that drops no row: it promises the SVM of all rows that it has learned and not forgotten."""
     model = LASVM(*args, **options)
     model._keeps_rows = True
     return model
@@ -123,7 +123,7 @@ def test_lasvm_after_every_share(problem, keeps, finished, data):
         share = [row for row in share if row in kept(model)]  # the others were dropped as idle by then
         model.forget(share)
         left -= set(share)
-        state = learnt(model)
+        state = learned(model)
         rows = state["ids"]
         assert set(rows) <= left
         assert not keeps or set(rows) == left
@@ -154,9 +154,9 @@ def test_lasvm_after_every_share(problem, keeps, finished, data):
 def test_an_unfinished_model_is_finished():
     X, y = two_clouds(400)
     model = LASVM(5.0, gamma=0.3, finishing=False, random_state=0).fit(X, y)
-    assert learnt(model)["delta"][0] > 2e-3
+    assert learned(model)["delta"][0] > 2e-3
     model.forget(model.support_[:3])
-    assert learnt(model)["delta"][0] <= 1e-3
+    assert learned(model)["delta"][0] <= 1e-3
 
 
 def test_rows_that_are_no_support_vectors_leave_the_coefficients_as_they_are():
@@ -194,7 +194,7 @@ def test_a_slot_that_no_column_uses_any_more():
     assert len(unused) > 0
     model.forget(unused)
     assert not np.isin(unused, kept(model)).any()
-    assert learnt(model)["delta"][0] <= 1e-3
+    assert learned(model)["delta"][0] <= 1e-3
 
 
 # --- OnlineSVMR: the conditions of the ramp-loss optimum ---------------------------------------------------
@@ -255,11 +255,11 @@ def test_without_a_ramp_the_svm_without_a_bias_of_the_rows_left(door):
 def test_a_class_that_is_forgotten_is_not_shut_out_when_it_returns():
     X, y = two_clouds(300, apart=2.0)
     model = OnlineSVMR(2.0, gamma=0.3).partial_fit(X, y, classes=[0, 1])
-    assert learnt(model)["trusted"].tolist() == [3]
+    assert learned(model)["trusted"].tolist() == [3]
     model.forget(np.flatnonzero(y == 1)[30:])
-    assert learnt(model)["trusted"].tolist() == [3]  # enough of them are left
+    assert learned(model)["trusted"].tolist() == [3]  # enough of them are left
     model.forget(np.flatnonzero(y == 1)[:30])
-    assert learnt(model)["trusted"].tolist() == [2]
+    assert learned(model)["trusted"].tolist() == [2]
     new = np.full(30, 1)
     model.partial_fit(X[y == 1][:30], new)
     assert model.score(X, y) > 0.9

@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 
 import everlearn
 from everlearn import OnlineSVMR, _core
-from svm.lasvm_helpers import assert_same, learnt, refused, snapshot, three_clouds, two_clouds
+from svm.lasvm_helpers import assert_same, learned, refused, snapshot, three_clouds, two_clouds
 from svm.test_forget import BOTH, callable_rbf, keeper, kept
 
 
@@ -57,11 +57,11 @@ def test_saved_and_loaded_it_goes_on_bit_for_bit(tmp_path, cls, door):
         share = np.random.default_rng(5).permutation(kept(model))[:20]
         for one in (model, again):
             one.forget(share)
-        assert_same(learnt(again), learnt(model))
+        assert_same(learned(again), learned(model))
         if door != "precomputed":
             for one in (model, again):
                 one.partial_fit(rows[120:], y[120:])
-            assert_same(learnt(again), learnt(model))
+            assert_same(learned(again), learned(model))
 
 
 @pytest.mark.parametrize("door", ["native", "callable", "precomputed"])
@@ -81,7 +81,7 @@ def test_ctrl_c_right_after_the_core_has_worked(monkeypatch, door, method):
         model.forget(np.arange(0, 300, 2))
     monkeypatch.undo()
     assert sorted(kept(model)) == list(range(1, 300, 2))
-    slots = learnt(model)
+    slots = learned(model)
     expected = callable_rbf(X, X[slots["ids"]]) @ slots["alpha"][0] + slots["bias"][0]
     np.testing.assert_allclose(model.decision_function(rows), expected, rtol=0, atol=1e-5)
     exact = SVC(gamma=0.3).fit(X[1::2], y[1::2]).decision_function(X)

@@ -22,7 +22,7 @@ from svm.lasvm_helpers import (
     dual,
     in_blocks,
     kernel_matrix,
-    learnt,
+    learned,
     snapshot,
     three_clouds,
     two_clouds,
@@ -68,7 +68,7 @@ def test_one_epoch_is_close_to_the_exact_svm(make):
     assert ours.score(X[400:], y[400:]) == pytest.approx(exact.score(X[400:], y[400:]), abs=0.02)
 
 
-def test_several_classes_are_learnt_one_against_the_rest():
+def test_several_classes_are_learned_one_against_the_rest():
     X, y = load_digits(return_X_y=True)
     X, y = X[:500] / 16, y[:500]
     ours = LASVM(C=2, gamma=0.05, epochs=4, random_state=0).fit(X, y)
@@ -217,8 +217,8 @@ def test_delta_max_bounds_the_violation_after_every_row():
         for model in (loose, tight):
             model.partial_fit(X[k : k + 1], y[k : k + 1], classes=[0, 1])
         if 0 < y[: k + 1].sum() <= k:
-            assert learnt(tight)["delta"][0] <= 0.3
-            violations.append(learnt(loose)["delta"][0])
+            assert learned(tight)["delta"][0] <= 0.3
+            violations.append(learned(loose)["delta"][0])
     assert max(violations) > 0.3
 
 
@@ -229,7 +229,7 @@ def test_one_row_at_a_time_learns_as_well_as_fit(cancer):
     assert model.score(X, y) == pytest.approx(SVC(C=2, gamma=0.03).fit(X, y).score(X, y), abs=0.01)
 
 
-def test_rows_before_the_second_class_are_kept_and_learnt():
+def test_rows_before_the_second_class_are_kept_and_learned():
     X, y = two_clouds(250)
     first = np.flatnonzero(y == 0)[:60]
     order = np.concatenate([first, np.setdiff1d(np.arange(250), first)])
@@ -266,11 +266,11 @@ def test_finishing_can_be_left_out_and_made_up_for():
     X, y = two_clouds(300)
     whole = LASVM(C=10, random_state=0).fit(X, y)
     halves = LASVM(C=10, random_state=0, finishing=False).fit(X, y)
-    assert learnt(halves)["delta"][0] > 1e-3
+    assert learned(halves)["delta"][0] > 1e-3
     assert not np.array_equal(halves.support_, whole.support_)
     assert halves.finish() is halves
-    assert_same(learnt(halves), learnt(whole))
-    assert learnt(whole)["delta"][0] <= 1e-3
+    assert_same(learned(halves), learned(whole))
+    assert learned(whole)["delta"][0] <= 1e-3
 
 
 @pytest.mark.parametrize("data", [two_clouds, three_clouds])
@@ -334,7 +334,7 @@ def test_clone_pickle_and_deepcopy(kernel):
         copies.append(copy)
     model.partial_fit(X[150:], y[150:]).finish()
     for copy in copies:
-        assert_same(learnt(copy), learnt(model))
+        assert_same(learned(copy), learned(model))
 
 
 def test_pipeline_and_grid_search():

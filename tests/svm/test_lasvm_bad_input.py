@@ -12,7 +12,7 @@ from svm.lasvm_helpers import (
     assert_same,
     assert_same_model,
     kernel_matrix,
-    learnt,
+    learned,
     refused,
     snapshot,
     three_clouds,
@@ -31,7 +31,7 @@ def model():
 def goes_on(model, reference=None):
     """After a refusal a learner learns on, as one that was never asked."""
     reference = reference or LASVM(gamma=0.3).partial_fit(*GOOD, classes=[0, 1])
-    assert_same(learnt(model.partial_fit(X[40:], Y[40:])), learnt(reference.partial_fit(X[40:], Y[40:])))
+    assert_same(learned(model.partial_fit(X[40:], Y[40:])), learned(reference.partial_fit(X[40:], Y[40:])))
     assert_same(model.support_, reference.support_)
 
 
@@ -130,7 +130,7 @@ def test_classes_must_be_named_once_and_stay(model):
         with refused(model, "differs from the classes of the first call"):
             model.partial_fit(*GOOD, classes=classes)
     reference = LASVM(gamma=0.3).partial_fit(*GOOD, classes=[0, 1])
-    assert_same(learnt(model.partial_fit(*GOOD, classes=[1, 0])), learnt(reference.partial_fit(*GOOD)))
+    assert_same(learned(model.partial_fit(*GOOD, classes=[1, 0])), learned(reference.partial_fit(*GOOD)))
 
 
 BAD_WEIGHTS = {
@@ -179,10 +179,10 @@ def test_rows_of_weight_zero_are_left_out(model):
 
 
 def test_a_block_of_weight_zero_is_a_block_of_rows_left_out(model):
-    before = learnt(model)
+    before = learned(model)
     for size in (1, 20):
         model.partial_fit(X[:size], Y[:size], sample_weight=np.zeros(size))
-    assert_same(learnt(model), before)
+    assert_same(learned(model), before)
     empty = LASVM().partial_fit(*GOOD, classes=[0, 1], sample_weight=np.zeros(40)).finish()
     assert len(empty.support_) == 0
     assert set(empty.predict(X)) <= {0, 1}
@@ -278,7 +278,7 @@ def test_bad_precomputed_kernels_are_refused():
         model.partial_fit(K[60:80, :100] * 1e60, Y[60:80])
     for learner in (model, reference):
         learner.partial_fit(K[60:100, :100], Y[60:100])
-    assert_same(learnt(model), learnt(reference))
+    assert_same(learned(model), learned(reference))
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_an_error_in_a_callable_in_mid_block_leaves_a_learner_that_goes_on():
     assert model.score(rows, labels) > 0.8
 
 
-def test_nothing_is_learnt_from_a_first_block_that_is_refused():
+def test_nothing_is_learned_from_a_first_block_that_is_refused():
     fresh = LASVM(gamma=0.3)
     for rows, labels, options in (
         (X * np.nan, Y, {}),

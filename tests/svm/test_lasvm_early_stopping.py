@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from everlearn import LASVM, load, save
 from everlearn.datasets import make_waveform
 from everlearn.metrics import g_means
-from everlearn.query.stopping import Asked, SupportSaturation
+from everlearn.query.stopping import Progress, SupportSaturation
 from everlearn.svm._selection import support_settled
-from svm.lasvm_helpers import assert_same, learnt, three_clouds, two_clouds
+from svm.lasvm_helpers import assert_same, learned, three_clouds, two_clouds
 
 OPTIONS = {"gamma": 0.3, "pool_size": 20, "random_state": 0}
 
@@ -19,7 +19,7 @@ def first_stop(trace, window, rtol):
     """After how many numbers the rule of the active learner stops; None if it does not."""
     rule = SupportSaturation(window, rtol)
     for labels, n_support in enumerate(trace, start=1):
-        rule.update(Asked(labels, n_support=int(n_support)))
+        rule.update(Progress(labels, n_support=int(n_support)))
         if rule.verdict().stop:
             return labels
     return None
@@ -57,7 +57,7 @@ def test_it_stops_where_the_rule_of_the_active_learner_stops(make, selection, fo
         stops.append(stop)
         assert model.n_iter_ == seeds + (len(trace) if stop is None else stop), (window, rtol)
         same = LASVM(max_iter=model.n_iter_, **options).fit(X, y)
-        assert_same(learnt(model), learnt(same))
+        assert_same(learned(model), learned(same))
     assert stops[-1] is None
     assert any(stop is not None for stop in stops)
 
@@ -116,7 +116,7 @@ def test_its_parameters_are_saved(tmp_path):
     loaded = load(tmp_path / "model")
     assert (loaded.early_stopping, loaded.n_iter_no_change, loaded.rtol) == (True, 15, 0.2)
     assert loaded.n_iter_ == model.n_iter_
-    assert_same(learnt(loaded.fit(X, y)), learnt(model))
+    assert_same(learned(loaded.fit(X, y)), learned(model))
 
 
 @pytest.mark.parametrize("selection", ["random", "gradient"])

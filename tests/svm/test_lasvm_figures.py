@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 from everlearn import LASVM, datasets
 from reference.lasvm import ReferenceLASVM
-from svm.lasvm_helpers import InOrder, coefficients, learnt, without_rivals
+from svm.lasvm_helpers import InOrder, coefficients, learned, without_rivals
 
 EXACT = [  # data, C, gamma, dual, bias, support vectors, test accuracy
     ("wdbc", 1, 0.02, 63.86341, -0.2553, 108, 0.9842),
@@ -90,7 +90,7 @@ def test_one_and_two_epochs_in_the_given_order(name, C, gamma, online, finished,
             LASVM(C=C, gamma=gamma, epochs=epochs, finishing=False, random_state=InOrder(0)).fit(moved, y)
             for epochs in (1, 2)
         )
-        run = [dual(one, K, y), len(one.support_), learnt(one)["delta"][0]]
+        run = [dual(one, K, y), len(one.support_), learned(one)["delta"][0]]
         one.finish(), two.finish()
         run += [dual(one, K, y), len(one.support_), one.score(X_test, y_test)]
         runs.append([*run, dual(two, K, y), len(two.support_)])
@@ -166,10 +166,10 @@ def test_equal_to_the_twin_after_every_row_where_no_step_has_a_rival():
         model = LASVM(C=0.05, gamma=0.1, finishing=False, max_iter=taken, random_state=InOrder(0))
         model.fit(X, y, sample_weight=weight)
         np.testing.assert_allclose(coefficients(model, 100)[0], twin.alpha, rtol=0, atol=1e-6)
-        assert (model.intercept_[0], learnt(model)["delta"][0]) == pytest.approx(
+        assert (model.intercept_[0], learned(model)["delta"][0]) == pytest.approx(
             (twin.b, twin.delta), abs=1e-5
         )
-        assert members(learnt(model)) == sorted(twin.S)
+        assert members(learned(model)) == sorted(twin.S)
     assert twin.n_steps > 100
     assert twin.closest > 1e-5  # else this comparison would be a matter of luck
 
@@ -247,7 +247,7 @@ def test_every_row_does_what_the_twin_would_do_in_its_place(C, gamma):
     for k in range(150):
         after = twin.outcomes(k)
         model.partial_fit(X[k : k + 1], y[k : k + 1], classes=[-1, 1])
-        state = learnt(model)
+        state = learned(model)
         alpha = coefficients(model, 150)[0]
         nearest = min(after, key=lambda twin: np.abs(twin.alpha - alpha).max())
         np.testing.assert_allclose(alpha, nearest.alpha, rtol=0, atol=1e-6 * max(C, 1))

@@ -20,7 +20,7 @@ from svm.lasvm_helpers import (
     assert_same_model,
     coefficients,
     in_blocks,
-    learnt,
+    learned,
     three_clouds,
     two_clouds,
     without_rivals,
@@ -252,11 +252,11 @@ def test_a_ramp_without_an_end_is_none(data):
     plain = LASVMG(**options).fit(X, y)
     ramp = LASVMNC(s=-np.inf, min_support=0, **options).fit(X, y)
     assert_same_model(plain, ramp)
-    assert_same(learnt(plain), learnt(ramp))
+    assert_same(learned(plain), learned(ramp))
     assert not ramp.n_outliers_.any()
     classes = np.unique(y)
     online = [in_blocks(model, X, y, 90, classes) for model in (LASVMG(4), LASVMNC(4, s=-np.inf))]
-    assert_same(learnt(online[0]), learnt(online[1]))
+    assert_same(learned(online[0]), learned(online[1]))
 
 
 @pytest.mark.parametrize("data", [two_clouds, three_clouds])
@@ -264,7 +264,7 @@ def test_the_full_svm_is_one_that_never_cleans(data):
     X, y = data(500, 6)
     full = in_blocks(FullSVM(4, gamma=0.2), X, y, 90, np.unique(y))
     never = in_blocks(LASVMG(4, gamma=0.2, clean_every=2**31 - 1), X, y, 90, np.unique(y))
-    assert_same(learnt(full), learnt(never))
+    assert_same(learned(full), learned(never))
     assert full.n_kept_ == 500
 
 
@@ -319,7 +319,7 @@ def test_class_weights_are_sample_weights(mode):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("first", [-1, 1])
-def test_a_class_that_comes_after_hundreds_of_the_other_is_learnt(mode, first):
+def test_a_class_that_comes_after_hundreds_of_the_other_is_learned(mode, first):
     rng = np.random.default_rng(0)
     y = np.repeat([first, -first], [500, 200])
     X = rng.standard_normal((700, 2))

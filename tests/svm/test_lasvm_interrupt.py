@@ -1,4 +1,4 @@
-"""Ctrl-C: learning stops soon, and the learner is as good as what it had learnt until then."""
+"""Ctrl-C: learning stops soon, and the learner is as good as what it had learned until then."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from everlearn import LASVM, _core
-from svm.lasvm_helpers import assert_same, kernel_matrix, learnt, two_clouds
+from svm.lasvm_helpers import assert_same, kernel_matrix, learned, two_clouds
 
 SCRIPT = """
 import os, signal, threading, time
@@ -93,7 +93,7 @@ def test_ctrl_c_right_after_the_core_has_worked(monkeypatch, door, method):
         model.fit(rows, y)
     monkeypatch.undo()
     scores = model.decision_function(rows)
-    slots = learnt(model)
+    slots = learned(model)
     expected = kernel(X, X[slots["ids"]]) @ slots["alpha"][0] + slots["bias"][0]
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-5)
     model.finish()
@@ -102,4 +102,4 @@ def test_ctrl_c_right_after_the_core_has_worked(monkeypatch, door, method):
         model.partial_fit(rows, y).finish()
         assert model.score(rows, y) > 0.8
     fresh = LASVM(**model.get_params()).fit(rows, y)
-    assert_same(learnt(model.fit(rows, y)), learnt(fresh))
+    assert_same(learned(model.fit(rows, y)), learned(fresh))

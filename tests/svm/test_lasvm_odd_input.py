@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 
 from everlearn import LASVM
 from everlearn._base.kernels import NAMES
-from svm.lasvm_helpers import assert_same, coefficients, in_blocks, learnt, two_clouds
+from svm.lasvm_helpers import assert_same, coefficients, in_blocks, learned, two_clouds
 
 
 def wide(X):
@@ -99,8 +99,8 @@ def test_numbers_of_any_size_make_a_finite_model_or_a_clear_refusal(kernel, dtyp
         else:
             assert np.isfinite(model.decision_function(rows)).all()
             assert np.isfinite(model.dual_coef_).all()
-            outcomes.add("learnt")
-    assert outcomes == {"refused", "learnt"}
+            outcomes.add("learned")
+    assert outcomes == {"refused", "learned"}
 
 
 def test_huge_rows_are_refused_by_predict_and_moderate_ones_are_not():
@@ -187,6 +187,6 @@ def test_finishing_does_not_stop_before_the_optimum(n, C, gamma, seed):
     X, y = rng.standard_normal((n, 2)), rng.integers(0, 2, n)
     y[:2] = 0, 1
     model = LASVM(C=C, gamma=gamma).partial_fit(X, y, classes=[0, 1]).finish()  # a warning is an error here
-    assert learnt(model)["delta"][0] <= 1e-3
-    before = learnt(model)
-    assert_same(learnt(model.finish()), before)
+    assert learned(model)["delta"][0] <= 1e-3
+    before = learned(model)
+    assert_same(learned(model.finish()), before)

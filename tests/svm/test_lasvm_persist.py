@@ -13,7 +13,7 @@ from everlearn.errors import FileFormatError
 from svm.lasvm_helpers import (
     assert_same,
     kernel_matrix,
-    learnt,
+    learned,
     refused,
     snapshot,
     three_clouds,
@@ -108,10 +108,10 @@ def test_a_loaded_learner_continues_bit_for_bit(tmp_path, name):
     for start, stop in ((90, 250), (250, 300)):
         for other in (model, loaded):
             feed(other, X, y, start, stop)
-        assert_same(learnt(loaded), learnt(model))
+        assert_same(learned(loaded), learned(model))
         for other in (model, loaded):
             other.finish()
-        assert_same(learnt(loaded), learnt(model))
+        assert_same(learned(loaded), learned(model))
     assert_same(loaded.support_, model.support_)
     assert_same(loaded.intercept_, model.intercept_)
     assert_same(loaded.decision_function(X), model.decision_function(X))
@@ -129,7 +129,7 @@ def test_a_learner_can_be_saved_again_and_again(tmp_path, name):
         always.partial_fit(X[block], y[block], classes=np.unique(y))
         everlearn.save(always, tmp_path / "model")
         always = everlearn.load(tmp_path / "model")
-    assert_same(learnt(always), learnt(never))
+    assert_same(learned(always), learned(never))
 
 
 @pytest.mark.parametrize("selection", ["random", "gradient", "active", "autoactive"])
@@ -138,17 +138,17 @@ def test_after_fit_with_any_selection(tmp_path, selection):
     model = LASVM(selection=selection, max_iter=100, finishing=False, random_state=0).fit(X[:200], y[:200])
     everlearn.save(model, tmp_path / "model")
     loaded = everlearn.load(tmp_path / "model")
-    assert_same(learnt(loaded), learnt(model))  # the core's random generator among it
+    assert_same(learned(loaded), learned(model))  # the core's random generator among it
     assert loaded.get_params() == model.get_params()
     for other in (model, loaded):
         other.finish().partial_fit(X[200:], y[200:]).finish()
-    assert_same(learnt(loaded), learnt(model))
+    assert_same(learned(loaded), learned(model))
     for other in (model, loaded):
         other.fit(X, y)
-    assert_same(learnt(loaded), learnt(model))
+    assert_same(learned(loaded), learned(model))
 
 
-def test_a_learner_that_has_not_learnt(tmp_path):
+def test_a_learner_that_has_not_learned(tmp_path):
     model = LASVM(C=3, kernel="poly", gamma="auto", delta_max=2.0, random_state=7)
     everlearn.save(model, tmp_path / "model")
     loaded = everlearn.load(tmp_path / "model")
@@ -164,7 +164,7 @@ def test_threads_and_parameters_may_change_after_loading(tmp_path):
     loaded = everlearn.load(tmp_path / "model").set_params(n_jobs=2, cache_size=0.1)
     for other in (model, loaded):
         other.partial_fit(X[150:], y[150:])
-    assert_same(learnt(loaded), learnt(model))
+    assert_same(learned(loaded), learned(model))
 
 
 def test_numpy_parameters_come_back_as_what_they_were(tmp_path):

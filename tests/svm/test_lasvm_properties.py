@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from everlearn import LASVM
-from svm.lasvm_helpers import InOrder, coefficients, kernel_matrix, learnt
+from svm.lasvm_helpers import InOrder, coefficients, kernel_matrix, learned
 
 TAU = 1e-3
 COSTS = [0.1, 1.0, 10.0]
@@ -63,7 +63,7 @@ def test_after_every_row(problem, delta_max):
     dual = 0.0
     for k in range(len(y)):
         model.partial_fit(K[k : k + 1], y[k : k + 1], classes=[-1, 1])
-        state = learnt(model)
+        state = learned(model)
         alpha, g, high, low = extremes(state, K, y, C)
         # 1: feasible
         assert abs(alpha.sum()) < 1e-9
@@ -83,7 +83,7 @@ def test_after_every_row(problem, delta_max):
             assert state["delta"][0] == pytest.approx(high - low, abs=1e-8)
             if delta_max is not None:
                 assert high - low <= max(delta_max, TAU) + 1e-8
-    finished = learnt(model.finish())
+    finished = learned(model.finish())
     if np.isfinite(finished["delta"][0]):
         assert finished["delta"][0] <= TAU
         _, _, high, low = extremes(finished, K, y, C)
@@ -100,7 +100,7 @@ def test_a_finished_model_changes_if_and_only_if_a_row_is_within_the_margin(prob
     for k in range(len(y)):
         fresh = k > 0 and len(set(y[:k])) == 2
         if fresh:
-            state = learnt(model.finish())
+            state = learned(model.finish())
             before, delta = coefficients(model, len(y))[0], state["delta"][0]
             excess = y[k] * model.decision_function(K[k : k + 1])[0] - (1 + delta / 2 - TAU)
         model.partial_fit(K[k : k + 1], y[k : k + 1], classes=[-1, 1])
@@ -168,9 +168,9 @@ def test_native_kernels_keep_the_invariants_to_single_precision(problem, kernel,
     model = LASVM(kernel=kernel, gamma=0.5, class_weight=weight)
     for k in range(len(y)):
         model.partial_fit(X[k : k + 1], y[k : k + 1], classes=[-1, 1])
-        state = learnt(model)
-        centre = model._machine.spec["centre"]  # the gradients are those of the rows as they are stored
-        K = kernel_matrix(kernel, X.astype(np.float64) - (centre if len(centre) else 0.0), gamma=0.5)
+        state = learned(model)
+        center = model._machine.spec["center"]  # the gradients are those of the rows as they are stored
+        K = kernel_matrix(kernel, X.astype(np.float64) - (center if len(center) else 0.0), gamma=0.5)
         alpha, g, _, _ = extremes(state, K, y, C)
         assert abs(alpha.sum()) < 1e-9
         assert np.all((alpha >= np.minimum(0, C * y)) & (alpha <= np.maximum(0, C * y)))

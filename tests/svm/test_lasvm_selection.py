@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 
 from everlearn import LASVM
 from reference.lasvm import select
-from svm.lasvm_helpers import assert_same, learnt, three_clouds, two_clouds
+from svm.lasvm_helpers import assert_same, learned, three_clouds, two_clouds
 
 RULES = ["random", "gradient", "active", "autoactive"]
 
@@ -48,14 +48,14 @@ def left(monkeypatch):
 
 
 def rows_whose_label_matters(X, y, others, **options):
-    """Rows whose label, changed alone, changes what is learnt."""
-    plain = learnt(LASVM(**options).fit(X, y))
+    """Rows whose label, changed alone, changes what is learned."""
+    plain = learned(LASVM(**options).fit(X, y))
     del plain["labels"]
     matters = []
     for row in range(len(y)):
         poisoned = y.copy()
         poisoned[row] = others[y[row]]
-        state = learnt(LASVM(**options).fit(X, poisoned))
+        state = learned(LASVM(**options).fit(X, poisoned))
         del state["labels"]
         if any(not np.array_equal(state[key], plain[key]) for key in plain):
             matters.append(row)
@@ -75,7 +75,7 @@ def test_active_rules_read_no_label_of_a_row_they_do_not_take(rule, foreign, lef
     poisoned = y.copy()
     poisoned[left[0]] = 1 - y[left[0]]
     other = LASVM(**options).fit(X, poisoned)
-    assert_same(learnt(other), learnt(model))
+    assert_same(learned(other), learned(model))
     assert set(model.support_).isdisjoint(left[0])
 
 
@@ -99,7 +99,7 @@ def test_every_rule_takes_every_row_once(rule, data):
     assert model.n_iter_ == len(y)
     np.testing.assert_array_equal(X[model.support_], model.support_vectors_)
     assert model.score(X, y) > 0.8
-    assert_same(learnt(model), learnt(LASVM(selection=rule, random_state=0).fit(X, y)))
+    assert_same(learned(model), learned(LASVM(selection=rule, random_state=0).fit(X, y)))
     other = LASVM(selection=rule, random_state=1).fit(X, y)
     assert not np.array_equal(model.dual_coef_, other.dual_coef_)
 
@@ -136,7 +136,7 @@ def test_a_pool_of_all_the_rest_takes_the_best_row_of_all(rule, foreign, left):
     X, y = two_clouds(100)
     rows, kernel = (X @ X.T, "precomputed") if foreign else (X, "linear")
     options = {"selection": rule, "pool_size": 1000, "kernel": kernel, "random_state": 0, "finishing": False}
-    rest = np.setdiff1d(np.arange(100), learnt(LASVM(max_iter=10, **options).fit(rows, y))["ids"])
+    rest = np.setdiff1d(np.arange(100), learned(LASVM(max_iter=10, **options).fit(rows, y))["ids"])
     for taken in range(10, 60):
         scores = LASVM(max_iter=taken, **options).fit(rows, y).decision_function(rows)
         LASVM(max_iter=taken + 1, **options).fit(rows, y)

@@ -17,7 +17,7 @@ from svm.lasvm_helpers import (
     assert_same_model,
     in_blocks,
     kernel_matrix,
-    learnt,
+    learned,
     snapshot,
     three_clouds,
     two_clouds,
@@ -90,7 +90,7 @@ def test_threads_and_cache_do_not_matter(cls, data):
         make(cls, gamma=0.05, n_jobs=2).fit(X, y),
         make(cls, gamma=0.05, cache_size=0.01).fit(X, y),
     )
-    assert_same(learnt(plain), learnt(threads))
+    assert_same(learned(plain), learned(threads))
     assert_same(plain.decision_function(X), threads.decision_function(X))
     assert_same_model(plain, cramped)
 
@@ -153,7 +153,7 @@ def test_saved_pickled_and_copied_learners_go_on_bit_for_bit(cls, name, tmp_path
         if hasattr(one, "finish"):
             one.finish()
     for copy in copies:
-        assert_same(learnt(copy), learnt(model))
+        assert_same(learned(copy), learned(model))
         assert_same(copy.decision_function(X), model.decision_function(X))
 
 
@@ -165,8 +165,8 @@ def test_a_clone_has_the_parameters_and_nothing_else(cls):
     assert bare.get_params() == model.get_params()
     assert not hasattr(bare, "support_")
     assert not any(hasattr(bare, name) for name in ATTRIBUTES)
-    assert_same(learnt(bare.fit(X, y)), learnt(model))
-    assert_same(learnt(model.fit(X, y)), learnt(bare))  # what was learnt before does not shine through
+    assert_same(learned(bare.fit(X, y)), learned(model))
+    assert_same(learned(model.fit(X, y)), learned(bare))  # what was learned before does not shine through
 
 
 @all_learners

@@ -16,7 +16,7 @@ from svm.lasvm_helpers import (
     assert_same_model,
     coefficients,
     in_blocks,
-    learnt,
+    learned,
     refused,
     snapshot,
     two_clouds,
@@ -59,7 +59,7 @@ def test_bad_rows_are_refused_and_change_nothing(cls, name):
             call()
     for one in (model, untouched):
         learn(one, X, y, 100, 200)
-    assert_same(learnt(model), learnt(untouched))
+    assert_same(learned(model), learned(untouched))
 
 
 @all_learners
@@ -124,8 +124,8 @@ def test_numbers_of_any_size_make_a_finite_model_or_a_clear_refusal(cls, kernel)
             outcomes.add("refused" if "scale the features" in str(error) else str(error))
         else:
             assert np.isfinite(model.decision_function(X * 10.0**exponent)).all()
-            outcomes.add("learnt")
-    assert outcomes == {"refused", "learnt"}
+            outcomes.add("learned")
+    assert outcomes == {"refused", "learned"}
 
 
 @all_learners
@@ -150,7 +150,7 @@ def test_labels_flipped_in_mid_stream_are_survived(cls):
     assert np.isfinite(model.decision_function(X)).all()
     assert np.all(np.abs(model.dual_coef_) <= 5.0)
     model.partial_fit(X[:50], y[:50])
-    if cls in (FullSVM, LASVMG):  # the hinge follows the majority; a ramp may stay with what it learnt first
+    if cls in (FullSVM, LASVMG):  # the hinge follows the majority; a ramp may stay with what it learned first
         assert np.mean(model.predict(X[400:]) == y[400:]) > 0.8
 
 

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from everlearn import LASVMG, LASVMI, LASVMNC, FullSVM, OnlineSVMR, RampSVM, datasets
-from svm.lasvm_helpers import assert_same, learnt, two_clouds
+from svm.lasvm_helpers import assert_same, learned, two_clouds
 from svm.test_lasvm_g import single
 from svm.test_online_svmr import check, one_by_one
 
@@ -45,7 +45,7 @@ def test_a_copy_after_every_block_goes_on_as_the_learner_itself(cls, options, bl
         for one in (model, copy):
             one.partial_fit(X[rows], y[rows], classes=[-1, 1])
         copy = pickle.loads(pickle.dumps(copy))
-        assert_same(learnt(copy), learnt(model))
+        assert_same(learned(copy), learned(model))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -60,7 +60,7 @@ def test_the_conditions_hold_from_the_row_on_with_which_the_ramp_begins_to_work(
 
 
 @pytest.mark.parametrize("cls", [OnlineSVMR, LASVMG, RampSVM])
-def test_large_kernel_values_are_learnt_as_well(cls):
+def test_large_kernel_values_are_learned_as_well(cls):
     """A step on a row gains about 1 / (2 K(x, x)): what gain is worth a step must follow."""
     X, y = load_wine(return_X_y=True)  # K(x, x) is up to three millions
     assert cls(kernel="linear").fit(X, y).score(X, y) > 0.95
@@ -102,7 +102,7 @@ def test_all_weights_doubled_are_a_doubled_cost(cls):
 @pytest.mark.parametrize(
     ("cls", "within"), [(LASVMG, 0.15), (OnlineSVMR, 0.15), (LASVMNC, 0.3), (LASVMI, 0.3)]
 )
-def test_labels_that_turn_are_learnt_again(cls, within):
+def test_labels_that_turn_are_learned_again(cls, within):
     """All labels change sides after a third of the stream; a ramp sees outliers at first, then gives way."""
     X, y = two_clouds(6000, 3, apart=2.0)
     y = np.where(np.arange(6000) < 2000, y, 1 - y)

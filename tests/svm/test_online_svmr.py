@@ -24,7 +24,7 @@ from svm.lasvm_helpers import (
     assert_same,
     coefficients,
     in_blocks,
-    learnt,
+    learned,
     three_clouds,
     two_clouds,
     without_rivals,
@@ -264,7 +264,7 @@ def test_room_for_all_is_no_removal():
     all_kept, roomy = (
         in_blocks(paper(5, gamma=2.0, max_idle=most), X, y, 80, [-1, 1]) for most in (None, 300)
     )
-    assert_same(learnt(all_kept), learnt(roomy))
+    assert_same(learned(all_kept), learned(roomy))
     assert roomy.n_kept_ == 300
 
 
@@ -300,7 +300,7 @@ def test_equal_to_the_twin_when_the_ramp_waits_for_support_vectors():
 
 
 @pytest.mark.parametrize("s", [-1.0, -0.5, 0.0])
-def test_a_class_that_comes_late_is_learnt(s):
+def test_a_class_that_comes_late_is_learned(s):
     X, y = two_clouds(1000, 4, apart=1.5)
     order = np.argsort(y, kind="stable")
     for rows in (np.arange(1000), order):
@@ -315,7 +315,7 @@ def test_a_class_that_comes_late_is_learnt(s):
 
 
 def test_rows_at_the_very_end_of_the_ramp_do_not_go_on_for_ever():
-    """In the solution row 0 lies at the end of the ramp; a coarse one has it beyond if and only if learnt."""
+    """In the solution row 0 lies at the end of the ramp; a coarse one has it beyond only if it is learned."""
     K = np.array([[10, -1, -9, -12], [-1, 5, 3, -3], [-9, 3, 9, 9], [-12, -3, 9, 18]], float)
     model = paper(0.1, kernel="precomputed")
     y = np.ones(4)
@@ -342,7 +342,7 @@ def test_a_row_of_no_length_goes_to_the_end_of_its_box():
     assert model.objective_[0] == 6
 
 
-def test_who_is_pushed_beyond_the_ramp_is_unlearnt():
+def test_who_is_pushed_beyond_the_ramp_is_unlearned():
     y = [1, -1, -1, -1, -1, -1]
     model = paper(0.3, kernel="precomputed", s=-0.5).partial_fit(np.ones((6, 6)), y, classes=[-1, 1])
     assert 0 not in model.support_

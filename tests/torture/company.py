@@ -76,7 +76,7 @@ def readers_throughout(kind, options, folder, shim, say):
                 demand(done >= sure, f"{done} calls are visible, {sure} were acknowledged")
                 demand(count >= last, f"the log went back from {last} to {count} events")
                 demand(digest(learner) == truth.digests[count], f"the state after {count} events differs")
-                _unless_erased(learner.story)
+                _unless_erased(learner.report_data)
             _unless_erased(check_log, truth, place, sure)
             last = count
             looks.set(looks.count + 1)

@@ -12,23 +12,23 @@ import numpy as np
 from everlearn import IDSVM, LASVM
 from everlearn._base import persist
 from everlearn.errors import StoreError
-from everlearn.evaluate import Drift
+from everlearn.evaluate import DriftDetector
 from everlearn.semi import StreamS3VM
 from everlearn.store.events import encode
 from everlearn.store.log import Log
 from everlearn.stream import NeverEndingLearner
 
 CLASSES = ("no", "yes", "maybe")
-SETTINGS = {"memory_rows": 40, "label_rate": 0.3, "window": 30, "random_state": 0, "snapshot_rows": 30}
+SETTINGS = {"memory_rows": 40, "label_rate": 0.3, "window": 30, "random_state": 0, "snapshot_every": 30}
 KINDS = {
     "adaptive": lambda: {},
     "lasvm": lambda: {"learner": LASVM(C=10, gamma=0.5)},
     "idsvm": lambda: {"learner": IDSVM(C=10, gamma=0.5)},
     "drift": lambda: {
         "learner": LASVM(C=10, gamma=0.5),
-        "drift": Drift("ddm", policy="window", warm_start=20),
+        "drift": DriftDetector("ddm", policy="restart", warm_start=20),
     },
-    "transducer": lambda: {"learner": LASVM(C=10, gamma=0.5), "transducer": StreamS3VM()},
+    "semi_supervised": lambda: {"learner": LASVM(C=10, gamma=0.5), "semi_supervised": StreamS3VM()},
     "needed": lambda: {"retention": "needed"},
     "needed-idsvm": lambda: {  # a learner that never begins anew can always forget
         "learner": IDSVM(C=10, gamma=0.5),
@@ -75,8 +75,8 @@ def script(kind, length, seed=0):
     if kind == "needed-idsvm":
         weights |= {"withdraw": 1, "rescale": 0}
     names, chances = list(weights), np.array(list(weights.values())) / sum(weights.values())
-    calls, n_rows, labelled = [Call("step", 0, *_batch(0, 6, random, 1.0), clock=1e9)], 6, list(range(6))
-    unlabelled = []
+    calls, n_rows, labeled = [Call("step", 0, *_batch(0, 6, random, 1.0), clock=1e9)], 6, list(range(6))
+    unlabeled = []
     while len(calls) < length:
         what, clock = str(random.choice(names, p=chances)), _clock(len(calls), random)
         call = Call(what, clock=clock)
@@ -84,21 +84,21 @@ def script(kind, length, seed=0):
             size, share = int(random.choice([0, 1, 4, 8], p=[0.03, 0.2, 0.37, 0.4])), random.choice([0, 0.4])
             X, labels = _batch(n_rows, size, random, share)
             call = Call(what, n_rows, X, labels, clock=clock)
-            labelled += [n_rows + i for i, label in enumerate(labels) if label is not None]
-            unlabelled += [n_rows + i for i, label in enumerate(labels) if label is None]
+            labeled += [n_rows + i for i, label in enumerate(labels) if label is not None]
+            unlabeled += [n_rows + i for i, label in enumerate(labels) if label is None]
             n_rows += size
-        elif what == "late" and unlabelled:
-            rows = [unlabelled.pop(int(random.integers(len(unlabelled))))]
+        elif what == "late" and unlabeled:
+            rows = [unlabeled.pop(int(random.integers(len(unlabeled))))]
             call = Call(what, rows=rows, labels=[_label(row) for row in rows], clock=clock)
-            labelled += rows
-        elif what == "replace" and labelled:
-            row = labelled[-1 - int(random.integers(min(_RECENT, len(labelled))))]
+            labeled += rows
+        elif what == "replace" and labeled:
+            row = labeled[-1 - int(random.integers(min(_RECENT, len(labeled))))]
             call = Call(what, rows=[row], labels=[str(random.choice(CLASSES[:2]))], clock=clock)
-        elif what == "withdraw" and len(labelled) > _RECENT:
-            row = labelled.pop(-1 - int(random.integers(_RECENT)))
+        elif what == "withdraw" and len(labeled) > _RECENT:
+            row = labeled.pop(-1 - int(random.integers(_RECENT)))
             call = Call(what, rows=[row], clock=clock)
-        elif what == "erase" and len(labelled) > 6 and unlabelled:
-            rows = [unlabelled.pop(0), labelled.pop(int(random.integers(len(labelled) // 2)))]
+        elif what == "erase" and len(labeled) > 6 and unlabeled:
+            rows = [unlabeled.pop(0), labeled.pop(int(random.integers(len(labeled) // 2)))]
             call = Call(what, rows=rows, clock=clock)
         elif what in ("late", "replace", "withdraw", "erase"):
             continue
@@ -152,7 +152,7 @@ def perform(learner, call, place, kind):
     elif call.what == "rescale":
         learner.rescale()
     elif call.what == "describe":
-        learner.describe({"note": f"at {call.clock}"})
+        learner.set_schema({"note": f"at {call.clock}"})
     elif call.what == "reopen":
         learner.close()
         learner = open_store(place, kind)

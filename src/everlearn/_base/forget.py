@@ -7,7 +7,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from . import constraints
-from .learner import Ints, KernelLearner, LabelledRows
+from .learner import Ints, KernelLearner, LabeledRows
 from .online import StreamLearner
 from .validate import Array, Rows
 
@@ -161,7 +161,7 @@ class NamingLearner(ForgettingLearner, StreamLearner):
         labels: npt.NDArray[np.int32],
         sample_weight: Any,
         ids: Ints | None = None,
-    ) -> LabelledRows:
+    ) -> LabeledRows:
         named = None if ids is None else check_ids(ids, len(labels))
         rows = super()._accept(X, y, labels, sample_weight, named)
         native = self._machine.native
@@ -169,7 +169,7 @@ class NamingLearner(ForgettingLearner, StreamLearner):
             refuse_known(self, rows.ids, native.kept_ids)
         return rows
 
-    def _take_in(self, rows: LabelledRows, counts: Ints) -> None:
+    def _take_in(self, rows: LabeledRows, counts: Ints) -> None:
         self._machine.native.let_go(
             rows.ids
         )  # or a dropped row would be taken for the new one of the same id

@@ -44,7 +44,7 @@ def balanced_weights(counts: Ints) -> npt.NDArray[np.float64]:
     return np.asarray(counts.sum() / (present * np.maximum(counts, 1).astype(np.float64)))
 
 
-class LabelledRows:
+class LabeledRows:
     """Validated rows on their way to the core: features, class numbers, costs and ids, one for each row."""
 
     def __init__(
@@ -105,7 +105,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise
 
     def _start(self, X: Rows, classes: Array) -> None:
-        """Forget what was learnt, and fix what depends on the first rows."""
+        """Forget what was learned, and fix what depends on the first rows."""
         foreign = not is_built_in(self.kernel)
         if self.kernel == "precomputed" and sparse.issparse(X):
             raise ValueError("A precomputed kernel must be a dense array; X is sparse.")
@@ -130,7 +130,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "precision": "float64" if foreign or self._exact else X.dtype.name,
                 "width": 0 if foreign else X.shape[1],
                 "classes": len(classes),
-                "centre": center,
+                "center": center,
             },
         )
 
@@ -146,7 +146,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _take_all(
         self, X: Any, y: Any, sample_weight: Any, ids: Ints | None = None
-    ) -> tuple[LabelledRows, Ints]:
+    ) -> tuple[LabeledRows, Ints]:
         """Begin a `fit`: all rows at once, validated, and the numbers of those that have a weight."""
         X, y = check_rows_and_labels(self, X, y, reset=True)
         check_classification_targets(y)
@@ -155,7 +155,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"The number of classes has to be greater than one; y has 1 class, {classes[0]!r}."
                 + (
-                    " A stream that begins with one class can be learnt with partial_fit(..., classes=...)."
+                    " A stream that begins with one class can be learned with partial_fit(..., classes=...)."
                     if hasattr(self, "partial_fit")
                     else ""
                 )
@@ -176,7 +176,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels: npt.NDArray[np.int32],
         sample_weight: Any,
         ids: Ints | None = None,
-    ) -> LabelledRows:
+    ) -> LabeledRows:
         """Make rows ready for the core: their costs and their ids, by default the running row numbers."""
         self._machine.check_range(X)
         weights = row_weights(sample_weight, X)
@@ -191,11 +191,11 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.kernel == "precomputed" and len(ids) and not 0 <= ids.min() <= ids.max() < X.shape[1]:
             strange = ids.min() if ids.min() < 0 else ids.max()
             raise ValueError(
-                f"A precomputed kernel needs a column for every row learnt: row {strange} has come, X has "
+                f"A precomputed kernel needs a column for every row learned: row {strange} has come, X has "
                 f"{X.shape[1]} columns."
             )
         self._rows_seen += len(labels)
-        return LabelledRows(X, labels, costs, ids)
+        return LabeledRows(X, labels, costs, ids)
 
     def _class_weights(self) -> npt.NDArray[np.float64] | None:
         """Multiplier of C for each class number; "balanced" is computed from the labels counted so far."""
@@ -209,7 +209,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"class_weight must be finite and not negative, got {self.class_weight!r}.")
         return weights
 
-    def _feed(self, method: Callable[..., None], rows: LabelledRows, which: Ints) -> None:
+    def _feed(self, method: Callable[..., None], rows: LabeledRows, which: Ints) -> None:
         """Call a learning method of the core for the rows ``which``, in this order."""
         foreign = self._foreign
         if foreign is None:
@@ -225,11 +225,11 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             foreign.add(X[fresh], ids[fresh])
             places = np.arange(len(turn), dtype=np.int64)
             try:
-                method(*LabelledRows(values, rows.labels[turn], rows.costs[turn], ids).for_core(), places)
+                method(*LabeledRows(values, rows.labels[turn], rows.costs[turn], ids).for_core(), places)
             finally:
                 foreign.keep(self._machine.native.ids)
 
-    def _optimise(self, rounds: Callable[[int], bool], title: str) -> None:
+    def _optimize(self, rounds: Callable[[int], bool], title: str) -> None:
         """Run rounds of the core until it is done."""
         native = self._machine.native
         last = native.steps + _MOST_STEPS + 100 * native.size
@@ -255,7 +255,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return None if found < 0 else found
 
     def _warn_if_unsolved(self, what: str, stacklevel: int) -> None:
-        """Say that optimising has ended above ``tol``."""
+        """Say that optimizing has ended above ``tol``."""
         if (worst := self._violation()) > self.tol:
             warnings.warn(
                 f"{what} stopped at a violation of {worst:.2g}, above tol={self.tol:g}: steps no longer "
@@ -338,7 +338,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fitted(self) -> Machine:
         if not hasattr(self, "_machine"):  # an AttributeError, so that hasattr answers no
             raise AttributeError(
-                f"This {type(self).__name__} has not learnt anything yet: call fit or partial_fit."
+                f"This {type(self).__name__} has not learned anything yet: call fit or partial_fit."
             )
         return self._machine
 
@@ -371,12 +371,12 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def intercept_(self) -> npt.NDArray[np.float64]:
         """Bias of each binary problem."""
         machine = self._fitted()
-        bias, centre = machine.native.bias, machine.spec["centre"]
-        if not machine.kernel.is_linear or len(centre) == 0:
+        bias, center = machine.native.bias, machine.spec["center"]
+        if not machine.kernel.is_linear or len(center) == 0:
             return np.asarray(bias)
-        # f(x) = <w, x - centre> + b for rows from which the centre was taken away
+        # f(x) = <w, x - center> + b for rows from which the center was taken away
         rows = machine.rows(machine.support()).astype(np.float64)
-        return np.asarray(bias - self.dual_coef_ @ (rows @ centre))
+        return np.asarray(bias - self.dual_coef_ @ (rows @ center))
 
     @property
     def n_support_(self) -> npt.NDArray[np.int32]:

@@ -26,7 +26,7 @@ _SOLVERS: dict[str, Any] = {
 }
 
 
-_SPEC = {"kernel", "gamma", "coef0", "degree", "layout", "precision", "width", "classes", "centre"}
+_SPEC = {"kernel", "gamma", "coef0", "degree", "layout", "precision", "width", "classes", "center"}
 
 
 class Expansion(NamedTuple):
@@ -43,7 +43,7 @@ class Machine:
     """A native solver, by its name here, together with what its expansion was built from.
 
     ``spec`` holds the arguments of the native constructor: kernel, gamma, coef0, degree, layout, precision,
-    width, classes and centre.
+    width, classes and center.
     """
 
     def __init__(self, solver: str, spec: dict[str, Any]) -> None:
@@ -95,13 +95,13 @@ class Machine:
     def expansion(self, slots: npt.NDArray[np.intp]) -> Expansion:
         """The decision function over the rows in some slots, such as those of `support`."""
         spec = self.spec
-        center = spec["centre"] if len(spec["centre"]) else np.zeros(spec["width"])
+        center = spec["center"] if len(spec["center"]) else np.zeros(spec["width"])
         weights = np.ascontiguousarray(self.native.alpha[:, slots].T)
         return Expansion(self.kernel, self.rows(slots), center, weights, np.array(self.native.bias))
 
     def is_center(self, ids: npt.NDArray[np.int64]) -> bool:
         """Whether one of some rows that are kept is the center, as the only row of a first block is."""
-        if len(self.spec["centre"]) == 0 or len(ids) == 0:
+        if len(self.spec["center"]) == 0 or len(ids) == 0:
             return False
         slots = np.flatnonzero(np.isin(self.native.ids, ids))
         stored = self._matrix(self.native.rows(slots, as_stored=True), len(slots))
@@ -115,10 +115,10 @@ class Machine:
         state = self.get_state()
         native = state["native"] = dict(state["native"])
         stored = self._matrix(native, len(native["ids"])).astype(np.float64)
-        given = stored + self.spec["centre"]
+        given = stored + self.spec["center"]
         center = given.mean(axis=0) if len(given) else np.zeros(0)
         native["values"] = (given - center if len(given) else given).ravel()
-        state["spec"] = self.spec | {"centre": center}
+        state["spec"] = self.spec | {"center": center}
         return Machine.from_state(state)
 
     def get_state(self) -> dict[str, Any]:
@@ -249,7 +249,7 @@ def _checked_spec(spec: dict[str, Any], native: dict[str, Any]) -> dict[str, Any
     checked.number("coef0", spec["coef0"])
     checked.integer("degree", spec["degree"], most=2**31 - 1)
     checked.integer("width", spec["width"], most=2**31 - 1)
-    checked.floats("centre", spec["centre"], (None,))
+    checked.floats("center", spec["center"], (None,))
     # One column for each class: before memory is taken for them, the state has to hold as many.
     columns = len(checked.floats("bias", native["bias"], (None,)))
     classes = checked.integer("classes", spec["classes"], least=2)

@@ -1,4 +1,4 @@
-"""Learners on a budget: each row is met once, scored by what was learnt before, and few rows are kept."""
+"""Learners on a budget: each row is met once, scored by what was learned before, and few rows are kept."""
 
 from typing import ClassVar
 
@@ -24,7 +24,7 @@ OPEN_UNIT = constraints.Constraint(
 class OnePassLearner(NamingLearner, OnlineLearner):
     """Base of the learners on a budget; a subclass names its solver and its parameters.
 
-    With more than two classes each is learnt against the rest, with a buffer of its own; a row that several
+    With more than two classes each is learned against the rest, with a buffer of its own; a row that several
     buffers hold is stored once.
     """
 
@@ -45,7 +45,7 @@ class OnePassLearner(NamingLearner, OnlineLearner):
         self._machine.configure(_CACHE_BYTES, threads, self._solver_parameters())
 
     @property
-    def mistakes_(self) -> npt.NDArray[np.int64]:
+    def n_mistakes_(self) -> npt.NDArray[np.int64]:
         """Rows that were on the wrong side when they came, one number for each binary problem."""
         return np.asarray(self._fitted().native.mistakes)
 

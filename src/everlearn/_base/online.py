@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from . import constraints
-from .learner import ROWS_PER_CALL, Ints, KernelLearner, LabelledRows
+from .learner import ROWS_PER_CALL, Ints, KernelLearner, LabeledRows
 from .validate import Array, Rows, check_classes, check_rows, check_rows_and_labels, encode_labels
 
 Self = TypeVar("Self", bound="StreamLearner")
@@ -77,15 +77,15 @@ class StreamLearner(KernelLearner):
         """Running number of the row that came last, its id unless it was given another one."""
         return int(self._rows_seen) - 1
 
-    def _take_in(self, rows: LabelledRows, counts: Ints) -> None:
-        """Learn accepted rows; ``counts`` is what the label counts go back to if nothing is learnt."""
+    def _take_in(self, rows: LabeledRows, counts: Ints) -> None:
+        """Learn accepted rows; ``counts`` is what the label counts go back to if nothing is learned."""
         self._configure()
         native = self._machine.native
         before, capped = native.iterations, native.capped
         try:
             self._feed(native.learn, rows, np.flatnonzero(rows.costs > 0))
         except BaseException:
-            if native.iterations == before:  # nothing was learnt: the row numbers are free again
+            if native.iterations == before:  # nothing was learned: the row numbers are free again
                 self._rows_seen -= len(rows.ids)
                 self._label_counts = counts
             raise
@@ -103,7 +103,7 @@ class StreamLearner(KernelLearner):
         count = self._machine.native.capped - before
         if count > 0:
             warnings.warn(
-                f"Optimising was cut short {count} times, where a row took too many steps: the model is "
+                f"Optimizing was cut short {count} times, where a row took too many steps: the model is "
                 "further from its optimum than it should be. Scale the features, or choose a smaller C.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -145,7 +145,7 @@ class OnlineLearner(StreamLearner):
         self._conclude()
         return self
 
-    def _pass_over(self, rows: LabelledRows, usable: Ints, random: Any) -> None:
+    def _pass_over(self, rows: LabeledRows, usable: Ints, random: Any) -> None:
         """The epochs, each in an order of its own."""
         native = self._machine.native
         with tqdm(
@@ -164,14 +164,14 @@ class OnlineLearner(StreamLearner):
 
 
 class FinishingLearner(OnlineLearner):
-    """An online learner that can optimise on the rows it has kept."""
+    """An online learner that can optimize on the rows it has kept."""
 
     _constraints: ClassVar[dict[str, constraints.Constraint]] = OnlineLearner._constraints | {
         "finishing": constraints.BOOLEAN
     }
 
     def finish(self: Finishing) -> Finishing:
-        """Optimise on the rows kept until none violates by more than ``tol``.
+        """Optimize on the rows kept until none violates by more than ``tol``.
 
         Rows that are no support vectors then are dropped, as far as the learner drops rows at all.
 
@@ -184,7 +184,7 @@ class FinishingLearner(OnlineLearner):
             check_is_fitted(self)
         constraints.check(self)
         self._configure()
-        self._optimise(self._machine.native.finish, "finishing")
+        self._optimize(self._machine.native.finish, "finishing")
         self._warn_if_unsolved("Finishing", stacklevel=2)
         self._drop_idle()
         if self._foreign is not None:

@@ -2,9 +2,9 @@
 
 W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012), chapters III to V::
 
-    maximise F(A) = sum_{j in A} w_j + q sum_{j,j' in A} K_jj'   over |A| = k; ordered pairs with the diagonal
+    maximize F(A) = sum_{j in A} w_j + q sum_{j,j' in A} K_jj'   over |A| = k; ordered pairs with the diagonal
 
-Labels of unlabelled rows (q > 0), exemplars and questions (q < 0) are three settings of it. `Similarities`
+Labels of unlabeled rows (q > 0), exemplars and questions (q < 0) are three settings of it. `Similarities`
 says where K comes from: rows under a kernel, values on demand and never an n x n matrix, or a matrix that the
 user has. `Choice` is the problem and the ways to solve it. Ties go to the lowest row.
 """
@@ -290,7 +290,7 @@ class Choice:
         """The row with the largest gain, k times."""
         return self.K.greedy(self.w + self.q * self.K.diagonal, 2 * self.q, self.h, [k])
 
-    def linearise(self, rows: Ints, k: int) -> Ints:
+    def linearize(self, rows: Ints, k: int) -> Ints:
         """Take the k largest slopes, again from there, while F rises.
 
         With K positive semi-definite and q > 0 no sweep lowers F; otherwise it may stop at once.
@@ -336,7 +336,7 @@ class Choice:
         n = len(self.w)
         taken, left = self.greedy(k), self.complement().greedy(n - k)
         sides = [np.sort(taken.order), np.setdiff1d(np.arange(n), left.order)]
-        sides = [self.linearise(side, k) for side in sides]
+        sides = [self.linearize(side, k) for side in sides]
         return max(sides, key=self.value), taken.evaluations + left.evaluations
 
     def _indicator(self, rows: Ints) -> Floats:

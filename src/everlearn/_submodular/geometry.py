@@ -45,7 +45,7 @@ class Geometry:
     ----------
     kernel : Kernel or None
         The kernel; None if the similarities are precomputed.
-    mean, spread : ndarray or None
+    mean, scale : ndarray or None
         What is taken from every column and what it is divided by; None leaves columns as they are.
     unit : bool
         Whether rows are then brought to length 1.
@@ -53,7 +53,7 @@ class Geometry:
 
     kernel: Kernel | None
     mean: Floats | None
-    spread: Floats | None
+    scale: Floats | None
     unit: bool
 
     @classmethod
@@ -68,13 +68,13 @@ class Geometry:
             scaling = "none"
         # To a kernel of differences the length of a row is a feature like others.
         unit = scaling == "unit" or (scaling == "auto" and (not kind.shift_invariant or sparse.issparse(X)))
-        mean = spread = None
-        if scaling in ("auto", "standard") and not sparse.issparse(X):  # centring would fill it
+        mean = scale = None
+        if scaling in ("auto", "standard") and not sparse.issparse(X):  # centering would fill it
             mean = X.mean(axis=0, dtype=np.float64)
-            spread = X.std(axis=0, dtype=np.float64)
-            # A constant column has a spread of rounding, which must not be blown up.
-            spread[spread <= 1e-12 * np.abs(X).max(axis=0, initial=0)] = 1.0
-        here = cls(kernel_named(name, 1.0, params.coef0, params.degree), mean, spread, unit)
+            scale = X.std(axis=0, dtype=np.float64)
+            # A constant column has a standard deviation of rounding, which must not be blown up.
+            scale[scale <= 1e-12 * np.abs(X).max(axis=0, initial=0)] = 1.0
+        here = cls(kernel_named(name, 1.0, params.coef0, params.degree), mean, scale, unit)
         if "gamma" not in kind.uses:
             return here
         few = X if X.shape[0] <= _WIDTH_ROWS else X[np.sort(_drawn(X.shape[0], _WIDTH_ROWS))]
@@ -93,11 +93,11 @@ class Geometry:
             kernel = kernel_named(name, gamma, coef0, degree)
         here = cls(kernel, **parts)
         checked.flag("unit", here.unit)
-        if (here.mean is None) != (here.spread is None):
-            raise ValueError("mean and spread must be there together")
+        if (here.mean is None) != (here.scale is None):
+            raise ValueError("mean and scale must be there together")
         if here.mean is not None:
             checked.floats("mean", here.mean, (width,))
-            checked.floats("spread", here.spread, (width,), least=np.finfo(np.float64).tiny)
+            checked.floats("scale", here.scale, (width,), least=np.finfo(np.float64).tiny)
         return here
 
     def scaled(self, X: Rows) -> Rows:
@@ -106,7 +106,7 @@ class Geometry:
         given, X = X, _plain(X)
         if self.mean is not None:
             X = np.subtract(X.toarray() if sparse.issparse(X) else X, self.mean, dtype=np.float64)
-            X /= self.spread
+            X /= self.scale
         X = X.astype(np.float64, copy=False)
         if not self.unit:
             return X
@@ -142,7 +142,7 @@ class Geometry:
 
     def get_state(self) -> dict[str, Any]:
         """What `from_state` takes."""
-        parts = {name: getattr(self, name) for name in ("mean", "spread", "unit")}
+        parts = {name: getattr(self, name) for name in ("mean", "scale", "unit")}
         return parameters_of(self.kernel) | parts
 
     @property

@@ -98,7 +98,7 @@ class Committee:
 
     def _voter(self, expert: Expert, n_features: int) -> Any:
         assert self.scale is not None
-        if expert.model is not None:
+        if expert.estimator is not None:
             return ForeignVoter(expert, self.n_classes, self.seed)
         if expert.kernel == NO_CHANGE:
             return NoChangeVoter(self.n_classes)

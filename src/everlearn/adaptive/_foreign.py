@@ -38,12 +38,12 @@ class Basis(NamedTuple):
 
 def own(expert: Expert) -> Expert:
     """An expert with an unfitted copy of its model, which the caller cannot change any more."""
-    model = expert.model
+    model = expert.estimator
     if model is None:
         return expert
     if isinstance(model, BaseEstimator):
-        return replace(expert, model=clone(model))
-    return replace(expert, model=model.clone() if hasattr(model, "clone") else deepcopy(model))
+        return replace(expert, estimator=clone(model))
+    return replace(expert, estimator=model.clone() if hasattr(model, "clone") else deepcopy(model))
 
 
 def seeded(model: Any, seed: int) -> Any:
@@ -157,7 +157,7 @@ class ForeignVoter:
             return
         used = np.flatnonzero(basis.weights > 0)
         try:
-            model = seeded(self.expert.model, self.seed)
+            model = seeded(self.expert.estimator, self.seed)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of a library, about rows that the user did not choose
                 _fit(model, basis.X[used], labels, basis.weights[used])

@@ -37,7 +37,7 @@ class VoteParts(NamedTuple):
     """What decision values are computed from: log(max(p, least)) / 2, where p is the weighted vote."""
 
     mean: Floats | None  # subtracted from rows first
-    spread: Floats | None  # by which rows are divided then
+    scale: Floats | None  # by which rows are divided then
     names: list[str]  # of the experts
     weights: Floats
     voters: list[VoterParts]
@@ -211,7 +211,7 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             given = votes[:, np.arange(len(labels)), labels]
             pooled = np.tensordot(self.weights_, votes, 1)
             self._calibrator.update(vote_scores(pooled), self._numbers[labels], classes=self._numbers)
-        committee.vote.update(given, labels, weights, self.decay)
+        committee.vote.update(given, labels, weights, self.fading_factor)
         self._take_in(X, labels, weights, ids)
         if self._scaler.due(len(self._rows)):
             self._scaler.fit(self._rows.X, fix=False)
@@ -269,7 +269,7 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return VoteParts(None, None, ["class frequencies"], np.ones(1), [frequencies], _LEAST)
         names = [expert.name for expert in committee.experts]
         voters = [voter.parts() for voter in committee.voters]
-        return VoteParts(scaler.mean, scaler.spread, names, self.weights_, voters, _LEAST)
+        return VoteParts(scaler.mean, scaler.scale, names, self.weights_, voters, _LEAST)
 
     # -------------------------------------------------------------------------------------------------- state
 
@@ -356,12 +356,12 @@ def _check_class_weight(class_weight: Mapping[Any, Any]) -> None:
 
 def _expert_state(expert: Expert) -> dict[str, Any]:
     entry = {field.name: getattr(expert, field.name) for field in fields(expert)}
-    return entry | {"model": None if expert.model is None else _describe.describe(expert.model)}
+    return entry | {"estimator": None if expert.estimator is None else _describe.describe(expert.estimator)}
 
 
 def _expert_from(entry: dict[str, Any]) -> Expert:
-    model = None if entry["model"] is None else _describe.revive(entry["model"])
-    expert = Expert(**(entry | {"model": model}))
+    estimator = None if entry["estimator"] is None else _describe.revive(entry["estimator"])
+    expert = Expert(**(entry | {"estimator": estimator}))
     expert.check()
     return expert
 

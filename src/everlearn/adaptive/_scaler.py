@@ -11,7 +11,7 @@ from .._base.validate import Rows
 
 Floats = npt.NDArray[np.float64]
 
-_LEAST_SPREAD = float(np.finfo(np.float64).smallest_subnormal)
+_LEAST_SCALE = float(np.finfo(np.float64).smallest_subnormal)
 _MOST_ROWS = 1000  # by which the scale of a stream is fixed
 _MOST_SQUARED = float(np.finfo(np.float32).max) / 8  # kernel values are cached in single precision
 
@@ -43,7 +43,7 @@ class Scaler:
     def __init__(self, scaling: str) -> None:
         self.active = scaling == "standard"
         self.mean: Floats | None = None
-        self.spread: Floats | None = None
+        self.scale: Floats | None = None
         self.rows = 0  # from which it was taken
         self.fixed = False
 
@@ -60,17 +60,17 @@ class Scaler:
         # Columns are brought near 1 by powers of 2, so that no square over- or underflows.
         unit = np.exp2(np.frexp(np.where(top > 0, top, 1.0))[1] - 1.0)
         X = X / unit
-        spread = X.std(axis=0)
-        tiny = spread * unit <= 1e-12 * top  # a constant column has the spread of rounding errors
-        self.mean, self.spread = X.mean(axis=0) * unit, np.where(tiny, 1.0, spread * unit)
+        scale = X.std(axis=0)
+        tiny = scale * unit <= 1e-12 * top  # a constant column has the standard deviation of rounding errors
+        self.mean, self.scale = X.mean(axis=0) * unit, np.where(tiny, 1.0, scale * unit)
 
     def transform(self, X: Rows) -> Rows:
         """Rows on the scale of the experts."""
-        if self.mean is None or self.spread is None:
+        if self.mean is None or self.scale is None:
             return X
         dense = X.toarray() if sparse.issparse(X) else X
         with np.errstate(over="ignore", invalid="ignore"):  # such rows are refused
-            return np.ascontiguousarray((dense - self.mean) / self.spread)
+            return np.ascontiguousarray((dense - self.mean) / self.scale)
 
     def check(self, X: Rows) -> None:
         """Refuse rows whose kernel values would overflow on the present scale, if there is one yet."""
@@ -79,7 +79,7 @@ class Scaler:
 
     def state(self) -> dict[str, Any]:
         """What `from_state` takes."""
-        return {name: getattr(self, name) for name in ("active", "mean", "spread", "rows", "fixed")}
+        return {name: getattr(self, name) for name in ("active", "mean", "scale", "rows", "fixed")}
 
     @classmethod
     def from_state(cls, state: dict[str, Any], width: int) -> "Scaler":
@@ -87,9 +87,9 @@ class Scaler:
         scaler = cls("none")
         scaler.active, scaler.fixed = (checked.flag(name, state[name]) for name in ("active", "fixed"))
         scaler.rows = checked.integer("rows", state["rows"])
-        if (state["mean"] is None) != (state["spread"] is None):
-            raise ValueError("mean and spread must be there together")
+        if (state["mean"] is None) != (state["scale"] is None):
+            raise ValueError("mean and scale must be there together")
         if state["mean"] is not None:
             scaler.mean = checked.floats("mean", state["mean"], (width,))
-            scaler.spread = checked.floats("spread", state["spread"], (width,), least=_LEAST_SPREAD)
+            scaler.scale = checked.floats("scale", state["scale"], (width,), least=_LEAST_SCALE)
         return scaler

@@ -70,7 +70,10 @@ def _left_out(expert: Expert, X: Rows, labels: Codes, costs: Floats, n_classes: 
     """Probabilities that an expert gives to rows it has not learned."""
     scale = Scale.of(X)
     plain = (
-        expert.model is None and expert.kernel != NO_CHANGE and expert.window is None and not expert.relevance
+        expert.estimator is None
+        and expert.kernel != NO_CHANGE
+        and expert.window is None
+        and not expert.relevance
     )
     if plain and len(labels) <= _EXACT_ROWS:
         with suppress(CoreError):  # rounding errors on nearly dependent rows: folds do as well

@@ -1,4 +1,4 @@
-"""The vote: how much each expert counts, from how it did on labels before it learnt them.
+"""The vote: how much each expert counts, from how it did on labels before it learned them.
 
 Each label costs an expert 1 - p, where p is the probability that it gave to the label before learning it; a
 label of a rare class counts more, up to five times, so that classes count alike; a row of weight below 1

@@ -156,7 +156,7 @@ class SvmVoter:
             "precision": "float64",
             "width": n_features,
             "classes": n_classes,
-            "centre": scale.center if shifted else np.zeros(0),
+            "center": scale.center if shifted else np.zeros(0),
         }
         self._begin(Machine("lasvm", spec))
 

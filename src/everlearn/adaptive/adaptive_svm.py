@@ -42,11 +42,11 @@ class AdaptiveSVM(CommitteeLearner):
     max_rows : int, default=2000
         How many labeled rows are kept, the last ones. It bounds memory and the time for a label. `fit` keeps
         all its rows, and `partial_fit` then goes on with as many.
-    decay : float, default=0.97
+    fading_factor : float, default=0.97
         By what the past losses of experts are multiplied with each label.
     learning_rate : float, default=1.0
         Experts are weighted by the exponential of minus their loss times this.
-    share : float, default=0.01
+    fixed_share : float, default=0.01
         Part of the weight that all experts have in common (fixed share).
     scaling : {"standard", "none"}, default="standard"
         Whether dense columns are standardized, by the rows of `fit` or by the first 1,000 rows of a stream.
@@ -103,9 +103,9 @@ class AdaptiveSVM(CommitteeLearner):
     grows_classes: ClassVar[bool] = True  # labels that were not seen before may come at any time
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "max_rows": constraints.integer_from(2),
-        "decay": constraints.FRACTION,
+        "fading_factor": constraints.FRACTION,
         "learning_rate": constraints.NOT_NEGATIVE,
-        "share": constraints.FRACTION,
+        "fixed_share": constraints.FRACTION,
         "scaling": constraints.one_of("standard", "none"),
         "class_weight": constraints.NONE | constraints.one_of("balanced") | constraints.MAPPING,
     }
@@ -115,18 +115,18 @@ class AdaptiveSVM(CommitteeLearner):
         experts: Any = "auto",
         *,
         max_rows: int = 2000,
-        decay: float = 0.97,
+        fading_factor: float = 0.97,
         learning_rate: float = 1.0,
-        share: float = 0.01,
+        fixed_share: float = 0.01,
         scaling: str = "standard",
         class_weight: dict[Any, float] | str | None = None,
         random_state: Any = None,
     ) -> None:
         self.experts = experts
         self.max_rows = max_rows
-        self.decay = decay
+        self.fading_factor = fading_factor
         self.learning_rate = learning_rate
-        self.share = share
+        self.fixed_share = fixed_share
         self.scaling = scaling
         self.class_weight = class_weight
         self.random_state = random_state
@@ -177,7 +177,7 @@ class AdaptiveSVM(CommitteeLearner):
             tried = None if isinstance(self.experts, str) else self._committee.experts
             found = _table.choose(tried, kept, len(classes), random, self._seed)
             self._committee = Committee(found.experts, len(classes), self._seed)
-            self._committee.vote.costs = found.losses / max(1.0 - self.decay, 1e-3)
+            self._committee.vote.costs = found.losses / max(1.0 - self.fading_factor, 1e-3)
             self._committee.vote.counts += np.bincount(labels, minlength=len(classes))
             self._committee.rebuild(kept)
             self._calibrator.fit(vote_scores(found.given), self._numbers[found.labels], classes=self._numbers)
@@ -346,7 +346,7 @@ class AdaptiveSVM(CommitteeLearner):
         """The present weights of the experts."""
         committee = self._fitted()
         constraints.check(self)  # the two below may have changed since the last rows came
-        return committee.vote.weights(self.learning_rate, self.share)
+        return committee.vote.weights(self.learning_rate, self.fixed_share)
 
     @property
     def ids_(self) -> npt.NDArray[np.int64]:

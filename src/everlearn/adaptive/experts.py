@@ -36,7 +36,7 @@ class Expert:
     relevance : bool, default=False
         Whether an SVM on dense rows weights columns by how much they tell about the classes. It helps where
         many columns tell nothing.
-    model : classifier, default=None
+    estimator : classifier, default=None
         A scikit-learn or River classifier that takes the place of the SVM. It is trained anew on its window
         whenever that has changed by a tenth. If it fails, it abstains with a warning.
     name : str
@@ -54,13 +54,13 @@ class Expert:
     gamma: float = 1.0
     window: int | None = None
     relevance: bool = False
-    model: Any = None
+    estimator: Any = None
 
     @property
     def name(self) -> str:
         """A short description."""
-        if self.model is not None:
-            what = type(self.model).__name__
+        if self.estimator is not None:
+            what = type(self.estimator).__name__
         elif self.kernel == NO_CHANGE:
             return NO_CHANGE
         else:
@@ -86,10 +86,10 @@ class Expert:
                 raise ValueError(
                     f"{name} of an Expert must be {constraint.accepts}, got {getattr(self, name)!r}."
                 )
-        if self.model is not None and not is_classifier(self.model):
+        if self.estimator is not None and not is_classifier(self.estimator):
             raise TypeError(
-                "model of an Expert must be a scikit-learn or River classifier (an instance), got "
-                f"{self.model!r}."
+                "estimator of an Expert must be a scikit-learn or River classifier (an instance), got "
+                f"{self.estimator!r}."
             )
 
 
@@ -139,7 +139,7 @@ def resolve(given: Any) -> tuple[Expert, ...]:
         if isinstance(item, str) and item == "auto":
             found += DEFAULT
         else:
-            found.append(item if isinstance(item, Expert) else Expert(model=item))
+            found.append(item if isinstance(item, Expert) else Expert(estimator=item))
     if not found:
         raise ValueError("experts must hold at least one Expert, got an empty list.")
     for expert in found:

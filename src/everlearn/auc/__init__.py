@@ -1,4 +1,4 @@
-"""Learners that maximise the area under the ROC curve, for streams in which one class is rare."""
+"""Learners that maximize the area under the ROC curve, for streams in which one class is rare."""
 
 from .koil import KOIL
 from .oam import OAM

@@ -78,7 +78,7 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if len(classes) < 2:
                 raise ValueError(
                     f"The number of classes has to be greater than one; y has 1 class, {classes[0]!r}. A "
-                    "stream that begins with one class can be learnt with partial_fit(..., classes=...)."
+                    "stream that begins with one class can be learned with partial_fit(..., classes=...)."
                 )
             weights = self._accept(X, labels, sample_weight)
             usable = np.flatnonzero(weights > 0)
@@ -172,17 +172,17 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def coef_(self) -> npt.NDArray[np.float64]:
         """Weights of the features, one line for each binary problem."""
-        return np.asarray(self._learnt().coef)
+        return np.asarray(self._learned().coef)
 
     @property
     def intercept_(self) -> npt.NDArray[np.float64]:
         """Minus the score halfway between the mean scores of the two classes of each binary problem."""
-        return -np.asarray(self._learnt().middle)
+        return -np.asarray(self._learned().middle)
 
     @property
     def n_iter_(self) -> int:
         """Rows taken in so far; with several epochs a row counts each time."""
-        return int(self._learnt().iterations)
+        return int(self._learned().iterations)
 
     # ------------------------------------------------------------------------------------- for the subclasses
 
@@ -196,10 +196,10 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ----------------------------------------------------------------------------------------------- the rest
 
-    def _learnt(self) -> Any:
+    def _learned(self) -> Any:
         if not hasattr(self, "_native"):  # an AttributeError, so that hasattr answers no
             raise AttributeError(
-                f"This {type(self).__name__} has not learnt anything yet: call fit or partial_fit."
+                f"This {type(self).__name__} has not learned anything yet: call fit or partial_fit."
             )
         return self._native
 
@@ -210,7 +210,7 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return row_weights(sample_weight, X)
 
     def _start(self, X: Rows, classes: Array) -> None:
-        """Forget what was learnt; what the machine is built from stays until the next start."""
+        """Forget what was learned; what the machine is built from stays until the next start."""
         self.classes_ = classes
         self._built = self._spec(X.shape[1], len(classes))
         self._native = _MACHINES[self._machine_name](**self._built)

@@ -19,7 +19,7 @@ class KOIL(OnePassLearner):
 
     Each class has a buffer. A row is compared with those of the other class: the nearest ones that it does
     not outrank by a margin, at most `n_neighbors`, are pushed away, and it joins its own buffer. So a rare
-    class has as much room as a frequent one, and what is learnt is the order of the scores (AUC), which does
+    class has as much room as a frequent one, and what is learned is the order of the scores (AUC), which does
     not mind how rare a class is.
 
     Parameters
@@ -29,13 +29,13 @@ class KOIL(OnePassLearner):
     replacement : {"rs++", "fifo++", "rs", "fifo"}, default="rs++"
         What a full buffer does. "rs" keeps a random sample of all rows of the class (reservoir sampling),
         "fifo" the most recent ones, which follows drift. With "++" the coefficient of the row that is dropped
-        goes to its nearest neighbour in the buffer, so that less is lost.
+        goes to its nearest neighbor in the buffer, so that less is lost.
     n_neighbors : int, default=10
         How many rows of the other class a row moves at most. Few guard against noise.
     C : float, default=1.0
         Cost of a pair in the wrong order.
-    eta : float, default=0.01
-        Learning rate, between 0 and 1: every row shrinks all coefficients by the factor 1 - eta.
+    learning_rate : float, default=0.01
+        Learning rate, between 0 and 1: every row shrinks all coefficients by the factor 1 - learning_rate.
     neighbors_of : {"violators", "all"}, default="violators"
         Among which rows of the other class the nearest are looked for: those that are not outranked, as the
         authors' program does, or all, as their slides say; of these, those that are not outranked count.
@@ -52,7 +52,7 @@ class KOIL(OnePassLearner):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Minus the score halfway between the mean scores of the kept rows of both classes. The order of the
         scores does not depend on it; `predict` does.
-    mistakes_ : ndarray of shape (1,) or (n_classes,)
+    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
         Rows that were on the wrong side of 0, intercept apart, when they came.
 
     Notes
@@ -82,7 +82,7 @@ class KOIL(OnePassLearner):
         "replacement": constraints.one_of("rs++", "fifo++", "rs", "fifo"),
         "n_neighbors": constraints.integer_from(1),
         "C": constraints.POSITIVE,
-        "eta": OPEN_UNIT,
+        "learning_rate": OPEN_UNIT,
         "neighbors_of": constraints.one_of("violators", "all"),
         "literal": constraints.BOOLEAN,
         "weighted_C": constraints.BOOLEAN,
@@ -94,7 +94,7 @@ class KOIL(OnePassLearner):
         replacement: str = "rs++",
         n_neighbors: int = 10,
         C: float = 1.0,
-        eta: float = 0.01,
+        learning_rate: float = 0.01,
         *,
         neighbors_of: str = "violators",
         literal: bool = False,
@@ -112,7 +112,7 @@ class KOIL(OnePassLearner):
         self.replacement = replacement
         self.n_neighbors = n_neighbors
         self.C = C
-        self.eta = eta
+        self.learning_rate = learning_rate
         self.neighbors_of = neighbors_of
         self.literal = literal
         self.weighted_C = weighted_C
@@ -127,9 +127,9 @@ class KOIL(OnePassLearner):
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {
-            "eta": float(self.eta),
+            "eta": float(self.learning_rate),
             "budget": limit(self.budget),
-            "neighbours": int(self.n_neighbors),
+            "neighbors": int(self.n_neighbors),
             "leaver": "random" if self.replacement.startswith("rs") else "oldest",
             "compensates": self.replacement.endswith("++"),
             "nearest_first": self.neighbors_of == "all",

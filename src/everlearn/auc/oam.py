@@ -1,4 +1,4 @@
-"""OAM: online AUC maximisation with a sample of each class.
+"""OAM: online AUC maximization with a sample of each class.
 
 P. Zhao, S. Hoi, R. Jin, T. Yang, "Online AUC Maximization", ICML 2011.
 """

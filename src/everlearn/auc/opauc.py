@@ -1,4 +1,4 @@
-"""OPAUC: one-pass AUC optimisation, without keeping a row.
+"""OPAUC: one-pass AUC optimization, without keeping a row.
 
 W. Gao, R. Jin, S. Zhu, Z.-H. Zhou, "One-Pass AUC Optimization", ICML 2013.
 """
@@ -21,8 +21,8 @@ class OPAUC(LinearAUC):
 
     Parameters
     ----------
-    eta : float, default=0.01
-        Learning rate. Too large a one diverges: features from 0 to 1, or standardised, and 0.01 to 0.1 are
+    learning_rate : float, default=0.01
+        Learning rate. Too large a one diverges: features from 0 to 1, or standardized, and 0.01 to 0.1 are
         safe.
     alpha : float, default=0.0
         Strength of the regularization.
@@ -59,21 +59,21 @@ class OPAUC(LinearAUC):
     >>> from everlearn.datasets import make_waveform
     >>> X, y = make_waveform(3000, random_state=0)
     >>> one = y == y.min()
-    >>> clf = OPAUC(eta=0.001).partial_fit(X[:2000], one[:2000], classes=[False, True])
+    >>> clf = OPAUC(learning_rate=0.001).partial_fit(X[:2000], one[:2000], classes=[False, True])
     >>> bool(roc_auc_score(one[2000:], clf.decision_function(X[2000:])) > 0.9)
     True
     """
 
     _machine_name = "opauc"
     _constraints: ClassVar[dict[str, constraints.Constraint]] = LinearAUC._constraints | {
-        "eta": constraints.POSITIVE,
+        "learning_rate": constraints.POSITIVE,
         "alpha": constraints.NOT_NEGATIVE,
         "rank": constraints.one_of("auto", "full") | constraints.integer_from(1),
     }
 
     def __init__(
         self,
-        eta: float = 0.01,
+        learning_rate: float = 0.01,
         alpha: float = 0.0,
         *,
         rank: int | str = "auto",
@@ -81,7 +81,7 @@ class OPAUC(LinearAUC):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.eta = eta
+        self.learning_rate = learning_rate
         self.alpha = alpha
         self.rank = rank
         self.epochs = epochs
@@ -95,4 +95,4 @@ class OPAUC(LinearAUC):
         return super()._spec(width, classes) | {"rank": int(rank)}
 
     def _parameters(self) -> dict[str, Any]:
-        return {"eta": float(self.eta), "penalty": float(self.alpha)}
+        return {"eta": float(self.learning_rate), "penalty": float(self.alpha)}

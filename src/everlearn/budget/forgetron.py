@@ -12,7 +12,7 @@ from sklearn.utils.extmath import row_norms
 
 from .._base.docs import complete
 from .._base.forget import check_ids
-from .._base.learner import Ints, LabelledRows
+from .._base.learner import Ints, LabeledRows
 from .._base.persist import register
 from .._base.validate import Array, Rows
 from .rbp import RBP
@@ -30,7 +30,7 @@ class Forgetron(RBP):
 
     Attributes
     ----------
-    mistakes_ : ndarray of shape (1,) or (n_classes,)
+    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
         Rows that were on the wrong side when they came.
     deviation_ : ndarray of shape (1,) or (n_classes,)
         What forgetting has cost so far, Q in the paper: at most 15/32 of the mistakes.
@@ -46,7 +46,7 @@ class Forgetron(RBP):
     >>> from everlearn.datasets import make_banana
     >>> X, y = make_banana(2000, random_state=0)
     >>> clf = Forgetron(budget=50, gamma=1).partial_fit(X, y, classes=[-1, 1])
-    >>> clf.n_kept_, bool(clf.deviation_[0] <= 15 / 32 * clf.mistakes_[0])
+    >>> clf.n_kept_, bool(clf.deviation_[0] <= 15 / 32 * clf.n_mistakes_[0])
     (50, True)
     """
 
@@ -60,7 +60,7 @@ class Forgetron(RBP):
         labels: npt.NDArray[np.int32],
         sample_weight: Any,
         ids: Ints | None = None,
-    ) -> LabelledRows:
+    ) -> LabeledRows:
         own = self._own_values(X, ids)
         if own.max() > 1 + 1e-6:
             raise ValueError(

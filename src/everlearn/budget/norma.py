@@ -30,22 +30,23 @@ class NORMA(OnePassLearner):
     ----------
     budget : int, default=200
         How many rows are kept at most, for each binary problem; the oldest is dropped.
-    eta : float, default=0.1
-        Learning rate; ``eta * alpha`` must be below 1.
+    learning_rate : float, default=0.1
+        Learning rate; ``learning_rate * alpha`` must be below 1.
     alpha : float, default=0.01
-        Strength of the regularization: every row shrinks all coefficients by the factor 1 - eta alpha.
+        Strength of the regularization: every row shrinks all coefficients by the factor 1 - learning_rate *
+        alpha.
     rho : float, default=1.0
         The margin: a row with y f(x) below it joins. Where `nu` is given, the margin to begin with.
     nu : float, default=None
         Let the margin adapt, so that in the long run this share of the rows join.
-    decay : bool, default=False
-        Whether the learning rate falls as eta / sqrt(t).
+    decay_learning_rate : bool, default=False
+        Whether the learning rate falls as learning_rate / sqrt(t).
     fit_intercept : bool, default=False
         Whether there is a bias.
 
     Attributes
     ----------
-    mistakes_ : ndarray of shape (1,) or (n_classes,)
+    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
         Rows that were on the wrong side when they came.
     rho_ : ndarray of shape (1,) or (n_classes,)
         The margins.
@@ -63,11 +64,11 @@ class NORMA(OnePassLearner):
     _solver = "norma"
     _constraints: ClassVar[dict[str, constraints.Constraint]] = OnePassLearner._constraints | {
         "budget": BUDGET,
-        "eta": constraints.POSITIVE,
+        "learning_rate": constraints.POSITIVE,
         "alpha": constraints.NOT_NEGATIVE,
         "rho": constraints.NOT_NEGATIVE,
         "nu": constraints.NONE | _SHARE,
-        "decay": constraints.BOOLEAN,
+        "decay_learning_rate": constraints.BOOLEAN,
         "fit_intercept": constraints.BOOLEAN,
     }
 
@@ -75,11 +76,11 @@ class NORMA(OnePassLearner):
         self,
         budget: int = 200,
         *,
-        eta: float = 0.1,
+        learning_rate: float = 0.1,
         alpha: float = 0.01,
         rho: float = 1.0,
         nu: float | None = None,
-        decay: bool = False,
+        decay_learning_rate: bool = False,
         fit_intercept: bool = False,
         kernel: Kernel = "rbf",
         degree: int = 3,
@@ -92,11 +93,11 @@ class NORMA(OnePassLearner):
         verbose: bool | int = False,
     ) -> None:
         self.budget = budget
-        self.eta = eta
+        self.learning_rate = learning_rate
         self.alpha = alpha
         self.rho = rho
         self.nu = nu
-        self.decay = decay
+        self.decay_learning_rate = decay_learning_rate
         self.fit_intercept = fit_intercept
         self.kernel = kernel
         self.degree = degree
@@ -118,15 +119,16 @@ class NORMA(OnePassLearner):
             self._machine.native.set_margin(float(self.rho))
 
     def _solver_parameters(self) -> dict[str, Any]:
-        if self.eta * self.alpha >= 1:
+        if self.learning_rate * self.alpha >= 1:
             raise ValueError(
-                f"eta={self.eta} and alpha={self.alpha} make 1 - eta alpha "
-                f"{1 - self.eta * self.alpha:.3g}, which must be above 0: choose a smaller eta."
+                f"learning_rate={self.learning_rate} and alpha={self.alpha} make 1 - learning_rate * alpha "
+                f"{1 - self.learning_rate * self.alpha:.3g}, which must be above 0: "
+                "choose a smaller learning_rate."
             )
         return {
-            "eta": float(self.eta),
+            "eta": float(self.learning_rate),
             "penalty": float(self.alpha),
-            "decays": bool(self.decay),
+            "decays": bool(self.decay_learning_rate),
             "nu": -1.0 if self.nu is None else float(self.nu),
             "has_bias": bool(self.fit_intercept),
             "budget": limit(self.budget),

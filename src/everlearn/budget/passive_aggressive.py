@@ -36,7 +36,7 @@ class KernelPA(OnePassLearner):
 
     Attributes
     ----------
-    mistakes_ : ndarray of shape (1,) or (n_classes,)
+    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
         Rows that were on the wrong side when they came.
 
     Examples

@@ -27,7 +27,7 @@ class KernelPerceptron(OnePassLearner):
 
     Attributes
     ----------
-    mistakes_ : ndarray of shape (1,) or (n_classes,)
+    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
         Rows that were on the wrong side when they came.
 
     Examples
@@ -87,7 +87,7 @@ class AveragedKernelPerceptron(KernelPerceptron):
     ----------
     dual_coef_ : ndarray of shape (1, n_SV) or (n_classes, n_SV)
         The coefficients of the last rule.
-    mistakes_ : ndarray of shape (1,) or (n_classes,)
+    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
         Rows that were on the wrong side of the rule of the moment when they came.
 
     Examples
@@ -149,7 +149,7 @@ class BudgetKernelPerceptron(KernelPerceptron):
 
     Attributes
     ----------
-    mistakes_ : ndarray of shape (1,) or (n_classes,)
+    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
         Rows that were on the wrong side when they came.
 
     Examples

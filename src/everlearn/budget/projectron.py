@@ -24,16 +24,16 @@ class Projectron(OnePassLearner):
     ----------
     budget : int or None, default=200
         How many rows are kept at most, for each binary problem; a full buffer projects whatever comes. None
-        is no limit but that of `eta`.
-    eta : float, default=0.1
+        is no limit but that of `max_projection_error`.
+    max_projection_error : float, default=0.1
         Largest projection error: a row joins if its distance from the span of the rows kept, in the space of
         the kernel, is larger. 0 keeps every mistake.
 
     Attributes
     ----------
-    mistakes_ : ndarray of shape (1,) or (n_classes,)
+    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
         Rows that were on the wrong side when they came.
-    projections_ : ndarray of shape (1,) or (n_classes,)
+    n_projections_ : ndarray of shape (1,) or (n_classes,)
         How many of them were projected.
 
     Examples
@@ -42,7 +42,7 @@ class Projectron(OnePassLearner):
     >>> from everlearn.datasets import make_banana
     >>> X, y = make_banana(2000, random_state=0)
     >>> clf = Projectron(gamma=1).partial_fit(X[:1000], y[:1000], classes=[-1, 1])
-    >>> bool(clf.n_kept_ < clf.mistakes_[0]), clf.score(X[1000:], y[1000:]) > 0.9
+    >>> bool(clf.n_kept_ < clf.n_mistakes_[0]), clf.score(X[1000:], y[1000:]) > 0.9
     (True, True)
     """
 
@@ -50,14 +50,14 @@ class Projectron(OnePassLearner):
     _on_margin: ClassVar[bool] = False
     _constraints: ClassVar[dict[str, constraints.Constraint]] = OnePassLearner._constraints | {
         "budget": constraints.NONE | BUDGET,
-        "eta": constraints.NOT_NEGATIVE,
+        "max_projection_error": constraints.NOT_NEGATIVE,
     }
 
     def __init__(
         self,
         budget: int | None = 200,
         *,
-        eta: float = 0.1,
+        max_projection_error: float = 0.1,
         kernel: Kernel = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
@@ -69,7 +69,7 @@ class Projectron(OnePassLearner):
         verbose: bool | int = False,
     ) -> None:
         self.budget = budget
-        self.eta = eta
+        self.max_projection_error = max_projection_error
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -82,13 +82,13 @@ class Projectron(OnePassLearner):
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {
-            "eta": float(self.eta),
+            "eta": float(self.max_projection_error),
             "budget": limit(self.budget),
             "steps_on_margin": self._on_margin,
         }
 
     @property
-    def projections_(self) -> npt.NDArray[np.int64]:
+    def n_projections_(self) -> npt.NDArray[np.int64]:
         """How many mistakes were projected, one number for each binary problem."""
         return np.asarray(self._fitted().native.projections)
 
@@ -96,7 +96,7 @@ class Projectron(OnePassLearner):
 @register
 @complete
 class ProjectronPP(Projectron):
-    """Projectron++: rows on the right side but within the margin are learnt too, by projection.
+    """Projectron++: rows on the right side but within the margin are learned too, by projection.
 
     They never join, so that it keeps no more rows than its mistakes ask for, and learns from more.
 
@@ -104,19 +104,19 @@ class ProjectronPP(Projectron):
     ----------
     budget : int or None, default=200
         How many rows are kept at most, for each binary problem; a full buffer projects whatever comes. None
-        is no limit but that of `eta`.
-    eta : float, default=0.1
+        is no limit but that of `max_projection_error`.
+    max_projection_error : float, default=0.1
         Largest projection error, above 0: a mistake joins if its distance from the span of the rows kept, in
         the space of the kernel, is larger.
 
     Attributes
     ----------
-    mistakes_ : ndarray of shape (1,) or (n_classes,)
+    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
         Rows that were on the wrong side when they came.
-    projections_ : ndarray of shape (1,) or (n_classes,)
+    n_projections_ : ndarray of shape (1,) or (n_classes,)
         How many of them were projected.
-    margin_steps_ : ndarray of shape (1,) or (n_classes,)
-        Rows within the margin that were learnt.
+    n_margin_steps_ : ndarray of shape (1,) or (n_classes,)
+        Rows within the margin that were learned.
 
     Examples
     --------
@@ -130,10 +130,10 @@ class ProjectronPP(Projectron):
 
     _on_margin = True
     _constraints: ClassVar[dict[str, constraints.Constraint]] = Projectron._constraints | {
-        "eta": constraints.POSITIVE
+        "max_projection_error": constraints.POSITIVE
     }
 
     @property
-    def margin_steps_(self) -> npt.NDArray[np.int64]:
-        """Rows within the margin that were learnt, one number for each binary problem."""
+    def n_margin_steps_(self) -> npt.NDArray[np.int64]:
+        """Rows within the margin that were learned, one number for each binary problem."""
         return np.asarray(self._fitted().native.margin_steps)

@@ -32,7 +32,7 @@ class Timing:
 
 
 def self_test(seconds: float, said: Callable[[Timing], None]) -> None:
-    """Time each learner on the same labelled stream: blocks are predicted first, then learnt."""
+    """Time each learner on the same labeled stream: blocks are predicted first, then learned."""
     X, y = make_banana(_ROWS, random_state=0)
     learners = {
         "LASVM(C=10)": LASVM(C=10, random_state=0),
@@ -42,7 +42,7 @@ def self_test(seconds: float, said: Callable[[Timing], None]) -> None:
     }
     each = seconds / (len(learners) + 1)
     for name, learner in learners.items():
-        with NeverEndingLearner.open(":memory:", learner, query=None, random_state=0) as held:
+        with NeverEndingLearner.open(":memory:", learner, query_strategy=None, random_state=0) as held:
             rows, spent = _until(each, X, y, held.step)
             status = held.status()
         accuracy = status["scores"]["total"]["accuracy"]

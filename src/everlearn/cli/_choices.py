@@ -9,7 +9,7 @@ import typer
 from .. import adaptive, auc, budget, svm
 from .._base import constraints
 
-_POLICIES = ("window", "forget", "alarm")
+_POLICIES = ("restart", "forget", "alarm")
 _FIRST_CHOICE = {"scaling": "none"}  # a NeverEndingLearner scales rows itself
 
 
@@ -78,13 +78,13 @@ def make_drift(text: str | None) -> Any:
     """A detector from "name" or "name:policy"."""
     if text is None:
         return None
-    from ..evaluate.drift import DETECTORS, Drift
+    from ..evaluate.drift import DETECTORS, DriftDetector
 
     name, _, policy = text.partition(":")
-    if name not in DETECTORS or (policy or "window") not in _POLICIES:
+    if name not in DETECTORS or (policy or "restart") not in _POLICIES:
         raise typer.BadParameter(
             f"{text!r} must be one of {', '.join(DETECTORS)}, or with a policy such as adwin:alarm "
             f"({', '.join(_POLICIES)}).",
             param_hint="--drift",
         )
-    return Drift(name, policy=policy or "window")
+    return DriftDetector(name, policy=policy or "restart")

@@ -20,11 +20,11 @@ _REMEDIES = {  # what the library advises a programmer to do, in words for a ter
     "open it here with read_only=True": "look at it with `everlearn status`",
     'pass unknown_fields="ignore"': "pass --unknown-fields ignore",
     "pass header=False": "pass --no-header",
-    "has come before.": "has come before (--known-ids skip passes over such rows).",
+    "has come before.": "has come before (--duplicate-ids skip passes over such rows).",
     "infer a new schema": "begin a new store",
     "Open it without a learner": "Leave --learner and --param out",
     "or overwrite=True": "or --overwrite",
-    "make it with retain='30d', say": "make one with `everlearn run --retain 30d`, say",
+    "make it with max_age='30d', say": "make one with `everlearn run --max-age 30d`, say",
 }
 
 
@@ -52,7 +52,7 @@ def reporting(command: _Command) -> _Command:
             _report(message_of(error))
             raise typer.Exit(1) from None
         except MemoryError:
-            _report("There is not enough memory. Take in fewer rows at a time with --block-rows.")
+            _report("There is not enough memory. Take in fewer rows at a time with --batch-size.")
             raise typer.Exit(1) from None
 
     return reported  # type: ignore[return-value]

@@ -81,17 +81,17 @@ Features = Annotated[
     _option("--n-features", panel=_SOURCE, help="Columns of LIBSVM; else by the warm-up.", metavar="N"),
 ]
 UnknownFields = Annotated[
-    Literal["refuse", "ignore"],
-    _option("--unknown-fields", panel=_SOURCE, help="What to do about new fields. (default: refuse)"),
+    Literal["error", "ignore"],
+    _option("--unknown-fields", panel=_SOURCE, help="What to do about new fields. (default: error)"),
 ]
 Quarantine = Annotated[
     Path | None,
     _option("--quarantine", panel=_SOURCE, help="Where bad rows are kept, as JSON lines.", metavar="FILE"),
 ]
-BlockRows = Annotated[
+BatchSize = Annotated[
     int,
     typer.Option(
-        "--block-rows",
+        "--batch-size",
         min=1,
         help="Rows taken in at a time. (default: 1000)",
         show_default=False,
@@ -110,10 +110,10 @@ MaxRowBytes = Annotated[
         metavar="N",
     ),
 ]
-WarmUp = Annotated[
+InferRows = Annotated[
     int,
     typer.Option(
-        "--warm-up",
+        "--infer-rows",
         min=1,
         help="Rows from which fields are guessed. (default: 1000)",
         show_default=False,
@@ -142,12 +142,12 @@ SkipRows = Annotated[
     ),
 ]
 
-KnownIds = Annotated[
-    Literal["refuse", "skip"],
+DuplicateIds = Annotated[
+    Literal["error", "skip"],
     _option(
-        "--known-ids",
+        "--duplicate-ids",
         panel=_SOURCE,
-        help="What to do about rows whose id the store has already, where files overlap. (default: refuse)",
+        help="What to do about rows whose id the store has already, where files overlap. (default: error)",
     ),
 ]
 
@@ -174,8 +174,8 @@ Drift = Annotated[
         "--drift",
         panel=_LEARNER,
         metavar="NAME[:POLICY]",
-        help="Detect concept drift: adwin, ddm, eddm, hddm_a, hddm_w, page-hinkley or kswin; then window "
-        "(restart on the last labels, the default), forget (and drop older rows) or alarm (only report).",
+        help="Detect concept drift: adwin, ddm, eddm, hddm_a, hddm_w, page-hinkley or kswin; then restart "
+        "(on the last labels, the default), forget (and drop older rows) or alarm (only report).",
     ),
 ]
 MemoryRows = Annotated[
@@ -184,7 +184,7 @@ MemoryRows = Annotated[
         "--memory-rows",
         panel=_LEARNER,
         metavar="N",
-        help="Rows kept to ask about, and labelled ones to begin anew with. (default: 5000)",
+        help="Rows kept to ask about, and labeled ones to begin anew with. (default: 5000)",
     ),
 ]
 RandomState = Annotated[
@@ -193,21 +193,28 @@ RandomState = Annotated[
 
 # -------------------------------------------------------------------------------------------- what is asked
 
-Query = Annotated[
+QueryStrategy = Annotated[
     Literal["auto", "margin", "random", "none"] | None,
-    _option("--query", panel=_ASKING, help="Query strategy: which rows to ask about. (default: auto)"),
+    _option(
+        "--query-strategy", panel=_ASKING, help="Query strategy: which rows to ask about. (default: auto)"
+    ),
 ]
 LabelRate = Annotated[
     float | None,
     _option("--label-rate", panel=_ASKING, help="Questions for each row. (default: 0.01)", metavar="SHARE"),
 ]
-Start = Annotated[
+ColdStartLabels = Annotated[
     int | None,
     _option(
-        "--start", panel=_ASKING, help="Labels before the query strategy chooses. (default: 10)", metavar="N"
+        "--cold-start-labels",
+        panel=_ASKING,
+        help="Labels before the query strategy chooses. (default: 10)",
+        metavar="N",
     ),
 ]
-Budget = Annotated[int | None, _option("--budget", panel=_ASKING, help="Questions in all.", metavar="N")]
+LabelBudget = Annotated[
+    int | None, _option("--label-budget", panel=_ASKING, help="Questions in all.", metavar="N")
+]
 OracleField = Annotated[
     str | None,
     _option(
@@ -240,7 +247,7 @@ RawRows = Annotated[
         "--source",
         metavar="FILE",
         show_default=False,
-        help="Show rows as they stand in this file, from which they were learnt: for text, which a store "
+        help="Show rows as they stand in this file, from which they were learned: for text, which a store "
         "has as hashes only.",
     ),
 ]
@@ -278,10 +285,10 @@ Benchmark = Annotated[
     typer.Argument(metavar="NAME", help="A benchmark of the source checkout; without it, a self-test."),
 ]
 Seconds = Annotated[float, typer.Option("--seconds", min=0.1, help="How long the self-test takes.")]
-Retain = Annotated[
+MaxAge = Annotated[
     str | None,
     _option(
-        "--retain",
+        "--max-age",
         panel=_LEARNER,
         help="The age that rows may reach, such as 30d or 12h; older ones are erased.",
         metavar="AGE",

@@ -49,7 +49,7 @@ class Oracle:
         ids, labels = [], []
         for question in reversed(learner.ask(n_open)):  # in the order in which they were asked
             label = self._label(question.number)
-            if label is not None and self._block_of(question.asked_at) <= due:
+            if label is not None and self._block_of(question.asked_row) <= due:
                 ids.append(question.id)
                 labels.append(label)
         if ids:

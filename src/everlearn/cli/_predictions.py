@@ -27,7 +27,7 @@ def fitted(learner: NeverEndingLearner) -> Any:
     if learner.learner_ is None:
         status = learner.status()
         raise StoreError(
-            f"{status['place']} has no predictor yet: it has seen {status['labels']} labels and not two "
+            f"{status['store']} has no predictor yet: it has seen {status['labels']} labels and not two "
             "classes. Give it labels with `everlearn run` or `everlearn ask`."
         )
     return learner.learner_
@@ -114,6 +114,6 @@ def bad_rows(source: Source, quarantine: Any) -> str:
 
 def written(path: Path, found: Any) -> str:
     """What to say about an ONNX file."""
-    size = f"{path.stat().st_size:,} bytes, {found.n_rows:,} support vectors"
-    difference = f"largest difference from the learner {found.largest_difference:.2g}"
-    return f"Written: {path} ({size}, computes in {found.computes_in}; {difference})"
+    size = f"{path.stat().st_size:,} bytes, {found.n_support:,} support vectors"
+    difference = f"largest difference from the learner {found.max_relative_difference:.2g}"
+    return f"Written: {path} ({size}, computes in {found.compute_dtype}; {difference})"

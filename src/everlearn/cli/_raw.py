@@ -1,4 +1,4 @@
-"""Rows as they stand in the file from which they were learnt, for people who are asked about them."""
+"""Rows as they stand in the file from which they were learned, for people who are asked about them."""
 
 from collections.abc import Iterable
 from typing import Any

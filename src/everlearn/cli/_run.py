@@ -21,7 +21,7 @@ from ._sources import Reading
 
 @dataclass
 class Run:
-    """A store and a source that is to be learnt, with all rows that the store has of it behind."""
+    """A store and a source that is to be learned, with all rows that the store has of it behind."""
 
     learner: NeverEndingLearner
     source: Source
@@ -136,9 +136,9 @@ def begin(plan: Plan) -> Run:
                 "the label: name the same field."
             )
         options = dict(plan.settings) | {"drift": plan.drift}
-        if options.get("query") == "none":
-            options["query"] = None
-        options["scale_columns"] = source.schema.scale_columns
+        if options.get("query_strategy") == "none":
+            options["query_strategy"] = None
+        options["scale_features"] = source.schema.scale_features
         held = NeverEndingLearner.open(plan.store, plan.learner, **options)
     except BaseException:
         source.close()
@@ -156,10 +156,10 @@ def _join(plan: Plan, held: NeverEndingLearner, source: Source) -> Run:
     status, path = held.status(), plan.reading.path
     run = _sources.stored_run(status["schema"])
     if run["sources"]:
-        _same_settings(run["settings"], plan.settings, status["place"])
+        _same_settings(run["settings"], plan.settings, status["store"])
     elif status["events"] and plan.settings:
         raise ValueError(
-            f"{status['place']} was not made by `everlearn run`, and its settings are fixed: leave out "
+            f"{status['store']} was not made by `everlearn run`, and its settings are fixed: leave out "
             f"{', '.join(map(_option_of, plan.settings))}."
         )
     else:
@@ -176,7 +176,7 @@ def _join(plan: Plan, held: NeverEndingLearner, source: Source) -> Run:
         path_of_bad = os.path.realpath(plan.reading.quarantine)
         run["quarantines"] = list(dict.fromkeys([*run["quarantines"], path_of_bad]))
     assert source.schema is not None
-    held.describe(_sources.description_of(source.schema, run))
+    held.set_schema(_sources.description_of(source.schema, run))
     person = None if plan.oracle is None else Oracle(plan.delay)
     if skipped:
         if person is not None:
@@ -224,7 +224,7 @@ def _same_settings(kept: Mapping[str, Any], said: Mapping[str, Any], place: str)
 
 
 def _option_of(key: str) -> str:
-    return "--budget" if key == "label_budget" else f"--{key.replace('_', '-')}"
+    return f"--{key.replace('_', '-')}"
 
 
 def _remember(person: Oracle, reading: Reading, source: Source, spans: list[tuple[int, int]]) -> None:

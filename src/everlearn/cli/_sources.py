@@ -37,9 +37,9 @@ class Reading:
     kinds: Mapping[str, str] = field(default_factory=dict)
     label_type: str | None = None
     n_features: int | None = None
-    block_rows: int = 1000
-    warm_up: int = 1000
-    unknown_fields: str = "refuse"
+    batch_size: int = 1000
+    infer_rows: int = 1000
+    unknown_fields: str = "error"
     quarantine: Path | None = None
     max_row_bytes: int = 64 * 2**20
 
@@ -47,7 +47,7 @@ class Reading:
         """The source, read by the schema of a store if there is one, else by what was said and guessed."""
         how: dict[str, Any] = {
             "format": self.format,
-            "block_rows": self.block_rows,
+            "batch_size": self.batch_size,
             "unknown_fields": self.unknown_fields,
             "quarantine": self.quarantine,
             "max_row_bytes": self.max_row_bytes,
@@ -67,7 +67,7 @@ class Reading:
             label_type=self.label_type,
             n_features=self.n_features,
             header=self.header,
-            warm_up=self.warm_up,
+            infer_rows=self.infer_rows,
             **how,
         )
 

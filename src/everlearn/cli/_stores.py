@@ -51,7 +51,7 @@ def erase_rows(
         if not yes:
             _confirm(len(found), store)
         files = dict.fromkeys([*map(str, quarantine), *_quarantines(learner.status())])
-        missing = "ignore" if ignore_missing else "raise"
+        missing = "ignore" if ignore_missing else "error"
         done = learner.erase(found, by=by, method=method, quarantine=list(files), missing=missing)
     if certificate is not None:
         done.write(certificate)
@@ -95,7 +95,7 @@ def _tell(done: Certificate, file: Path | None) -> None:
         f"{plural(done.questions, 'question')}, {plural(done.categories, 'category name')}, "
         f"{plural(done.quarantined, 'quarantined row')}."
     ]
-    model = done.model
+    model = done.model_difference
     if not done.rows:
         lines.append("None of these ids has a row in the store.")
     elif model.get("bit_equal"):

@@ -61,7 +61,7 @@ def status_table(status: Mapping[str, Any], console: Console) -> None:
     alarms = status["drift_alarms"]
     run = stored_run(status["schema"])
     lines = [
-        ("store", f"{status['place']}, {plural(status['events'], 'event')}"),
+        ("store", f"{status['store']}, {plural(status['events'], 'event')}"),
         ("learner", status["learner"]),
         ("rows", f"{count(status['rows'])}, {count(status['kept_rows'])} kept in memory{erased}"),
         ("labels", labels),
@@ -118,7 +118,7 @@ def timing_table(seconds: float, console: Console) -> None:
     show(table, console)
     console.print(
         styled(
-            "Two bananas, every row with a label, blocks of 200, predicted before they are learnt. A kernel "
+            "Two bananas, every row with a label, blocks of 200, predicted before they are learned. A kernel "
             "machine slows down as it grows: compare speeds at the same number of rows only.",
             style="dim",
         )

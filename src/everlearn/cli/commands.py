@@ -18,8 +18,8 @@ from ._outputs import check_outputs
 
 @command(
     "everlearn run payments.csv --store fraud.everlearn --label is_fraud --id number",
-    "everlearn run rows.jsonl --store rows.everlearn --oracle label --drift adwin:window",
-    "tail -n +1 -f log.jsonl | everlearn run - --store log.everlearn --block-rows 100",
+    "everlearn run rows.jsonl --store rows.everlearn --oracle label --drift adwin:restart",
+    "tail -n +1 -f log.jsonl | everlearn run - --store log.everlearn --batch-size 100",
 )
 def run(
     source: option.Source,
@@ -33,24 +33,24 @@ def run(
     kind: option.Kinds = None,
     label_type: option.LabelType = None,
     n_features: option.Features = None,
-    unknown_fields: option.UnknownFields = "refuse",
+    unknown_fields: option.UnknownFields = "error",
     quarantine: option.Quarantine = None,
-    block_rows: option.BlockRows = 1000,
+    batch_size: option.BatchSize = 1000,
     max_row_bytes: option.MaxRowBytes = 64 * 2**20,
-    warm_up: option.WarmUp = 1000,
+    infer_rows: option.InferRows = 1000,
     limit: option.Limit = None,
     skip_rows: option.SkipRows = None,
-    known_ids: option.KnownIds = "refuse",
+    duplicate_ids: option.DuplicateIds = "error",
     learner: option.Learner = None,
     param: option.Params = None,
     drift: option.Drift = None,
     memory_rows: option.MemoryRows = None,
-    retain: option.Retain = None,
+    max_age: option.MaxAge = None,
     random_state: option.RandomState = None,
-    query: option.Query = None,
+    query_strategy: option.QueryStrategy = None,
     label_rate: option.LabelRate = None,
-    start: option.Start = None,
-    budget: option.Budget = None,
+    cold_start_labels: option.ColdStartLabels = None,
+    label_budget: option.LabelBudget = None,
     oracle: option.OracleField = None,
     label_delay: option.LabelDelay = 0,
     quiet: option.Quiet = False,
@@ -67,16 +67,16 @@ def run(
 
     if oracle is not None and label not in (None, oracle):
         raise typer.BadParameter(f"the label is {label!r}: name the same field.", param_hint="--oracle")
-    if oracle is not None and known_ids == "skip":
-        raise typer.BadParameter("an --oracle must know every row of its file.", param_hint="--known-ids")
+    if oracle is not None and duplicate_ids == "skip":
+        raise typer.BadParameter("an --oracle must know every row of its file.", param_hint="--duplicate-ids")
     said = {
-        "query": query,
+        "query_strategy": query_strategy,
         "label_rate": label_rate,
-        "start": start,
-        "label_budget": budget,
+        "cold_start_labels": cold_start_labels,
+        "label_budget": label_budget,
         "drift": drift,
         "memory_rows": memory_rows,
-        "retain": retain,
+        "max_age": max_age,
         "random_state": random_state,
     }
     check_outputs({"--store": store}, sources=[source, schema])
@@ -93,8 +93,8 @@ def run(
         kinds=pairs(kind or (), "--kind", "zip=categorical"),
         label_type=label_type,
         n_features=n_features,
-        block_rows=block_rows,
-        warm_up=warm_up,
+        batch_size=batch_size,
+        infer_rows=infer_rows,
         unknown_fields=unknown_fields,
         quarantine=quarantine,
         max_row_bytes=max_row_bytes,
@@ -109,7 +109,7 @@ def run(
         delay=label_delay,
         skip_rows=skip_rows,
         limit=limit,
-        skip_known=known_ids == "skip",
+        skip_known=duplicate_ids == "skip",
     )
     learn(plan, quiet)
 
@@ -139,9 +139,9 @@ def predict(
     source: option.Source,
     out: option.Predictions = "-",
     format: option.Format = None,
-    unknown_fields: option.UnknownFields = "refuse",
+    unknown_fields: option.UnknownFields = "error",
     quarantine: option.Quarantine = None,
-    block_rows: option.BlockRows = 1000,
+    batch_size: option.BatchSize = 1000,
     max_row_bytes: option.MaxRowBytes = 64 * 2**20,
     raw: option.Raw = False,
     quiet: option.Quiet = False,
@@ -163,7 +163,7 @@ def predict(
     reading = Reading(
         source,
         format=format,
-        block_rows=block_rows,
+        batch_size=batch_size,
         unknown_fields=unknown_fields,
         quarantine=quarantine,
         max_row_bytes=max_row_bytes,
@@ -203,8 +203,8 @@ def report(
 
     check_outputs({"--out": out}, store=store)
     with NeverEndingLearner.open(store, read_only=True) as learner:
-        place = learner.status()["place"]
-        write_report(cast(Any, learner.story(title=title or Path(place).stem)), out)
+        place = learner.status()["store"]
+        write_report(cast(Any, learner.report_data(title=title or Path(place).stem)), out)
     console().print(f"Written: {out}")
     if open:
         webbrowser.open(out.resolve().as_uri())
@@ -227,10 +227,11 @@ def export(
 
     check_outputs({"MODEL.onnx": model}, store=store)
     with NeverEndingLearner.open(store, read_only=True) as learner:
-        mean, spread = learner.scale_
         schema = schema_or_none(learner.status()["schema"])
         names = None if schema is None else schema.feature_names
-        found = export_onnx(fitted(learner), model, mean=mean, spread=spread, feature_names=names)
+        found = export_onnx(
+            fitted(learner), model, mean=learner.mean_, scale=learner.scale_, feature_names=names
+        )
     console().print(written(model, found))
 
 
@@ -246,7 +247,7 @@ def schema(
     kind: option.Kinds = None,
     label_type: option.LabelType = None,
     n_features: option.Features = None,
-    warm_up: option.WarmUp = 1000,
+    infer_rows: option.InferRows = 1000,
     max_row_bytes: option.MaxRowBytes = 64 * 2**20,
     traceback: option.Traceback = False,
 ) -> None:
@@ -266,7 +267,7 @@ def schema(
         kinds=kinds,
         label_type=label_type,
         n_features=n_features,
-        warm_up=warm_up,
+        infer_rows=infer_rows,
         max_row_bytes=max_row_bytes,
     )
     with reading.open(None) as rows:
@@ -320,7 +321,7 @@ def erase(
 
 @command("everlearn expire fraud.everlearn")
 def expire(store: option.Store, traceback: option.Traceback = False) -> None:
-    """Drop the rows that are older than --retain by now, of a store to which no rows come any more."""
+    """Drop the rows that are older than --max-age by now, of a store to which no rows come any more."""
     from ._stores import expire_rows
 
     expire_rows(store)

@@ -34,7 +34,7 @@ class RiverClassifier(base.MiniBatchClassifier):
 
     Classes need not be named: a label that has not come before is learned like any other. A learner that
     accepts new classes itself (its attribute ``grows_classes`` is True) simply goes on. Any other is built
-    anew from the last `memory` rows, of which every class has an equal share.
+    anew from the last `memory_rows` rows, of which every class has an equal share.
 
     A name gets a column when it first comes, and a name that is missing in a row counts as 0, so that
     features may come and go. Rows are dense while there are few names or most of them are in every row,
@@ -44,7 +44,7 @@ class RiverClassifier(base.MiniBatchClassifier):
 
     Parameters
     ----------
-    model : classifier
+    estimator : classifier
         A learner of everlearn, or another one with ``partial_fit`` that scores rows. It is copied. With
         ``gamma="scale"`` it is built anew after 10, 30, 100 and 300 rows, with the scale of these.
     classes : list of labels, default=None
@@ -55,7 +55,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         How scores become probabilities; see `everlearn.calibration.OnlineCalibrator`. With "auto" a learner
         of everlearn that has ``predict_proba`` speaks for itself. "none" uses fixed log-odds of 3 f for two
         classes, for speed.
-    memory : int, default=1000
+    memory_rows : int, default=1000
         How many rows are remembered to build the learner anew. With 0 it starts from nothing then.
 
     Notes
@@ -66,25 +66,25 @@ class RiverClassifier(base.MiniBatchClassifier):
 
     def __init__(
         self,
-        model: Any,
+        estimator: Any,
         classes: list[Any] | None = None,
         max_features: int = 1000,
         calibration: str = "auto",
-        memory: int = 1000,
+        memory_rows: int = 1000,
     ) -> None:
-        self.model = model
+        self.estimator = estimator
         self.classes = classes
         self.max_features = max_features
         self.calibration = calibration
-        self.memory = memory
+        self.memory_rows = memory_rows
         self._labels: list[Any] = [] if classes is None else list(dict.fromkeys(map(_plain, classes)))
         if classes is not None and len(self._labels) < 2:
             raise ValueError(f"classes must name at least two classes, got {classes!r}.")
-        if not (isinstance(memory, int) and memory >= 0):
-            raise ValueError(f"memory must be an integer, 0 or above, got {memory!r}.")
+        if not (isinstance(memory_rows, int) and memory_rows >= 0):
+            raise ValueError(f"memory_rows must be an integer, 0 or above, got {memory_rows!r}.")
         self._codes = {label: code for code, label in enumerate(self._labels)}
         self._names = Names([], max_features)
-        self._memory = Memory(memory)
+        self._memory = Memory(memory_rows)
         self._layout: Layout | None = None
         self._learner: Any = None
         self._n_classes = 0  # that the learner was told about
@@ -92,10 +92,10 @@ class RiverClassifier(base.MiniBatchClassifier):
         self._calibrator = OnlineCalibrator("auto" if calibration == "none" else calibration)
         self._speaks_for_itself = (
             calibration == "auto"
-            and hasattr(model, "predict_proba")
-            and type(model).__module__.startswith("everlearn")
+            and hasattr(estimator, "predict_proba")
+            and type(estimator).__module__.startswith("everlearn")
         )
-        self._grows = bool(getattr(model, "grows_classes", False))
+        self._grows = bool(getattr(estimator, "grows_classes", False))
         self._scored: tuple[bytes, Any] | None = None  # the last row scored; no part of the state
 
     # -------------------------------------------------------------------------------------------- one row
@@ -125,11 +125,11 @@ class RiverClassifier(base.MiniBatchClassifier):
         elif n_classes > 1:
             rows, codes = self._memory.all()
             layout = Layout.choose(names, [*rows, row], layout)
-            learner = clone(self.model)
+            learner = clone(self.estimator)
             options = {} if self._grows else {"classes": range(n_classes)}
             learner.partial_fit(layout.matrix([*rows, row]), np.array([*codes, code]), **options)
         else:  # the first class: whether the learner would accept the row
-            trial = clone(self.model)
+            trial = clone(self.estimator)
             trial.partial_fit(
                 Layout.choose(names, [row], None).matrix([row]), np.array([0]), classes=range(2)
             )
@@ -244,7 +244,7 @@ class RiverClassifier(base.MiniBatchClassifier):
 
     @classmethod
     def _unit_test_params(cls) -> Any:
-        yield {"model": RBP(budget=50, gamma=0.1, random_state=0)}
+        yield {"estimator": RBP(budget=50, gamma=0.1, random_state=0)}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_scored": None}
@@ -272,7 +272,7 @@ class RiverClassifier(base.MiniBatchClassifier):
             return True
         if self._grows:
             return False
-        scaled = getattr(self.model, "gamma", None) == "scale" and self._n_learned + 1 in _SCALE_FROM
+        scaled = getattr(self.estimator, "gamma", None) == "scale" and self._n_learned + 1 in _SCALE_FROM
         return n_classes > self._n_classes or scaled
 
     def _layout_row(self, x: dict[Any, Any], row: Row | None = None) -> Any:

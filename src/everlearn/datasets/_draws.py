@@ -39,11 +39,11 @@ def draw_signs(
 
 
 def draw_by_part(
-    rng: np.random.Generator, n: int, colours: NDArray[np.int64], imbalance_ratio: float | None
+    rng: np.random.Generator, n: int, colors: NDArray[np.int64], imbalance_ratio: float | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw the part of space and the label of each row, given the colour, +1 or -1, of every part."""
-    y = draw_signs(rng, n, imbalance_ratio, positive_share=float(np.mean(colours == 1)))
-    white, black = np.flatnonzero(colours == 1), np.flatnonzero(colours == -1)
+    """Draw the part of space and the label of each row, given the color, +1 or -1, of every part."""
+    y = draw_signs(rng, n, imbalance_ratio, positive_share=float(np.mean(colors == 1)))
+    white, black = np.flatnonzero(colors == 1), np.flatnonzero(colors == -1)
     return np.where(y == 1, rng.choice(white, size=n), rng.choice(black, size=n)), y
 
 

@@ -77,7 +77,7 @@ def make_waveform(
     """
     n, rng, noise = start(n_samples, random_state, noise)
     j = np.arange(1, 22)
-    v1, v2, v3 = (np.maximum(6 - np.abs(j - centre), 0) for centre in (11, 15, 7))
+    v1, v2, v3 = (np.maximum(6 - np.abs(j - center), 0) for center in (11, 15, 7))
     first = draw_signs(rng, n, imbalance_ratio, positive_share=1 / 3)
     y = np.where(first == 1, 1, rng.integers(2, 4, size=n))
     u = rng.random((n, 1))
@@ -194,7 +194,7 @@ def make_checkerboard(
     label_noise: float = 0.0,
     random_state: RandomState = None,
 ) -> Rows:
-    """Draw points of the unit square, labelled by the colour of their cell on a checkerboard.
+    """Draw points of the unit square, labeled by the color of their cell on a checkerboard.
 
     The cell at the origin is +1. The noisy checkerboard of Wang and Vucetic is ``label_noise=0.15`` for
     training, with a test set drawn without.
@@ -327,7 +327,7 @@ def make_sliced_cube(
 ) -> Rows:
     """Draw points of the unit cube, cut across its first axis into slices with empty gaps between them.
 
-    Slices take turns: +1, -1, +1, ... A slice is long and its neighbours are near, so a far end of a slice is
+    Slices take turns: +1, -1, +1, ... A slice is long and its neighbors are near, so a far end of a slice is
     closer to the other class than to its own other end. Labels that arrive with few rows can then only be
     spread correctly along the slices, which makes the set a test of streaming semi-supervised learners. The
     idea is Emara's, who shows it only as a figure; the measures are ours.

@@ -121,9 +121,9 @@ class FraudStream:
 
 
 def make_fraud_stream(
-    n_rows: int = 20_000,
+    n_samples: int = 20_000,
     *,
-    fraud_share: float = 0.05,
+    fraud_fraction: float = 0.05,
     label_noise: float = 0.1,
     drift_at: float | None = 0.5,
     random_state: RandomState = None,
@@ -133,17 +133,18 @@ def make_fraud_stream(
     An ordinary payment is small or large, and one of few that day or of many. A fraud is at first in between,
     in both: ordinary payments lie around it, so that no linear rule cuts it off. At `drift_at` the fraudsters
     change their ways at once: from then on they pay late in the evening, with newer cards and somewhat larger
-    amounts. A rule that has learnt the one misses most of the other. Ordinary payments stay what they are.
+    amounts. A rule that has learned the one misses most of the other. Ordinary payments stay what they are.
 
     Parameters
     ----------
-    n_rows : int, default=20_000
+    n_samples : int, default=20_000
         Number of payments, one every half minute.
-    fraud_share : float, default=0.05
-        Share of frauds, exactly ``round(fraud_share * n_rows)`` of them in random places, but at least one.
+    fraud_fraction : float, default=0.05
+        Share of frauds, exactly ``round(fraud_fraction * n_samples)`` of them in random places, but at least
+        one.
     label_noise : float, default=0.1
-        Share of the rows, exactly ``round(label_noise * n_rows)`` of them in random places, about which the
-        answer is wrong. The truth is returned as well.
+        Share of the rows, exactly ``round(label_noise * n_samples)`` of them in random places, about which
+        the answer is wrong. The truth is returned as well.
     drift_at : float, default=0.5
         After which share of the rows the frauds change; None is never.
     random_state : int, Generator, RandomState instance or None, default=None
@@ -171,9 +172,13 @@ def make_fraud_stream(
     >>> stream.X.shape, int((stream.answers != stream.truth).sum())
     ((2000, 17), 200)
     """
-    n, rng, _ = start(count("n_rows", n_rows, 2), random_state)
+    n, rng, _ = start(count("n_samples", n_samples, 2), random_state)
     share = number(
-        "fraud_share", fraud_share, np.nextafter(0, 1), 1 - 1e-9, "a share between 0 and 1, both excluded"
+        "fraud_fraction",
+        fraud_fraction,
+        np.nextafter(0, 1),
+        1 - 1e-9,
+        "a share between 0 and 1, both excluded",
     )
     place = (
         1.0

@@ -1,6 +1,6 @@
 """Evaluation on streams: prequential scores and drift detection."""
 
-from .drift import Drift
+from .drift import DriftDetector
 from .prequential import Prequential
 
-__all__ = ["Drift", "Prequential"]
+__all__ = ["DriftDetector", "Prequential"]

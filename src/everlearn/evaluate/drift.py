@@ -1,4 +1,4 @@
-"""Drift: an alarm when the errors of a learner change, from a detector of River.
+"""DriftDetector: raise an alarm when the errors of a learner change, from a detector of River.
 
 A detector sees the errors of predictions in the order in which labels became known, and nothing else. What an
 alarm is good for is the business of whoever asked for it; here its name is only kept.
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import constraints
 
-__all__ = ["DETECTORS", "Drift"]
+__all__ = ["DETECTORS", "DriftDetector"]
 
 DETECTORS = {
     "adwin": "ADWIN",
@@ -33,7 +33,7 @@ _BINARY = "river.drift.binary"
 _MODULES = ("river.drift", _BINARY)
 
 
-class Drift:
+class DriftDetector:
     """A drift detector with a memory that can be saved.
 
     Parameters
@@ -44,8 +44,9 @@ class Drift:
         The object itself is left alone: a new one with its parameters does the work, or a copy of it if it is
         not River's. A detector that draws at random without a seed gets seed 0, as a stream that is gone
         through again must have its alarms in the same places.
-    policy : {"window", "forget", "alarm"}, default="window"
-        What a `NeverEndingLearner` does after an alarm. "window" restarts the learner on the last 100 labels.
+    policy : {"restart", "forget", "alarm"}, default="restart"
+        What a `NeverEndingLearner` does after an alarm. "restart" restarts the learner on the last 100
+        labels.
         "forget" also drops older rows from memory. "alarm" only reports it.
     parameters : dict
         Parameters of a detector given by its name, for instance ``delta=0.01``.
@@ -62,21 +63,21 @@ class Drift:
 
     Examples
     --------
-    >>> from everlearn.evaluate.drift import Drift
-    >>> drift = Drift("ddm", warm_start=20)
+    >>> from everlearn.evaluate.drift import DriftDetector
+    >>> drift = DriftDetector("ddm", warm_start=20)
     >>> drift.update([0, 0, 0, 1] * 50 + [1] * 20)
     [216]
     >>> drift.n_alarms, drift.n_inputs  # one alarm; the three errors after it
     (1, 3)
     """
 
-    most_inputs: ClassVar[int] = 50_000
+    max_inputs: ClassVar[int] = 50_000
     kept_inputs: ClassVar[int] = 10_000
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "policy": constraints.one_of("alarm", "window", "forget")
+        "policy": constraints.one_of("alarm", "restart", "forget")
     }
 
-    def __init__(self, detector: Any = None, policy: str = "window", **parameters: Any) -> None:
+    def __init__(self, detector: Any = None, policy: str = "restart", **parameters: Any) -> None:
         self.policy = policy
         constraints.check(self)
         detector = "adwin" if detector is None else detector
@@ -150,7 +151,7 @@ class Drift:
         for position, value in enumerate(values.tolist()):
             if self._see(value):
                 alarms.append(position)
-            elif len(self._inputs) >= self.most_inputs:
+            elif len(self._inputs) >= self.max_inputs:
                 kept = self._inputs[-self.kept_inputs :]
                 self._start_anew()
                 self._see_again(kept)
@@ -186,7 +187,7 @@ class Drift:
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Drift:
+    def from_state(cls, state: dict[str, Any]) -> DriftDetector:
         """Go on where another one stood when its `state` was taken, bit for bit.
 
         Parameters
@@ -196,7 +197,7 @@ class Drift:
 
         Returns
         -------
-        Drift
+        DriftDetector
             The continuation.
         """
         made = cls(_river_class(state["detector"])(**copy.deepcopy(state["parameters"])), state["policy"])
@@ -242,7 +243,7 @@ def _river_class(name: str) -> Any:
     try:
         modules = [importlib.import_module(module) for module in _MODULES]
     except ImportError as error:
-        raise ImportError('Drift detection needs River: pip install "everlearn[river]".') from error
+        raise ImportError('DriftDetector detection needs River: pip install "everlearn[river]".') from error
     for module in modules:
         found = getattr(module, name, None)
         if isinstance(found, type) and hasattr(found, "drift_detected"):

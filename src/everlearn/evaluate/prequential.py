@@ -1,4 +1,4 @@
-"""Prequential evaluation: how well the learner did on rows before it learnt from them.
+"""Prequential evaluation: how well the learner did on rows before it learned from them.
 
 Every row is a test first: the learner predicts it when it comes, and is judged by that prediction when the
 label becomes known, however much later. J. Gama, R. Sebastião, P. Rodrigues, "On evaluating stream learning
@@ -44,9 +44,9 @@ class Prequential:
     ----------
     window : int, default=1000
         How many of the last labels the window holds. What is remembered is bounded by it.
-    fading : float, default=0.999
+    fading_factor : float, default=0.999
         By what each count is multiplied with every label, above 0 and at most 1. The weights add up to
-        1 / (1 - fading), so that 0.999 looks back about as far as a window of 1000.
+        1 / (1 - fading_factor), so that 0.999 looks back about as far as a window of 1000.
     classes : iterable of labels, default=None
         The classes in the order of the decision values, as in the learner's ``classes_``. None takes those
         that have turned up, in sorted order. Other classes may turn up at any time in either case.
@@ -69,16 +69,16 @@ class Prequential:
 
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "window": constraints.integer_from(1),
-        "fading": constraints.Constraint(
+        "fading_factor": constraints.Constraint(
             "a number above 0, at most 1", lambda value: constraints.FRACTION.test(value) and value > 0
         ),
     }
 
     def __init__(
-        self, window: int = 1000, fading: float = 0.999, classes: Iterable[Any] | None = None
+        self, window: int = 1000, fading_factor: float = 0.999, classes: Iterable[Any] | None = None
     ) -> None:
         self.window = window
-        self.fading = fading
+        self.fading_factor = fading_factor
         constraints.check(self)
         given = [] if classes is None else list(classes)
         self._labels = LabelTable(given)
@@ -214,7 +214,7 @@ class Prequential:
         return self.classes, self._counts(which)[0][np.ix_(self._order, self._order)].copy()
 
     def state(self) -> dict[str, Any]:
-        """What has been learnt so far, as plain values and arrays.
+        """What has been learned so far, as plain values and arrays.
 
         Returns
         -------
@@ -224,7 +224,7 @@ class Prequential:
         codes, scores, widths = self._recent.rows()
         return {
             "window": int(self.window),
-            "fading": float(self.fading),
+            "fading_factor": float(self.fading_factor),
             "labels": list(self._labels.labels),
             "n_given": self._n_given,
             "n_seen": self._n_seen,
@@ -253,7 +253,7 @@ class Prequential:
         Prequential
             The continuation.
         """
-        made = cls(state["window"], state["fading"], state["labels"])
+        made = cls(state["window"], state["fading_factor"], state["labels"])
         made._n_given = int(state["n_given"])
         made._order = made._labels.order(made._n_given)
         made._n_seen = int(state["n_seen"])
@@ -288,11 +288,11 @@ class Prequential:
         judged[:, 2] = self._most_frequent_before(true)
         abstained = predicted < 0
         judged[abstained] = UNKNOWN
-        weights = self.fading ** np.arange(n - 1, -1, -1, dtype=np.float64)
-        faded = self._faded * self.fading**n + self._count(true, judged, weights)
+        weights = self.fading_factor ** np.arange(n - 1, -1, -1, dtype=np.float64)
+        faded = self._faded * self.fading_factor**n + self._count(true, judged, weights)
         faded[faded < _NOTHING] = 0.0
         self._faded = faded
-        self._faded_abstained = self._faded_abstained * self.fading**n + float(weights @ abstained)
+        self._faded_abstained = self._faded_abstained * self.fading_factor**n + float(weights @ abstained)
         self._total += self._count(true, judged)
         self._n_seen += n
         self._n_abstained += int(np.count_nonzero(abstained))
@@ -341,7 +341,7 @@ class Prequential:
         """The area under the ROC curve of the window, without and with fading."""
         codes, scores, widths = self._recent.rows()
         ages = np.arange(len(codes) - 1, -1, -1, dtype=np.float64)
-        weights = np.stack((np.ones(len(codes)), self.fading**ages))
+        weights = np.stack((np.ones(len(codes)), self.fading_factor**ages))
         per_class = np.full((len(self._labels), len(codes)), np.nan)
         judged = codes[:, 1] >= 0
         present = np.unique(widths[judged]).tolist()

@@ -92,10 +92,10 @@ class Step(Protocol):
 
 @dataclass(frozen=True)
 class Affine:
-    """(x - shift) / spread, feature by feature."""
+    """(x - shift) / scale, feature by feature."""
 
     shift: Floats
-    spread: Floats
+    scale: Floats
 
     def write(self, graph: Graph, x: str) -> str:
         """Subtract the shift in two parts, then divide; what changes nothing is left out."""
@@ -105,11 +105,11 @@ class Affine:
         for part in (first, rest):
             if part.any():
                 x = graph.node("Sub", x, graph.constant(part))
-        return x if (self.spread == 1).all() else graph.node("Div", x, graph.constant(self.spread))
+        return x if (self.scale == 1).all() else graph.node("Div", x, graph.constant(self.scale))
 
     def apply(self, X: Floats) -> Floats:
         """Do it to rows, in double precision."""
-        return (X - self.shift) / self.spread
+        return (X - self.shift) / self.scale
 
     def constants(self) -> int:
         """Count the numbers stored."""
@@ -245,13 +245,13 @@ class Predictor:
         return replace(self, steps=(*steps, *self.steps), examples=examples)
 
     def tidied(self) -> "Predictor":
-        """The same with neighbouring shifts joined, and matrices at the end made part of the weights."""
+        """The same with neighboring shifts joined, and matrices at the end made part of the weights."""
         steps: list[Step] = []
         for step in self.steps:
             before = steps[-1] if steps else None
             if isinstance(step, Affine) and isinstance(before, Affine):
-                shift = before.shift + step.shift * before.spread
-                steps[-1] = Affine(shift, before.spread * step.spread)
+                shift = before.shift + step.shift * before.scale
+                steps[-1] = Affine(shift, before.scale * step.scale)
             else:
                 steps.append(step)
         weights = self.weights

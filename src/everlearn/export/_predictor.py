@@ -33,7 +33,7 @@ def describe(learner: Any) -> Predictor:
             check_is_fitted(learner)
             return read(learner).tidied()
     name = type(learner).__name__
-    within = next((part for part in ("model", "learner_", "estimator_") if hasattr(learner, part)), None)
+    within = next((part for part in ("learner_", "estimator_", "estimator") if hasattr(learner, part)), None)
     remedy = f"pass its {within}"
     if within is None:
         remedy = "pass a learner with a single decision function, such as LASVM, IDSVM or OPAUC, or an SVC"
@@ -64,17 +64,17 @@ def _machine(learner: KernelLearner) -> Predictor:
 def _expansion(classes: Array, found: Expansion, by_row: bool = False) -> Predictor:
     """The predictor that an expansion is; with ``by_row`` its last step has a kernel value for each row."""
     kernel, rows = found.kernel, _dense(found.rows)
-    centre, weights, bias = found.center, found.weights, found.bias
+    center, weights, bias = found.center, found.weights, found.bias
     width, kept = rows.shape[1], len(rows)
     if kept == 0:
         return _constant(classes, width, bias)
-    stored, ones = rows - centre, np.ones(width)
+    stored, ones = rows - center, np.ones(width)
     if kernel.is_linear and not by_row:
         middle = np.median(stored, axis=0)
         combined = stored.T @ weights
-        shift = Affine(centre + middle, ones)
+        shift = Affine(center + middle, ones)
         return Predictor(classes, [shift], combined, bias + middle @ combined, rows, kept)
-    steps = [Affine(centre, ones), *_values(kernel, stored)]
+    steps = [Affine(center, ones), *_values(kernel, stored)]
     return Predictor(classes, steps, weights, bias, rows, kept)
 
 
@@ -170,11 +170,11 @@ def _transductive(learner: TransductiveLearner) -> Predictor:
         found = found.after([*_values(scaling.kernel, components), Matrix(turn)], components)
         examples = components
     steps: list[Step] = [Unit()] if scaling.unit else []
-    if scaling.mean is not None and scaling.spread is not None:
-        steps.insert(0, Affine(scaling.mean, scaling.spread))
+    if scaling.mean is not None and scaling.scale is not None:
+        steps.insert(0, Affine(scaling.mean, scaling.scale))
         if len(examples) == 0:
             examples = np.random.default_rng(0).standard_normal((500, len(scaling.mean)))
-        examples = examples * scaling.spread + scaling.mean
+        examples = examples * scaling.scale + scaling.mean
     return _placed(found.after(steps, examples), learner.classes_)
 
 
@@ -253,9 +253,9 @@ def _vote(learner: AdaptiveSVM) -> Predictor:
     weights = np.eye(1 if len(classes) == 2 else len(classes))  # the step gives decision values
     steps: list[Step] = [Affine(middle, np.ones(width)), step]
     found = Predictor(classes, steps, weights, np.zeros(len(weights)), rows, len(rows), left_out=left_out)
-    if vote.mean is None or vote.spread is None:
+    if vote.mean is None or vote.scale is None:
         return found
-    return found.after([Affine(vote.mean, vote.spread)], rows * vote.spread + vote.mean)
+    return found.after([Affine(vote.mean, vote.scale)], rows * vote.scale + vote.mean)
 
 
 def _that_count(svms: list[tuple[float, VoterParts]], floor: float) -> list[tuple[float, VoterParts]]:

@@ -1,4 +1,4 @@
-"""Write what a learner has learnt as an ONNX file, which other programs and languages can run.
+"""Write what a learner has learned as an ONNX file, which other programs and languages can run.
 
 The file holds the predictor of the moment: rows in, labels and decision values out. It cannot learn; what can
 is saved by `everlearn.save`. Needs the packages onnx and onnxruntime: ``pip install "everlearn[onnx]"``.
@@ -38,13 +38,13 @@ class OnnxReport:
         The file.
     size : int
         Its length in bytes.
-    n_rows : int
+    n_support : int
         Kept rows that the decision function rests on; 0 for a learner that is linear from the start.
-    rows_checked : int
+    n_checked : int
         Rows on which the file was compared with the learner.
-    largest_difference : float
+    max_relative_difference : float
         The largest difference of decision values, relative to the largest decision value of these rows.
-    computes_in : str
+    compute_dtype : str
         The precision of what is between input and output: "float32", or "float64" where that was not enough.
     opset : int
         The version of ONNX's operators.
@@ -52,10 +52,10 @@ class OnnxReport:
 
     path: str
     size: int
-    n_rows: int
-    rows_checked: int
-    largest_difference: float
-    computes_in: str
+    n_support: int
+    n_checked: int
+    max_relative_difference: float
+    compute_dtype: str
     opset: int
 
 
@@ -64,9 +64,9 @@ def export_onnx(
     path: Any,
     *,
     mean: Any = None,
-    spread: Any = None,
+    scale: Any = None,
     feature_names: Sequence[str] | None = None,
-    check_rows: Any = None,
+    X_check: Any = None,
     dtype: str = "float32",
     rtol: float = 1e-4,
 ) -> OnnxReport:
@@ -85,18 +85,18 @@ def export_onnx(
         A fitted learner of everlearn with a decision function, or `LinearSVC`, or `SVC` with two classes. An
         `AdaptiveSVM` is written with its whole committee, its present weights and its scaling of the
         features. Only experts of its own can be written: one with a classifier of another library
-        (``Expert(model=...)``) is an error, unless its weight is below 1e-6.
+        (``Expert(estimator=...)``) is an error, unless its weight is below 1e-6.
     path : path
         The file to write, by custom with ".onnx" at its end. A store or another SQLite database is never
         overwritten.
     mean : array-like of shape (n_features,) or float, default=None
-        If the learner was trained on standardised rows (x - mean) / spread, what was subtracted: the file
+        If the learner was trained on standardized rows (x - mean) / scale, what was subtracted: the file
         then takes the rows as they were before.
-    spread : array-like of shape (n_features,) or float, default=None
+    scale : array-like of shape (n_features,) or float, default=None
         What was divided by.
     feature_names : sequence of str, default=None
         Names of the features for the metadata of the file; None takes those that the learner knows, if any.
-    check_rows : array-like or sparse matrix of shape (n_rows, n_features), default=None
+    X_check : array-like or sparse matrix of shape (n_rows, n_features), default=None
         Rows to compare on, as the file takes them. None is up to 1,000: rows kept by the learner, and others
         beside them; for a learner that keeps none, rows drawn from a normal distribution.
     dtype : {"float32", "float64"}, default="float32"
@@ -129,7 +129,7 @@ def export_onnx(
     >>> clf = LASVM(C=10, random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report = export_onnx(clf, os.path.join(folder, "banana.onnx"))
-    >>> report.n_rows == len(clf.support_), report.computes_in, report.largest_difference < 1e-4
+    >>> report.n_support == len(clf.support_), report.compute_dtype, report.max_relative_difference < 1e-4
     (True, 'float32', True)
     """
     if dtype not in _DTYPES:
@@ -139,11 +139,11 @@ def export_onnx(
     onnx, runtime = _needed("onnx"), _needed("onnxruntime")
     predictor = describe(model)
     width = int(model.n_features_in_)
-    before = _standardisation(mean, spread, width)
+    before = _standardization(mean, scale, width)
     names = _names(feature_names, model, width)
     labels = _labels(predictor.classes)
     with np.errstate(over="ignore"):  # the learner refuses rows that become infinite
-        rows = _rows_to_check(check_rows, predictor, before, width).astype(dtype)
+        rows = _rows_to_check(X_check, predictor, before, width).astype(dtype)
     check = _Check(model, predictor, labels, rows, before, float(rtol))
     predictor = predictor.after([before], rows).tidied()
     _refuse_size(predictor)
@@ -231,17 +231,17 @@ def _needed(package: str) -> Any:
         raise ImportError(f'export_onnx needs {package}: pip install "everlearn[onnx]".') from error
 
 
-def _standardisation(mean: Any, spread: Any, width: int) -> _graph.Affine:
-    """(x - mean) / spread as a step, validated."""
+def _standardization(mean: Any, scale: Any, width: int) -> _graph.Affine:
+    """(x - mean) / scale as a step, validated."""
     parts = []
-    for name, given, default in (("mean", mean, 0.0), ("spread", spread, 1.0)):
+    for name, given, default in (("mean", mean, 0.0), ("scale", scale, 1.0)):
         values = np.asarray(default if given is None else given, dtype=np.float64)
         if values.shape not in ((), (width,)):
             raise ValueError(
                 f"{name} must have {width} values, one for each feature; its shape is {values.shape}."
             )
-        if not np.isfinite(values).all() or (name == "spread" and not (values > 0).all()):
-            above = " and above 0; take 1 for a feature that is constant" if name == "spread" else ""
+        if not np.isfinite(values).all() or (name == "scale" and not (values > 0).all()):
+            above = " and above 0; take 1 for a feature that is constant" if name == "scale" else ""
             raise ValueError(f"{name} must be finite{above}.")
         parts.append(np.broadcast_to(values, width))
     return _graph.Affine(*parts)
@@ -274,7 +274,7 @@ def _rows_to_check(given: Any, predictor: Predictor, before: _graph.Affine, widt
         rows = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != width or len(rows) == 0 or not np.isfinite(rows).all():
             raise ValueError(
-                f"check_rows must be rows with {width} features, at least one, all finite; got an array of "
+                f"X_check must be rows with {width} features, at least one, all finite; got an array of "
                 f"shape {rows.shape}."
             )
         return rows
@@ -286,7 +286,7 @@ def _rows_to_check(given: Any, predictor: Predictor, before: _graph.Affine, widt
     rows = rows[np.sort(random.permutation(len(rows))[:half])]
     apart = rows.std(axis=0)
     near = rows + 0.5 * np.where(apart > 0, apart, 1.0) * random.standard_normal(rows.shape)
-    return np.asarray(np.vstack([rows, near]) * before.spread + before.shift)
+    return np.asarray(np.vstack([rows, near]) * before.scale + before.shift)
 
 
 def _refuse_size(predictor: Predictor) -> None:

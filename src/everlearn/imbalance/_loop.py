@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 from tqdm.auto import tqdm
 
-from .._base.learner import Ints, LabelledRows
+from .._base.learner import Ints, LabeledRows
 from .._base.validate import Rows, as_block
 from ..svm._selection import support_settled
 
@@ -22,12 +22,12 @@ _SEEDS_PER_CLASS = 5
 class VirtualLoop:
     """One run over the pool. Rows of X have their row numbers, virtual rows those that follow.
 
-    Invariants: a row is learnt at most once; every virtual row lies between a real support vector of the rare
-    class and one of its nearest real neighbours of that class; virtual rows make no others.
+    Invariants: a row is learned at most once; every virtual row lies between a real support vector of the
+    rare class and one of its nearest real neighbors of that class; virtual rows make no others.
     """
 
     def __init__(
-        self, learner: "VIRTUAL", rows: LabelledRows, usable: Ints, rare: int, random: np.random.Generator
+        self, learner: "VIRTUAL", rows: LabeledRows, usable: Ints, rare: int, random: np.random.Generator
     ) -> None:
         self.learner, self.rows, self.random = learner, rows, random
         self.rare = rare
@@ -35,7 +35,7 @@ class VirtualLoop:
         self.usable = usable
         self.made: list[Rows] = []
         self.costs: list[float] = []
-        self.learnt = self.learnt_real = 0
+        self.learned = self.learned_real = 0
         order = random.permutation(usable).astype(np.int64)
         first = [np.flatnonzero(rows.labels[order] == number)[:_SEEDS_PER_CLASS] for number in (0, 1)]
         places = np.sort(np.concatenate(first))
@@ -48,27 +48,29 @@ class VirtualLoop:
         """Learn until the pool is empty or there is reason to stop, which is returned in words."""
         learner = self.learner
         learner._feed(self.native.seed, self.rows, self.seeds)
-        self.learnt = self.learnt_real = len(self.seeds)
-        counts: deque[int] = deque(maxlen=int(learner.window) + 1)
+        self.learned = self.learned_real = len(self.seeds)
+        counts: deque[int] = deque(maxlen=int(learner.n_iter_no_change) + 1)
         with tqdm(total=len(self.pool), desc="learning", unit="row", disable=not learner.verbose) as bar:
             while self.pool:
-                if 0 <= learner.max_iter <= self.learnt:
-                    return f"max_iter={learner.max_iter}: {self.learnt} rows were learnt"
+                if 0 <= learner.max_iter <= self.learned:
+                    return f"max_iter={learner.max_iter}: {self.learned} rows were learned"
                 self.learn(self.choose())
                 self.spawn_seeds()
                 bar.update()
                 bar.total = len(self.pool) + bar.n
                 counts.append(int(np.count_nonzero(self.native.alpha)))
                 last = list(counts)
-                if learner.early_stopping and support_settled(last, int(learner.window), float(learner.rtol)):
+                if learner.early_stopping and support_settled(
+                    last, int(learner.n_iter_no_change), float(learner.rtol)
+                ):
                     return (
                         f"the number of support vectors, {last[-1]}, changed by {max(last) - min(last)} over "
-                        f"the last {learner.window} rows"
+                        f"the last {learner.n_iter_no_change} rows"
                     )
-        return "every row was learnt"
+        return "every row was learned"
 
-    def learnt_rows(self) -> Ints:
-        """Row numbers of the rows of X that were learnt."""
+    def learned_rows(self) -> Ints:
+        """Row numbers of the rows of X that were learned."""
         return np.setdiff1d(self.usable, self.pool)
 
     def choose(self) -> int:
@@ -103,15 +105,15 @@ class VirtualLoop:
     def learn(self, number: int) -> None:
         """PROCESS and REPROCESS; a real row of the rare class that is a support vector then makes others."""
         total = len(self.rows.ids)
-        self.learnt += 1
+        self.learned += 1
         if number < total:
             self.learner._feed(self.native.learn, self.rows, np.array([number]))
-            self.learnt_real += 1
+            self.learned_real += 1
             if self.rows.labels[number] == self.rare and number in self.support():
                 self.make(number)
             return
         made = number - total
-        one = LabelledRows(
+        one = LabeledRows(
             self.made[made],
             np.array([self.rare], dtype=np.int32),
             np.array([self.costs[made]]),
@@ -131,7 +133,7 @@ class VirtualLoop:
                 self.may_spawn.remove(int(row))
 
     def make(self, row: int) -> None:
-        """Put virtual rows between a row and some of its neighbours into the pool."""
+        """Put virtual rows between a row and some of its neighbors into the pool."""
         others = self.positives[self.positives != row]
         if len(others) == 0 or self.learner.n_virtual == 0:
             return

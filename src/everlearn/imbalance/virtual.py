@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from .._base import checked, constraints
 from .._base.docs import complete
-from .._base.learner import Ints, KernelLearner, LabelledRows
+from .._base.learner import Ints, KernelLearner, LabeledRows
 from .._base.machine import Machine
 from .._base.persist import register
 from ._loop import VirtualLoop
@@ -27,17 +27,17 @@ from ._loop import VirtualLoop
 class VIRTUAL(KernelLearner):
     """Support vector machine for a rare class: asks for the rows that matter, and makes new ones beside them.
 
-    Of some rows drawn from the pool, the one nearest to the boundary is learnt, as with
+    Of some rows drawn from the pool, the one nearest to the boundary is learned, as with
     ``LASVM(selection="active")``. When a row of the rare class becomes a support vector, a new row between it
-    and one of its nearest neighbours of that class, in the space of the kernel, joins the pool. So rows are
-    made where the boundary is, and learnt only if they turn out to matter.
+    and one of its nearest neighbors of that class, in the space of the kernel, joins the pool. So rows are
+    made where the boundary is, and learned only if they turn out to matter.
 
-    With more than two classes, each is learnt against the rest, with a selection and virtual rows of its own.
-    Virtual rows are made for the classes that are rarer than all others together.
+    With more than two classes, each is learned against the rest, with a selection and virtual rows of its
+    own. Virtual rows are made for the classes that are rarer than all others together.
 
     Parameters
     ----------
-    positive : label, default=None
+    minority_class : label, default=None
         The rare class. None takes the one with fewer rows; with more than two classes, every class with fewer
         rows than all others together.
     n_neighbors : int, default=5
@@ -49,33 +49,33 @@ class VIRTUAL(KernelLearner):
         of 95 %.
     early_stopping : bool, default=True
         Whether to stop when the number of support vectors hardly changes any more.
-    window : int, default=200
+    n_iter_no_change : int, default=200
         Rows over which it must hardly change.
     rtol : float, default=0.02
         What hardly means: by at most this share.
     max_iter : int, default=-1
         Rows to learn at most for each binary problem, virtual ones included, -1 for all; the seeds, five of
-        each class, are always learnt.
+        each class, are always learned.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_SV,)
         Row numbers of the support vectors; those from the number of rows in X on are virtual rows.
-    positive_ : label or ndarray of labels
+    minority_class_ : label or ndarray of labels
         The rare class; with more than two classes, those for which virtual rows were made.
     n_virtual_ : int
         Virtual rows made.
     n_virtual_support_ : int
         How many of them are support vectors.
     n_labels_ : int
-        Rows of X that were learnt.
-    stopped_ : str or list of str
+        Rows of X that were learned.
+    stop_reason_ : str or list of str
         Why learning stopped; with more than two classes, for each of them.
 
     Notes
     -----
-    To find neighbours, labels of rows that have not been learnt are read, as in the thesis: this is a way to
-    learn from a labelled set, not one to save labels.
+    To find neighbors, labels of rows that have not been learned are read, as in the thesis: this is a way to
+    learn from a labeled set, not one to save labels.
 
     Examples
     --------
@@ -92,13 +92,13 @@ class VIRTUAL(KernelLearner):
     forgetting: ClassVar[str] = "replay"  # virtual rows lie between rows, and cannot be told apart from them
     _solver = "lasvm"
     _has_bias = True
-    _known = (*KernelLearner._known, "positive_", "n_virtual_", "n_labels_", "stopped_")
+    _known = (*KernelLearner._known, "minority_class_", "n_virtual_", "n_labels_", "stop_reason_")
     _constraints: ClassVar[dict[str, constraints.Constraint]] = KernelLearner._constraints | {
         "n_neighbors": constraints.integer_from(1),
         "n_virtual": constraints.integer_from(0),
         "pool_size": constraints.integer_from(1),
         "early_stopping": constraints.BOOLEAN,
-        "window": constraints.integer_from(1),
+        "n_iter_no_change": constraints.integer_from(1),
         "rtol": constraints.NOT_NEGATIVE,
         "max_iter": constraints.integer_from(-1),
     }
@@ -113,12 +113,12 @@ class VIRTUAL(KernelLearner):
         coef0: float = 0.0,
         tol: float = 1e-3,
         class_weight: dict[Any, float] | str | None = None,
-        positive: Any = None,
+        minority_class: Any = None,
         n_neighbors: int = 5,
         n_virtual: int = 1,
         pool_size: int = 59,
         early_stopping: bool = True,
-        window: int = 200,
+        n_iter_no_change: int = 200,
         rtol: float = 0.02,
         max_iter: int = -1,
         cache_size: float = 200,
@@ -133,12 +133,12 @@ class VIRTUAL(KernelLearner):
         self.coef0 = coef0
         self.tol = tol
         self.class_weight = class_weight
-        self.positive = positive
+        self.minority_class = minority_class
         self.n_neighbors = n_neighbors
         self.n_virtual = n_virtual
         self.pool_size = pool_size
         self.early_stopping = early_stopping
-        self.window = window
+        self.n_iter_no_change = n_iter_no_change
         self.rtol = rtol
         self.max_iter = max_iter
         self.cache_size = cache_size
@@ -170,57 +170,59 @@ class VIRTUAL(KernelLearner):
                     "kernel='precomputed' has no values for rows that are yet to be made: pass a callable."
                 )
             rows, usable = self._take_all(X, y, sample_weight)
-            if self.positive is not None and self.positive not in self.classes_:
-                raise ValueError(f"positive={self.positive!r} is none of the classes {self.classes_!r}.")
+            if self.minority_class is not None and self.minority_class not in self.classes_:
+                raise ValueError(
+                    f"minority_class={self.minority_class!r} is none of the classes {self.classes_!r}."
+                )
             counts = np.bincount(rows.labels[usable], minlength=len(self.classes_))
             if not counts.all():
                 raise ValueError(
                     f"No row of the class {self.classes_[np.argmin(counts)].item()!r} has a weight above 0: "
                     "remove the class from y, or give its rows a weight."
                 )
-            if self.positive is not None:
-                rare = np.flatnonzero(self.classes_ == self.positive)
+            if self.minority_class is not None:
+                rare = np.flatnonzero(self.classes_ == self.minority_class)
             elif len(counts) == 2:
                 rare = np.array([np.argmin(counts)])
             else:
                 rare = np.flatnonzero(2 * counts < counts.sum())
             if len(counts) == 2:
                 self._learn_two(rows, usable, int(rare[0]))
-                self.positive_ = self.classes_[rare[0]]
+                self.minority_class_ = self.classes_[rare[0]]
             else:
                 self._learn_each(rows, rare)
-                self.positive_ = self.classes_[rare]
+                self.minority_class_ = self.classes_[rare]
             self._rows_seen += self.n_virtual_
         return self
 
-    def _learn_two(self, rows: LabelledRows, usable: Ints, rare: int) -> Ints:
-        """Learn two classes; returns the row numbers of the rows of X that were learnt."""
+    def _learn_two(self, rows: LabeledRows, usable: Ints, rare: int) -> Ints:
+        """Learn two classes; returns the row numbers of the rows of X that were learned."""
         self._configure()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         loop = VirtualLoop(self, rows, usable, rare, np.random.default_rng(seed))
-        self.stopped_: str | list[str] = loop.run()
-        self._optimise(self._machine.native.finish, "finishing")
+        self.stop_reason_: str | list[str] = loop.run()
+        self._optimize(self._machine.native.finish, "finishing")
         self._warn_if_unsolved("Finishing", stacklevel=3)
         self.n_virtual_ = len(loop.made)
-        self.n_labels_ = loop.learnt_real
+        self.n_labels_ = loop.learned_real
         if self._foreign is not None:
             self._foreign.keep(self._machine.native.ids)
-        return loop.learnt_rows()
+        return loop.learned_rows()
 
-    def _learn_each(self, rows: LabelledRows, rare: Any) -> None:
+    def _learn_each(self, rows: LabeledRows, rare: Any) -> None:
         """Learn each class against the rest, and put the binary machines together.
 
         A virtual row belongs to the problem of its class alone. Their numbers go on from class to class.
         """
         total = len(rows.ids)
-        learnt: list[Ints] = []
+        learned: list[Ints] = []
         parts: list[VIRTUAL] = []
         for number in range(len(self.classes_)):
             part = clone(self).set_params(C=1.0, class_weight=None)  # the costs have both already
             part.set_params(n_virtual=self.n_virtual if number in rare else 0)
             part.random_state = self.random_state  # a generator goes on, where clone would copy it
             part_rows, usable = part._take_all(rows.X, rows.labels == number, rows.costs)
-            learnt.append(part._learn_two(part_rows, usable, 1))
+            learned.append(part._learn_two(part_rows, usable, 1))
             parts.append(part)
         before = np.cumsum([0, *(part.n_virtual_ for part in parts)])
         machines = [part._machine for part in parts]
@@ -240,9 +242,9 @@ class VIRTUAL(KernelLearner):
             self._foreign.add(features, names)
             kernel = self._foreign.against(features, names)
         self._machine = Machine.one_vs_rest(machines, ids, labels, kernel)
-        self.stopped_ = [str(part.stopped_) for part in parts]
+        self.stop_reason_ = [str(part.stop_reason_) for part in parts]
         self.n_virtual_ = int(before[-1])
-        self.n_labels_ = len(np.unique(np.concatenate(learnt)))
+        self.n_labels_ = len(np.unique(np.concatenate(learned)))
 
     @property
     def n_virtual_support_(self) -> int:
@@ -255,11 +257,13 @@ class VIRTUAL(KernelLearner):
         most = self._rows_seen
         for name in ("n_virtual_", "n_labels_"):
             checked.integer(name, fitted[name], most=most)
-        if not np.isin(fitted["positive_"], self.classes_).all():
-            raise ValueError("positive_ must be among classes_")
-        stopped = fitted["stopped_"] if isinstance(fitted["stopped_"], list) else [fitted["stopped_"]]
+        if not np.isin(fitted["minority_class_"], self.classes_).all():
+            raise ValueError("minority_class_ must be among classes_")
+        stopped = (
+            fitted["stop_reason_"] if isinstance(fitted["stop_reason_"], list) else [fitted["stop_reason_"]]
+        )
         if not all(isinstance(reason, str) for reason in stopped):
-            raise ValueError("stopped_ must be a word for each binary problem")
+            raise ValueError("stop_reason_ must be a word for each binary problem")
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {"tau": float(self.tol), "delta_max": -1.0, "keeps": False}

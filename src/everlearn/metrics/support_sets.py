@@ -59,7 +59,7 @@ def support_confidence(S: Any, T: Any, y_T: Any, k: int | None = None) -> float:
 
     For each support vector the labels of its k nearest rows in T are counted. With two classes the
     confidence is the mean of 2 min(k+, k-) / k; with K classes that of K / (K - 1) times the share of the
-    neighbours which are not of their most frequent class, which is the same for two.
+    neighbors which are not of their most frequent class, which is the same for two.
 
     Parameters
     ----------
@@ -70,15 +70,15 @@ def support_confidence(S: Any, T: Any, y_T: Any, k: int | None = None) -> float:
     y_T : array-like of shape (n_rows,)
         Their labels.
     k : int, default=None
-        Number of neighbours, at most n_rows. None is the square root of n_SV, rounded. Odd numbers cannot
+        Number of neighbors, at most n_rows. None is the square root of n_SV, rounded. Odd numbers cannot
         reach a confidence of 1 with two classes, and with 1 it is always 0. Of rows at the same distance the
         first are the nearest.
 
     Returns
     -------
     float
-        Between 0 and 1: 1 if every support vector has as many neighbours of each class, 0 if none has
-        neighbours of two classes.
+        Between 0 and 1: 1 if every support vector has as many neighbors of each class, 0 if none has
+        neighbors of two classes.
 
     References
     ----------
@@ -104,7 +104,7 @@ def support_confidence(S: Any, T: Any, y_T: Any, k: int | None = None) -> float:
         return 0.0
     k = min(round(math.sqrt(S.shape[0])) if k is None else int(k), rows)
     one_of = (labels[:, np.newaxis] == np.arange(len(classes))).astype(np.float64)
-    mixed = 0  # neighbours that are not of their most frequent class
+    mixed = 0  # neighbors that are not of their most frequent class
     for part in _parts(S, rows):
         counts = _nearest(_distances(part, T), k) @ one_of
         mixed += int((k - counts.max(axis=1)).sum())

@@ -1,16 +1,17 @@
 """Which rows are worth a label, the loop that asks for them while a stream goes by, and when to stop asking.
 
-A rule looks at a model and at rows without labels. ``rule.utilities(model, X)`` says how much each row is
-worth asking about, ``rule.query(model, X)`` which rows to ask about; neither changes the model or the rule.
-The model may be any classifier with a ``decision_function``, scikit-learn's included.
+A query strategy looks at a model and at rows without labels. ``strategy.utilities(model, X)`` says how much
+each row is worth asking about, ``strategy.query(model, X)`` which rows to ask about; neither changes the
+model or the query strategy. The model may be any classifier with a ``decision_function``, scikit-learn's
+included.
 
-For a stream, judged as it goes by; `learn_stream` takes a model through it: ask the rule, ask the oracle,
-learn, go on.
+For a stream, judged as it goes by; `learn_stream` takes a model through it: ask the query strategy, ask the
+oracle, learn, go on.
 
 ==============  ==============================================================================================
 `All`           asks about every row: what the others are compared with
 `RampRegion`    asks about rows that can lie inside the ramp, from which a ramp-loss SVM can learn
-`RecentMargin`  asks about the row nearest to the boundary of every h rows: a fixed share of the stream
+`RecentMargin`  asks about the row nearest to the boundary of every few rows: a fixed share of the stream
 ==============  ==============================================================================================
 
 For a pool, from which rows are drawn at random; a model with ``predict_proba`` alone will do for all but

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._rule import Places
-from ._scores import has_learnt
+from ._scores import has_learned
+from ._strategy import Places
 
 
 class StopAsking(Exception):
@@ -64,8 +64,8 @@ class Answers:
         """Row numbers of `count` rows of each class, drawn at random: it looks at all labels of the array."""
         if self.labels is None:
             raise ValueError(
-                f"seeds={count} looks for rows of each class in an array of labels, and there is none: give "
-                "seeds as a dict of row numbers and labels, or leave them to cold_start."
+                f"initial_labels={count} needs an array of labels to draw rows of each class from: "
+                "give initial_labels as a dict of row numbers and labels, or leave them to cold_start."
             )
         found = []
         for label in self.classes:
@@ -104,7 +104,7 @@ def _is_missing(label: Any) -> bool:
 
 def _classes(labels: npt.NDArray[Any] | None, classes: Any, model: Any) -> npt.NDArray[Any]:
     """All labels that may come, sorted."""
-    if has_learnt(model):
+    if has_learned(model):
         if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), model.classes_):
             raise ValueError(
                 f"classes={classes!r} differs from those that the model knows, {model.classes_.tolist()!r}."

@@ -10,7 +10,7 @@ from ._journal import Journal
 from ._loop import Loop, Scoring
 from ._pool import generator
 from ._run_checks import check_numbers, check_scorer, digest
-from ._scores import count_rows, has_learnt
+from ._scores import count_rows, has_learned
 from .random_rows import Random
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ class Options:
     """What `run` and `start` have in common."""
 
     test: Any
-    scorer: Any
+    scoring: Any
     score_every: int
     cold_start: str
-    unknown: str
+    reask_unknown: bool
     journal: Any
 
 
@@ -35,14 +35,14 @@ def open_loops(
     """Check everything, then make the loops of a learner and, if there is one, of its baseline."""
     total = count_rows(X)
     check_numbers(X)
-    scorer = check_scorer(options.test, options.scorer)
+    scorer = check_scorer(options.test, options.scoring)
     scoring = Scoring(options.test, scorer, options.score_every)
     pool = _same_pool(learner, X, total)
     loops = []
     for member, ending in _learners(learner, baseline):
         path = None if options.journal is None else f"{os.fsdecode(options.journal)}{ending}"
         journal = None if path is None else Journal(path, *pool)
-        loops.append(Loop(member, X, answers, scoring, options.cold_start, options.unknown, journal))
+        loops.append(Loop(member, X, answers, scoring, options.cold_start, options.reask_unknown, journal))
         member._loop = loops[-1]
     return loops
 
@@ -51,7 +51,7 @@ def _same_pool(learner: "ActiveLearner", X: Any, total: int) -> tuple[int, int, 
     """Rows, features and digest of the pool, which must be that of the first run."""
     pool = (total, int(X.shape[1]), digest(X, total))
     if learner._pool is None:
-        learner._pool, learner._experienced = pool, has_learnt(learner.model)
+        learner._pool, learner._experienced = pool, has_learned(learner.estimator)
         learner._seed = int(generator(learner.random_state, 0).randint(2**31 - 1))
     before = learner._pool
     if before != pool:
@@ -63,25 +63,27 @@ def _same_pool(learner: "ActiveLearner", X: Any, total: int) -> tuple[int, int, 
     return pool
 
 
-def _learners(learner: "ActiveLearner", rule: Any) -> list[tuple["ActiveLearner", str]]:
+def _learners(learner: "ActiveLearner", strategy: Any) -> list[tuple["ActiveLearner", str]]:
     """The learners to run, the given one first, with the endings of their journals."""
-    if rule is None:
+    if strategy is None:
         return [(learner, "")]
     if learner.baseline is None:
-        learner.baseline = _baseline(learner, rule)
+        learner.baseline = _baseline(learner, strategy)
     return [(learner, ""), (learner.baseline, ".baseline")]
 
 
-def _baseline(learner: "ActiveLearner", rule: Any) -> "ActiveLearner":
+def _baseline(learner: "ActiveLearner", strategy: Any) -> "ActiveLearner":
     if learner.history:
         raise ValueError(
-            f"baseline={rule!r} comes after {len(learner.history)} labels: it must be there from the first "
-            "run on, or it would begin with what this loop has learnt."
+            f"baseline={strategy!r} comes after {len(learner.history)} labels: it must be there from the "
+            "first run on, or it would begin with what this loop has learned."
         )
-    rule = Random(random_state=learner._seed) if isinstance(rule, str) and rule == "random" else rule
-    if isinstance(rule, str | type) or not hasattr(rule, "query"):
-        raise ValueError(f'baseline must be "random" or a rule such as Random(), got {rule!r}.')
-    baseline = type(learner)(deepcopy(learner.model), rule, None, learner.random_state)
+    strategy = (
+        Random(random_state=learner._seed) if isinstance(strategy, str) and strategy == "random" else strategy
+    )
+    if isinstance(strategy, str | type) or not hasattr(strategy, "query"):
+        raise ValueError(f'baseline must be "random" or a query strategy such as Random(), got {strategy!r}.')
+    baseline = type(learner)(deepcopy(learner.estimator), strategy, None, learner.random_state)
     baseline._pool, baseline._experienced = learner._pool, learner._experienced
     baseline._seed = learner._seed
     return baseline

@@ -35,7 +35,7 @@ class Course:
     """The course of one fit: the rows, the machine of the moment, and which labels were read.
 
     ``support`` holds the row numbers of the support vectors, ascending. `solve` is the only place where rows
-    are learnt, `draw_first` and whoever sets ``examined`` the only ones that look at labels.
+    are learned, `draw_first` and whoever sets ``examined`` the only ones that look at labels.
     """
 
     def __init__(self, X: Rows, y: Array, labels: Places, chunk: int, solver: Any, random: Any) -> None:
@@ -114,7 +114,7 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     forgetting: ClassVar[str] = "replay"
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "estimator": constraints.NONE | CLASSIFIER,
-        "chunk": constraints.NONE | constraints.integer_from(2),
+        "chunk_size": constraints.NONE | constraints.integer_from(2),
         "max_iter": constraints.integer_from(-1),
     }
     # What a fitted learner knows beside its parameters and its machine.
@@ -127,7 +127,7 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "examined_",
         "history_",
         "n_iter_",
-        "stopped_",
+        "stop_reason_",
     )
 
     def fit(self: Self, X: Any, y: Any) -> Self:
@@ -150,7 +150,7 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         try:
             course = self._begin(X, y)
             course.solve(course.draw_first())
-            self.stopped_ = self._run(course)
+            self.stop_reason_ = self._run(course)
         except BaseException:
             self.__dict__ = before
             raise
@@ -185,7 +185,9 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if "random_state" in params and params["random_state"] is None:
             solver = clone(solver).set_params(random_state=seed)
         self.classes_ = classes
-        chunk = max(_LEAST_CHUNK, round(X.shape[0] ** 0.5)) if self.chunk is None else int(self.chunk)
+        chunk = (
+            max(_LEAST_CHUNK, round(X.shape[0] ** 0.5)) if self.chunk_size is None else int(self.chunk_size)
+        )
         return Course(X, y, labels, chunk, solver, random)
 
     @abstractmethod
@@ -265,7 +267,12 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if "fitted" in state:
             constraints.check(learner)
             fitted = checked.table("fitted", state["fitted"])
-            for name in ("support_", "used_", "examined_", *(("test_",) if "test_" in fitted else ())):
+            for name in (
+                "support_",
+                "used_",
+                "examined_",
+                *(("confidence_rows_",) if "confidence_rows_" in fitted else ()),
+            ):
                 checked.integers(name, fitted[name], (None,))
             checked.integer("n_iter_", fitted["n_iter_"])
             checked.items("history_", fitted["history_"])

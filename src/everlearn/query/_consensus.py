@@ -9,7 +9,7 @@ def consensus(answers: Sequence[Any]) -> tuple[Any, float]:
     """The label that most answers name, and its weight between 0 and 1.
 
     The weight is the lead of the majority over the next label, as a share of all answers: 1 where all agree,
-    1/3 for two against one, 0 for a tie, from which nothing can be learnt. To a model that is linear in its
+    1/3 for two against one, 0 for a tie, from which nothing can be learned. To a model that is linear in its
     weights, such as an SVM for a row within the margin, that is as much as learning every answer with an
     equal share.
 

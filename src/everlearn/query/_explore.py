@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ._pool import generator, sample
-from ._rule import Places
+from ._strategy import Places
 from .coverage import Distances, nearest, numeric
 
 # Rows among which the furthest is looked for: at most so many, at most so many numbers, at least so many.

@@ -16,13 +16,13 @@ from ._questions import AGAIN, RANDOM_START, Pool, Query, Questions
 from ._scores import Scores, ScoresNotFinite, count_rows, decided, margins
 from ._view import View
 from .random_rows import Random
-from .stopping import Asked
+from .stopping import Progress
 from .stream import _take
 
 if TYPE_CHECKING:
     from .active import ActiveLearner
 
-_SEED, _GIVEN, _TOLD = "seed", "given", "told"
+_INITIAL, _GIVEN, _TOLD = "initial", "journal", "told"
 # A model that can is brought to its optimum after every label up to so many labels; from then on when there
 # is one label more for every hundred.
 _EVERY_LABEL = 1000
@@ -55,19 +55,21 @@ class Loop:
         answers: Answers,
         scoring: Scoring,
         cold_start: str,
-        unknown: str,
+        reask_unknown: bool,
         journal: Journal | None,
     ) -> None:
         self.learner, self.X, self.answers, self.scoring = learner, X, answers, scoring
-        self.journal, self.again = journal, unknown == "later"
+        self.journal, self.again = journal, reask_unknown
         self.lookup: dict[int, list[Any]] = {}
         self.over = False
-        self.view = View(learner.model, X, answers.classes)
+        self.view = View(learner.estimator, X, answers.classes)
         self.pool = Pool(self.view.rows, count_rows(X), learner._gone)
         for row in learner._pending:
             self.pool.remove(row)
-        self.query = learner.query
-        self.questions = Questions(self.pool, seeded(self.query, learner._seed), cold_start, learner._seed)
+        self.query_strategy = learner.query_strategy
+        self.questions = Questions(
+            self.pool, seeded(self.query_strategy, learner._seed), cold_start, learner._seed
+        )
         self.seen = {record["label"] for record in learner.history}
 
     @property
@@ -83,7 +85,7 @@ class Loop:
     # ------------------------------------------------------------------------------- what is known already
 
     def catch_up(self) -> None:
-        """Learn the answers of the journal and those kept but not learnt; write what the journal lacks."""
+        """Learn the answers of the journal and those kept but not learned; write what the journal lacks."""
         learner = self.learner
         read = [] if self.journal is None else self.journal.answers
         pairs = [(row, self.answers.checked(answer, row)) for row, answer in read]
@@ -114,22 +116,22 @@ class Loop:
             for row, labels in learner._answers.items():
                 for label in labels[len(written.get(row, [])) :]:
                     self.journal.write(row, label)
-        learnt = Counter(record["row"] for record in learner.history)
+        learned = Counter(record["row"] for record in learner.history)
         for row, labels in list(learner._answers.items()):
-            for label in labels[learnt[row] :]:
+            for label in labels[learned[row] :]:
                 self._learn(Query(row, _GIVEN, "given before"), label)
                 self.over = self._told_to_stop() or self.over
 
-    def learn_seeds(self, seeds: Any) -> None:
+    def learn_initial(self, initial_labels: Any) -> None:
         """Learn the labels to begin with, those that are not known yet."""
-        if seeds is None:
+        if initial_labels is None:
             return
         learner = self.learner
-        if isinstance(seeds, dict):
-            self.check_rows(seeds, "seeds")
-            pairs = [(int(row), self.answers.checked(label, row)) for row, label in seeds.items()]
+        if isinstance(initial_labels, dict):
+            self.check_rows(initial_labels, "initial_labels")
+            pairs = [(int(row), self.answers.checked(label, row)) for row, label in initial_labels.items()]
         else:
-            rows = self.answers.rows_of_each_class(seeds, generator(learner._seed, 0))
+            rows = self.answers.rows_of_each_class(initial_labels, generator(learner._seed, 0))
             labels = self.answers(rows, _take(self.X, rows))
             pairs = [
                 (int(row), self.answers.checked(label, row)) for row, label in zip(rows, labels, strict=True)
@@ -137,12 +139,13 @@ class Loop:
         for row, label in pairs:
             if label is not None and row in learner._answers and learner._answers[row][0] != label:
                 raise ValueError(
-                    f"seeds says {label!r} of row {row}, this loop was told {learner._answers[row][0]!r}."
+                    f"initial_labels has {label!r} for row {row}, but this loop was told "
+                    f"{learner._answers[row][0]!r}."
                 )
         for row, label in pairs:
             if label is not None and row not in learner._answers:
                 self._note([(row, label)])
-                self._learn(Query(row, _SEED, "a label to begin with"), label)
+                self._learn(Query(row, _INITIAL, "initial label"), label)
                 self.over = self._told_to_stop() or self.over
 
     def check_rows(self, rows: Iterable[Any], name: str) -> None:
@@ -230,7 +233,7 @@ class Loop:
 
     def _by_margin(self, why: str) -> bool:
         """Whether a row was chosen by a strategy that looks at the model."""
-        query = self.learner.query
+        query = self.learner.query_strategy
         return why == type(query).__name__ and not isinstance(query, Random)
 
     def _nearest(self, queries: list[Query]) -> tuple[int | None, dict[str, Any]]:
@@ -259,13 +262,15 @@ class Loop:
                 self.pool.give_back(row)
             return True
         if learner._pending:  # their answers may change what is asked: the loop is not over
-            learner.stopped = f"{len(learner._pending)} queries are pending, and no other row is left to ask"
+            learner.stop_reason = (
+                f"{len(learner._pending)} queries are pending, and no other row is left to ask"
+            )
             return False
         self.over = True
         if self.pool.left > 0:
-            learner.stopped = f"the rule wants none of the {self.pool.left} rows that are left"
+            learner.stop_reason = f"the query strategy wants none of the {self.pool.left} rows that are left"
         else:
-            learner.stopped = "the oracle knows no more labels" if refused else "the pool is used up"
+            learner.stop_reason = "the oracle knows no more labels" if refused else "the pool is used up"
         return False
 
     def _take_out(self, row: int) -> None:
@@ -285,17 +290,18 @@ class Loop:
             for row, label in answers:
                 self.journal.write(row, label)
 
-    # ----------------------------------------------------------------------------------------- what is learnt
+    # ----------------------------------------------------------------------------------------- what is
+    # learned
 
     def _learn(self, query: Query, label: Any) -> None:
         view, history = self.view, self.learner.history
         record: dict[str, Any] = {
-            "labels": len(history) + 1,
+            "n_labels": len(history) + 1,
             "row": query.row,
             "label": label,
-            "why": query.why,
+            "chosen_by": query.why,
             "reason": query.reason,
-            "right": None,
+            "correct": None,
             "margin": None,
             "free_margin": None,
             "n_support": None,
@@ -304,10 +310,10 @@ class Loop:
         if view.ready:
             self._note_before(record, query, label)
         self._teach(query.row)
-        history.append(record)  # at once: what is learnt must not be learnt again
+        history.append(record)  # at once: what is learned must not be learned again
         self.seen.add(label)
-        count = record["labels"]
-        if not view.ready:  # a tie between the first answers: nothing has been learnt yet
+        count = record["n_labels"]
+        if not view.ready:  # a tie between the first answers: nothing has been learned yet
             return
         if view.finishes and (count <= _EVERY_LABEL or count % (count // _FINISHES) == 0):
             view.finish()
@@ -318,11 +324,11 @@ class Loop:
     def _teach(self, row: int) -> None:
         """Let the model know what the answers for a row say by majority, with their weight.
 
-        A model that cannot forget keeps what it learnt, and learns the new majority beside it.
+        A model that cannot forget keeps what it learned, and learns the new majority beside it.
         """
         learner, view = self.learner, self.view
         label, weight = consensus(learner._answers[row])
-        before = learner._learnt.get(row)
+        before = learner._learned.get(row)
         if before is not None:
             if before[:2] == (label, weight):
                 return
@@ -330,7 +336,7 @@ class Loop:
             if not forgot and before[1] > 0 and (before[0] == label or weight == 0):
                 return
         learned_as = view.learn(row, label, weight) if weight > 0 else None
-        learner._learnt[row] = (label, weight, learned_as)
+        learner._learned[row] = (label, weight, learned_as)
 
     def _note_before(self, record: dict[str, Any], query: Query, label: Any) -> None:
         """What the model says of a row whose label it is about to learn; nothing if it cannot say yet."""
@@ -339,38 +345,38 @@ class Loop:
         except ScoresNotFinite:
             return
         record["margin"] = float(margins(scores)[0])
-        record["right"] = bool(self.answers.classes[decided(scores)[0]] == label)
+        record["correct"] = bool(self.answers.classes[decided(scores)[0]] == label)
         record["free_margin"] = self.view.free_margin()
 
     def score_last(self) -> None:
         """The last label of a run has a score, whatever the interval is."""
         history = self.learner.history
         if history and history[-1]["score"] is None and self.view.ready:
-            history[-1]["score"] = self.scoring(self.learner.model)
+            history[-1]["score"] = self.scoring(self.learner.estimator)
 
     def _told_to_stop(self, margin: dict[str, Any] | None = None) -> bool:
         """Tell the stopping rule about the last label; whether it says stop.
 
-        `margin` is told of the row nearest to the boundary of those that a rule chose at once: that of
-        another row says nothing about what the rule could find. That the model was right about a row drawn at
-        random is an unbiased estimate of how often it is.
+        `margin` is told of the row nearest to the boundary of those that a strategy chose at once: that of
+        another row says nothing about what the strategy could find. That the model was right about a row
+        drawn at random is an unbiased estimate of how often it is.
         """
         rule, last = self.learner.stopping, self.learner.history[-1]
         if rule is None:
             return False
-        at_random = last["why"] in ("Random", RANDOM_START) and last["right"] is not None
+        at_random = last["chosen_by"] in ("Random", RANDOM_START) and last["correct"] is not None
         score = last["score"]
         rule.update(
-            Asked(
-                last["labels"],
+            Progress(
+                last["n_labels"],
                 last["n_support"],
                 **(margin or {}),
                 score=None if score is None or math.isnan(score) else score,
-                estimate=float(last["right"]) if at_random else None,
-                classes=len(self.answers.classes),
+                estimate=float(last["correct"]) if at_random else None,
+                n_classes=len(self.answers.classes),
             )
         )
         verdict = rule.verdict()
         if verdict.stop and not self.over:
-            self.learner.stopped = verdict.reason
+            self.learner.stop_reason = verdict.reason
         return bool(verdict.stop)

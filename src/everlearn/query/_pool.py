@@ -1,4 +1,4 @@
-"""What the rules for a pool share: a draw that changes no generator, and the best of what is drawn."""
+"""What query strategies for a pool share: a draw that changes no generator, and the best of what is drawn."""
 
 from abc import abstractmethod
 from copy import copy, deepcopy
@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base import constraints
-from ._rule import _LIMIT, Places, Rule
 from ._scores import count_rows
+from ._strategy import _LIMIT, Places, QueryStrategy
 from .stream import _sliceable, _take
 
 Worth = npt.NDArray[np.float64]
@@ -27,8 +27,8 @@ RANDOM_STATE = constraints.Constraint(
 _DRAW = constraints.integer_from(0)
 
 
-class PoolRule(Rule):
-    """A rule that chooses from a pool: draws some of its rows at random and takes the most worthy of them.
+class PoolQueryStrategy(QueryStrategy):
+    """A query strategy for a pool: draws some of its rows at random and takes those of the highest utility.
 
     Invariant: no call writes. A generator given as `random_state` is copied before it is used, so that a
     query is a function of the seed, the number of rows, n and the number of the draw. A loop that wants other
@@ -52,7 +52,7 @@ class PoolRule(Rule):
         Parameters
         ----------
         model : object
-            A classifier that has learnt something.
+            A classifier that has learned something.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The pool, as the model takes it.
         n : int, default=1

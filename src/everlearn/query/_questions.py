@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ._explore import Spread
-from ._pool import PoolRule, Worth, best_first, generator, sample
-from ._rule import Places
+from ._pool import PoolQueryStrategy, Worth, best_first, generator, sample
 from ._scores import Scores, ScoresNotFinite, margins
+from ._strategy import Places
 from ._view import View
 from .auto import Auto, boundary_reasons
 from .coverage import NoDistances
@@ -18,7 +18,7 @@ from .margin import Margin
 from .random_rows import Random
 from .stream import _take
 
-RANDOM_START, SPREAD_START = "cold start (random)", "cold start (spread)"
+RANDOM_START, FARTHEST_START = "cold start (random)", "cold start (farthest)"
 EXPLORED, AGAIN = "explore", "ask again"
 _MOST_ANSWERS = 3  # for one row, when a strategy asks again
 # `Auto` goes on with the cold start in every second query up to so many labels: with a handful of labels the
@@ -174,16 +174,16 @@ class Questions:
 
     def _by_margin(self, view: View, n: int, draw: int, without: list[int] | None = None) -> list[Query]:
         """The rows nearest to the boundary, with the scores by which they were chosen."""
-        rule: PoolRule = self.query
+        strategy: PoolQueryStrategy = self.query
         more = min(n + len(without or []), self.pool.left)
-        places = rule._drawn(self.pool, more, draw)
-        whole = rule._searches_all(self.pool.left, more)
+        places = strategy._drawn(self.pool, more, draw)
+        whole = strategy._searches_all(self.pool.left, more)
         scores = view.scores(self.pool.all_rows() if whole else self.pool[places])
         worth: Worth = 0.0 - margins(scores)
         best = np.array([worth.argmax()]) if more == 1 else best_first(worth)[:more]
         numbers = self._at(places[best]).tolist()
         reasons = boundary_reasons(scores[best], view.classes)
-        name = type(rule).__name__
+        name = type(strategy).__name__
         return [
             Query(row, name, reasons[i], scores[best[i : i + 1]], view.version)
             for i, row in enumerate(numbers)
@@ -193,7 +193,7 @@ class Questions:
     def _foreign(self, view: View, n: int, draw: int, reason: str | None = None) -> list[Query]:
         """The choice of any other strategy, which sees the model itself."""
         query, name = self.query, type(self.query).__name__
-        if isinstance(query, PoolRule):
+        if isinstance(query, PoolQueryStrategy):
             whole = query._searches_all(self.pool.left, n)
             rows = self.pool.all_rows() if whole else self.pool
             places = query.query(view.model, rows, n, draw=draw)
@@ -223,7 +223,7 @@ class Questions:
         ]
 
     def _again(self, view: View, answered: dict[int, list[Any]]) -> list[Query]:
-        """The row that the model, though it has learnt the answer, puts furthest on the other side."""
+        """The row that the model, though it has learned the answer, puts furthest on the other side."""
         rows = [row for row, answers in answered.items() if len(answers) < _MOST_ANSWERS]
         if not rows:
             return []
@@ -238,7 +238,7 @@ class Questions:
             return []
         row, number = rows[worst], int(scores[worst].argmax()) if scores.shape[1] > 1 else 1 - labels[worst]
         reason = (
-            f"asked again: the answer was {answered[row][-1]}, and the model, having learnt it, still says "
+            f"asked again: the answer was {answered[row][-1]}, and the model, having learned it, still says "
             f"{view.classes[number]} (by {against[worst]:.2g})"
         )
         return [Query(row, AGAIN, reason, scores[worst : worst + 1], view.version)]
@@ -250,22 +250,22 @@ class Questions:
 
         By turns: a row at random, one drawn by its squared distance to all rows asked, and the furthest.
         """
-        kinds = {"random": [0], "spread": [2], "alternate": [0, 1, 2]}[self.cold_start]
+        kinds = {"random": [0], "farthest": [2], "alternate": [0, 1, 2]}[self.cold_start]
         kinds = [kinds[(turn + number) % len(kinds)] for number in range(n)]
         random = generator(self.random_state, draw)
         far = self._far_rows([kind == 1 for kind in kinds if kind > 0], random)
         drawn = self.pool.numbers[sample(random, self.pool.left, min(n + len(far), self.pool.left))]
         others = [row for row in drawn.tolist() if row not in far]
         reason = f"{missing}: far from every row asked so far"
-        found = [Query(row, SPREAD_START, reason) for row in far]
-        why = SPREAD_START if self.cold_start == "spread" else RANDOM_START
+        found = [Query(row, FARTHEST_START, reason) for row in far]
+        why = FARTHEST_START if self.cold_start == "farthest" else RANDOM_START
         return found + [Query(row, why, f"{missing}: drawn at random") for row in others[: n - len(far)]]
 
     def _far_rows(self, drawn: list[bool], random: np.random.RandomState) -> list[int]:
         try:
             return self._spreading().next(drawn, random)[0].tolist() if drawn else []
         except NoDistances:
-            if self.cold_start == "spread":
+            if self.cold_start == "farthest":
                 raise
             return []  # rows without distances are drawn at random
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
 
-from ._pool import RANDOM_STATE, PoolRule
+from ._pool import RANDOM_STATE, PoolQueryStrategy
 from .gradient import Gradient
 from .stopping._rule import StoppingRule
 from .stream import _is_pairwise, _take
@@ -17,8 +17,8 @@ _DIGESTED_ROWS = 64
 
 
 def check_loop(learner: Any, batch_size: int) -> None:
-    """Refuse a model, a rule or a stopping rule that would fail after the first labels."""
-    model, query, stopping = learner.model, learner.query, learner.stopping
+    """Refuse a model, a query strategy or a stopping rule that would fail after the first labels."""
+    model, query, stopping = learner.estimator, learner.query_strategy, learner.stopping
     if isinstance(model, type) or not hasattr(model, "partial_fit"):
         raise TypeError(
             f"model must be an instance with partial_fit, by which it learns more rows, such as LASVM() or "
@@ -26,14 +26,14 @@ def check_loop(learner: Any, batch_size: int) -> None:
         )
     if _is_pairwise(model):
         raise ValueError(
-            "A precomputed kernel has a column for every row learnt, and of a pool few rows are learnt: pass "
-            "the kernel as a callable."
+            "A precomputed kernel has a column for every row learned, and few rows of a pool are learned: "
+            "pass the kernel as a callable."
         )
     if isinstance(query, type) or not hasattr(query, "query"):
-        raise TypeError(f"query must be a rule such as Margin(), got {query!r}.")
+        raise TypeError(f"query_strategy must be a query strategy such as Margin(), got {query!r}.")
     if isinstance(query, Gradient):
         raise ValueError("Gradient needs the labels of the rows that it looks at: take Margin() instead.")
-    if isinstance(query, PoolRule) and query._size_name is not None:
+    if isinstance(query, PoolQueryStrategy) and query._size_name is not None:
         size = query._size(batch_size)
         if size is not None and size < batch_size:
             raise ValueError(
@@ -59,7 +59,7 @@ def check_scorer(test: Any, scorer: Any) -> Any:
     if isinstance(scorer, str):
         return get_scorer(scorer)
     if scorer is not None and not callable(scorer):
-        raise TypeError(f"scorer must be None, a function or a name known to scikit-learn, got {scorer!r}.")
+        raise TypeError(f"scoring must be None, a function or a name known to scikit-learn, got {scorer!r}.")
     return scorer
 
 
@@ -70,7 +70,7 @@ def check_numbers(X: Any) -> None:
         return
     rows = np.unique(X.nonzero()[0][~np.isfinite(X.data)]) if sparse.issparse(X) else None
     row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0]) if rows is None else int(rows[0])
-    raise ValueError(f"X has NaN or infinity, first in row {row}: nothing could be learnt from such rows.")
+    raise ValueError(f"X has NaN or infinity, first in row {row}: nothing could be learned from such rows.")
 
 
 def digest(X: Any, total: int) -> str:

@@ -1,4 +1,4 @@
-"""What a rule may know of a model: its decision scores, in one shape whatever the model is."""
+"""What a query strategy may know of a model: its decision scores, in one shape whatever the model is."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ Scores = npt.NDArray[np.float64]
 
 
 class ScoresNotFinite(ValueError):
-    """A model has scores that are no numbers: it has diverged, or has not learnt enough to have any."""
+    """A model has scores that are no numbers: it has diverged, or has not learned enough to have any."""
 
 
 def count_rows(X: Any) -> int:
@@ -27,8 +27,8 @@ def count_rows(X: Any) -> int:
     return rows
 
 
-def has_learnt(model: Any) -> bool:
-    """Whether a model has learnt anything yet."""
+def has_learned(model: Any) -> bool:
+    """Whether a model has learned anything yet."""
     if hasattr(model, "fit"):
         try:
             check_is_fitted(model)
@@ -43,7 +43,7 @@ def decision_scores(model: Any, X: Any) -> Scores:
     Parameters
     ----------
     model : object
-        A classifier that has learnt something and has a ``decision_function``.
+        A classifier that has learned something and has a ``decision_function``.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The rows, as the model takes them.
 
@@ -55,8 +55,8 @@ def decision_scores(model: Any, X: Any) -> Scores:
     _refuse_class(model)
     if not hasattr(model, "decision_function"):
         raise TypeError(
-            f"{type(model).__name__} has no decision_function, which this rule needs: take a classifier that "
-            "has one, such as LASVM, SGDClassifier or SVC, or a Pipeline that ends with one."
+            f"{type(model).__name__} has no decision_function, which this query strategy needs: take a "
+            "classifier that has one, such as LASVM, SGDClassifier or SVC, or a Pipeline that ends with one."
         )
     return _scores_by(model, "decision_function", X)
 
@@ -67,7 +67,7 @@ def class_scores(model: Any, X: Any) -> Scores:
     Parameters
     ----------
     model : object
-        A classifier that has learnt something and has a ``decision_function`` or a ``predict_proba``.
+        A classifier that has learned something and has a ``decision_function`` or a ``predict_proba``.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The rows, as the model takes them.
 
@@ -82,9 +82,9 @@ def class_scores(model: Any, X: Any) -> Scores:
         return _scores_by(model, "decision_function", X)
     if not hasattr(model, "predict_proba"):
         raise TypeError(
-            f"{type(model).__name__} has neither decision_function nor predict_proba, one of which this rule "
-            "needs: take a classifier that has one, such as LASVM or GaussianNB, or a Pipeline that ends "
-            "with one."
+            f"{type(model).__name__} has neither decision_function nor predict_proba, one of which this "
+            "query strategy needs: take a classifier that has one, such as LASVM or GaussianNB, or a "
+            "Pipeline that ends with one."
         )
     found = _scores_by(model, "predict_proba", X)
     return found[:, 1:] - found[:, :1] if found.shape[1] == 2 else found
@@ -92,7 +92,7 @@ def class_scores(model: Any, X: Any) -> Scores:
 
 def _refuse_class(model: Any) -> None:
     if isinstance(model, type):
-        raise TypeError(f"model is the class {model.__name__}; pass an instance that has learnt something.")
+        raise TypeError(f"model is the class {model.__name__}; pass an instance that has learned something.")
 
 
 def _scores_by(model: Any, method: str, X: Any) -> Scores:
@@ -103,7 +103,7 @@ def _scores_by(model: Any, method: str, X: Any) -> Scores:
             check_is_fitted(model)
         except NotFittedError as error:
             raise NotFittedError(
-                f"This {name} has learnt nothing yet: call fit or partial_fit before asking about rows, or "
+                f"This {name} has learned nothing yet: call fit or partial_fit before asking about rows, or "
                 "begin with learn_stream."
             ) from error
     rows = count_rows(X)
@@ -119,7 +119,7 @@ def _scores_by(model: Any, method: str, X: Any) -> Scores:
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
         raise ScoresNotFinite(
-            f"The decision scores of {name} contain NaN or infinity (first in row {row}): it has learnt too "
+            f"The decision scores of {name} contain NaN or infinity (first in row {row}): it has learned too "
             "few rows, or its learning has diverged. Scale the features or take smaller steps."
         )
     return scores
@@ -135,7 +135,7 @@ def _refuse_pairs(model: Any, columns: int) -> None:
         return
     if columns == 1:
         raise ValueError(
-            f"{type(model).__name__} has {classes} classes and one column of scores: it has learnt two of "
+            f"{type(model).__name__} has {classes} classes and one column of scores: it has learned two of "
             "them only, and which ones it does not say. Let it learn a row of each class first."
         )
     pairs = columns != classes

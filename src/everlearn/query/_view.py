@@ -11,8 +11,8 @@ from .._base.forget import ForgettingLearner, NamingLearner
 from .._base.learner import KernelLearner
 from .._base.online import OnlineLearner, StreamLearner
 from .._base.validate import check_rows
-from ._rule import Places
-from ._scores import Scores, ScoresNotFinite, class_scores, has_learnt
+from ._scores import Scores, ScoresNotFinite, class_scores, has_learned
+from ._strategy import Places
 from .stream import _FIRST_ROWS, _take
 
 # A pool that must be converted is converted as a whole up to this size; a larger one row by row.
@@ -35,7 +35,7 @@ class View:
         self.finishes = hasattr(model, "_keeps_rows")
         if self.finishes:
             model._keeps_rows = True
-        self.ready = has_learnt(model)
+        self.ready = has_learned(model)
         self.rows = X
         self.validated = self.ready and self._validate()
 
@@ -59,7 +59,7 @@ class View:
         weights = None if weight == 1.0 else np.array([weight])
         if not self.ready and isinstance(self.model, OnlineLearner):
             self.model._prepare(_take(self.X, slice(0, _FIRST_ROWS)), self.classes)
-        if not self.validated and has_learnt(self.model):
+        if not self.validated and has_learned(self.model):
             self.validated = self._validate()
         if self.validated:
             ids = self.model._learn_validated(self.rows[row : row + 1], labels, weights)

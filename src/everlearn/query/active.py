@@ -12,20 +12,20 @@ from ._answers import Answers, StopAsking, _is_single
 from ._begin import Options, open_loops
 from ._loop import Loop
 from ._questions import Query
-from ._rule import Places
 from ._run_checks import check_loop
 from ._scores import count_rows
+from ._strategy import Places
 from .auto import Auto
 from .history import History
 from .stream import _sliceable
 
 _RUN = {
-    "labels": constraints.NONE | constraints.integer_from(1),
+    "max_labels": constraints.NONE | constraints.integer_from(1),
     "batch_size": constraints.integer_from(1),
     "score_every": constraints.integer_from(1),
-    "cold_start": constraints.one_of("alternate", "spread", "random"),
-    "unknown": constraints.one_of("later", "never"),
-    "seeds": constraints.NONE | constraints.integer_from(1) | constraints.MAPPING,
+    "cold_start": constraints.one_of("alternate", "farthest", "random"),
+    "reask_unknown": constraints.BOOLEAN,
+    "initial_labels": constraints.NONE | constraints.integer_from(1) | constraints.MAPPING,
 }
 _QUERIES = constraints.integer_from(1)
 
@@ -37,25 +37,25 @@ class ActiveLearner:
     until there is reason to stop. `start`, `ask` and `tell` leave the driving to a notebook, a service or a
     web page: ``ask`` says which rows to label and why, ``tell`` takes answers whenever they come.
 
-    The model is updated after every label, never refitted. `LASVM` keeps all labelled rows and is brought to
+    The model is updated after every label, never refitted. `LASVM` keeps all labeled rows and is brought to
     its optimum after every label up to 1,000 labels; from then on once per 1 % more. `history` has what was
     asked, why, what was answered and what the model was like then. A run can be interrupted, by the oracle or
     by Ctrl-C, and resumed by calling `run` again with the same pool: no label is asked for twice, or lost.
 
     Parameters
     ----------
-    model : classifier, default=None
+    estimator : classifier, default=None
         It has ``partial_fit`` and scores, such as `LASVM`; it goes on from what it knows. What a learner of
         everlearn takes from features alone, such as ``gamma="scale"``, it takes from the first 1,000 rows of
         the pool. None is ``LASVM()``.
-    query : query strategy, default=None
+    query_strategy : query strategy, default=None
         Which rows of the pool to ask about. None is `query.Auto`.
     stopping : rule of `query.stopping`, default=None
         When enough has been asked. None asks until the labels are used up. To go on after it has said stop,
         change its parameters or put another one, or None, in its place.
     random_state : int, RandomState instance or None, default=None
-        Makes a run repeatable: it seeds the cold start, the seeds and exploration, and every query strategy
-        in the loop whose own ``random_state`` is None.
+        Makes a run repeatable: it initial_labels the cold start, the initial_labels and exploration, and
+        every query strategy in the loop whose own ``random_state`` is None.
 
     Attributes
     ----------
@@ -67,15 +67,15 @@ class ActiveLearner:
         The rows that `ask` has returned and that have not been told yet, with the reason for each in words.
     baseline : ActiveLearner or None
         The loop that ran beside this one, if `run` was told to.
-    stopped : str
+    stop_reason : str
         Why the last run ended, or why `ask` returned nothing.
 
     Notes
     -----
     Several answers for one row are kept. The model learns the majority, weighted by its lead over the next
-    label as a share of the answers: 1 where all agree, 1/3 for two against one. A tie is not learnt. Learners
-    that can forget a row, such as `LASVM` and `IDSVM`, forget what they were told before; other models keep
-    it and learn the new majority beside it.
+    label as a share of the answers: 1 where all agree, 1/3 for two against one. A tie is not learned.
+    Learners that can forget a row, such as `LASVM` and `IDSVM`, forget what they were told before; other
+    models keep it and learn the new majority beside it.
 
     Examples
     --------
@@ -83,8 +83,8 @@ class ActiveLearner:
     >>> from everlearn.datasets import make_banana
     >>> X, y = make_banana(2000, random_state=0)
     >>> loop = ActiveLearner(random_state=0)
-    >>> loop = loop.run(X[:1500], oracle=y[:1500], labels=100)
-    >>> len(loop.history), loop.model.score(X[1500:], y[1500:]) > 0.9
+    >>> loop = loop.run(X[:1500], oracle=y[:1500], max_labels=100)
+    >>> len(loop.history), loop.estimator.score(X[1500:], y[1500:]) > 0.9
     (100, True)
 
     The same, driven from outside:
@@ -99,16 +99,20 @@ class ActiveLearner:
     """
 
     def __init__(
-        self, model: Any = None, query: Any = None, stopping: Any = None, random_state: Any = None
+        self,
+        estimator: Any = None,
+        query_strategy: Any = None,
+        stopping: Any = None,
+        random_state: Any = None,
     ) -> None:
-        self.model = LASVM() if model is None else model
-        self.query = Auto() if query is None else query
+        self.estimator = LASVM() if estimator is None else estimator
+        self.query_strategy = Auto() if query_strategy is None else query_strategy
         self.stopping, self.random_state = stopping, random_state
         self.history = History()
         self.baseline: ActiveLearner | None = None
-        self.stopped = "nothing has been asked yet"
+        self.stop_reason = "nothing has been asked yet"
         self._answers: dict[int, list[Any]] = {}
-        self._learnt: dict[int, tuple[Any, float, int | None]] = {}  # label, weight and id within the model
+        self._learned: dict[int, tuple[Any, float, int | None]] = {}  # label, weight and id within the model
         self._gone: list[int] = []  # rows asked about, answered or not, in order
         self._pending: dict[int, Query] = {}
         self._loop: Loop | None = None
@@ -118,7 +122,7 @@ class ActiveLearner:
         self._seed: int | None = None
 
     def __repr__(self) -> str:
-        return f"ActiveLearner({self.model!r}, {self.query!r}, stopping={self.stopping!r})"
+        return f"ActiveLearner({self.estimator!r}, {self.query_strategy!r}, stopping={self.stopping!r})"
 
     @property
     def answers(self) -> dict[int, list[Any]]:
@@ -137,12 +141,12 @@ class ActiveLearner:
         X: Any,
         classes: Any = None,
         *,
-        seeds: dict[int, Any] | None = None,
+        initial_labels: dict[int, Any] | None = None,
         cold_start: str = "alternate",
         test: tuple[Any, Any] | None = None,
-        scorer: Callable[[Any, Any, Any], float] | str | None = None,
+        scoring: Callable[[Any, Any, Any], float] | str | None = None,
         score_every: int = 1,
-        unknown: str = "later",
+        reask_unknown: bool = True,
         journal: Any = None,
     ) -> "ActiveLearner":
         """Take a pool, so that `ask` and `tell` can be called; nothing is asked yet.
@@ -153,20 +157,21 @@ class ActiveLearner:
             The pool.
         classes : array-like of shape (n_classes,), default=None
             All labels that will ever come; needed unless the model knows them.
-        seeds : dict of row number to label, default=None
-            Labels to begin with, learnt at once.
-        cold_start : {"alternate", "spread", "random"}, default="alternate"
+        initial_labels : dict of row number to label, default=None
+            Labels to begin with, learned at once.
+        cold_start : {"alternate", "farthest", "random"}, default="alternate"
             As in `run`.
         test : tuple of (X, y), default=None
             Rows on which the model is scored.
-        scorer : callable or str, default=None
-            ``scorer(model, X, y)``, or a name known to scikit-learn; None is the model's own ``score``.
+        scoring : callable or str, default=None
+            ``scoring(model, X, y)``, or a name known to scikit-learn; None is the model's own ``score``.
         score_every : int, default=1
             After how many labels to score.
-        unknown : {"later", "never"}, default="later"
+        reask_unknown : bool, default=True
             Whether rows that were answered with None are asked again when no others are left.
         journal : path, default=None
-            A file to which each answer is written before it is learnt. What is in it already is learnt first.
+            A file to which each answer is written before it is learned. What is in it already is learned
+            first.
 
         Returns
         -------
@@ -174,12 +179,12 @@ class ActiveLearner:
             The loop itself.
         """
         _check({name: value for name, value in locals().items() if name in _RUN})
-        options = Options(test, scorer, score_every, cold_start, unknown, journal)
+        options = Options(test, scoring, score_every, cold_start, reask_unknown, journal)
         check_loop(self, 1)
-        (loop,) = open_loops(self, _sliceable(X), Answers(None, classes, self.model, 0), options)
+        (loop,) = open_loops(self, _sliceable(X), Answers(None, classes, self.estimator, 0), options)
         loop.catch_up()
-        loop.learn_seeds(seeds)
-        self.stopped = "asking goes on"
+        loop.learn_initial(initial_labels)
+        self.stop_reason = "asking goes on"
         return self
 
     def ask(self, n: int = 1) -> Places:
@@ -194,7 +199,7 @@ class ActiveLearner:
         -------
         ndarray of shape (n_asked,)
             Row numbers. `pending` has the reasons. Fewer than n, or none, when no more rows are left or the
-            stopping rule says stop; `stopped` then says why.
+            stopping rule says stop; `stop_reason` then says why.
         """
         loop = self._started()
         if not _QUERIES.test(n):
@@ -241,7 +246,10 @@ class ActiveLearner:
     def _started(self) -> Loop:
         if self._loop is None:
             raise ValueError("There is no pool yet: call start(X, classes=...) before ask and tell.")
-        if self._loop.view.model is not self.model or self._loop.query is not self.query:
+        if (
+            self._loop.view.model is not self.estimator
+            or self._loop.query_strategy is not self.query_strategy
+        ):
             raise ValueError("The model or the query strategy was replaced after start: call start again.")
         return self._loop
 
@@ -249,7 +257,7 @@ class ActiveLearner:
         """Whether the stopping rule says stop; a loop that was over goes on if it does not."""
         verdict = None if self.stopping is None else self.stopping.verdict()
         if verdict is not None and verdict.stop:
-            self.stopped = verdict.reason
+            self.stop_reason = verdict.reason
             return True
         loop.over = False
         return False
@@ -260,17 +268,17 @@ class ActiveLearner:
         self,
         X: Any,
         oracle: Any,
-        labels: int | None = None,
+        max_labels: int | None = None,
         *,
         classes: Any = None,
-        seeds: int | dict[int, Any] | None = None,
+        initial_labels: int | dict[int, Any] | None = None,
         cold_start: str = "alternate",
         batch_size: int = 1,
         test: tuple[Any, Any] | None = None,
-        scorer: Callable[[Any, Any, Any], float] | str | None = None,
+        scoring: Callable[[Any, Any, Any], float] | str | None = None,
         score_every: int = 1,
         baseline: Any = None,
-        unknown: str = "later",
+        reask_unknown: bool = True,
         journal: Any = None,
         verbose: bool | int = False,
     ) -> "ActiveLearner":
@@ -285,39 +293,38 @@ class ActiveLearner:
             ``oracle(numbers, rows)`` that gets the numbers and the rows asked about and returns their labels,
             None for one that it does not know. It may raise `query.StopAsking`. A person at the terminal is
             `query.Terminal`.
-        labels : int, default=None
-            Labels to ask for in this run, those of seeds and of a journal not counted; None for all that the
-            pool and the stopping rule allow.
+        max_labels : int, default=None
+            Labels to ask for in this run, those of initial_labels and of a journal not counted; None for all
+            that the pool and the stopping rule allow.
         classes : array-like of shape (n_classes,), default=None
             All labels that will ever come; needed with a function that has no ``classes`` of its own, as
-            `query.Terminal` has, before the model has learnt anything.
-        seeds : int or dict of row number to label, default=None
-            Labels to begin with, learnt before anything is asked. A number takes so many rows of each class
+            `query.Terminal` has, before the model has learned anything.
+        initial_labels : int or dict of row number to label, default=None
+            Labels to begin with, learned before anything is asked. A number takes so many rows of each class
             at random, for which it looks at all labels of the array.
-        cold_start : {"alternate", "spread", "random"}, default="alternate"
+        cold_start : {"alternate", "farthest", "random"}, default="alternate"
             How to ask as long as the model has seen one class only. "alternate" takes turns: a row at random,
             a row drawn in proportion to its squared distance to all rows asked, the row furthest from them.
-            "spread" always takes the furthest, "random" always draws. Every second query is such a one while
-            any of the named classes has not been seen, with `query.Auto` also up to 20 labels. `Random` asks
-            at random all the time.
+            "farthest" always takes the farthest, "random" always draws. Every second query is such a one
+            while any of the named classes has not been seen, with `query.Auto` also up to 20 labels. `Random`
+            asks at random all the time.
         batch_size : int, default=1
             Rows to choose and ask about at once. The model learns them one by one all the same.
         test : tuple of (X, y), default=None
             Rows on which the model is scored.
-        scorer : callable or str, default=None
-            ``scorer(model, X, y)``, or a name known to scikit-learn; None is the model's own ``score``.
+        scoring : callable or str, default=None
+            ``scoring(model, X, y)``, or a name known to scikit-learn; None is the model's own ``score``.
         score_every : int, default=1
             After how many labels to score; the last one of a run is scored in any case.
         baseline : "random" or a query strategy, default=None
             A second loop to run beside this one, label for label, with a copy of the model, for an honest
             comparison. It asks for labels of its own, but not for those that were given already, and has no
             stopping rule.
-        unknown : {"later", "never"}, default="later"
-            What becomes of rows about which the oracle does not know: asked again when no others are left, or
-            not.
+        reask_unknown : bool, default=True
+            Whether rows that the oracle answered with None are asked again when no others are left.
         journal : path, default=None
-            A file to which each label is written before it is learnt. What is in it already is learnt first,
-            so that a process that was killed can go on. The baseline's has ".baseline" at its end.
+            A file to which each label is written before it is learned. What is in it already is learned
+            first, so that a process that was killed can go on. The baseline's has ".baseline" at its end.
         verbose : bool or int, default=False
             Whether to show progress.
 
@@ -327,33 +334,35 @@ class ActiveLearner:
             The loop itself.
         """
         _check({name: value for name, value in locals().items() if name in _RUN})
-        options = Options(test, scorer, score_every, cold_start, unknown, journal)
+        options = Options(test, scoring, score_every, cold_start, reask_unknown, journal)
         check_loop(self, batch_size)
         X = _sliceable(X)
-        answers = Answers(oracle, classes, self.model, count_rows(X))
+        answers = Answers(oracle, classes, self.estimator, count_rows(X))
         loops = open_loops(self, X, answers, options, baseline)
-        self.stopped = "the run was interrupted"
+        self.stop_reason = "the run was interrupted"
         try:
-            self._run(loops, labels, seeds, batch_size, verbose)
+            self._run(loops, max_labels, initial_labels, batch_size, verbose)
         except StopAsking as reason:
-            self.stopped = str(reason) or "the oracle wanted no more questions"
+            self.stop_reason = str(reason) or "the oracle wanted no more questions"
         for loop in loops:
             loop.score_last()
         return self
 
-    def _run(self, loops: list[Loop], labels: int | None, seeds: Any, batch_size: int, verbose: Any) -> None:
+    def _run(
+        self, loops: list[Loop], labels: int | None, initial_labels: Any, batch_size: int, verbose: Any
+    ) -> None:
         """Learn what is known, then ask."""
         main, *others = loops
         for loop in loops:
             loop.catch_up()
-            loop.learn_seeds(seeds)
+            loop.learn_initial(initial_labels)
         if self.baseline is not None:
             main.lookup = self.baseline._answers
         for other in others:
             other.lookup = self._answers
         verdict = None if self.stopping is None else self.stopping.verdict()
         if verdict is not None and verdict.stop:
-            self.stopped = verdict.reason
+            self.stop_reason = verdict.reason
             return
         wanted = main.pool.left + len(main.refused) if labels is None else labels
         first = len(self.history)
@@ -366,7 +375,7 @@ class ActiveLearner:
                 for other in others:
                     other.follow(len(self.history), batch_size)
         if not main.over:
-            self.stopped = "the pool is used up" if main.pool.left == 0 else f"{wanted} labels were given"
+            self.stop_reason = "the pool is used up" if main.pool.left == 0 else f"{wanted} labels were given"
 
 
 def _check(options: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Rules for a pool as query strategies of scikit-activeml, whose loops then take them."""
+"""Query strategies for a pool behind the interface of scikit-activeml, whose loops then take them."""
 
 from functools import cache
 from importlib import import_module
@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ._pool import PoolRule, best_first
+from ._pool import PoolQueryStrategy, best_first
 from .gradient import Gradient
 from .stream import _Nothing
 
 
-def as_skactiveml(rule: PoolRule, missing_label: Any = None) -> Any:
-    """A rule for a pool as a query strategy of scikit-activeml.
+def as_skactiveml(query_strategy: PoolQueryStrategy, missing_label: Any = None) -> Any:
+    """Wrap a query strategy for a pool as one of scikit-activeml.
 
     Parameters
     ----------
-    rule : Random, Margin, AutoMargin or Submodular
-        The rule. `Gradient` is refused: it needs the labels that the loop is to ask for.
+    query_strategy : Random, Margin, AutoMargin or Submodular
+        The query strategy. `Gradient` is refused: it needs the labels that the loop is to ask for.
     missing_label : scalar, default=None
         What stands for a label that is not known. None is NaN, as in scikit-activeml; for labels among which
         None itself stands for it, set the parameter of the strategy afterwards.
@@ -30,12 +30,12 @@ def as_skactiveml(rule: PoolRule, missing_label: Any = None) -> Any:
         ``UncertaintySampling``: with ``fit_clf=True`` a copy of the classifier is fitted to the labels that
         are known, any of scikit-activeml's or a scikit-learn one. Where fewer than two classes are known,
         every row counts as lying on the boundary. The utilities of rows that were not drawn are NaN, as those
-        of labelled rows.
+        of labeled rows.
 
     Notes
     -----
-    It needs scikit-activeml. The number of known labels is the number of the draw, so that a rule with a seed
-    draws other rows in every round and the same in a repeated run.
+    It needs scikit-activeml. The number of known labels is the number of the draw, so that a strategy with a
+    seed draws other rows in every round and the same in a repeated run.
 
     Examples
     --------
@@ -44,17 +44,17 @@ def as_skactiveml(rule: PoolRule, missing_label: Any = None) -> Any:
     >>> strategy.query(X, y, SklearnClassifier(LASVM(), classes=[0, 1]), batch_size=5)  # doctest: +SKIP
     array([  7,  12,  99, 120, 250])
     """
-    if not isinstance(rule, PoolRule) or isinstance(rule, Gradient):
+    if not isinstance(query_strategy, PoolQueryStrategy) or isinstance(query_strategy, Gradient):
         raise TypeError(
-            "rule must be a rule for a pool that needs no labels, such as Margin() or Random(), got "
-            f"{rule!r}."
+            "query_strategy must choose from a pool and need no labels, such as Margin() or Random(), got "
+            f"{query_strategy!r}."
         )
-    return _strategy_class()(rule, np.nan if missing_label is None else missing_label)
+    return _strategy_class()(query_strategy, np.nan if missing_label is None else missing_label)
 
 
-def _rebuilt(rule: PoolRule, missing_label: Any) -> Any:
+def _rebuilt(query_strategy: PoolQueryStrategy, missing_label: Any) -> Any:
     """A strategy as it was pickled."""
-    return _strategy_class()(rule, missing_label)
+    return _strategy_class()(query_strategy, missing_label)
 
 
 @cache
@@ -68,15 +68,15 @@ def _strategy_class() -> Any:
         ) from error
     is_labeled, SkactivemlClassifier = utils.is_labeled, base.SkactivemlClassifier
 
-    class RuleStrategy(base.SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc, name-defined]
-        """A rule of everlearn behind the interface of scikit-activeml."""
+    class WrappedStrategy(base.SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc, name-defined]
+        """A query strategy of everlearn behind the interface of scikit-activeml."""
 
-        def __init__(self, rule: PoolRule, missing_label: Any = np.nan) -> None:
+        def __init__(self, query_strategy: PoolQueryStrategy, missing_label: Any = np.nan) -> None:
             super().__init__(missing_label=missing_label, random_state=None)
-            self.rule = rule
+            self.query_strategy = query_strategy
 
         def __reduce__(self) -> Any:
-            return _rebuilt, (self.rule, self.missing_label)
+            return _rebuilt, (self.query_strategy, self.missing_label)
 
         def query(
             self,
@@ -94,10 +94,12 @@ def _strategy_class() -> Any:
                 X, y, candidates, batch_size, return_utilities, reset=True
             )
             rows, mapping = self._transform_candidates(candidates, X, y)
-            labelled = is_labeled(y, self.missing_label)
+            labeled = is_labeled(y, self.missing_label)
             if fit_clf:
-                clf = fitted(clf, X, y, labelled, sample_weight)
-            places, worth = self.rule._candidates(scoring(clf), rows, batch_size, int(labelled.sum()))
+                clf = fitted(clf, X, y, labeled, sample_weight)
+            places, worth = self.query_strategy._candidates(
+                scoring(clf), rows, batch_size, int(labeled.sum())
+            )
             best = best_first(worth)[:batch_size]
             shown = np.full((len(best), len(rows)), np.nan)
             shown[:, places] = worth
@@ -109,16 +111,16 @@ def _strategy_class() -> Any:
             among_all[:, mapping] = shown
             return (mapping[places[best]], among_all) if return_utilities else mapping[places[best]]
 
-    def fitted(clf: Any, X: Any, y: Any, labelled: Any, sample_weight: Any) -> Any:
+    def fitted(clf: Any, X: Any, y: Any, labeled: Any, sample_weight: Any) -> Any:
         """A copy of a classifier, fitted to the rows whose labels are known."""
         clf = clone(clf)
         weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
         if isinstance(clf, SkactivemlClassifier):
             return clf.fit(X, y, **weights)
-        known = np.array(y[labelled].tolist())
+        known = np.array(y[labeled].tolist())
         if len(np.unique(known)) < 2:
             return _Nothing()
-        return clf.fit(X[labelled], known, **{key: value[labelled] for key, value in weights.items()})
+        return clf.fit(X[labeled], known, **{key: value[labeled] for key, value in weights.items()})
 
     def scoring(clf: Any) -> Any:
         """What has the scores: a wrapper knows of classes that the model within has not met."""
@@ -126,4 +128,4 @@ def _strategy_class() -> Any:
             return _Nothing()
         return vars(clf).get("estimator_", clf) if isinstance(clf, SkactivemlClassifier) else clf
 
-    return RuleStrategy
+    return WrappedStrategy

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._rule import Places, Rule
 from ._scores import count_rows
+from ._strategy import Places, QueryStrategy
 
 
-class All(Rule):
+class All(QueryStrategy):
     """Ask about every row.
 
-    What a frugal rule is compared with. It does not look at the model, which may have learnt nothing yet and
-    needs no ``decision_function``.
+    What a frugal strategy is compared with. It does not look at the model, which may have learned nothing
+    yet and needs no ``decision_function``.
 
     Examples
     --------

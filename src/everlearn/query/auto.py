@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._base import constraints
-from ._pool import PoolRule, Worth
+from ._pool import PoolQueryStrategy, Worth
 from ._scores import Scores, class_scores, margins
 
 
-class Auto(PoolRule):
+class Auto(PoolQueryStrategy):
     """Ask about rows near the boundary, and now and then about a region that nobody has asked about.
 
     The default of `ActiveLearner`. It bundles what works on most sets without tuning:
@@ -29,7 +29,7 @@ class Auto(PoolRule):
     ----------
     pool_size : int, default=59
         How many rows to draw from a large pool for each query. A batch of n queries draws n times as many.
-    full_search : int, default=2000
+    max_full_search : int, default=2000
         Pools of up to so many rows are searched in full.
     explore_every : int, default=10
         In a loop, every so many queries one goes to the row furthest from all rows asked, if it is more than
@@ -37,7 +37,7 @@ class Auto(PoolRule):
         seen.
     reask_every : int, default=None
         In a loop, at most every so many queries one goes to a row whose answer the model contradicts: it has
-        learnt the answer and still puts the row on the other side of the boundary, which an SVM with C=1
+        learned the answer and still puts the row on the other side of the boundary, which an SVM with C=1
         does only if the row lies outside the margin without it. A row is asked about three times at most.
         None never asks again. Use it when annotators make mistakes; a table always says the same.
     random_state : int, RandomState instance or None, default=None
@@ -58,16 +58,16 @@ class Auto(PoolRule):
     >>> from everlearn.query import Auto
     >>> X, y = make_banana(2000, random_state=0)
     >>> loop = ActiveLearner(LASVM(C=10, gamma=1), Auto(), random_state=0)
-    >>> loop = loop.run(X[:1500], y[:1500], labels=100)
-    >>> loop.model.score(X[1500:], y[1500:]) > 0.95
+    >>> loop = loop.run(X[:1500], y[:1500], max_labels=100)
+    >>> loop.estimator.score(X[1500:], y[1500:]) > 0.95
     True
     >>> sorted({record["reason"].split(" (")[0] for record in loop.history[20:]})
     ['far from every row asked so far', 'near the boundary between -1 and 1']
     """
 
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = PoolRule._constraints | {
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = PoolQueryStrategy._constraints | {
         "pool_size": constraints.integer_from(1),
-        "full_search": constraints.integer_from(0),
+        "max_full_search": constraints.integer_from(0),
         "explore_every": constraints.NONE | constraints.integer_from(2),
         "reask_every": constraints.NONE | constraints.integer_from(2),
     }
@@ -76,23 +76,23 @@ class Auto(PoolRule):
     def __init__(
         self,
         pool_size: int = 59,
-        full_search: int = 2000,
+        max_full_search: int = 2000,
         explore_every: int | None = 10,
         reask_every: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.pool_size = pool_size
-        self.full_search = full_search
+        self.max_full_search = max_full_search
         self.explore_every = explore_every
         self.reask_every = reask_every
         self.random_state = random_state
 
     def _size(self, n: int | None) -> int | None:
         wanted = 1 if n is None else max(int(n), 1)
-        return max(int(self.pool_size), min(int(self.pool_size) * wanted, int(self.full_search)), wanted)
+        return max(int(self.pool_size), min(int(self.pool_size) * wanted, int(self.max_full_search)), wanted)
 
     def _searches_all(self, rows: int, n: int | None) -> bool:
-        return rows <= int(self.full_search) or super()._searches_all(rows, n)
+        return rows <= int(self.max_full_search) or super()._searches_all(rows, n)
 
     def _worth(self, model: Any, X: Any) -> Worth:
         return 0.0 - margins(class_scores(model, X))

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from .._base import constraints
 from ..svm import LASVM
-from ._pool import PoolRule, Worth
+from ._pool import PoolQueryStrategy, Worth
 from ._scores import decision_scores, margins
 
 
-class AutoMargin(PoolRule):
+class AutoMargin(PoolQueryStrategy):
     """Ask about the row nearest to the boundary, of as many drawn as it takes to find some within the margin.
 
     Rows are drawn one by one until a few of them lie within the margin, where the model can learn from them,
@@ -23,9 +23,9 @@ class AutoMargin(PoolRule):
 
     Parameters
     ----------
-    enough : int, default=5
+    n_within_margin : int, default=5
         How many rows within the margin to draw. If more are asked for at a time, so many.
-    most : int, default=100
+    max_pool_size : int, default=100
         How many rows to draw at most.
     random_state : int, RandomState instance or None, default=None
         Decides the draw. With an int the answer is a function of it, of the pool, of n and of ``draw``; with
@@ -58,19 +58,19 @@ class AutoMargin(PoolRule):
     True
     """
 
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = PoolRule._constraints | {
-        "enough": constraints.integer_from(1),
-        "most": constraints.integer_from(1),
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = PoolQueryStrategy._constraints | {
+        "n_within_margin": constraints.integer_from(1),
+        "max_pool_size": constraints.integer_from(1),
     }
-    _size_name: ClassVar[str | None] = "most"
+    _size_name: ClassVar[str | None] = "max_pool_size"
 
-    def __init__(self, enough: int = 5, most: int = 100, random_state: Any = None) -> None:
-        self.enough = enough
-        self.most = most
+    def __init__(self, n_within_margin: int = 5, max_pool_size: int = 100, random_state: Any = None) -> None:
+        self.n_within_margin = n_within_margin
+        self.max_pool_size = max_pool_size
         self.random_state = random_state
 
     def _size(self, n: int | None) -> int | None:
-        return int(self.most)
+        return int(self.max_pool_size)
 
     def _searches_all(self, rows: int, n: int | None) -> bool:
         return False  # where the drawing ends depends on the order
@@ -81,7 +81,7 @@ class AutoMargin(PoolRule):
     def _judged(self, model: Any, X: Any, n: int | None) -> Worth:
         scores = _margin_scores(model, X)
         inside = (np.abs(scores) < 1 + _violations(model) / 2).any(axis=1)
-        enough = np.flatnonzero(np.cumsum(inside) == max(int(self.enough), n or 0))
+        enough = np.flatnonzero(np.cumsum(inside) == max(int(self.n_within_margin), n or 0))
         return 0.0 - margins(scores[: enough[0] + 1] if len(enough) else scores)
 
 

@@ -1,4 +1,4 @@
-"""IncrSVM and QuerySVM: SVMs learnt from disjoint random chunks, or from one row near the boundary at a time.
+"""IncrSVM and QuerySVM: SVMs learned from disjoint random chunks, or from one row near the boundary each.
 
 N. A. Syed, H. Liu, K. K. Sung, "A Study of Support Vectors on Model Independent Example Selection" (KDD
 1999); C. Campbell, N. Cristianini, A. Smola, "Query Learning with Large Margin Classifiers" (ICML 2000); both
@@ -17,7 +17,7 @@ from ._chunk_learner import ChunkLearner, Course
 
 @register
 class IncrSVM(ChunkLearner):
-    """Support vector machine learnt from one random chunk after the other.
+    """Support vector machine learned from one random chunk after the other.
 
     Trains on the first chunk, then on the support vectors and the next chunk, and so on: no chunk is seen
     twice, and a row that is no support vector of its time is gone for good. Every label is used.
@@ -28,7 +28,7 @@ class IncrSVM(ChunkLearner):
         The SVM that is trained on each chunk: it has `support_` and `decision_function`, as everlearn's and
         scikit-learn's have. None is a linear `LASVM` with C = 1 and enough epochs to be exact. Costs of
         classes are its `class_weight`; where it has no `random_state`, it gets one.
-    chunk : int, default=None
+    chunk_size : int, default=None
         Rows added in a step. None is the square root of the number of rows, at least 10.
     max_iter : int, default=-1
         Steps at most after the first machine, -1 for as many as there are chunks.
@@ -54,7 +54,7 @@ class IncrSVM(ChunkLearner):
         Number of labels read.
     n_iter_ : int
         Machines trained.
-    stopped_ : str
+    stop_reason_ : str
         What ended the fit, in words.
     history_ : list of dict
         One for each machine: "step", and "used", "examined" and "n_support" after it.
@@ -68,7 +68,7 @@ class IncrSVM(ChunkLearner):
     >>> from everlearn.datasets import make_twonorm
     >>> from everlearn import IncrSVM
     >>> X, y = make_twonorm(2000, random_state=0)
-    >>> clf = IncrSVM(chunk=50, max_iter=10, random_state=0).fit(X, y)
+    >>> clf = IncrSVM(chunk_size=50, max_iter=10, random_state=0).fit(X, y)
     >>> clf.score(X, y) > 0.93
     True
     >>> clf.n_used_
@@ -79,12 +79,12 @@ class IncrSVM(ChunkLearner):
         self,
         estimator: Any = None,
         *,
-        chunk: int | None = None,
+        chunk_size: int | None = None,
         max_iter: int = -1,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
-        self.chunk = chunk
+        self.chunk_size = chunk_size
         self.max_iter = max_iter
         self.random_state = random_state
 
@@ -117,11 +117,11 @@ class QuerySVM(ChunkLearner):
         The SVM that is trained in each step: it has `support_` and `decision_function`, as everlearn's and
         scikit-learn's have. None is a linear `LASVM` with C = 1 and enough epochs to be exact. Costs of
         classes are its `class_weight`; where it has no `random_state`, it gets one.
-    chunk : int, default=None
+    chunk_size : int, default=None
         Rows of the first machine. None is the square root of the number of rows, at least 10.
     max_iter : int, default=250
         Rows asked about at most, -1 for no limit.
-    keep : {"all", "sv"}, default="all"
+    keep : {"all", "support"}, default="all"
         Whether to train on all rows asked about so far, or on the support vectors and the new row. The
         latter forgets: on noisy data its accuracy swings and may end far below.
     random_state : int, RandomState instance or None, default=None
@@ -146,7 +146,7 @@ class QuerySVM(ChunkLearner):
         Number of labels read.
     n_iter_ : int
         Machines trained.
-    stopped_ : str
+    stop_reason_ : str
         What ended the fit, in words.
     history_ : list of dict
         One for each machine: "step", "row" that was asked about and its "distance" |f(x)| (None for the
@@ -169,20 +169,20 @@ class QuerySVM(ChunkLearner):
     """
 
     _constraints: ClassVar[dict[str, constraints.Constraint]] = ChunkLearner._constraints | {
-        "keep": constraints.one_of("all", "sv"),
+        "keep": constraints.one_of("all", "support"),
     }
 
     def __init__(
         self,
         estimator: Any = None,
         *,
-        chunk: int | None = None,
+        chunk_size: int | None = None,
         max_iter: int = 250,
         keep: str = "all",
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
-        self.chunk = chunk
+        self.chunk_size = chunk_size
         self.max_iter = max_iter
         self.keep = keep
         self.random_state = random_state

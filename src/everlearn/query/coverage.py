@@ -25,7 +25,7 @@ class Coverage:
 
     Parameters
     ----------
-    limit : int, default=1000
+    max_rows : int, default=1000
         How many rows are kept at most. Beyond it the oldest are dropped, so that memory stays bounded on a
         stream and regions that have not been asked about for long count as new again.
 
@@ -33,22 +33,22 @@ class Coverage:
     --------
     >>> from everlearn.query import Coverage
     >>> coverage = Coverage()
-    >>> coverage.note([[0.0, 0.0], [4.0, 0.0]])
+    >>> coverage.add([[0.0, 0.0], [4.0, 0.0]])
     >>> coverage.distances([[1.0, 0.0], [4.0, 3.0]])
     array([1., 9.])
     """
 
-    def __init__(self, limit: int = 1000) -> None:
-        if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1:
-            raise ValueError(f"limit must be an integer of 1 or above, got {limit!r}.")
-        self.limit = int(limit)
+    def __init__(self, max_rows: int = 1000) -> None:
+        if isinstance(max_rows, bool) or not isinstance(max_rows, int | np.integer) or max_rows < 1:
+            raise ValueError(f"max_rows must be an integer of 1 or above, got {max_rows!r}.")
+        self.max_rows = int(max_rows)
         self._parts: list[Any] = []
         self._count = 0
 
     def __len__(self) -> int:
-        return min(self._count, self.limit)
+        return min(self._count, self.max_rows)
 
-    def note(self, rows: Any) -> None:
+    def add(self, rows: Any) -> None:
         """Add rows that have been asked about.
 
         Parameters
@@ -61,15 +61,15 @@ class Coverage:
             return
         if self._parts and self._parts[0].shape[1] != rows.shape[1]:
             raise ValueError(
-                f"rows have {rows.shape[1]} features, those noted before have {self._parts[0].shape[1]}."
+                f"rows have {rows.shape[1]} features, those added before have {self._parts[0].shape[1]}."
             )
         self._parts.append(rows.copy())
         self._count += rows.shape[0]
-        if self._count >= 2 * self.limit:
+        if self._count >= 2 * self.max_rows:
             self._merge()
 
     def distances(self, rows: Any) -> Distances:
-        """Squared Euclidean distance of each row to the nearest row noted; nothing is changed.
+        """Squared Euclidean distance of each row to the nearest row added; nothing is changed.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Coverage:
         dict
             The state.
         """
-        return {"limit": self.limit, "rows": self._rows() if self._count else None}
+        return {"max_rows": self.max_rows, "rows": self._rows() if self._count else None}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Coverage":
@@ -109,9 +109,9 @@ class Coverage:
         Coverage
             An object that goes on as the other would have.
         """
-        coverage = cls(state["limit"])
+        coverage = cls(state["max_rows"])
         if state["rows"] is not None:
-            coverage.note(state["rows"])
+            coverage.add(state["rows"])
         return coverage
 
     def _rows(self) -> Any:
@@ -120,7 +120,7 @@ class Coverage:
             whole = sparse.vstack(self._parts, format="csr")
         else:
             whole = self._parts[0] if len(self._parts) == 1 else np.concatenate(self._parts)
-        return whole[-self.limit :]
+        return whole[-self.max_rows :]
 
     def _merge(self) -> None:
         self._parts = [self._rows()]

@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base import constraints
-from ._pool import PoolRule, Worth, best_first
-from ._rule import Places
+from ._pool import PoolQueryStrategy, Worth, best_first
 from ._scores import class_scores, count_rows
+from ._strategy import Places
 
 
-class Gradient(PoolRule):
+class Gradient(PoolQueryStrategy):
     """Take the rows that the model gets most wrong, of a few drawn at random; their labels must be known.
 
     The smaller y f(x), the larger is the gradient of a row and the more a step with it gains. So this is a
-    rule for choosing what to learn from rows that have labels, not what to ask about: it reads the labels of
-    all rows it draws. On rows whose labels are partly wrong it prefers the wrong ones.
+    strategy for choosing what to learn from rows that have labels, not what to ask about: it reads the
+    labels of all rows it draws. On rows whose labels are partly wrong it prefers the wrong ones.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Gradient(PoolRule):
     False
     """
 
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = PoolRule._constraints | {
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = PoolQueryStrategy._constraints | {
         "pool_size": constraints.NONE | constraints.integer_from(1)
     }
 
@@ -66,11 +66,11 @@ class Gradient(PoolRule):
         Parameters
         ----------
         model : object
-            A classifier that has learnt something and has a ``decision_function`` or a ``predict_proba``.
+            A classifier that has learned something and has a ``decision_function`` or a ``predict_proba``.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows, as the model takes them.
         y : array-like of shape (n_samples,), default=None
-            Their labels, which this rule cannot do without.
+            Their labels, which this query strategy cannot do without.
 
         Returns
         -------
@@ -86,14 +86,15 @@ class Gradient(PoolRule):
         Parameters
         ----------
         model : object
-            A classifier that has learnt something and has a ``decision_function`` or a ``predict_proba``.
+            A classifier that has learned something and has a ``decision_function`` or a ``predict_proba``.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The pool, as the model takes it.
         n : int, default=1
             At most so many rows, those of the highest utilities among the drawn; of equal ones those drawn
             first. None is all that are drawn.
         y : array-like of shape (n_samples,), default=None
-            The labels of the pool, which this rule cannot do without. Only those of drawn rows are read.
+            The labels of the pool, which this query strategy cannot do without. Only those of drawn rows are
+            read.
         draw : int, default=0
             Number of the draw. With a seed the same number draws the same rows again, another one others: a
             loop counts it up. Without a seed every call draws others anyway.

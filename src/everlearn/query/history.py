@@ -6,7 +6,7 @@ from typing import Any
 
 from .stopping._rule import pyplot
 
-_COLUMNS = ("labels", "row", "label", "why", "right", "margin", "free_margin", "n_support", "score")
+_COLUMNS = ("n_labels", "row", "label", "chosen_by", "correct", "margin", "free_margin", "n_support", "score")
 _ALL_COLUMNS = (*_COLUMNS, "reason")  # the reason is too long for a printed table
 _ENDS = 5  # lines shown of the beginning and of the end
 
@@ -15,18 +15,18 @@ class History(list[dict[str, Any]]):
     """A list with one dict for each label, in the order in which they were given.
 
     ==============  ==========================================================================================
-    "labels"        how many labels there are, this one included; several answers for one row count each
+    "n_labels"      how many labels there are, this one included; several answers for one row count each
     "row"           its number in the pool
     "label"         its class
-    "why"           what chose it: "seed", "cold start (spread)", "cold start (random)", the name of the query
-                    strategy, "explore" and "ask again" of `Auto`, "told" for a label that came without being
-                    asked for, or "given" for one read back from a journal
+    "chosen_by"     what chose it: "initial", "cold start (farthest)", "cold start (random)", the name of
+                    the query strategy, "explore" and "ask again" of `Auto`, "told" for a label that was not
+                    asked for, or "journal" for one read back from a journal
     "reason"        the same in words: near which boundary the row lies, how far it is from all others
-    "right"         whether the model would have said so before it learnt the label; None if it knew nothing
-    "margin"        |f(x)| before the label was learnt, with more than two classes the gap between the two
+    "correct"       whether the model would have said so before it learned the label; None if it knew nothing
+    "margin"        |f(x)| before the label was learned, with more than two classes the gap between the two
                     largest scores; None if the model knew nothing
     "free_margin"   the largest such value over the free support vectors at that time, None if there are none
-    "n_support"     support vectors after the label was learnt, None if the model has none
+    "n_support"     support vectors after the label was learned, None if the model has none
     "score"         score on the test rows after it, None where it was not taken
     ==============  ==========================================================================================
 
@@ -55,7 +55,7 @@ class History(list[dict[str, Any]]):
             ) from error
         return pandas.DataFrame(list(self), columns=list(_ALL_COLUMNS))
 
-    def counts(self) -> dict[Any, int]:
+    def label_counts(self) -> dict[Any, int]:
         """How many labels of each class were given, the most frequent first.
 
         Returns
@@ -74,7 +74,7 @@ class History(list[dict[str, Any]]):
             Labels and scores.
         """
         scored = [record for record in self if record["score"] is not None]
-        return [record["labels"] for record in scored], [record["score"] for record in scored]
+        return [record["n_labels"] for record in scored], [record["score"] for record in scored]
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the scores over the labels, or the support vectors if there are none; needs matplotlib.
@@ -94,7 +94,7 @@ class History(list[dict[str, Any]]):
         ax = pyplot().subplots()[1] if ax is None else ax
         labels, values = self.scores()
         if not values:
-            labels, values = [r["labels"] for r in self], [r["n_support"] for r in self]
+            labels, values = [r["n_labels"] for r in self], [r["n_support"] for r in self]
         ax.plot(labels, values, **options)
         ax.set_xlabel("labels")
         ax.set_ylabel("score" if self.scores()[1] else "support vectors")
@@ -111,7 +111,7 @@ class History(list[dict[str, Any]]):
             "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
             for line in [list(_COLUMNS), *lines]
         ]
-        counts = ", ".join(f"{count} of {label!r}" for label, count in self.counts().items())
+        counts = ", ".join(f"{count} of {label!r}" for label, count in self.label_counts().items())
         return "\n".join([*table, f"{len(self)} labels: {counts}."])
 
 

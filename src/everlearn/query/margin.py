@@ -7,7 +7,7 @@ import math
 from typing import Any, ClassVar
 
 from .._base import constraints
-from ._pool import PoolRule, Worth
+from ._pool import PoolQueryStrategy, Worth
 from ._scores import class_scores, margins
 
 _SHARE = constraints.Constraint(
@@ -15,7 +15,7 @@ _SHARE = constraints.Constraint(
 )
 
 
-def pool_size_for(p: float = 0.05, eta: float = 0.05) -> int:
+def pool_size_for(top_fraction: float = 0.05, failure_probability: float = 0.05) -> int:
     """How many rows to draw so that the best of them is probably among the best of all.
 
     The best of L rows drawn at random is not among the best share p with a probability of at most (1 - p)^L,
@@ -23,9 +23,9 @@ def pool_size_for(p: float = 0.05, eta: float = 0.05) -> int:
 
     Parameters
     ----------
-    p : float, default=0.05
+    top_fraction : float, default=0.05
         The share of the best.
-    eta : float, default=0.05
+    failure_probability : float, default=0.05
         The probability of missing it.
 
     Returns
@@ -38,17 +38,19 @@ def pool_size_for(p: float = 0.05, eta: float = 0.05) -> int:
     >>> from everlearn.query import pool_size_for
     >>> pool_size_for()
     59
-    >>> pool_size_for(p=0.01)
+    >>> pool_size_for(top_fraction=0.01)
     299
     """
-    for name, value in (("p", p), ("eta", eta)):
+    for name, value in (("top_fraction", top_fraction), ("failure_probability", failure_probability)):
         if not _SHARE.test(value):
             raise ValueError(f"{name} must be {_SHARE.accepts}, got {value!r}.")
-    exact = math.log(eta) / math.log1p(-p)
-    return max(1, math.ceil(exact * (1 - 1e-12)))  # an exact power of 1 - p is not to be rounded past
+    exact = math.log(failure_probability) / math.log1p(-top_fraction)
+    return max(
+        1, math.ceil(exact * (1 - 1e-12))
+    )  # an exact power of 1 - top_fraction is not to be rounded past
 
 
-class Margin(PoolRule):
+class Margin(PoolQueryStrategy):
     """Ask about the rows nearest to the boundary, of a few drawn at random.
 
     A full search looks at every row of the pool for each label. It is hardly worth it: of 59 rows drawn at
@@ -91,7 +93,7 @@ class Margin(PoolRule):
     True
     """
 
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = PoolRule._constraints | {
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = PoolQueryStrategy._constraints | {
         "pool_size": constraints.NONE | constraints.integer_from(1)
     }
 

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base import constraints
-from ._rule import Places, Rule
 from ._scores import decision_scores
+from ._strategy import Places, QueryStrategy
 
 
-class RampRegion(Rule):
+class RampRegion(QueryStrategy):
     """Ask about rows that can lie inside the ramp.
 
     The ramp loss of a row of label y is flat where y f(x) is below s or above 1: there a ramp-loss SVM with

@@ -4,15 +4,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._pool import PoolRule, Worth
+from ._pool import PoolQueryStrategy, Worth
 from ._scores import count_rows
 
 
-class Random(PoolRule):
+class Random(PoolQueryStrategy):
     """Ask about rows of a pool at random.
 
-    What a rule that looks at the model is compared with, and the only one whose labels are a fair sample: an
-    estimate from them is unbiased. It does not look at the model, which may have learnt nothing yet.
+    What a query strategy that looks at the model is compared with, and the only one whose labels are a fair
+    sample: an estimate from them is unbiased. It does not look at the model, which may have learned nothing
+    yet.
 
     Parameters
     ----------
@@ -31,10 +32,11 @@ class Random(PoolRule):
     >>> from everlearn import LASVM
     >>> from everlearn.query import Random
     >>> pool = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
-    >>> rule = Random(random_state=0)
-    >>> bool((rule.query(LASVM(), pool, n=2) == rule.query(LASVM(), pool, n=2)).all())  # nothing has changed
+    >>> strategy = Random(random_state=0)
+    >>> first = strategy.query(LASVM(), pool, n=2)
+    >>> bool((strategy.query(LASVM(), pool, n=2) == first).all())  # nothing has changed
     True
-    >>> rounds = [int(rule.query(LASVM(), pool, draw=number)[0]) for number in range(20)]
+    >>> rounds = [int(strategy.query(LASVM(), pool, draw=number)[0]) for number in range(20)]
     >>> len(set(rounds)) > 1  # a loop counts the draws
     True
     """

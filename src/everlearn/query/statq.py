@@ -1,4 +1,4 @@
-"""StatQSVM: an SVM learnt from chunks that are drawn at random by their margins.
+"""StatQSVM: an SVM learned from chunks that are drawn at random by their margins.
 
 P. Mitra, C. A. Murthy, S. K. Pal, "A Probabilistic Active Support Vector Learning Algorithm", IEEE
 Transactions on Pattern Analysis and Machine Intelligence 26 (2004).
@@ -21,7 +21,7 @@ _LEAST_WIDTH = 0.1  # of the smooth probability: at full confidence rows right a
 
 @register
 class StatQSVM(ChunkLearner):
-    """Support vector machine learnt by statistical queries.
+    """Support vector machine learned by statistical queries.
 
     Begins with an SVM on a random chunk. Each step walks through the other rows in random order, reads a
     label, and takes the row with probability c if its margin y f(x) is at most 1, else with 1 - c, until a
@@ -34,10 +34,11 @@ class StatQSVM(ChunkLearner):
     more, which is common at the start. The robust variant mends the second. On data of the paper both read
     more labels than `QuerySVM` and were not more accurate; it is here to be compared with. If labels cost
     anything, take `QuerySVM` or ``LASVM(selection="active")``. ``StatQSVM(sampling="smooth", keep="all",
-    test_share=None)`` reads few labels, too, and trains once for each chunk instead of once for each row.
+    confidence_fraction=None)`` reads few labels, too, and trains once for each chunk instead of once for
+    each row.
 
-    Several classes are learnt one against the rest if the estimator does so, as everlearn's do: the margin of
-    a row is then its least margin in all of these binary problems.
+    Several classes are learned one against the rest if the estimator does so, as everlearn's do: the margin
+    of a row is then its least margin in all of these binary problems.
 
     Parameters
     ----------
@@ -45,17 +46,17 @@ class StatQSVM(ChunkLearner):
         The SVM that is trained on each chunk: it has `support_` and `decision_function`, as everlearn's and
         scikit-learn's have. None is a linear `LASVM` with C = 1 and enough epochs to be exact. Costs of
         classes are its `class_weight`; where it has no `random_state`, it gets one.
-    chunk : int, default=None
+    chunk_size : int, default=None
         Rows added in a step. None is the square root of the number of rows, at least 10.
     max_iter : int, default=50
         Steps at most after the first machine, -1 for no limit. The other rules that end a fit may never do.
     threshold : float, default=0.9
-        What the quantity named by `stopping` has to exceed; not used by the robust variant.
-    stopping : {"c*p", "p"}, default="c*p"
+        What the quantity named by `criterion` has to exceed; not used by the robust variant.
+    criterion : {"confidence*outside", "outside"}, default="confidence*outside"
         Of the published algorithm, two readings of what ends it: the share of the chunk with a margin above
         1, times the confidence or alone. Not used by the robust variant.
     robust : bool, default=True
-        Whether to look at an even number of neighbours, the nearest to the square root of their number, for
+        Whether to look at an even number of neighbors, the nearest to the square root of their number, for
         the confidence; to take rows inside the margin with a probability of at least 0.2; and to stop as soon
         as more than 99.5 % of the rows examined in a step have a margin above 1.
     sampling : {"step", "smooth"}, default="step"
@@ -63,9 +64,9 @@ class StatQSVM(ChunkLearner):
         exp(-|f(x)| / w), which needs no label, so that only labels of rows that are taken are read. The width
         w = max(1 - c, 0.1) goes down as the confidence rises. Robust, it stops as soon as more than 99.5 % of
         the rows walked by have an |f(x)| above 1.
-    keep : {"sv", "all"}, default="sv"
+    keep : {"support", "all"}, default="support"
         Whether to train on the support vectors and the chunk, or on all rows taken so far.
-    test_share : float, default=0.1
+    confidence_fraction : float, default=0.1
         Share of the rows among which the confidence is measured; their labels are read as well. None takes
         the rows examined so far, whose labels are known anyway.
     random_state : int, RandomState instance or None, default=None
@@ -85,22 +86,22 @@ class StatQSVM(ChunkLearner):
         Row numbers of the rows that were ever part of a training set.
     examined_ : ndarray of shape (n_examined_,)
         Row numbers of the rows whose label was read to train or to take a margin.
-    test_ : ndarray of shape (n_test,)
+    confidence_rows_ : ndarray of shape (n_test,)
         Row numbers of the rows among which the confidence is measured.
     n_used_ : int
         Their number: what the paper counts as queried.
     n_examined_ : int
         Number of rows examined.
     n_labels_ : int
-        Distinct labels read in all: those of rows examined and those of `test_`.
+        Distinct labels read in all: those of rows examined and those of `confidence_rows_`.
     n_iter_ : int
         Machines trained.
-    stopped_ : str
+    stop_reason_ : str
         What ended the fit, in words.
     history_ : list of dict
-        One for the first machine and one for each step: "step", "c" of the machine that the step began with
-        (None for the first), "queried" rows in the chunk and "p_nm" of them with a margin above 1, "walked"
-        rows; "used", "examined" and "n_support" after the step.
+        One for the first machine and one for each step: "step", "confidence" of the machine that the step
+        began with (None for the first), "queried" rows in the chunk and "n_outside_margin" of them with a
+        margin above 1, "walked" rows; "used", "examined" and "n_support" after the step.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -116,63 +117,65 @@ class StatQSVM(ChunkLearner):
     True
     >>> clf.n_used_ < clf.n_examined_ < clf.n_labels_ < 2000
     True
-    >>> clf.stopped_
+    >>> clf.stop_reason_
     'step limit'
     """
 
-    _known = (*ChunkLearner._known, "confidence_", "test_")
+    _known = (*ChunkLearner._known, "confidence_", "confidence_rows_")
     _constraints: ClassVar[dict[str, constraints.Constraint]] = ChunkLearner._constraints | {
         "threshold": constraints.NOT_NEGATIVE,
-        "stopping": constraints.one_of("c*p", "p"),
+        "criterion": constraints.one_of("confidence*outside", "outside"),
         "robust": constraints.BOOLEAN,
         "sampling": constraints.one_of("step", "smooth"),
-        "keep": constraints.one_of("sv", "all"),
-        "test_share": constraints.NONE | FRACTION,
+        "keep": constraints.one_of("support", "all"),
+        "confidence_fraction": constraints.NONE | FRACTION,
     }
 
     def __init__(
         self,
         estimator: Any = None,
         *,
-        chunk: int | None = None,
+        chunk_size: int | None = None,
         max_iter: int = 50,
         threshold: float = 0.9,
-        stopping: str = "c*p",
+        criterion: str = "confidence*outside",
         robust: bool = True,
         sampling: str = "step",
-        keep: str = "sv",
-        test_share: float | None = 0.1,
+        keep: str = "support",
+        confidence_fraction: float | None = 0.1,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
-        self.chunk = chunk
+        self.chunk_size = chunk_size
         self.max_iter = max_iter
         self.threshold = threshold
-        self.stopping = stopping
+        self.criterion = criterion
         self.robust = robust
         self.sampling = sampling
         self.keep = keep
-        self.test_share = test_share
+        self.confidence_fraction = confidence_fraction
         self.random_state = random_state
 
     @property
     def n_labels_(self) -> int:
         """Distinct labels read in all."""
-        return len(np.union1d(self.examined_, self.test_))
+        return len(np.union1d(self.examined_, self.confidence_rows_))
 
     def _begin(self, X: Any, y: Any) -> Course:
         course = super()._begin(X, y)
-        if self.test_share is not None:
+        if self.confidence_fraction is not None:
             rows = len(course.y)
-            self.test_ = np.sort(course.random.permutation(rows)[: max(1, round(self.test_share * rows))])
+            self.confidence_rows_ = np.sort(
+                course.random.permutation(rows)[: max(1, round(self.confidence_fraction * rows))]
+            )
         return course
 
     def _run(self, course: Course) -> str:
-        course.record(c=None, queried=0, p_nm=0, walked=0)
+        course.record(confidence=None, queried=0, n_outside_margin=0, walked=0)
         self.n_iter_ = 1
         self.confidence_ = self._confidence(course)
         while self.n_iter_ != self.max_iter + 1:
-            kept = course.support if self.keep == "sv" else np.flatnonzero(course.used)
+            kept = course.support if self.keep == "support" else np.flatnonzero(course.used)
             walk = Walk(course, kept, self.confidence_, self.robust, self.sampling == "smooth")
             reason = self._reason_in_walk(walk)
             queried = outside = 0
@@ -182,17 +185,19 @@ class StatQSVM(ChunkLearner):
             if reason is None:
                 course.solve(np.union1d(kept, walk.taken))
                 self.n_iter_ += 1
-            course.record(c=self.confidence_, queried=queried, p_nm=outside, walked=walk.walked)
+            course.record(
+                confidence=self.confidence_, queried=queried, n_outside_margin=outside, walked=walk.walked
+            )
             if reason is not None:
                 return reason
             self.confidence_ = self._confidence(course)
         return "step limit"
 
     def _confidence(self, course: Course) -> float:
-        if self.test_share is None:
-            self.test_ = np.flatnonzero(course.examined)
-        k = even_root(len(self.test_)) if self.robust else None
-        near, labels = course.X[self.test_], course.labels[self.test_]
+        if self.confidence_fraction is None:
+            self.confidence_rows_ = np.flatnonzero(course.examined)
+        k = even_root(len(self.confidence_rows_)) if self.robust else None
+        near, labels = course.X[self.confidence_rows_], course.labels[self.confidence_rows_]
         return support_confidence(course.X[course.support], near, labels, k)
 
     def _reason_in_walk(self, walk: "Walk") -> str | None:
@@ -202,7 +207,7 @@ class StatQSVM(ChunkLearner):
         return "nearly all rows lie outside the margin" if done else None
 
     def _reason_in_chunk(self, outside: int, queried: int) -> str | None:
-        share = outside / queried * (self.confidence_ if self.stopping == "c*p" else 1)
+        share = outside / queried * (self.confidence_ if self.criterion == "confidence*outside" else 1)
         return "threshold exceeded" if not self.robust and share > self.threshold else None
 
 

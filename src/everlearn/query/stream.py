@@ -10,11 +10,11 @@ from scipy import sparse
 from sklearn.utils import get_tags
 
 from .._base.online import OnlineLearner
-from ._rule import Places, Rule
-from ._scores import count_rows, has_learnt
+from ._scores import count_rows, has_learned
+from ._strategy import Places, QueryStrategy
 
-# How many groups of rows may be judged ahead, and how many rows are learnt in a call where every row is asked
-# about.
+# How many groups of rows may be judged ahead, and how many rows are learned in a call where every row is
+# asked about.
 _MOST_AHEAD = 64
 _ROWS_PER_CALL = 256
 _FIRST_ROWS = 1000  # from which a learner of ours takes what depends on features alone
@@ -23,33 +23,36 @@ Ask = Callable[[Places, Any], npt.NDArray[Any]]
 
 
 class _Nothing:
-    """A model that has learnt nothing: f = 0 everywhere."""
+    """A model that has learned nothing: f = 0 everywhere."""
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         return np.zeros(count_rows(X))
 
 
-def learn_stream(model: Any, rule: Rule, X: Any, oracle: Any, *, classes: Any = None) -> Places:
-    """Go through a stream of rows, ask for the labels that a rule wants, and learn them.
+def learn_stream(
+    model: Any, query_strategy: QueryStrategy, X: Any, oracle: Any, *, classes: Any = None
+) -> Places:
+    """Go through a stream of rows, ask for the labels that a query strategy wants, and learn them.
 
-    The rule judges the rows with the model as it is when they come, `rule.rows_per_question` rows at a time:
-    what is asked about is labelled by the oracle and learnt by ``model.partial_fit`` before the next rows are
-    judged. A model that has learnt nothing yet has f = 0, so that the first rows are asked about.
+    The query strategy judges the rows with the model as it is when they come,
+    `query_strategy.rows_per_question` rows at a time: what is asked about is labeled by the oracle and
+    learned by ``model.partial_fit`` before the next rows are judged. A model that has learned nothing yet
+    has f = 0, so that the first rows are asked about.
 
     Parameters
     ----------
     model : object
-        A classifier with ``partial_fit`` and, unless the rule does not look at it, ``decision_function``. It
-        goes on from what it has learnt.
-    rule : All, RampRegion or RecentMargin
-        The rule.
+        A classifier with ``partial_fit`` and, unless the strategy does not look at it,
+        ``decision_function``. It goes on from what it has learned.
+    query_strategy : All, RampRegion or RecentMargin
+        The query strategy.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The rows, in the order of the stream.
     oracle : array-like of shape (n_samples,) or callable
         The labels of the stream, of which only those asked for are read; or a function
         ``oracle(numbers, rows)`` that gets the row numbers and the rows asked about and returns their labels.
     classes : array-like of shape (n_classes,), default=None
-        All labels that will ever come. If the model has learnt nothing yet, None takes those that occur in
+        All labels that will ever come. If the model has learned nothing yet, None takes those that occur in
         the array of labels; with a function as oracle they must be given.
 
     Returns
@@ -59,7 +62,7 @@ def learn_stream(model: Any, rule: Rule, X: Any, oracle: Any, *, classes: Any = 
 
     Notes
     -----
-    Each row asked about makes a call of ``partial_fit``. Learners of everlearn that have learnt nothing yet
+    Each row asked about makes a call of ``partial_fit``. Learners of everlearn that have learned nothing yet
     take what depends on features alone, such as ``gamma="scale"``, from the first 1,000 rows of the stream,
     whether asked about or not; other models take it from the first row they learn. Where every row is asked
     about, learners of everlearn get many rows in a call: they learn them one after the other anyway, while
@@ -78,10 +81,14 @@ def learn_stream(model: Any, rule: Rule, X: Any, oracle: Any, *, classes: Any = 
     >>> model.finish().score(X[1000:], y[1000:]) > 0.95
     True
     """
-    if isinstance(rule, type) or not hasattr(rule, "query") or not hasattr(rule, "rows_per_question"):
+    if (
+        isinstance(query_strategy, type)
+        or not hasattr(query_strategy, "query")
+        or not hasattr(query_strategy, "rows_per_question")
+    ):
         raise TypeError(
-            "rule must be a rule of everlearn.query for a stream, such as RampRegion(), not one for a pool, "
-            f"got {rule!r}."
+            "query_strategy must be one of everlearn.query for a stream, such as RampRegion(), not one for a "
+            f"pool, got {query_strategy!r}."
         )
     if isinstance(model, type) or not hasattr(model, "partial_fit"):
         raise TypeError(
@@ -91,16 +98,16 @@ def learn_stream(model: Any, rule: Rule, X: Any, oracle: Any, *, classes: Any = 
     X = _sliceable(X)
     total = count_rows(X)
     ask = _ask_function(oracle) if callable(oracle) else _ask_array(oracle, total)
-    every_row = getattr(rule, "asks_every_row", False)
+    every_row = getattr(query_strategy, "asks_every_row", False)
     if not every_row and _is_pairwise(model):
         raise ValueError(
-            "A precomputed kernel has a column for every row learnt; where not every row of a stream is "
-            "learnt, the columns of X are others: pass the kernel as a callable."
+            "A precomputed kernel has a column for every row learned; where not every row of a stream is "
+            "learned, the columns of X are others: pass the kernel as a callable."
         )
     learner = _Learner(model, X, ask, _first_classes(model, oracle, classes))
     if every_row:
         return _learn_every_row(learner, total)
-    return _learn_asked_rows(learner, rule, total)
+    return _learn_asked_rows(learner, query_strategy, total)
 
 
 class _Learner:
@@ -109,7 +116,7 @@ class _Learner:
     def __init__(self, model: Any, X: Any, ask: Ask, classes: Any) -> None:
         self.model, self.X, self.ask = model, X, ask
         self.classes = classes  # for the first call only
-        self.has_learnt = has_learnt(model)
+        self.has_learned = has_learned(model)
         self.asked: list[Places] = []
 
     def rows(self, start: int, stop: int) -> Any:
@@ -123,16 +130,16 @@ class _Learner:
         labels = self.ask(numbers, rows)
         if self.classes is None:
             self.model.partial_fit(rows, labels)
-        elif self.has_learnt or not isinstance(self.model, OnlineLearner):
+        elif self.has_learned or not isinstance(self.model, OnlineLearner):
             self.model.partial_fit(rows, labels, classes=self.classes)
         else:
             with self.model._unchanged_on_error():
-                # A row that cannot be learnt is refused when its turn comes.
+                # A row that cannot be learned is refused when its turn comes.
                 with suppress(ValueError):
                     self.model._prepare(self.rows(0, _FIRST_ROWS), self.classes)
                 self.model.partial_fit(rows, labels, classes=self.classes)
         self.classes = None
-        self.has_learnt = self.has_learnt or has_learnt(self.model)
+        self.has_learned = self.has_learned or has_learned(self.model)
         self.asked.append(numbers)
 
 
@@ -144,7 +151,7 @@ def _learn_every_row(learner: _Learner, total: int) -> Places:
     return np.concatenate(learner.asked)
 
 
-def _learn_asked_rows(learner: _Learner, rule: Rule, total: int) -> Places:
+def _learn_asked_rows(learner: _Learner, query_strategy: QueryStrategy, total: int) -> Places:
     """Judge rows and learn those asked about.
 
     Problem: a call that judges one row costs nearly what one that judges many does, and most rows may not be
@@ -153,12 +160,13 @@ def _learn_asked_rows(learner: _Learner, rule: Rule, total: int) -> Places:
     again. The way ahead doubles as long as nothing is asked about and is halved when something is, so that
     little is judged in vain. A row that cannot be judged is no reason to stop before its turn.
     """
-    size, ahead, start = rule.rows_per_question, 1, 0
+    size, ahead, start = query_strategy.rows_per_question, 1, 0
     nothing = _Nothing()
     while start < total:
         stop = min(start + ahead * size, total)
         try:
-            chosen = rule.query(learner.model if learner.has_learnt else nothing, learner.rows(start, stop))
+            model = learner.model if learner.has_learned else nothing
+            chosen = query_strategy.query(model, learner.rows(start, stop))
         except ValueError:
             if ahead == 1:
                 raise
@@ -195,12 +203,12 @@ def _is_pairwise(model: Any) -> bool:
 
 def _first_classes(model: Any, oracle: Any, classes: Any) -> Any:
     """What the first call of ``partial_fit`` gets as classes, None for nothing."""
-    if classes is not None or has_learnt(model):
+    if classes is not None or has_learned(model):
         return classes
     if callable(oracle):
         raise ValueError(
             "classes must be given, all labels that will come: the oracle is a function and the model has "
-            "learnt nothing yet."
+            "learned nothing yet."
         )
     labels = np.asarray(oracle)
     try:

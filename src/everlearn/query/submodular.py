@@ -16,9 +16,9 @@ from .._base.kernels import NAMES
 from .._base.validate import Rows, label_column, missing_labels
 from .._submodular.choice import Choice, Similarities
 from .._submodular.geometry import CONSTRAINTS, Geometry, least_similarity
-from ._pool import PoolRule, Worth, best_first
-from ._rule import Places
+from ._pool import PoolQueryStrategy, Worth, best_first
 from ._scores import class_scores, count_rows, margins
+from ._strategy import Places
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,12 +32,12 @@ def _are_weights(value: Any) -> bool:
 
 
 @with_kernels
-class Submodular(PoolRule):
+class Submodular(PoolQueryStrategy):
     """Ask about a batch of rows that the model is unsure of and that are unlike each other.
 
-    Of rows near to the boundary many are alike, and once one of them is labelled the others have little to
+    Of rows near to the boundary many are alike, and once one of them is labeled the others have little to
     add. When labels come one by one that is no matter, because the model changes in between; a batch is
-    chosen at once. Of the rows U those A are asked about, n of them, that maximise::
+    chosen at once. Of the rows U those A are asked about, n of them, that maximize::
 
         F(A) = sum_{j in A} (- lam2 m_j - lam3 sum_{u in U} K_uj) - lam1 sum_{j, u in A} K_uj
 
@@ -75,7 +75,7 @@ class Submodular(PoolRule):
     -----
     The utility of a row is what it would add as the only one asked about. In the thesis there is no model:
     instead of the margin stands how much the labels disagree, the absolute value of sum_i y_i K_ij over
-    labelled rows i, and lam2 is 2 n / (number of labels). ``query(..., labelled=(X, y))`` asks in this way;
+    labeled rows i, and lam2 is 2 n / (number of labels). ``query(..., labeled=(X, y))`` asks in this way;
     with several classes it is the gap between the two largest sums of a class.
 
     In batches of 20 on four sets this was better than `Margin` for the first two batches on three of them,
@@ -104,7 +104,7 @@ class Submodular(PoolRule):
     """
 
     _constraints: ClassVar[dict[str, constraints.Constraint]] = (
-        PoolRule._constraints
+        PoolQueryStrategy._constraints
         | CONSTRAINTS
         | {
             "weights": constraints.NONE | constraints.Constraint("three numbers, 0 or above", _are_weights),
@@ -134,17 +134,17 @@ class Submodular(PoolRule):
         self.pool_size = pool_size
         self.random_state = random_state
 
-    def utilities(self, model: Any, X: Any, labelled: Any = None) -> Worth:
+    def utilities(self, model: Any, X: Any, labeled: Any = None) -> Worth:
         """How much each row is worth asking about as the only one; nothing is changed.
 
         Parameters
         ----------
         model : object
-            A classifier that has learnt something; not looked at if `labelled` is given.
+            A classifier that has learned something; not looked at if `labeled` is given.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows, as the model takes them.
-        labelled : tuple of (X, y), default=None
-            Labelled rows, by which to judge instead of by the model.
+        labeled : tuple of (X, y), default=None
+            Labeled rows, by which to judge instead of by the model.
 
         Returns
         -------
@@ -152,21 +152,21 @@ class Submodular(PoolRule):
             The larger, the more worth asking.
         """
         constraints.check(self)
-        return self._alone(self._problem(model, X, 1, labelled))
+        return self._alone(self._problem(model, X, 1, labeled))
 
-    def query(self, model: Any, X: Any, n: int | None = 1, *, labelled: Any = None, draw: int = 0) -> Places:
+    def query(self, model: Any, X: Any, n: int | None = 1, *, labeled: Any = None, draw: int = 0) -> Places:
         """Which rows of a pool to ask about; nothing is changed, the generator included.
 
         Parameters
         ----------
         model : object
-            A classifier that has learnt something; not looked at if `labelled` is given.
+            A classifier that has learned something; not looked at if `labeled` is given.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The pool, as the model takes it.
         n : int, default=1
             At most so many rows. None is all that are drawn.
-        labelled : tuple of (X, y), default=None
-            Labelled rows, by which to judge instead of by the model.
+        labeled : tuple of (X, y), default=None
+            Labeled rows, by which to judge instead of by the model.
         draw : int, default=0
             Number of the draw. With a seed the same number draws the same rows again, another one others: a
             loop counts it up. Without a seed every call draws others anyway.
@@ -177,7 +177,7 @@ class Submodular(PoolRule):
             Row numbers, ascending.
         """
         places = self._drawn(X, n, draw)
-        worth = self._in_batch(model, self._rows(X, n, places), n, labelled)
+        worth = self._in_batch(model, self._rows(X, n, places), n, labeled)
         return np.sort(places[best_first(worth)[:n]])
 
     def _size(self, n: int | None) -> int | None:
@@ -192,7 +192,7 @@ class Submodular(PoolRule):
     def _alone(self, problem: Choice) -> Worth:
         return np.asarray(problem.w + problem.q * problem.K.diagonal)
 
-    def _in_batch(self, model: Any, X: Any, n: int | None, labelled: Any) -> Worth:
+    def _in_batch(self, model: Any, X: Any, n: int | None, labeled: Any) -> Worth:
         """What each row adds to the batch when it is taken, or would add to the whole batch if it is not.
 
         So the rows of the batch are those of the highest worth. Gains fall from row to row where no
@@ -200,7 +200,7 @@ class Submodular(PoolRule):
         """
         rows = count_rows(X)
         k = rows if n is None else min(int(n), rows)
-        problem = self._problem(model, X, max(k, 1), labelled)
+        problem = self._problem(model, X, max(k, 1), labeled)
         if k == 0:
             return self._alone(problem)
         path = problem.greedy(k)
@@ -212,16 +212,16 @@ class Submodular(PoolRule):
         worth[path.order] = gains
         return np.asarray(worth)
 
-    def _problem(self, model: Any, X: Any, n: int, labelled: Any) -> Choice:
+    def _problem(self, model: Any, X: Any, n: int, labeled: Any) -> Choice:
         """Which n rows?"""
-        unsure, votes = (None, 0) if labelled is not None else (margins(class_scores(model, X)), 0)
+        unsure, votes = (None, 0) if labeled is not None else (margins(class_scores(model, X)), 0)
         rows = _numbers(X)
         with np.errstate(over="ignore", invalid="ignore"):
             geometry = Geometry.of(rows, self)
             scaled = geometry.scaled(rows)
             K = geometry.similarities(scaled)
             if unsure is None:
-                unsure, votes = _disagreement(geometry, scaled, labelled)
+                unsure, votes = _disagreement(geometry, scaled, labeled)
             apart, near, dense = self._weights(K, unsure, votes, n)
             w = 0.0 - near * unsure
             if dense > 0:
@@ -251,17 +251,17 @@ def _numbers(X: Any) -> Rows:
         ) from error
 
 
-def _disagreement(geometry: Geometry, rows: Rows, labelled: Any) -> tuple[Floats, int]:
+def _disagreement(geometry: Geometry, rows: Rows, labeled: Any) -> tuple[Floats, int]:
     """By how much the class to which a row is most similar is ahead of the next, and the number of labels."""
-    if not isinstance(labelled, tuple | list) or len(labelled) != 2:
-        raise ValueError(f"labelled must be a tuple of rows and labels, got {labelled!r}.")
-    X, y = _numbers(labelled[0]), label_column(labelled[1])
+    if not isinstance(labeled, tuple | list) or len(labeled) != 2:
+        raise ValueError(f"labeled must be a tuple of rows and labels, got {labeled!r}.")
+    X, y = _numbers(labeled[0]), label_column(labeled[1])
     check_consistent_length(X, y)
     if X.shape[1] != rows.shape[1]:
-        raise ValueError(f"The labelled rows have {X.shape[1]} features, those of the pool {rows.shape[1]}.")
+        raise ValueError(f"The labeled rows have {X.shape[1]} features, those of the pool {rows.shape[1]}.")
     known = ~missing_labels(y)
     if not known.any():
-        raise ValueError("labelled has no label.")
+        raise ValueError("labeled has no label.")
     classes, numbers = np.unique(np.asarray(y[known].tolist()), return_inverse=True)
     of_class = np.eye(max(2, len(classes)))[numbers]
     sums = geometry.similarities(geometry.scaled(X[np.flatnonzero(known)])).times(of_class, rows)

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from .._visible import visible, visible_lines
 from ._answers import StopAsking
-from ._rule import Places
+from ._strategy import Places
 from .stream import _take
 
 _UNKNOWN, _QUIT = "?", "quit"

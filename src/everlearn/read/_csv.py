@@ -176,7 +176,7 @@ class CSVReader:
         where = f"The header in line {number} of {self._lines.name}"
         if gone:
             raise ValueError(f"{where} lacks the fields {gone}: the rows after it cannot be read.")
-        if new and self._unknown_fields == "refuse":
+        if new and self._unknown_fields == "error":
             raise ValueError(
                 f'{where} has the unknown fields {new}: remove them or pass unknown_fields="ignore".'
             )

@@ -42,7 +42,7 @@ class Quarantine:
 
     def add(self, rows: list[BadRow], *, again: bool = False) -> None:
         """Take bad rows; those that come again were written to the file by an earlier run."""
-        if rows and self._on_bad == "raise":
+        if rows and self._on_bad == "error":
             raise ValueError(f"Line {rows[0].line} of {self._source} is bad: {rows[0].reason}.")
         self.reasons.update(row.reason for row in rows)
         kept = rows[: _SHOWN - len(self.first)]

@@ -11,12 +11,12 @@ from .schema import Schema
 _PATIENCE = 10  # times the warm-up: records to read in search of good ones
 
 
-def read_ahead(reader: Any, block_rows: int, warm_up: int) -> deque[Block]:
+def read_ahead(reader: Any, batch_size: int, infer_rows: int) -> deque[Block]:
     """The first blocks, until they have enough good records or patience is at its end."""
     blocks: deque[Block] = deque()
     n_good = n_read = 0
-    while n_good < warm_up and n_read < _PATIENCE * warm_up:
-        block = reader.read(block_rows)
+    while n_good < infer_rows and n_read < _PATIENCE * infer_rows:
+        block = reader.read(batch_size)
         if block is None:
             break
         blocks.append(block)
@@ -26,13 +26,13 @@ def read_ahead(reader: Any, block_rows: int, warm_up: int) -> deque[Block]:
 
 
 def table_schema(
-    blocks: Collection[Block], warm_up: int, times: Collection[str], hints: Mapping[str, Any]
+    blocks: Collection[Block], infer_rows: int, times: Collection[str], hints: Mapping[str, Any]
 ) -> Schema:
     """The schema of named fields; ``times`` are those that the file itself says are times."""
     columns: dict[str, list[Any]] = {}
     n_rows = 0
     for block in blocks:
-        n_block = min(len(block.lines), warm_up - n_rows)
+        n_block = min(len(block.lines), infer_rows - n_rows)
         for name, cells in block.columns.items():
             part = cells[:n_block]
             seen = columns.setdefault(name, [None] * n_rows)
@@ -44,13 +44,13 @@ def table_schema(
 
 
 def libsvm_schema(
-    blocks: Collection[Block], warm_up: int, n_features: int | None, label_type: str | None
+    blocks: Collection[Block], infer_rows: int, n_features: int | None, label_type: str | None
 ) -> Schema:
     """The schema of LIBSVM: a label, and as many columns as the largest index asks for."""
     labels: list[Any] = []
     zero_based, last = False, 0
     for block in blocks:
-        rows = block.rows[: warm_up - len(labels)]
+        rows = block.rows[: infer_rows - len(labels)]
         labels += block.columns["label"][: rows.shape[0]]
         zero_based = zero_based or bool((rows.indices == 0).any())
         last = max(last, int(rows.indices.max(initial=0)))

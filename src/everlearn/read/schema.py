@@ -86,7 +86,7 @@ class Schema:
     missing ones, a second column is 1. A categorical field with up to 50 categories has a column for each and
     one for others; with more it is hashed to 2^10 columns. Text is hashed to 2^16 columns by scikit-learn's
     `HashingVectorizer`. Rows are CSR if a field is hashed, else dense. Labels are ints if all labels of the
-    warm-up look like ints, else strings. Scaling is not done here; `scale_columns` says what may be scaled.
+    warm-up look like ints, else strings. Scaling is not done here; `scale_features` says what may be scaled.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class Schema:
         return [f"x{column}" for column in range(first, first + self.n_sparse)]
 
     @property
-    def scale_columns(self) -> NDArray[np.bool_]:
+    def scale_features(self) -> NDArray[np.bool_]:
         """A mask of the columns that are numbers and may be scaled; indicators and text are not."""
         if self.n_sparse is not None:
             return np.ones(self.n_sparse, dtype=bool)

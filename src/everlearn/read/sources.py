@@ -29,8 +29,8 @@ class Settings:
     name: str
     format: str
     schema: Schema | None
-    block_rows: int
-    warm_up: int
+    batch_size: int
+    infer_rows: int
     unknown_fields: str
     quarantine: str | os.PathLike[str] | None
     on_bad: str
@@ -40,7 +40,7 @@ class Settings:
 class Source(Iterator[Batch]):
     """An iterator of batches; made by `open_source`.
 
-    A block is ``block_rows`` records of the file, or fewer if they take up more than 64 MiB; a batch is what
+    A block is ``batch_size`` records of the file, or fewer if they take up more than 64 MiB; a batch is what
     is good of a block. A block without a good row is passed over.
 
     Parameters
@@ -79,10 +79,10 @@ class Source(Iterator[Batch]):
         self.n_rows_total: int | None = getattr(reader, "n_rows", None)
         self.bytes_total = lines.bytes_total if lines is not None else os.path.getsize(self.name)
         if self.schema is None:
-            self._ahead = read_ahead(reader, settings.block_rows, settings.warm_up)
-            self.schema = self._inferred(settings.warm_up, settings.hints)
+            self._ahead = read_ahead(reader, settings.batch_size, settings.infer_rows)
+            self.schema = self._inferred(settings.infer_rows, settings.hints)
         self._check_fields()
-        if not self._ahead and (block := reader.read(settings.block_rows)) is not None:
+        if not self._ahead and (block := reader.read(settings.batch_size)) is not None:
             self._ahead.append(block)
         self._is_empty = not self._ahead
 
@@ -106,7 +106,7 @@ class Source(Iterator[Batch]):
         """Pass over the next n good rows, because they have been stored already.
 
         Bad rows among them are counted again but not written to the quarantine again. Where a run was stopped
-        between two batches and goes on with the same ``block_rows``, no bad row is lost, and only those of a
+        between two batches and goes on with the same ``batch_size``, no bad row is lost, and only those of a
         block without a good row may be written twice.
 
         Parameters
@@ -193,7 +193,7 @@ class Source(Iterator[Batch]):
     def _next_block(self) -> Block | None:
         if self._ahead:
             return self._ahead.popleft()
-        block: Block | None = None if self._closed else self._reader.read(self._settings.block_rows)
+        block: Block | None = None if self._closed else self._reader.read(self._settings.batch_size)
         return block
 
     def _judge_next(self) -> list[BadRow] | None:
@@ -208,7 +208,7 @@ class Source(Iterator[Batch]):
         self._pending = None if batch is None else (batch, lines)
         return bad
 
-    def _inferred(self, warm_up: int, hints: Mapping[str, Any]) -> Schema | None:
+    def _inferred(self, infer_rows: int, hints: Mapping[str, Any]) -> Schema | None:
         if not any(block.lines for block in self._ahead):
             if not self._ahead:
                 return None
@@ -220,8 +220,8 @@ class Source(Iterator[Batch]):
         options = dict(hints)
         n_features = options.pop("n_features")
         if self.format == "libsvm":
-            return libsvm_schema(self._ahead, warm_up, n_features, options["label_type"])
-        return table_schema(self._ahead, warm_up, getattr(self._reader, "times", ()), options)
+            return libsvm_schema(self._ahead, infer_rows, n_features, options["label_type"])
+        return table_schema(self._ahead, infer_rows, getattr(self._reader, "times", ()), options)
 
     def _check_fields(self) -> None:
         """Compare what the file says it has with what the schema needs."""
@@ -242,7 +242,7 @@ class Source(Iterator[Batch]):
     def _refuse_unknown(self, names: Any, where: str) -> None:
         known = {field.name for field in self.schema.fields} if self.schema is not None else set()
         new = [name for name in names if name not in known]
-        if new and self._settings.unknown_fields == "refuse":
+        if new and self._settings.unknown_fields == "error":
             raise ValueError(
                 f"{self.name} has the fields {new}{where}, which the schema does not know: "
                 'remove them, infer a new schema or pass unknown_fields="ignore".'
@@ -269,9 +269,9 @@ def open_source(
     *,
     format: str | None = None,
     schema: Schema | str | os.PathLike[str] | None = None,
-    block_rows: int = 1000,
-    warm_up: int = 1000,
-    unknown_fields: str = "refuse",
+    batch_size: int = 1000,
+    infer_rows: int = 1000,
+    unknown_fields: str = "error",
     quarantine: str | os.PathLike[str] | None = None,
     on_bad: str = "quarantine",
     header: bool = True,
@@ -303,16 +303,16 @@ def open_source(
         comma, semicolon, tab and bar.
     schema : Schema, str or path-like, default=None
         What the fields mean, or the file that it was written to. None infers it from the warm-up.
-    block_rows : int, default=1000
+    batch_size : int, default=1000
         Records in a block.
-    warm_up : int, default=1000
+    infer_rows : int, default=1000
         Rows that the schema is inferred from.
-    unknown_fields : {"refuse", "ignore"}, default="refuse"
+    unknown_fields : {"error", "ignore"}, default="error"
         What to do about fields that the schema does not know.
     quarantine : str or path-like, default=None
         File to which bad rows are appended, as JSON lines with "source", "line", "reason" and "raw". None
         counts them and keeps the first 20. The source itself, its schema and a store are refused.
-    on_bad : {"quarantine", "raise"}, default="quarantine"
+    on_bad : {"quarantine", "error"}, default="quarantine"
         Whether a bad row is set aside or is a ValueError.
     header : bool, default=True
         Whether CSV has the names of its fields on top; else they are called column_1, column_2 and so on. A
@@ -356,16 +356,16 @@ def open_source(
     """
     for option, value, words in (
         ("format", format, (None, *_FORMATS)),
-        ("unknown_fields", unknown_fields, ("refuse", "ignore")),
-        ("on_bad", on_bad, ("quarantine", "raise")),
+        ("unknown_fields", unknown_fields, ("error", "ignore")),
+        ("on_bad", on_bad, ("quarantine", "error")),
     ):
         if value not in words:
             raise ValueError(
                 f"{option}={value!r} must be one of {[word for word in words if word is not None]}."
             )
     for option, number in (
-        ("block_rows", block_rows),
-        ("warm_up", warm_up),
+        ("batch_size", batch_size),
+        ("infer_rows", infer_rows),
         ("n_features", n_features),
         ("max_row_bytes", max_row_bytes),
     ):
@@ -397,8 +397,8 @@ def open_source(
             name=name if lines is None else lines.name,
             format=found,
             schema=schema,
-            block_rows=block_rows,
-            warm_up=warm_up,
+            batch_size=batch_size,
+            infer_rows=infer_rows,
             unknown_fields=unknown_fields,
             quarantine=quarantine,
             on_bad=on_bad,

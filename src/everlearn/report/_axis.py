@@ -78,7 +78,7 @@ def whole_steps(low: float, high: float, wanted: int = 5) -> tuple[float, float]
 
 
 def time_range(values: Floats) -> tuple[float, float]:
-    """Range of the axis of rows: from 0, unless the story begins late; never empty."""
+    """Range of the axis of rows: from 0, unless the data begins late; never empty."""
     finite = values[np.isfinite(values)]
     if not len(finite):
         return 0.0, 1.0

@@ -23,16 +23,16 @@ Matrix = NDArray[np.float64]
 Period = tuple[float, float, Matrix]
 
 
-def confusion_section(story: Mapping[str, Any]) -> str:
+def confusion_section(data: Mapping[str, Any]) -> str:
     """The section, or nothing without matrices."""
     told = [
         (float(part["row_from"]), float(part["row_to"]), np.array(part["matrix"], dtype=np.float64))
-        for part in _text.items(story.get("confusion"))
+        for part in _text.items(data.get("confusion"))
     ]
     periods = merge(told, PERIODS)
     if not periods or not periods[0][2].size or not any(matrix.any() for _, _, matrix in periods):
         return ""
-    names = [str(name) for name in _text.items(story.get("classes"))]
+    names = [str(name) for name in _text.items(data.get("classes"))]
     names = names or [str(number) for number in range(len(periods[0][2]))]
     total = np.sum([matrix for _, _, matrix in periods], axis=0)
     order = frequent(total, CLASSES)
@@ -55,7 +55,7 @@ def confusion_section(story: Mapping[str, Any]) -> str:
 
 
 def merge(periods: Sequence[Period], limit: int) -> list[Period]:
-    """At most `limit` periods: neighbours are added up, so that no row is lost."""
+    """At most `limit` periods: neighbors are added up, so that no row is lost."""
     if not periods:
         return []
     edges = np.linspace(0, len(periods), min(limit, len(periods)) + 1).round().astype(int)
@@ -108,13 +108,13 @@ def _svg(matrix: Matrix, names: Sequence[str], title: str, name: str) -> str:
         f'<text class="unit" x="{_LEFT - 8}" y="{top - 8}" text-anchor="end">true ↓</text>',
     ]
     for i, row in enumerate(matrix):
-        middle, centre = top + (i + 0.5) * cell, _LEFT + (i + 0.5) * cell
+        middle, center = top + (i + 0.5) * cell, _LEFT + (i + 0.5) * cell
         parts.append(_label(_LEFT - 8, middle, names[i], "end"))
         if upright:
-            turn = f' transform="rotate(-90 {centre:.1f} {top - 8})"'
-            parts.append(_label(centre, top - 8, names[i], "start", turn))
+            turn = f' transform="rotate(-90 {center:.1f} {top - 8})"'
+            parts.append(_label(center, top - 8, names[i], "start", turn))
         else:
-            parts.append(_label(centre, top - 12, names[i], "middle"))
+            parts.append(_label(center, top - 12, names[i], "middle"))
         for j, value in enumerate(row):
             shade = DARKEST * value / row.sum() if value > 0 else 0.0
             parts.append(
@@ -164,7 +164,7 @@ def _class_card(total: Matrix, latest: Period, names: Sequence[str]) -> str:
     heads = ["class", "support", "recall", "precision", "latest support", "latest recall", "latest precision"]
     says = (
         "Recall: the share of a class that was found. Precision: the share of what was called so that is so. "
-        f"Support: labelled rows of the class. Latest: rows {_text.count(low)} to {_text.count(high)}."
+        f"Support: labeled rows of the class. Latest: rows {_text.count(low)} to {_text.count(high)}."
     )
     shown: str = table(heads, rows[:CLASSES_LISTED], numbers="tnnnnnn")
     if len(rows) > CLASSES_LISTED:

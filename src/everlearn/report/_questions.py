@@ -18,31 +18,31 @@ REASONS = 20
 LANES = 4
 
 _LANE, _GAP, _TOP = 26, 10, 10
-_LOOKS = {"rule": "c1", "audit": "c3"}
+_LOOKS = {"strategy": "c1", "audit": "c3"}
 
-Question = Mapping[str, Any]
+QuestionEntry = Mapping[str, Any]
 
 
-def question_cards(questions: Sequence[Question], time: tuple[float, float]) -> list[str]:
+def question_cards(questions: Sequence[QuestionEntry], time: tuple[float, float]) -> list[str]:
     """The strip of questions, the table of reasons and the latest questions; nothing without any."""
     return (
         [_strip_card(questions, time), _reason_card(questions), _latest_card(questions)] if questions else []
     )
 
 
-def answered(question: Question) -> bool:
+def answered(question: QuestionEntry) -> bool:
     """Whether there is an answer."""
     return _text.known(question.get("label"))
 
 
-def was_wrong(question: Question) -> bool | None:
+def was_wrong(question: QuestionEntry) -> bool | None:
     """Whether the answer was another than the prediction; None as long as one of the two is missing."""
     if not answered(question) or not _text.known(question.get("predicted")):
         return None
     return bool(question["label"] != question["predicted"])
 
 
-def _strip_card(questions: Sequence[Question], time: tuple[float, float]) -> str:
+def _strip_card(questions: Sequence[QuestionEntry], time: tuple[float, float]) -> str:
     lanes = _lanes(questions)
     done = sum(map(answered, questions))
     judged = [wrong for q in questions if (wrong := was_wrong(q)) is not None]
@@ -61,20 +61,20 @@ def _strip_card(questions: Sequence[Question], time: tuple[float, float]) -> str
     return card("When it asked", says, f'<ul class="legend">{entries}</ul>{drawn}', whole=True)
 
 
-def _lanes(questions: Sequence[Question]) -> dict[str, Floats]:
-    """The rows of the questions by kind: rule, audit, then others as they come, the rarest together."""
+def _lanes(questions: Sequence[QuestionEntry]) -> dict[str, Floats]:
+    """The rows of the questions by kind: strategy, audit, then others as they come, the rarest together."""
     rows: dict[str, list[float]] = {}
     for question in questions:
         kind = str(question.get("kind") or "other")
         kind = kind if kind in rows or kind in _LOOKS or len(rows) < LANES - 1 else "other"
-        row = _text.real(question.get("row"))
+        row = _text.real(question.get("asked_row"))
         rows.setdefault(kind, []).append(np.nan if row is None else row)
     order = sorted(rows, key=lambda kind: list(_LOOKS).index(kind) if kind in _LOOKS else len(_LOOKS))
     return {kind: np.array(rows[kind]) for kind in order}
 
 
 def _meaning(kind: str) -> str:
-    return {"rule": "rule: chosen by the learner", "audit": "audit: chosen by chance"}.get(
+    return {"strategy": "strategy: chosen by the query strategy", "audit": "audit: chosen by chance"}.get(
         kind, _text.clipped(kind, 30)
     )
 
@@ -112,8 +112,8 @@ def rug(lanes: Mapping[str, Floats], time: tuple[float, float], name: str, width
     return "".join(parts) + "</svg>"
 
 
-def _reason_card(questions: Sequence[Question]) -> str:
-    groups: dict[tuple[str, str], list[Question]] = {}
+def _reason_card(questions: Sequence[QuestionEntry]) -> str:
+    groups: dict[tuple[str, str], list[QuestionEntry]] = {}
     for question in questions:
         kind = str(question.get("kind") or "other")
         groups.setdefault((kind, _text.clipped(question.get("reason") or "no reason given", 80)), []).append(
@@ -147,8 +147,8 @@ def _reason_card(questions: Sequence[Question]) -> str:
     return card("Why it asked", says, table(heads, rows, numbers="ttnnnnn"), whole=True)
 
 
-def _wait(question: Question) -> float | None:
-    asked, back = _text.real(question.get("row")), _text.real(question.get("answered_row"))
+def _wait(question: QuestionEntry) -> float | None:
+    asked, back = _text.real(question.get("asked_row")), _text.real(question.get("answered_row"))
     return None if asked is None or back is None else back - asked
 
 
@@ -159,7 +159,7 @@ def _bar(share: float) -> Html:
     )
 
 
-def _latest_card(questions: Sequence[Question]) -> str:
+def _latest_card(questions: Sequence[QuestionEntry]) -> str:
     rows = []
     for question in reversed(questions[-LATEST:]):
         wrong = was_wrong(question)
@@ -170,7 +170,7 @@ def _latest_card(questions: Sequence[Question]) -> str:
         )
         rows.append(
             [
-                _text.count(question.get("row")),
+                _text.count(question.get("asked_row")),
                 _shown(question.get("id"), 40),
                 _shown(question.get("kind"), 20),
                 _shown(question.get("reason"), 80),

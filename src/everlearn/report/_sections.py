@@ -11,9 +11,9 @@ from . import _text
 from ._axis import time_range
 from ._parts import card, cards, figure, fold, table
 from .curves import Band, Chart, Line, Mark, column
-from .story import MEASURES
+from .data import MEASURES
 
-Story = Mapping[str, Any]
+ReportData = Mapping[str, Any]
 
 ALARMS = 50  # lines of the table of alarms
 
@@ -25,7 +25,7 @@ NAMES = {
 }
 _UNITS = {
     "g_means": "g-means, from 0 to 1",
-    "accuracy": "share of labelled rows predicted right",
+    "accuracy": "share of labeled rows predicted right",
     "mcc": "correlation, from −1 to 1",  # noqa: RUF001
     "auc": "area, from 0 to 1",
 }
@@ -37,7 +37,7 @@ _SAYS = {
 }
 _SAYS_BASELINE = " A learner is worth its labels where it runs above the baselines."
 _SAYS_AUDIT = (
-    " The audit asks at random, so that it alone estimates the accuracy on all rows, labelled or not."
+    " The audit asks at random, so that it alone estimates the accuracy on all rows, labeled or not."
 )
 _RESOURCES = (
     (
@@ -60,35 +60,38 @@ _MANY = 3  # curves that a chart of half the width can hold
 _PEER_LOOKS = ("c2", "c5", "c2 dash", "c5 dash", "c4 dash")
 
 
-def whole_time(story: Story) -> tuple[float, float]:
+def whole_time(data: ReportData) -> tuple[float, float]:
     """The range of rows that all charts share."""
-    sources = [story.get("steps") or {}, story.get("audit") or {}, *_text.items(story.get("peers"))]
+    sources = [data.get("curves") or {}, data.get("audit") or {}, *_text.items(data.get("peers"))]
     columns = [column(source["rows"]) for source in sources if "rows" in source]
-    events = [*_text.items(story.get("drift")), *_text.items(story.get("questions"))]
-    return time_range(np.concatenate([*columns, column([_text.real(event.get("row")) for event in events])]))
+    alarms, questions = _text.items(data.get("drift")), _text.items(data.get("questions"))
+    rows = [*(alarm.get("row") for alarm in alarms), *(question.get("asked_row") for question in questions)]
+    return time_range(np.concatenate([*columns, column([_text.real(row) for row in rows])]))
 
 
-def drift_marks(story: Story) -> list[Mark]:
+def drift_marks(data: ReportData) -> list[Mark]:
     """The alarms as marks for the charts."""
     marks = []
-    for alarm in _text.items(story.get("drift")):
+    for alarm in _text.items(data.get("drift")):
         row = _text.real(alarm.get("row"))
         if row is not None:
             what = [str(alarm[key]) for key in ("policy", "note") if _text.known(alarm.get(key))]
             marks.append(
                 Mark(
                     row,
-                    ": ".join([f"Drift alarm at row {_text.count(row)}", ", ".join(what)][: 1 + bool(what)]),
+                    ": ".join(
+                        [f"DriftAlarm alarm at row {_text.count(row)}", ", ".join(what)][: 1 + bool(what)]
+                    ),
                 )
             )
     return marks
 
 
-def headline(story: Story) -> tuple[str, float] | None:
+def headline(data: ReportData) -> tuple[str, float] | None:
     """The score that a report leads with and its last value: the first of `MEASURES` that is known."""
-    steps = story.get("steps") or {}
+    curves = data.get("curves") or {}
     for measure in MEASURES:
-        if (last := last_known(steps.get(measure))) is not None:
+        if (last := last_known(curves.get(measure))) is not None:
             return measure, last
     return None
 
@@ -102,17 +105,17 @@ def last_known(values: Any) -> float | None:
     return float(numbers[seen[-1]]) if len(seen) else None
 
 
-def score_section(story: Story, time: tuple[float, float], marks: Sequence[Mark]) -> str:
+def score_section(data: ReportData, time: tuple[float, float], marks: Sequence[Mark]) -> str:
     """A chart for each score that is known; the headline and whatever has many curves get the whole width."""
-    charts = [(m, chart) for m in MEASURES if (chart := _score_chart(story, m, time, marks)).has_data()]
+    charts = [(m, chart) for m in MEASURES if (chart := _score_chart(data, m, time, marks)).has_data()]
     if not charts:
         return ""
-    window = story.get("window")
+    window = data.get("window")
     over = (
-        f"Scores look back on the last {_text.count(window)} labelled rows; legends" if window else "Legends"
+        f"Scores look back on the last {_text.count(window)} labeled rows; legends" if window else "Legends"
     )
     says = (
-        f'<p class="says">Every row is predicted before its label is learnt. {_text.escaped(over)} show the '
+        f'<p class="says">Every row is predicted before its label is learned. {_text.escaped(over)} show the '
         "last value, and under the pointer the value there.</p>\n"
     )
     wide = [chart for place, chart in enumerate(charts) if place == 0 or len(chart[1].lines) > _MANY]
@@ -130,13 +133,13 @@ def _figures(charts: Mapping[str, Chart], wide: Sequence[Chart] = ()) -> str:
     return drawn + cards(*(figure(charts[name], name) for name in small), three=len(small) % 3 == 0)
 
 
-def _score_chart(story: Story, measure: str, time: tuple[float, float], marks: Sequence[Mark]) -> Chart:
-    steps, audit = story.get("steps") or {}, story.get("audit") or {}
+def _score_chart(data: ReportData, measure: str, time: tuple[float, float], marks: Sequence[Mark]) -> Chart:
+    curves, audit = data.get("curves") or {}, data.get("audit") or {}
     lines, bands = [], []
 
     def step(prefix: str, name: str, look: str) -> None:
-        if prefix + measure in steps:
-            lines.append(Line(name, column(steps["rows"]), column(steps[prefix + measure]), look))
+        if prefix + measure in curves:
+            lines.append(Line(name, column(curves["rows"]), column(curves[prefix + measure]), look))
 
     step("", "this learner", "own c1")
     step("fading_", "this learner, fading memory", "fading c1")
@@ -147,7 +150,7 @@ def _score_chart(story: Story, measure: str, time: tuple[float, float], marks: S
             level = _text.real(audit.get("confidence"))
             name = "its confidence bounds" if level is None else f"its {100 * level:.4g} % confidence bounds"
             bands.append(Band(name, rows, column(audit["lower"]), column(audit["upper"]), "c3"))
-    peers = [peer for peer in _text.items(story.get("peers")) if measure in peer]
+    peers = [peer for peer in _text.items(data.get("peers")) if measure in peer]
     for place, peer in enumerate(peers):
         look = _PEER_LOOKS[place % len(_PEER_LOOKS)]
         name = str(peer.get("name", f"peer {place + 1}"))
@@ -159,13 +162,13 @@ def _score_chart(story: Story, measure: str, time: tuple[float, float], marks: S
     return Chart(NAMES[measure], says, _UNITS[measure], time, lines, bands, marks, scores=True)
 
 
-def label_chart(story: Story, time: tuple[float, float], marks: Sequence[Mark]) -> str:
+def label_chart(data: ReportData, time: tuple[float, float], marks: Sequence[Mark]) -> str:
     """Labels and questions so far, beside the budget."""
-    steps, totals = story.get("steps") or {}, story.get("totals") or {}
+    curves, totals = data.get("curves") or {}, data.get("totals") or {}
     lines = [
-        Line(name, column(steps["rows"]), column(steps[key]), look)
+        Line(name, column(curves["rows"]), column(curves[key]), look)
         for key, name, look in (("asked", "asked", "own c1"), ("labels", "labels known", "c3"))
-        if key in steps
+        if key in curves
     ]
     budget = _text.real(totals.get("budget"))
     says = "Steep: a time of many questions. After a drift alarm the curve should rise and then level off."
@@ -177,21 +180,21 @@ def label_chart(story: Story, time: tuple[float, float], marks: Sequence[Mark]) 
     )
 
 
-def resource_section(story: Story, time: tuple[float, float], marks: Sequence[Mark]) -> str:
+def resource_section(data: ReportData, time: tuple[float, float], marks: Sequence[Mark]) -> str:
     """Support vectors, memory and time."""
-    steps = story.get("steps") or {}
+    curves = data.get("curves") or {}
     charts: dict[str, Chart] = {}
     for key, title, unit, look, says in _RESOURCES:
-        if key in steps:
-            line = Line(title.lower(), column(steps["rows"]), column(steps[key]), look)
+        if key in curves:
+            line = Line(title.lower(), column(curves["rows"]), column(curves[key]), look)
             chart = Chart(title, says, unit, time, [line], (), marks)
             charts |= {key.replace("_", "-"): chart} if chart.has_data() else {}
     return _figures(charts)
 
 
-def drift_section(story: Story) -> str:
+def drift_section(data: ReportData) -> str:
     """The alarms in a table, the newest first."""
-    alarms = list(_text.items(story.get("drift")))
+    alarms = list(_text.items(data.get("drift")))
     if not alarms:
         return ""
     rows = [
@@ -204,16 +207,16 @@ def drift_section(story: Story) -> str:
         ]
         for alarm in reversed(alarms[-ALARMS:])
     ]
-    says = "When the stream no longer looked like what had been learnt, and what was done about it."
+    says = "When the stream no longer looked like what had been learned, and what was done about it."
     if len(alarms) > ALARMS:
         says += f" The latest {ALARMS} of {len(alarms):,}."
     listed = table(["row", "time", "what was done", "note"], rows, numbers="nttt")
     return cards(card("Alarms, the newest first", says, listed, whole=True))
 
 
-def feature_section(story: Story) -> str:
+def feature_section(data: ReportData) -> str:
     """The schema as it was told."""
-    text = story.get("features")
+    text = data.get("features")
     if not text:
         return ""
     lines = text.count("\n") + 1

@@ -1,8 +1,8 @@
 """How a report looks: the palette, the style sheet and the read-out under the pointer.
 
-The five colours of lines were searched for, once for white paper and once for a dark screen: each has a
+The five colors of lines were searched for, once for white paper and once for a dark screen: each has a
 contrast of at least 3 to its ground (text: 4.5), and any two keep apart for readers who do not see red, green
-or blue. Nothing is told by colour alone: lines differ in dash and width, verdicts are written out.
+or blue. Nothing is told by color alone: lines differ in dash and width, verdicts are written out.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DARK = {
 
 
 def _variables(palette: dict[str, str]) -> str:
-    return ";".join(f"--{name}:{colour}" for name, colour in palette.items())
+    return ";".join(f"--{name}:{color}" for name, color in palette.items())
 
 
 STYLE = (

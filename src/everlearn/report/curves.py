@@ -1,6 +1,6 @@
 """Charts of curves over the rows of a stream, as SVG that needs nothing but the page it stands on.
 
-A chart is described (`Chart`), then drawn (`svg`) as often and as wide as a page needs it. Colours and line
+A chart is described (`Chart`), then drawn (`svg`) as often and as wide as a page needs it. Colors and line
 styles are classes of the page's style sheet, so that one drawing serves light, dark and paper. A drawing has
 at most `POINTS` points a curve: of a longer one, every stretch keeps its lowest and its highest point.
 """
@@ -82,7 +82,7 @@ class Chart:
 
 
 def column(values: Any) -> Floats:
-    """A column of a story as floats; None and infinities become NaN, a gap."""
+    """A column of a data as floats; None and infinities become NaN, a gap."""
     numbers = np.array(values if len(values) else [], dtype=np.float64)
     numbers[~np.isfinite(numbers)] = np.nan
     return numbers

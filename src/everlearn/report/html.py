@@ -30,20 +30,20 @@ from ._sections import (
     whole_time,
 )
 from ._style import SCRIPT, STYLE
-from .story import Story, check
+from .data import ReportData, check
 
 NOTES = 50
 
 
-def write_report(story: Story, path: str | os.PathLike[str]) -> None:
-    """Write the report of a story to a file, in one step: a report that was there is replaced or left whole.
+def write_report(data: ReportData, path: str | os.PathLike[str]) -> None:
+    """Write the report of a data to a file, in one step: a report that was there is replaced or left whole.
 
     Parameters
     ----------
-    story : Story
+    data : ReportData
         What to tell; a mapping with at least a title.
     path : str or path-like
-        Where to write the page, for example "report.html". The store of the story, its side files and other
+        Where to write the page, for example "report.html". The store of the data, its side files and other
         SQLite databases are never overwritten.
 
     Examples
@@ -56,10 +56,10 @@ def write_report(story: Story, path: str | os.PathLike[str]) -> None:
     ...     page.read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
-    page, name, store = render(story).encode("utf-8"), os.fspath(path), story.get("store")
+    page, name, store = render(data).encode("utf-8"), os.fspath(path), data.get("store")
     for other, role in _atomic.files_of_store(store if isinstance(store, str) else None):
         if _atomic.same_file(name, other):
-            raise ValueError(f"path={name!r} is {role} of this story: choose another file.")
+            raise ValueError(f"path={name!r} is {role} of this data: choose another file.")
 
     def put(file: BinaryIO) -> None:
         file.write(page)
@@ -67,12 +67,12 @@ def write_report(story: Story, path: str | os.PathLike[str]) -> None:
     _atomic.write(name, put)
 
 
-def render(story: Story) -> str:
-    """The report of a story as the text of an HTML page; the same story gives the same page.
+def render(data: ReportData) -> str:
+    """The report of a data as the text of an HTML page; the same data gives the same page.
 
     Parameters
     ----------
-    story : Story
+    data : ReportData
         What to tell; a mapping with at least a title.
 
     Returns
@@ -83,26 +83,26 @@ def render(story: Story) -> str:
     Examples
     --------
     >>> from everlearn.report import render
-    >>> steps = {"rows": [100, 200, 300], "accuracy": [0.71, None, 0.93]}
-    >>> page = render({"title": "Three batches", "steps": steps})
+    >>> curves = {"rows": [100, 200, 300], "accuracy": [0.71, None, 0.93]}
+    >>> page = render({"title": "Three batches", "curves": curves})
     >>> "accuracy 0.93" in page
     True
     """
-    check(story)
-    time, marks = whole_time(story), drift_marks(story)
-    questions = list(_text.items(story.get("questions")))
-    asked = cards(label_chart(story, time, marks), *question_cards(questions, time))
+    check(data)
+    time, marks = whole_time(data), drift_marks(data)
+    questions = list(_text.items(data.get("questions")))
+    asked = cards(label_chart(data, time, marks), *question_cards(questions, time))
     sections = [
-        ("scores", "How well it predicts", score_section(story, time, marks)),
+        ("scores", "How well it predicts", score_section(data, time, marks)),
         ("questions", "What it asked", asked),
-        ("confusion", "Who was taken for whom", confusion_section(story)),
-        ("resources", "What it costs", resource_section(story, time, marks)),
-        ("drift", "Drift alarms", drift_section(story)),
-        ("features", "Features", feature_section(story)),
+        ("confusion", "Who was taken for whom", confusion_section(data)),
+        ("resources", "What it costs", resource_section(data, time, marks)),
+        ("drift", "DriftAlarm alarms", drift_section(data)),
+        ("features", "Features", feature_section(data)),
     ]
     present = [part for part in sections if part[2]]
     body = "".join(section(*part) for part in present)
-    title = _text.escaped(story["title"])
+    title = _text.escaped(data["title"])
     policy = f"default-src 'none'; style-src '{_hash(STYLE)}'; script-src '{_hash(SCRIPT)}'; base-uri 'none'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -110,7 +110,7 @@ def render(story: Story) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
         f'<meta name="color-scheme" content="light dark">\n<title>{title}</title>\n'
         f"<style>{STYLE}</style>\n</head>\n"
-        f"<body>\n<header>\n<h1>{title}</h1>\n{_summary(story)}{_about(story)}{_notes(story)}{_tiles(story)}"
+        f"<body>\n<header>\n<h1>{title}</h1>\n{_summary(data)}{_about(data)}{_notes(data)}{_tiles(data)}"
         f"{_contents(present)}</header>\n<main>\n{body}</main>\n"
         "<footer>Made by everlearn. The page holds everything it shows and loads nothing.</footer>\n"
         f"<script>{SCRIPT}</script>\n</body>\n</html>\n"
@@ -121,17 +121,17 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
-def summary(story: Mapping[str, Any]) -> str:
-    """The story in a sentence, computed from its numbers; empty if there is none.
+def summary(data: Mapping[str, Any]) -> str:
+    """The data in a sentence, computed from its numbers; empty if there is none.
 
-    "512 labels asked of 100,000 rows; g-means 0.91 over the last 1,000 labelled rows; majority 0.00; 2 drift
+    "512 labels asked of 100,000 rows; g-means 0.91 over the last 1,000 labeled rows; majority 0.00; 2 drift
     alarms."
     """
-    totals, steps = story.get("totals") or {}, story.get("steps") or {}
+    totals, curves = data.get("totals") or {}, data.get("curves") or {}
 
     def total(key: str) -> float | None:
         told = _text.real(totals.get(key))
-        return told if told is not None else last_known(steps.get(key))
+        return told if told is not None else last_known(curves.get(key))
 
     parts = []
     rows, asked, labels = total("rows"), total("asked"), total("labels")
@@ -142,29 +142,29 @@ def summary(story: Mapping[str, Any]) -> str:
         parts.append(f"{_text.plural(labels, 'label')} known{of_rows}")
     elif rows is not None:
         parts.append(_text.plural(rows, "row"))
-    if lead := headline(story):
+    if lead := headline(data):
         measure, value = lead
-        window = _text.real(story.get("window"))
-        over = f" over the last {_text.count(window)} labelled rows" if window else ""
+        window = _text.real(data.get("window"))
+        over = f" over the last {_text.count(window)} labeled rows" if window else ""
         name = NAMES[measure] if measure == "mcc" else NAMES[measure].lower().replace("roc", "ROC")
         parts.append(f"{name} {_text.share(value, 2)}{over}")
-        if (baseline := last_known(steps.get(f"majority_{measure}"))) is not None:
+        if (baseline := last_known(curves.get(f"majority_{measure}"))) is not None:
             parts.append(f"majority {_text.share(baseline, 2)}")
     alarms = _text.real(totals.get("drift_alarms"))
-    if alarms is None and story.get("drift") is not None:
-        alarms = float(len(story["drift"]))
+    if alarms is None and data.get("drift") is not None:
+        alarms = float(len(data["drift"]))
     if alarms is not None:
         parts.append(_text.plural(alarms, "drift alarm") if alarms else "no drift alarm")
     return "; ".join(parts) + "." if parts else ""
 
 
-def _summary(story: Story) -> str:
-    text = summary(story)
+def _summary(data: ReportData) -> str:
+    text = summary(data)
     return f'<p class="summary">{_text.escaped(text)}</p>\n' if text else ""
 
 
-def _about(story: Story) -> str:
-    """Who learnt from what, and where it is kept."""
+def _about(data: ReportData) -> str:
+    """Who learned from what, and where it is kept."""
     rows = []
     for key, name in (
         ("learner", "Learner"),
@@ -172,10 +172,10 @@ def _about(story: Story) -> str:
         ("store", "Store"),
         ("created", "Created"),
     ):
-        if _text.known(story.get(key)) and str(story.get(key)):
-            text = _text.escaped(_text.clipped(story.get(key), 600))
+        if _text.known(data.get(key)) and str(data.get(key)):
+            text = _text.escaped(_text.clipped(data.get(key), 600))
             rows.append((name, f"<code>{text}</code>" if key == "learner" else text))
-    classes = list(_text.items(story.get("classes")))
+    classes = list(_text.items(data.get("classes")))
     if classes:
         shown = ", ".join(_text.clipped(name, 30) for name in classes[:20])
         more = f" and {len(classes) - 20:,} more" if len(classes) > 20 else ""
@@ -187,8 +187,8 @@ def _about(story: Story) -> str:
     return f'<dl class="about">{"".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)}</dl>\n'
 
 
-def _notes(story: Story) -> str:
-    notes = [str(note) for note in _text.items(story.get("notes"))]
+def _notes(data: ReportData) -> str:
+    notes = [str(note) for note in _text.items(data.get("notes"))]
     if not notes:
         return ""
     shown = "".join(f"<li>{_text.escaped(_text.clipped(note, 400))}</li>" for note in notes[:NOTES])
@@ -197,12 +197,12 @@ def _notes(story: Story) -> str:
     return f'<aside class="notes" aria-label="Cautions">{title}<ul>{shown}{more}</ul></aside>\n'
 
 
-def _tiles(story: Story) -> str:
+def _tiles(data: ReportData) -> str:
     """The totals, a tile each; a share or a limit in small print below."""
-    totals: Mapping[str, Any] = story.get("totals") or {}
+    totals: Mapping[str, Any] = data.get("totals") or {}
     numbers = {key: _text.real(value) for key, value in totals.items()}
     tiles = []
-    if lead := headline(story):
+    if lead := headline(data):
         tiles.append((NAMES[lead[0]], _text.share(lead[1]), "last value"))
     rows = numbers.get("rows")
     details = {
@@ -221,7 +221,7 @@ def _tiles(story: Story) -> str:
         ("memory_mb", "Memory", _text.memory),
         ("seconds", "Time", _text.duration),
         ("rows_per_second", "Rows per second", _text.count),
-        ("drift_alarms", "Drift alarms", _text.count),
+        ("drift_alarms", "DriftAlarm alarms", _text.count),
         ("quarantined", "In quarantine", _text.count),
     ):
         if numbers.get(key) is not None:

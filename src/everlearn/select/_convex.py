@@ -1,6 +1,6 @@
 """The convex form of choosing rows that are unlike each other, and a proof of how good its solution is.
 
-    maximise  f(p) = w'p + q p'Kp      subject to  0 <= p <= 1,  sum p = k;      q < 0, K psd: f is concave
+    maximize  f(p) = w'p + q p'Kp      subject to  0 <= p <= 1,  sum p = k;      q < 0, K psd: f is concave
 
 Sets of k rows are the 0/1 vectors among these p, so the maximum bounds F of every set. Solved by accelerated
 projected gradients. At any p the linear model of f lies above f, and its maximum is found by sorting: so

@@ -53,11 +53,11 @@ def default_weights(chosen: int, rows: int, rows_next: int = 0) -> tuple[float, 
 @register
 @with_kernels
 class Exemplars(BaseEstimator):  # type: ignore[misc]
-    """Choose rows that stand for all: near labelled rows, where rows are dense, unlike each other.
+    """Choose rows that stand for all: near labeled rows, where rows are dense, unlike each other.
 
-    Of the rows U without a label those E are chosen, so many as wanted, that maximise::
+    Of the rows U without a label those E are chosen, so many as wanted, that maximize::
 
-        F(E) = sum_{j in E} (lam2 sum_{i labelled} K_ij + lam3 sum_{u in U} K_uj) - lam1 sum_{j, u in E} K_uj
+        F(E) = sum_{j in E} (lam2 sum_{i labeled} K_ij + lam3 sum_{u in U} K_uj) - lam1 sum_{j, u in E} K_uj
 
     K being the similarities under a kernel. With lam2 = 0 and lam3 = 2 * n_exemplars / n that is kernel
     herding: the mean of E in the space of the kernel is as near as possible to that of U. By default rows in
@@ -111,7 +111,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
         by their fractions. By "greedy" the first k of them are what would be chosen for k with the
         same weights.
     kept_ : ndarray of shape (n_kept,)
-        Row numbers of the labelled rows and of those chosen, ascending.
+        Row numbers of the labeled rows and of those chosen, ascending.
     objective_ : float
         F of the rows chosen; NaN once some of them were forgotten.
     bound_ : float or None
@@ -203,8 +203,8 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,), default=None
-            Which rows are labelled: None or NaN for one that is not. Which label it is makes no difference.
-            None is all unlabelled.
+            Which rows are labeled: None or NaN for one that is not. Which label it is makes no difference.
+            None is all unlabeled.
         X_next : array-like or sparse matrix of shape (n_next, n_features), default=None
             Rows that will have to be compared with those chosen, such as the next batch of a stream: then a
             row near many of them is worth more. With a precomputed kernel their similarities to X.
@@ -224,15 +224,15 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, X_next: Any) -> "Exemplars":
         X = check_rows(self, X, reset=True)
-        labelled = np.zeros(X.shape[0], dtype=np.bool_)
+        labeled = np.zeros(X.shape[0], dtype=np.bool_)
         if y is not None:
             y = label_column(y)
             check_consistent_length(X, y)
-            labelled = ~missing_labels(y)
+            labeled = ~missing_labels(y)
         if X_next is not None:
             X_next = check_rows(self, X_next, reset=False, ensure_min_samples=0)
             X_next = X_next if X_next.shape[0] else None
-        U, L = np.flatnonzero(~labelled), np.flatnonzero(labelled)
+        U, L = np.flatnonzero(~labeled), np.flatnonzero(labeled)
         M = min(int(self.n_exemplars), len(U))
         if self.weights is None:
             ahead = 0 if X_next is None else X_next.shape[0]
@@ -385,7 +385,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,), default=None
-            Which rows are labelled, None or NaN for one that is not.
+            Which rows are labeled, None or NaN for one that is not.
         X_next : array-like or sparse matrix of shape (n_next, n_features), default=None
             Rows that will have to be compared with those chosen.
 

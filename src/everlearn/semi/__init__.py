@@ -1,10 +1,10 @@
 """Learning from few labels and many rows that have none.
 
 ====================  ========================================================================================
-`SubmodS3VM`          labels for unlabelled rows, any number of them and of classes, and a rule for new ones
+`SubmodS3VM`          labels for unlabeled rows, any number of them and of classes, and a rule for new ones
 `QPS3VM`              the same for few rows, searched more thoroughly, or exactly
 `StreamS3VM`          the same for batches that come one after the other, in constant memory
-`PessimisticSplit`    the splits into labelled and unlabelled rows on which supervised learning does worst
+`PessimisticSplit`    the splits into labeled and unlabeled rows on which supervised learning does worst
 ====================  ========================================================================================
 
 W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012).

@@ -1,7 +1,7 @@
 """The choice of rows as a quadratic program: thorough for hundreds of rows, exact for a few.
 
-maximise w'p + q p'Kp over 0 <= p <= 1, sum p = k, with q > 0. For K positive semi-definite that is a convex
-function, whose maximum some vector of zeros and ones attains; solvers of convex programs, which minimise such
+maximize w'p + q p'Kp over 0 <= p <= 1, sum p = k, with q > 0. For K positive semi-definite that is a convex
+function, whose maximum some vector of zeros and ones attains; solvers of convex programs, which minimize such
 functions, are of no use.
 """
 
@@ -13,12 +13,12 @@ from .._submodular.choice import Choice, Ints, largest
 
 
 def best_cut(choice: Choice, k: int, starts: int, random: np.random.Generator) -> tuple[Ints, int]:
-    """Linearise from several starts, then swap: the best set, of equals the first, and evaluations."""
+    """Linearize from several starts, then swap: the best set, of equals the first, and evaluations."""
     n = len(choice.w)
     path = choice.greedy(k)
     sets = [largest(choice.slope(np.full(n, k / n)), k), largest(choice.w, k), np.sort(path.order)]
     sets += [np.sort(random.permutation(n)[:k]) for _ in range(starts)]
-    ends = {rows.tobytes(): rows for rows in (choice.linearise(rows, k) for rows in sets)}
+    ends = {rows.tobytes(): rows for rows in (choice.linearize(rows, k) for rows in sets)}
     return max((choice.swap(rows) for rows in ends.values()), key=choice.value), path.evaluations
 
 

@@ -63,15 +63,15 @@ def add_classes(classes: Array, numbers: Ints, shares: Any, unlabeled: Any) -> t
     column[:] = named
     if (wrong := np.flatnonzero(unknown_labels(column, unlabeled))).size:
         raise ValueError(
-            f"positive_ratio has a share for {named[wrong[0]]!r}, which means no label, as unlabeled="
+            f"positive_fraction has a share for {named[wrong[0]]!r}, which means no label, as unlabeled="
             f"{unlabeled!r} says."
         )
     for label, share in shares.items():
         if not constraints.is_real(share):
-            raise ValueError(f"positive_ratio must have numbers for shares, got {share!r} for {label!r}.")
+            raise ValueError(f"positive_fraction must have numbers for shares, got {share!r} for {label!r}.")
     left_out = [label for label in known if label not in shares]
     if left_out:
-        raise ValueError(f"positive_ratio has no share for {left_out[0]!r}, which is a label in y.")
+        raise ValueError(f"positive_fraction has no share for {left_out[0]!r}, which is a label in y.")
     more = [label for label in named if label not in known]
     if not more:
         return classes, numbers
@@ -84,7 +84,7 @@ def _plain(labels: list[Any]) -> Array:
     """An array of strings or of numbers; a mixture of them is an error."""
     texts = sum(isinstance(label, str) for label in labels)
     if 0 < texts < len(labels):
-        raise ValueError("y, or the keys of positive_ratio, mix strings with labels of another kind.")
+        raise ValueError("y, or the keys of positive_fraction, mix strings with labels of another kind.")
     return np.array(labels)
 
 

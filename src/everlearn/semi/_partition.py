@@ -1,6 +1,6 @@
 """Sharing rows out among several classes: the problem, greedy, ascent, exchanges, and the exact optimum.
 
-Sets A_c of given sizes maximise ::
+Sets A_c of given sizes maximize ::
 
     W = C Cs sum_c sum_{j in A_c} s_c(j) + Cs^2/4 sum_c sum_{j, j' in A_c} K_jj'
 
@@ -43,7 +43,7 @@ class Partition:
         return self.linear + 2 * self.q * sums, float(value)
 
     def value(self, labels: Numbers) -> float:
-        """W of a labelling."""
+        """W of a labeling."""
         return self.look(labels)[1]
 
     def greedy(self, highest: float) -> tuple[Numbers, Path]:
@@ -104,20 +104,20 @@ class Partition:
 def best_partition(
     problem: Partition, starts: int, random: np.random.Generator, highest: float
 ) -> tuple[Numbers, int]:
-    """Ascend from several starts, then exchange: the best labelling, of equals the first, and evaluations."""
+    """Ascend from several starts, then exchange: the best labeling, of equals the first, and evaluations."""
     n, sizes = len(problem.s), problem.sizes
     shares = np.tile(sizes / n, (n, 1))
     level = problem.linear + 2 * problem.q * problem.K.times(shares)
     greedy, path = problem.greedy(highest)
-    labellings = [assign(level, sizes), assign(problem.s, sizes), greedy]
+    labelings = [assign(level, sizes), assign(problem.s, sizes), greedy]
     seats = np.repeat(np.arange(len(sizes)), sizes)
-    labellings += [random.permutation(seats) for _ in range(starts)]
-    ends = {labels.tobytes(): labels for labels in map(problem.ascend, labellings)}
+    labelings += [random.permutation(seats) for _ in range(starts)]
+    ends = {labels.tobytes(): labels for labels in map(problem.ascend, labelings)}
     return max(map(problem.swap, ends.values()), key=problem.value), path.evaluations
 
 
 def exact_partition(problem: Partition) -> Numbers:
-    """The best labelling of all, by a mixed-integer program.
+    """The best labeling of all, by a mixed-integer program.
 
     p_ic says whether row i is in class c, and z_ijc = p_ic p_jc, which gains 2 q K_ij, whether i and j both
     are. With p integer, max(0, p_ic + p_jc - 1) <= z_ijc <= min(p_ic, p_jc) is enough. The sizes say more,

@@ -1,9 +1,9 @@
-"""How labelled rows pull at unlabelled ones: as sums of similarities, or as the scores of an SVM.
+"""How labeled rows pull at unlabeled ones: as sums of similarities, or as the scores of an SVM.
 
-The thesis bounds the SVM by one whose multipliers are all C; then s_j = sum_i y_i K_ij over labelled rows,
+The thesis bounds the SVM by one whose multipliers are all C; then s_j = sum_i y_i K_ij over labeled rows,
 the rule of the nearest mean. With few labels, and rows of length 1, multipliers are at C and that is what the
 SVM says. With more they are not, and f_j = sum_i y_i alpha_i K_ij ranks rows far better; it is brought to the
-spread of s over the unlabelled rows, so that clusters count beside it as they did. A constant in it changes
+spread of s over the unlabeled rows, so that clusters count beside it as they did. A constant in it changes
 nothing, since the number of rows of each class is given.
 """
 
@@ -29,10 +29,10 @@ def pull(space: Space, U: Ints, L: Ints, weights: Floats, how: str, C: float) ->
     space : Space
         The rows.
     U, L : ndarray of shape (n,), (l,)
-        Unlabelled and labelled rows.
+        Unlabeled and labeled rows.
     weights : ndarray of shape (l,) or (l, n_classes)
-        What each labelled row weighs in the sums: signed for two classes, 0 or more for each of several.
-    how : {"svm", "sums"}
+        What each labeled row weighs in the sums: signed for two classes, 0 or more for each of several.
+    how : {"svm", "similarity"}
         Which pull.
     C : float
         The cost of a violated margin of the SVM.
@@ -42,7 +42,7 @@ def pull(space: Space, U: Ints, L: Ints, weights: Floats, how: str, C: float) ->
     ndarray of shape (n,) or (n, n_classes)
         The pull.
     """
-    if how == "sums":
+    if how == "similarity":
         return space.pull(U, L, weights)
     columns = weights.reshape(len(L), -1)
     rows = np.arange(len(L))
@@ -62,7 +62,7 @@ def pull(space: Space, U: Ints, L: Ints, weights: Floats, how: str, C: float) ->
 
 
 def _multipliers(K: Floats, weights: Floats, C: float, one_of_many: bool) -> Floats:
-    """y_i alpha_i of the SVM on labelled rows; zeros where there is one class."""
+    """y_i alpha_i of the SVM on labeled rows; zeros where there is one class."""
     y = np.where(weights > 0, 1.0, -1.0)
     found = np.zeros(len(y))
     if len(np.unique(y)) == 2:

@@ -2,7 +2,7 @@
 
 Where classes are clusters a large rho is right, elsewhere it does harm, the more so the more labels there are
 that know better. So labels are hidden in turn, found by each rho in question together with a sample of the
-unlabelled rows, and compared. With few labels that decides little; of equals the largest is taken.
+unlabeled rows, and compared. With few labels that decides little; of equals the largest is taken.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def choose_rho(
     space : Space
         The rows.
     L, numbers : ndarray of shape (l,)
-        Labelled rows and their class numbers.
+        Labeled rows and their class numbers.
     U : ndarray of shape (n,)
         The others.
     shares : ndarray of shape (n_classes,)
@@ -65,12 +65,12 @@ def choose_rho(
         return RHOS[0]
     rows = U if len(U) <= _ROWS else np.sort(random.permutation(U)[:_ROWS])
     near = Space(space.matrix(np.concatenate([L, rows])), None)
-    unlabelled = np.arange(len(L), len(L) + len(rows))
+    unlabeled = np.arange(len(L), len(L) + len(rows))
     hits = np.zeros(len(RHOS))
     for _ in range(int(np.clip(-(-_ENOUGH // len(L)), 1, _MOST_REPEATS))):
         split = StratifiedKFold(folds, shuffle=True, random_state=random.randint(2**31 - 1))
         for shown, hidden in split.split(numbers, numbers):
-            wanted = np.concatenate([hidden, unlabelled])
+            wanted = np.concatenate([hidden, unlabeled])
             sizes = class_sizes(shares, len(wanted))
             solve = problem(near, shown, numbers[shown], wanted, sizes)
             for i, rho in enumerate(RHOS):

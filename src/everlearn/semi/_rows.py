@@ -125,49 +125,53 @@ class Choosing:
         The rows held.
     ahead : bool
         Whether rows near to those of the batch are worth more.
-    label_cap : int or None
-        So many labelled rows of a class at most.
+    max_labeled_per_class : int or None
+        So many labeled rows of a class at most.
     room : int
         So many rows in all at most.
     """
 
-    def __init__(self, space: Space, old: Held, ahead: bool, label_cap: int | None, room: int | None) -> None:
+    def __init__(
+        self, space: Space, old: Held, ahead: bool, max_labeled_per_class: int | None, room: int | None
+    ) -> None:
         self.space, self.old, self.room = space, old, room
         self.next = space.X[len(old) :] if ahead else None
-        self.labelled = self._labelled(label_cap)
-        self.unlabelled = np.flatnonzero(~old.known)
+        self.labeled = self._labeled(max_labeled_per_class)
+        self.unlabeled = np.flatnonzero(~old.known)
 
     @property
     def most(self) -> int:
         """So many rows without a label can be kept."""
-        n = len(self.unlabelled)
-        return n if self.room is None else min(n, max(0, self.room - len(self.labelled)))
+        n = len(self.unlabeled)
+        return n if self.room is None else min(n, max(0, self.room - len(self.labeled)))
 
     def keep(self, M: int) -> Places:
-        """The labelled rows that stay, then M exemplars of the others in the order of the rows."""
+        """The labeled rows that stay, then M exemplars of the others in the order of the rows."""
         if M == 0:
-            return self.labelled
-        rows = np.concatenate([self.labelled, self.unlabelled])
-        marks = np.where(np.arange(len(rows)) < len(self.labelled), 1.0, np.nan)
+            return self.labeled
+        rows = np.concatenate([self.labeled, self.unlabeled])
+        marks = np.where(np.arange(len(rows)) < len(self.labeled), 1.0, np.nan)
         chosen = self._exemplars(M).fit(self.space.X[rows], marks, self.next).indices_
-        return np.concatenate([self.labelled, np.sort(rows[chosen])])
+        return np.concatenate([self.labeled, np.sort(rows[chosen])])
 
     def _exemplars(self, M: int) -> Exemplars:
         return Exemplars(M, scaling="none", n_jobs=self.space.n_jobs, **parameters_of(self.space.kernel))
 
-    def _labelled(self, label_cap: int | None) -> Places:
+    def _labeled(self, max_labeled_per_class: int | None) -> Places:
         """Of each class the rows that stand for it best, if it has more than may stay."""
         L = np.flatnonzero(self.old.known)
         classes = np.unique(self.old.numbers[L])
         if self.room is not None and len(L) > self.room:
             share = max(1, self.room // max(1, len(classes)))
-            label_cap = share if label_cap is None else min(label_cap, share)
-        if label_cap is None:
+            max_labeled_per_class = (
+                share if max_labeled_per_class is None else min(max_labeled_per_class, share)
+            )
+        if max_labeled_per_class is None:
             return L
         kept: list[int] = []
         for number in classes:
             rows = L[self.old.numbers[L] == number]
-            if len(rows) > label_cap:
-                rows = rows[self._exemplars(label_cap).fit(self.space.X[rows]).indices_]
+            if len(rows) > max_labeled_per_class:
+                rows = rows[self._exemplars(max_labeled_per_class).fit(self.space.X[rows]).indices_]
             kept += rows.tolist()
         return np.sort(np.array(kept, dtype=np.intp))[: self.room]

@@ -22,9 +22,9 @@ Floats = npt.NDArray[np.float64]
 
 
 class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of `StreamS3VM`: the rows held, the transducer of the last batch, and the rule that it learnt."""
+    """Base of `StreamS3VM`: the rows held, the s3vm of the last batch, and the rule that it learned."""
 
-    # What it knows beside its parameters, the rows held and the last transducer.
+    # What it knows beside its parameters, the rows held and the last s3vm.
     _known: ClassVar[tuple[str, ...]] = ()
     _held: tuple[Held, Held]
     _model: Any
@@ -35,7 +35,7 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """What labels the rows of a batch, by its number from 0."""
 
     @abstractmethod
-    def _learn(self, transducer: Any, old: Held, batch: Held) -> Any:
+    def _learn(self, s3vm: Any, old: Held, batch: Held) -> Any:
         """Label a batch together with older rows, and learn the rule."""
 
     def forget(self: Self, ids: Any) -> Self:
@@ -147,14 +147,14 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
-        for name in ("transducer", "estimator"):
+        for name in ("s3vm", "estimator"):
             params[name] = get_state(params[name])
         state: dict[str, Any] = {"params": params}
         if not hasattr(self, "_held"):
             return state
         known = vars(self)
         state["fitted"] = {name: known[name] for name in self._known if name in known}  # in one order, always
-        state["fitted"]["positive_ratio_"] = _as_pairs(self.positive_ratio_)
+        state["fitted"]["positive_fraction_"] = _as_pairs(self.positive_fraction_)
         if self.transduction_.dtype == object:
             state["fitted"]["transduction_"] = self.transduction_.tolist()
         state["held"] = [[held.X, held.numbers, held.ids] for held in self._held]
@@ -164,7 +164,7 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
         params = checked.table("params", state["params"])
-        for name in ("transducer", "estimator"):
+        for name in ("s3vm", "estimator"):
             params[name] = from_state(checked.table(name, params[name]))
         learner = cls(**params)
         if "fitted" in state:
@@ -180,7 +180,7 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checked.integer("_rows_seen", fitted.get("_rows_seen", 0))
         checked.flag("one_class_", fitted["one_class_"])
         checked.items("history_", fitted["history_"])
-        fitted["positive_ratio_"] = _from_pairs(fitted["positive_ratio_"])
+        fitted["positive_fraction_"] = _from_pairs(fitted["positive_fraction_"])
         if isinstance(fitted["transduction_"], list):
             fitted["transduction_"] = np.fromiter(fitted["transduction_"], dtype=object)
         checked.items_of("transduction_", fitted["transduction_"])

@@ -1,16 +1,16 @@
-"""Labels for unlabelled rows, on class numbers: two classes as one choice of rows, many as several.
+"""Labels for unlabeled rows, on class numbers: two classes as one choice of rows, many as several.
 
-W. Emara, thesis (2012), chapter III. With l labelled rows L, n unlabelled ones U, and y = -1, +1, the k
-positives A maximise ::
+W. Emara, thesis (2012), chapter III. With l labeled rows L, n unlabeled ones U, and y = -1, +1, the k
+positives A maximize ::
 
     D(A) = C Cs sum_{j in A} s_j - Cs^2/2 sum_{j in A, j' in U \\ A} K_jj',      s_j = sum_{i in L} y_i K_ij
 
 the pull of the labels less the similarities that are cut: `Choice` with q = Cs^2/2 and w_j = C Cs s_j -
-Cs^2/2 sum_{j' in U} K_jj'. More classes share U out into sets A_c of given sizes so as to maximise ::
+Cs^2/2 sum_{j' in U} K_jj'. More classes share U out into sets A_c of given sizes so as to maximize ::
 
     W = C Cs sum_c sum_{j in A_c} s_c(j) + Cs^2/4 sum_c sum_{j, j' in A_c} K_jj'
 
-with s_c(j) the mean (or the sum) of K_ij over the labelled rows of class c. For two classes and sums W is D
+with s_c(j) the mean (or the sum) of K_ij over the labeled rows of class c. For two classes and sums W is D
 but for a constant.
 """
 
@@ -27,14 +27,14 @@ TWO_SIDED_UP_TO = 20_000
 
 @dataclass(frozen=True)
 class Transduction:
-    """Class numbers of the unlabelled rows, and how they came about.
+    """Class numbers of the unlabeled rows, and how they came about.
 
     Parameters
     ----------
     numbers : ndarray of shape (n,)
         The class of each.
     alone : ndarray of shape (n,)
-        What it would be by similarity to the labelled rows alone.
+        What it would be by similarity to the labeled rows alone.
     scores : ndarray of shape (n,) or (n, n_classes)
         The slope of the objective in each row's membership.
     objective : float
@@ -104,7 +104,7 @@ def two_classes(
     elif solver == "two-sided":
         found, evaluations = choice.two_sided(k)
     else:
-        found = choice.linearise(alone, k)
+        found = choice.linearize(alone, k)
     return finish_two(choice, found, alone, evaluations)
 
 
@@ -160,6 +160,6 @@ def many_classes(
 
 
 def finish_many(problem: Partition, labels: Numbers, alone: Numbers, evaluations: int) -> Transduction:
-    """Report on a labelling."""
+    """Report on a labeling."""
     slope, value = problem.look(labels)
     return Transduction(labels, alone, slope, value, evaluations)

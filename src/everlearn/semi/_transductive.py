@@ -1,4 +1,4 @@
-"""What learners from labelled and unlabelled rows share: rows and labels in, labels and a rule out."""
+"""What learners from labeled and unlabeled rows share: rows and labels in, labels and a rule out."""
 
 import math
 import warnings
@@ -32,16 +32,16 @@ _IS_ESTIMATOR = constraints.Constraint("a classifier", lambda value: hasattr(val
 
 
 class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the learners from labelled and unlabelled rows; a subclass says how it finds the labels."""
+    """Base of the learners from labeled and unlabeled rows; a subclass says how it finds the labels."""
 
     forgetting: ClassVar[str] = "replay"
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "C": constraints.POSITIVE,
         "rho": constraints.one_of("auto") | constraints.NOT_NEGATIVE,
-        "pull": constraints.one_of("svm", "sums"),
+        "label_scores": constraints.one_of("svm", "similarity"),
         **CONSTRAINTS,
-        "positive_ratio": constraints.NONE | constraints.FRACTION | constraints.MAPPING,
-        "balance": constraints.one_of("auto") | constraints.BOOLEAN,
+        "positive_fraction": constraints.NONE | constraints.FRACTION | constraints.MAPPING,
+        "balance_classes": constraints.one_of("auto") | constraints.BOOLEAN,
         "n_components": constraints.NONE | constraints.integer_from(1),
         "estimator": constraints.one_of("auto") | constraints.NONE | _IS_ESTIMATOR,
         "n_jobs": constraints.NONE | constraints.NOT_ZERO_INTEGER,
@@ -53,14 +53,14 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "n_features_in_",
         "feature_names_in_",
         "transduction_",
-        "by_labels_alone_",
+        "supervised_transduction_",
         "scores_",
         "objective_",
         "n_evaluations_",
-        "positive_ratio_",
-        "reliable_",
+        "positive_fraction_",
+        "fraction_reliable_",
         "rho_",
-        "ratio_depth_",
+        "fraction_depth_",
     )
 
     def fit(self: Self, X: Any, y: Any) -> Self:
@@ -69,7 +69,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows, labelled and unlabelled, in any order; with kernel="precomputed" the matrix of their
+            The rows, labeled and unlabeled, in any order; with kernel="precomputed" the matrix of their
             similarities.
         y : array-like of shape (n_samples,)
             Their labels; None, NaN or ``unlabeled`` where there is none.
@@ -137,7 +137,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Label the rows U, so many of each class, from the class numbers of the rows L."""
         raise NotImplementedError
 
-    def _refuse(self, unlabelled: int) -> None:
+    def _refuse(self, unlabeled: int) -> None:
         """Raise for what this learner cannot do, before it begins."""
 
     # ------------------------------------------------------------------------------------------------- fit
@@ -145,7 +145,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any) -> None:
         X = check_rows(self, X, reset=True)
         classes, numbers = read_labels(y, self.unlabeled, X.shape[0])
-        self.classes_, numbers = add_classes(classes, numbers, self.positive_ratio, self.unlabeled)
+        self.classes_, numbers = add_classes(classes, numbers, self.positive_fraction, self.unlabeled)
         L, U = np.flatnonzero(numbers != UNKNOWN), np.flatnonzero(numbers == UNKNOWN)
         self._refuse(len(U))
         random = check_random_state(self.random_state)
@@ -161,7 +161,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         everything[L], everything[U] = numbers[L], found.numbers
         self.transduction_ = self.classes_[everything]
         everything[U] = found.alone
-        self.by_labels_alone_ = self.classes_[everything]
+        self.supervised_transduction_ = self.classes_[everything]
         self.scores_ = np.full((len(numbers), *found.scores.shape[1:]), np.nan)
         with np.errstate(over="ignore"):
             squared = float(np.square(np.float64(self.C)))  # infinite for a C that nobody has
@@ -201,18 +201,22 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Find the share of each class among the rows without a label."""
         known = numbers[numbers != UNKNOWN]
         Q, n = len(self.classes_), int(np.sum(numbers == UNKNOWN))
-        self.reliable_, self.ratio_depth_ = True, math.nan
+        self.fraction_reliable_, self.fraction_depth_ = True, math.nan
         counts = np.bincount(known, minlength=Q)
-        if isinstance(self.positive_ratio, Mapping):
-            shares = np.array([self.positive_ratio[label] for label in self.classes_.tolist()], dtype=float)
+        if isinstance(self.positive_fraction, Mapping):
+            shares = np.array(
+                [self.positive_fraction[label] for label in self.classes_.tolist()], dtype=float
+            )
             if not (np.isfinite(shares).all() and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-6):
-                raise ValueError(f"positive_ratio={self.positive_ratio!r} must have shares that sum to 1.")
-        elif self.positive_ratio is not None and Q == 2:
-            shares = np.array([1 - self.positive_ratio, self.positive_ratio])
-        elif self.positive_ratio is not None:
+                raise ValueError(
+                    f"positive_fraction={self.positive_fraction!r} must have shares that sum to 1."
+                )
+        elif self.positive_fraction is not None and Q == 2:
+            shares = np.array([1 - self.positive_fraction, self.positive_fraction])
+        elif self.positive_fraction is not None:
             raise ValueError(
-                f"positive_ratio={self.positive_ratio!r} is the share of the second of two classes; y has "
-                f"labels of {Q}. Give a dict with the share of each class"
+                f"positive_fraction={self.positive_fraction!r} is the fraction of the second of two classes; "
+                f"y has labels of {Q}. Give a dict with the share of each class"
                 + (", the one without a label included." if Q == 1 else ".")
             )
         elif n == 0:
@@ -220,18 +224,18 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         elif Q == 2:
             ratio = self._estimate(space, numbers, random)
             shares = np.array([1 - ratio.share, ratio.share])
-            self.reliable_, self.ratio_depth_ = ratio.reliable, ratio.depth
+            self.fraction_reliable_, self.fraction_depth_ = ratio.reliable, ratio.depth
         else:
-            self.reliable_ = False
+            self.fraction_reliable_ = False
             shares = (counts + 1) / (len(known) + Q)
             if Q == 1:
                 warnings.warn(
                     f"All labels are {self.classes_[0]!r}, and so is now every row: with labels of one class "
-                    "positive_ratio has to name the other one, and the share of each.",
+                    "positive_fraction has to name the other one, and the share of each.",
                     stacklevel=4,
                 )
         self._shares = shares
-        self.positive_ratio_ = (
+        self.positive_fraction_ = (
             float(shares[1]) if Q == 2 else dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
         )
 
@@ -245,7 +249,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return estimate_ratio(K, numbers[rows], float(self.C), rho, self._balances(2))
 
     def _balances(self, classes: int) -> bool:
-        return classes > 2 if isinstance(self.balance, str) else bool(self.balance)
+        return classes > 2 if isinstance(self.balance_classes, str) else bool(self.balance_classes)
 
     def _label(self, space: Space, L: Ints, numbers: Ints, U: Ints) -> Transduction:
         n, Q = len(U), len(self.classes_)
@@ -278,7 +282,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _pull(self, space: Space, U: Ints, L: Ints, numbers: Ints, classes: int) -> Floats:
         balanced = self._balances(classes)
         weights = signed(numbers, balanced) if classes == 2 else members(numbers, classes, balanced)
-        return pull(space, U, L, weights, self.pull, float(self.C))
+        return pull(space, U, L, weights, self.label_scores, float(self.C))
 
     def _weight(self, rho: float, labels: int, n: int, classes: int) -> float:
         """Cs / C, at which clusters pull rho times as hard as labels; a mean counts as one label."""
@@ -323,13 +327,13 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _get_state(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
         params["estimator"] = get_state(params["estimator"])
-        params["positive_ratio"] = _as_pairs(params["positive_ratio"])
+        params["positive_fraction"] = _as_pairs(params["positive_fraction"])
         state: dict[str, Any] = {"params": params}
         if not hasattr(self, "transduction_"):
             return state
         known = vars(self)
         fitted = {name: known[name] for name in self._known if name in known}  # in one order, always
-        state["fitted"] = fitted | {"positive_ratio_": _as_pairs(fitted["positive_ratio_"])}
+        state["fitted"] = fitted | {"positive_fraction_": _as_pairs(fitted["positive_fraction_"])}
         state["geometry"] = self._geometry.get_state()
         state["estimator"] = get_state(self.estimator_)
         if self._nystroem is not None:
@@ -342,7 +346,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
         params = checked.table("params", state["params"])
         params["estimator"] = from_state(checked.table("estimator", params["estimator"]))
-        params["positive_ratio"] = _from_pairs(params["positive_ratio"])
+        params["positive_fraction"] = _from_pairs(params["positive_fraction"])
         learner = cls(**params)
         if "fitted" in state:
             constraints.check(learner)
@@ -353,7 +357,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Go on from a saved state, after a check that its parts fit together."""
         classes, width = checked.classes("classes_", fitted["classes_"]), checked.features(fitted)
         rows = len(checked.items_of("transduction_", fitted["transduction_"]))
-        for name in ("transduction_", "by_labels_alone_"):
+        for name in ("transduction_", "supervised_transduction_"):
             found = checked.items_of(name, fitted[name], rows)
             if rows == 0 or not np.isin(found, classes).all():
                 raise ValueError(f"{name} must hold labels of classes_")
@@ -364,7 +368,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in self._known:
             if name in fitted:
                 setattr(self, name, fitted[name])
-        self.positive_ratio_ = _from_pairs(self.positive_ratio_)
+        self.positive_fraction_ = _from_pairs(self.positive_fraction_)
         self._geometry = Geometry.from_state(checked.table("geometry", state["geometry"]), width)
         self._nystroem = None
         if "nystroem" in state:

@@ -1,7 +1,7 @@
-"""The share of positives among unlabelled rows, read from the margins that labellings of them allow.
+"""The share of positives among unlabeled rows, read from the margins that labelings of them allow.
 
 W. Emara, thesis (2012), section III.3. Greedy takes the positives one after the other, and every length k of
-its path is a labelling; v(k) = ||w||^2 of the SVM on that labelling. One-sided labellings separate trivially,
+its path is a labeling; v(k) = ||w||^2 of the SVM on that labeling. One-sided labelings separate trivially,
 so that v is low at both ends: the estimate is where v lies deepest below its maxima on both sides.
 
 Where classes overlap that may be anywhere, and the more labels there are, the more they know themselves.
@@ -47,8 +47,8 @@ class Ratio:
     reliable: bool
 
 
-def labelled_share(numbers: Ints) -> float:
-    """The share of positives among labels, shrunk towards one half."""
+def labeled_share(numbers: Ints) -> float:
+    """The share of positives among labels, shrunk toward one half."""
     return float((np.sum(numbers > 0) + 1) / (len(numbers) + 2))
 
 
@@ -93,11 +93,11 @@ def estimate_ratio(
     Returns
     -------
     Ratio
-        The estimate, or the labelled share where there is none.
+        The estimate, or the labeled share where there is none.
     """
     L, U = np.flatnonzero(numbers >= 0), np.flatnonzero(numbers < 0)
     n = len(U)
-    fallback = Ratio(labelled_share(numbers[L]), 0.0, False)
+    fallback = Ratio(labeled_share(numbers[L]), 0.0, False)
     if n < 3 or len(np.unique(numbers[L])) < 2:
         return fallback
     inner = K[np.ix_(U, U)]

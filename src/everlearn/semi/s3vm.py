@@ -1,4 +1,4 @@
-"""SubmodS3VM and QPS3VM: labels for unlabelled rows by a cut of given size.
+"""SubmodS3VM and QPS3VM: labels for unlabeled rows by a cut of given size.
 
 W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012), chapter III.
 """
@@ -33,24 +33,24 @@ _MOST_ROWS, _MOST_EXACT = 5000, 20
 class SubmodS3VM(TransductiveLearner):
     """Semi-supervised learner: labels rows that have none by a few that have, and by how rows lie together.
 
-    Of the unlabelled rows, a given number becomes positive: those that are similar to positive labelled rows,
+    Of the unlabeled rows, a given number becomes positive: those that are similar to positive labeled rows,
     so that as little similarity as possible is cut between positives and negatives. Rows are chosen greedily
     with lazy evaluation, and no kernel matrix is formed. With a linear kernel time and memory grow with the
-    entries of X. From all labels a rule for new rows is learnt.
+    entries of X. From all labels a rule for new rows is learned.
 
     Parameters
     ----------
     solver : {"auto", "greedy", "two-sided", "fast"}, default="auto"
         "greedy" takes the positives one by one. "two-sided" takes the negatives so as well, refines both, and
         keeps the better; with more than two classes it is greedy, refined. "fast" refines what similarity to
-        the labels alone says. "auto" is "two-sided" up to 20,000 unlabelled rows and "fast" above.
+        the labels alone says. "auto" is "two-sided" up to 20,000 unlabeled rows and "fast" above.
 
     Notes
     -----
-    The share of each class matters as much as anything: give ``positive_ratio`` if you know it. Unlabelled
-    rows do not always help: compare `transduction_` with `by_labels_alone_`, which is what the SVM on the
-    labels says at the same shares, and look at `rho_`, which is 0 where clusters were of no use. With ten
-    labels or fewer there is little to choose ``rho`` by.
+    The share of each class matters as much as anything: give ``positive_fraction`` if you know it. Unlabeled
+    rows do not always help: compare `transduction_` with `supervised_transduction_`, which is what the SVM
+    on the labels says at the same shares, and look at `rho_`, which is 0 where clusters were of no use. With
+    ten labels or fewer there is little to choose ``rho`` by.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class SubmodS3VM(TransductiveLearner):
     >>> clf = SubmodS3VM(random_state=0).fit(X, y)
     >>> bool(np.mean(clf.transduction_ == digit) > 0.98), bool(clf.score(X, digit) > 0.98)
     (True, True)
-    >>> abs(clf.positive_ratio_ - 0.5) < 0.05, clf.reliable_
+    >>> abs(clf.positive_fraction_ - 0.5) < 0.05, clf.fraction_reliable_
     (True, True)
     """
 
@@ -75,15 +75,15 @@ class SubmodS3VM(TransductiveLearner):
         C: float = 1.0,
         *,
         rho: float | str = "auto",
-        pull: str = "svm",
+        label_scores: str = "svm",
         kernel: str = "auto",
         gamma: str | float = "median",
         degree: int = 3,
         coef0: float = 0.0,
         scaling: str = "auto",
         solver: str = "auto",
-        positive_ratio: float | dict[Any, float] | None = None,
-        balance: bool | str = "auto",
+        positive_fraction: float | dict[Any, float] | None = None,
+        balance_classes: bool | str = "auto",
         n_components: int | None = None,
         unlabeled: Any = None,
         estimator: Any = "auto",
@@ -93,15 +93,15 @@ class SubmodS3VM(TransductiveLearner):
     ) -> None:
         self.C = C
         self.rho = rho
-        self.pull = pull
+        self.label_scores = label_scores
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
         self.scaling = scaling
         self.solver = solver
-        self.positive_ratio = positive_ratio
-        self.balance = balance
+        self.positive_fraction = positive_fraction
+        self.balance_classes = balance_classes
         self.n_components = n_components
         self.unlabeled = unlabeled
         self.estimator = estimator
@@ -123,19 +123,19 @@ class SubmodS3VM(TransductiveLearner):
 class QPS3VM(TransductiveLearner):
     """Semi-supervised learner for few rows: `SubmodS3VM` with a more thorough search.
 
-    The labels of unlabelled rows maximise a convex quadratic function under a given number of positives, so
-    that some labelling without fractions is the best one, and there are many local optima. From several
-    starts rows are relabelled by the slope of the objective, then in pairs while that raises it; the best
-    wins. It keeps the kernel matrix of the unlabelled rows, 5,000 at most. More than two classes share the
+    The labels of unlabeled rows maximize a convex quadratic function under a given number of positives, so
+    that some labeling without fractions is the best one, and there are many local optima. From several
+    starts rows are relabeled by the slope of the objective, then in pairs while that raises it; the best
+    wins. It keeps the kernel matrix of the unlabeled rows, 5,000 at most. More than two classes share the
     rows out among themselves, with the objective of `SubmodS3VM`: rows are reassigned by the slopes of all
     classes, then exchanged in pairs.
 
     Parameters
     ----------
-    n_starts : int, default=5
-        Random labellings to start from, beside equal fractions, the largest linear terms and greedy.
+    n_init : int, default=5
+        Random labelings to start from, beside equal fractions, the largest linear terms and greedy.
     exact : bool, default=False
-        Whether to find the best labelling of all by a mixed-integer program; for 20 unlabelled rows at most.
+        Whether to find the best labeling of all by a mixed-integer program; for 20 unlabeled rows at most.
 
     Examples
     --------
@@ -145,13 +145,13 @@ class QPS3VM(TransductiveLearner):
     >>> X, target = load_breast_cancer(return_X_y=True)
     >>> name = np.where(target == 1, "benign", "malignant")
     >>> y = np.where(np.arange(569) % 60 == 0, name, "?")  # ten labels
-    >>> clf = QPS3VM(unlabeled="?", positive_ratio={"benign": 0.63, "malignant": 0.37}).fit(X, y)
+    >>> clf = QPS3VM(unlabeled="?", positive_fraction={"benign": 0.63, "malignant": 0.37}).fit(X, y)
     >>> bool(np.mean(clf.transduction_ == name) > 0.9)
     True
     """
 
     _constraints: ClassVar[dict[str, constraints.Constraint]] = TransductiveLearner._constraints | {
-        "n_starts": constraints.integer_from(0),
+        "n_init": constraints.integer_from(0),
         "exact": constraints.BOOLEAN,
     }
 
@@ -160,16 +160,16 @@ class QPS3VM(TransductiveLearner):
         C: float = 1.0,
         *,
         rho: float | str = "auto",
-        pull: str = "svm",
+        label_scores: str = "svm",
         kernel: str = "auto",
         gamma: str | float = "median",
         degree: int = 3,
         coef0: float = 0.0,
         scaling: str = "auto",
-        n_starts: int = 5,
+        n_init: int = 5,
         exact: bool = False,
-        positive_ratio: float | dict[Any, float] | None = None,
-        balance: bool | str = "auto",
+        positive_fraction: float | dict[Any, float] | None = None,
+        balance_classes: bool | str = "auto",
         n_components: int | None = None,
         unlabeled: Any = None,
         estimator: Any = "auto",
@@ -179,16 +179,16 @@ class QPS3VM(TransductiveLearner):
     ) -> None:
         self.C = C
         self.rho = rho
-        self.pull = pull
+        self.label_scores = label_scores
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
         self.scaling = scaling
-        self.n_starts = n_starts
+        self.n_init = n_init
         self.exact = exact
-        self.positive_ratio = positive_ratio
-        self.balance = balance
+        self.positive_fraction = positive_fraction
+        self.balance_classes = balance_classes
         self.n_components = n_components
         self.unlabeled = unlabeled
         self.estimator = estimator
@@ -196,11 +196,11 @@ class QPS3VM(TransductiveLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _refuse(self, unlabelled: int) -> None:
+    def _refuse(self, unlabeled: int) -> None:
         most = _MOST_EXACT if self.exact else _MOST_ROWS
-        if unlabelled > most:
+        if unlabeled > most:
             raise ValueError(
-                f"QPS3VM with exact={self.exact} labels {most} rows at most, and {unlabelled} have no label. "
+                f"QPS3VM with exact={self.exact} labels {most} rows at most, and {unlabeled} have no label. "
                 + ("Set exact=False, or use" if self.exact else "Use")
                 + " SubmodS3VM, which has no such limit."
             )
@@ -221,7 +221,7 @@ class QPS3VM(TransductiveLearner):
         elif self.exact:
             found = exact_cut(choice, k)
         else:
-            found, evaluations = best_cut(choice, k, int(self.n_starts), random)
+            found, evaluations = best_cut(choice, k, int(self.n_init), random)
         return finish_two(choice, found, alone, evaluations)
 
     def _share_rows(self, problem: Partition, highest: float, random: np.random.Generator) -> Transduction:
@@ -232,5 +232,5 @@ class QPS3VM(TransductiveLearner):
         elif self.exact:
             found = exact_partition(problem)
         else:
-            found, evaluations = best_partition(problem, int(self.n_starts), random, highest)
+            found, evaluations = best_partition(problem, int(self.n_init), random, highest)
         return finish_many(problem, found, alone, evaluations)

@@ -1,4 +1,4 @@
-"""The splits into labelled and unlabelled rows on which supervised learning does worst.
+"""The splits into labeled and unlabeled rows on which supervised learning does worst.
 
 W. Emara, thesis (2012), section III.4.
 """
@@ -19,23 +19,23 @@ _MOST_TRIES = 10_000
 
 
 class PessimisticSplit:
-    """Of many random splits into labelled and unlabelled rows, those that are hardest without the unlabelled.
+    """Of many random splits into labeled and unlabeled rows, those that are hardest without the unlabeled.
 
-    A classifier learns from the labelled rows alone; the splits on which it is least accurate on the others
+    A classifier learns from the labeled rows alone; the splits on which it is least accurate on the others
     come first. Where labels are few, splits by chance differ so much that averages over all of them say
-    little about whether unlabelled rows help where help is needed. What is measured on such splits says
+    little about whether unlabeled rows help where help is needed. What is measured on such splits says
     nothing about the average one.
 
     Parameters
     ----------
-    n_labelled : int
-        Labelled rows of a split; every class is among them.
+    n_labeled : int
+        Labeled rows of a split; every class is among them.
     n_draws : int, default=100
         Random splits to choose from.
     n_splits : int, default=10
         Splits to keep.
     estimator : classifier, default=None
-        What learns from the labelled rows. None is a linear `SVC`.
+        What learns from the labeled rows. None is a linear `SVC`.
     random_state : int, RandomState instance or None, default=None
         Decides the splits.
 
@@ -46,26 +46,26 @@ class PessimisticSplit:
     >>> from everlearn.semi import PessimisticSplit
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> splitter = PessimisticSplit(4, n_draws=20, n_splits=2, random_state=0)
-    >>> [(len(labelled), len(unlabelled)) for labelled, unlabelled in splitter.split(scale(X), y)]
+    >>> [(len(labeled), len(unlabeled)) for labeled, unlabeled in splitter.split(scale(X), y)]
     [(4, 565), (4, 565)]
     """
 
     def __init__(
         self,
-        n_labelled: int,
+        n_labeled: int,
         n_draws: int = 100,
         n_splits: int = 10,
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
-        self.n_labelled = n_labelled
+        self.n_labeled = n_labeled
         self.n_draws = n_draws
         self.n_splits = n_splits
         self.estimator = estimator
         self.random_state = random_state
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Ints, Ints]]:
-        """Yield the row numbers of labelled and of unlabelled rows, the hardest split first.
+        """Yield the row numbers of labeled and of unlabeled rows, the hardest split first.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class PessimisticSplit:
 
         Yields
         ------
-        labelled, unlabelled : ndarray, ndarray
+        labeled, unlabeled : ndarray, ndarray
             Row numbers, ascending.
         """
         if not 0 < self.n_splits <= self.n_draws:
@@ -91,22 +91,22 @@ class PessimisticSplit:
             X = X.tocsr()
         X = X if hasattr(X, "shape") and not hasattr(X, "columns") else np.asarray(X)
         classes, numbers = np.unique(column_or_1d(y), return_inverse=True)
-        if not max(2, len(classes)) <= self.n_labelled < len(numbers) or len(classes) < 2:
+        if not max(2, len(classes)) <= self.n_labeled < len(numbers) or len(classes) < 2:
             raise ValueError(
-                f"n_labelled={self.n_labelled} of {len(numbers)} rows has no room for one of each of "
-                f"{len(classes)} classes, two at least, and a row that is unlabelled."
+                f"n_labeled={self.n_labeled} of {len(numbers)} rows has no room for one of each of "
+                f"{len(classes)} classes, two at least, and a row that is unlabeled."
             )
         random = check_random_state(self.random_state)
         model = SVC(kernel="linear") if self.estimator is None else self.estimator
         splits = []
         for _ in range(self.n_draws):
-            labelled = self._draw(numbers, len(classes), random)
-            unlabelled = np.setdiff1d(np.arange(len(numbers)), labelled)
-            fitted = clone(model).fit(X[labelled], numbers[labelled])
-            right = np.mean(fitted.predict(X[unlabelled]) == numbers[unlabelled])
-            splits.append((float(right), labelled, unlabelled))
-        for _, labelled, unlabelled in sorted(splits, key=lambda split: split[0])[: self.n_splits]:
-            yield labelled, unlabelled
+            labeled = self._draw(numbers, len(classes), random)
+            unlabeled = np.setdiff1d(np.arange(len(numbers)), labeled)
+            fitted = clone(model).fit(X[labeled], numbers[labeled])
+            right = np.mean(fitted.predict(X[unlabeled]) == numbers[unlabeled])
+            splits.append((float(right), labeled, unlabeled))
+        for _, labeled, unlabeled in sorted(splits, key=lambda split: split[0])[: self.n_splits]:
+            yield labeled, unlabeled
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Say how many splits there are.
@@ -126,10 +126,10 @@ class PessimisticSplit:
     def _draw(self, numbers: Ints, classes: int, random: np.random.RandomState) -> Ints:
         """Random rows, drawn again until every class is among them."""
         for _ in range(_MOST_TRIES):
-            rows: Ints = np.sort(random.permutation(len(numbers))[: self.n_labelled])
+            rows: Ints = np.sort(random.permutation(len(numbers))[: self.n_labeled])
             if len(np.unique(numbers[rows])) == classes:
                 return rows
         raise ValueError(
-            f"{_MOST_TRIES} random draws of n_labelled={self.n_labelled} rows had none with every class "
+            f"{_MOST_TRIES} random draws of n_labeled={self.n_labeled} rows had none with every class "
             "among them: the rarest is too rare. Take more, or leave it out."
         )

@@ -40,36 +40,36 @@ class StreamS3VM(StandingRule):
     """Semi-supervised learner for batches in which few rows have labels, or none, for ever.
 
     Held between two batches are the last batch and a summary of all before it: the rows with labels, and
-    exemplars of the others. A new batch is labelled together with both, as `SubmodS3VM` does. Then as few
+    exemplars of the others. A new batch is labeled together with both, as `SubmodS3VM` does. Then as few
     exemplars of what is held become the new summary as label the batch in the same way, but for a share of
-    `tol`. Labels that were found are never held as labels, so that an error is not passed on.
+    `max_disagreement`. Labels that were found are never held as labels, so that an error is not passed on.
 
     Forgetting: `forget` drops rows that are held, then labels the last batch again and learns the rule again
     from the rows that are left. Which exemplars were kept before, and why, is not revised.
 
-    Time and memory for a batch do not grow if `label_cap` or `memory_rows` is set; without, all rows with
-    labels are held.
+    Time and memory for a batch do not grow if `max_labeled_per_class` or `memory_rows` is set; without, all
+    rows with labels are held.
 
     Parameters
     ----------
-    transducer : SubmodS3VM or QPS3VM, default=None
+    s3vm : SubmodS3VM or QPS3VM, default=None
         What labels rows, with its kernel, its scaling and the share of each class. None is ``SubmodS3VM()``,
-        which estimates shares anew with every batch; give ``positive_ratio`` if you know it.
+        which estimates shares anew with every batch; give ``positive_fraction`` if you know it.
     mode : {"incremental", "online"}, default="incremental"
-        Whether the labels that come with a batch take part in labelling it, or come after: then the other
-        rows, and these, are labelled without them.
-    tol : float, default=0.05
-        Which share of the batch may be labelled otherwise with the summary than with all rows held. 0 is
+        Whether the labels that come with a batch take part in labeling it, or come after: then the other
+        rows, and these, are labeled without them.
+    max_disagreement : float, default=0.05
+        Which share of the batch may be labeled otherwise with the summary than with all rows held. 0 is
         strict, and costs several times as much.
-    cap : int, default=None
-        So many exemplars without a label at most, whatever `tol` asks for. None is as many as the batch has
-        rows.
-    label_cap : int, default=None
-        So many labelled rows of a class in the summary at most: its exemplars. None keeps all.
+    max_exemplars : int, default=None
+        So many exemplars without a label at most, whatever `max_disagreement` asks for. None is as many as
+        the batch has rows.
+    max_labeled_per_class : int, default=None
+        So many labeled rows of a class in the summary at most: its exemplars. None keeps all.
     memory_rows : int, default=None
         So many rows are held between two batches at most, whatever else is asked for; exemplars go first,
-        then labelled rows, as many of each class. A batch may have half as many.
-    ahead : bool, default=False
+        then labeled rows, as many of each class. A batch may have half as many.
+    use_next_batch : bool, default=False
         Whether exemplars are chosen with a view to the batch that has just arrived, too.
     estimator : classifier, "auto" or None, default="auto"
         What learns the rule for new rows after every batch: as in `SubmodS3VM`. None: there is no rule.
@@ -83,7 +83,7 @@ class StreamS3VM(StandingRule):
     transduction_ : ndarray of shape (n_batch,)
         A label for every row of the last batch; given ones are repeated, unless they came after. None for
         every row as long as no label has been seen.
-    positive_ratio_ : float, dict or None
+    positive_fraction_ : float, dict or None
         The share of the second class, or of each, that was given or estimated for the last batch.
     one_class_ : bool
         Whether the labels seen are all of one class, so that it is all that is ever predicted.
@@ -99,8 +99,8 @@ class StreamS3VM(StandingRule):
         Batches taken in that had rows.
     history_ : list of dict
         For each of the last 1,000 batches "batch", its number, "rows" and "labels" in it; of the summary made
-        when it came, the number of "exemplars", "trials" made, and "cost", the share of the batch that would
-        be labelled otherwise with it; and "stored" rows after it. The first batch makes no summary.
+        when it came, the number of "exemplars", "trials" made, and "disagreement", the share of the batch
+        that would be labeled otherwise with it; and "stored" rows after it. The first batch makes no summary.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -117,7 +117,7 @@ class StreamS3VM(StandingRule):
     >>> from sklearn.datasets import load_digits
     >>> from everlearn import StreamS3VM, SubmodS3VM
     >>> X, digit = load_digits(n_class=2, return_X_y=True)
-    >>> clf = StreamS3VM(SubmodS3VM(positive_ratio=0.5), memory_rows=120, random_state=0)
+    >>> clf = StreamS3VM(SubmodS3VM(positive_fraction=0.5), memory_rows=120, random_state=0)
     >>> right = []
     >>> for rows in np.array_split(np.arange(len(X)), 6):
     ...     y = np.where(np.arange(len(rows)) < 2, digit[rows], np.nan)  # two labels a batch
@@ -129,19 +129,19 @@ class StreamS3VM(StandingRule):
 
     forgetting: ClassVar[str] = "removal"
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "transducer": constraints.NONE | _TRANSDUCER,
+        "s3vm": constraints.NONE | _TRANSDUCER,
         "mode": constraints.one_of("incremental", "online"),
-        "tol": constraints.FRACTION,
-        "cap": constraints.NONE | constraints.integer_from(0),
-        "label_cap": constraints.NONE | constraints.integer_from(1),
+        "max_disagreement": constraints.FRACTION,
+        "max_exemplars": constraints.NONE | constraints.integer_from(0),
+        "max_labeled_per_class": constraints.NONE | constraints.integer_from(1),
         "memory_rows": constraints.NONE | constraints.integer_from(2),
-        "ahead": constraints.BOOLEAN,
+        "use_next_batch": constraints.BOOLEAN,
         "estimator": TransductiveLearner._constraints["estimator"],
     }
     _known: ClassVar[tuple[str, ...]] = (
         "classes_",
         "transduction_",
-        "positive_ratio_",
+        "positive_fraction_",
         "one_class_",
         "n_batches_",
         "history_",
@@ -153,24 +153,24 @@ class StreamS3VM(StandingRule):
 
     def __init__(
         self,
-        transducer: Any = None,
+        s3vm: Any = None,
         *,
         mode: str = "incremental",
-        tol: float = 0.05,
-        cap: int | None = None,
-        label_cap: int | None = None,
+        max_disagreement: float = 0.05,
+        max_exemplars: int | None = None,
+        max_labeled_per_class: int | None = None,
         memory_rows: int | None = None,
-        ahead: bool = False,
+        use_next_batch: bool = False,
         estimator: Any = "auto",
         random_state: Any = None,
     ) -> None:
-        self.transducer = transducer
+        self.s3vm = s3vm
         self.mode = mode
-        self.tol = tol
-        self.cap = cap
-        self.label_cap = label_cap
+        self.max_disagreement = max_disagreement
+        self.max_exemplars = max_exemplars
+        self.max_labeled_per_class = max_labeled_per_class
         self.memory_rows = memory_rows
-        self.ahead = ahead
+        self.use_next_batch = use_next_batch
         self.estimator = estimator
         self.random_state = random_state
 
@@ -250,7 +250,7 @@ class StreamS3VM(StandingRule):
                 f"The batch has {X.shape[0]} rows, and memory_rows={self.memory_rows} takes batches of half "
                 "as many, so that there is room for a summary: send smaller batches, or allow more rows."
             )
-        unlabeled = (SubmodS3VM() if self.transducer is None else self.transducer).unlabeled
+        unlabeled = (SubmodS3VM() if self.s3vm is None else self.s3vm).unlabeled
         read = read_labels if least else read_batch  # without a label there is nothing to fit
         new, numbers = read(y, unlabeled, X.shape[0])
         if first:
@@ -262,8 +262,8 @@ class StreamS3VM(StandingRule):
     def _transducer(self, batch: int) -> Any:
         """What labels the rows of a batch, by its number from 0."""
         seed = int(np.random.SeedSequence([self._seed, batch]).generate_state(1)[0])
-        transducer = SubmodS3VM() if self.transducer is None else clone(self.transducer)
-        return transducer.set_params(random_state=seed, estimator=self.estimator)
+        s3vm = SubmodS3VM() if self.s3vm is None else clone(self.s3vm)
+        return s3vm.set_params(random_state=seed, estimator=self.estimator)
 
     def _begin(self, X: Rows) -> None:
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -291,14 +291,14 @@ class StreamS3VM(StandingRule):
             X = X.copy()  # what is held must not change with the array of the caller
         return Held(X, numbers, ids).renumbered(at)
 
-    def _step(self, transducer: Any, batch: Held) -> None:
+    def _step(self, s3vm: Any, batch: Held) -> None:
         """Label the batch; then forget all but its rows and a summary of the rest."""
         old, rows = self._held[0] + self._held[1], len(batch)
-        shown, found = self._learn(transducer, old, batch)
+        shown, found = self._learn(s3vm, old, batch)
         labels = None if found is None else self.transduction_
         M, trials, cost, summary = 0, 0, 0.0, self._held[0]
         if len(self._held[1]):
-            M, trials, cost, summary = self._summarise(transducer, found, old, shown, labels)
+            M, trials, cost, summary = self._summarize(s3vm, found, old, shown, labels)
         self._held = summary, batch
         self.n_batches_ += 1
         record = {
@@ -307,62 +307,62 @@ class StreamS3VM(StandingRule):
             "labels": int(batch.known.sum()),
             "exemplars": M,
             "trials": trials,
-            "cost": cost,
+            "disagreement": cost,
             "stored": self.n_stored_,
         }
         self.history_ = [*self.history_, record][-_MOST_HISTORY:]
 
-    def _learn(self, transducer: Any, old: Held, batch: Held) -> tuple[Held, Any]:
+    def _learn(self, s3vm: Any, old: Held, batch: Held) -> tuple[Held, Any]:
         """Label the batch and learn the rule; the batch as it was shown, and what labeled it."""
         shown = batch if self.mode == "incremental" else batch.hidden()
-        found = self._label(transducer, old + shown)
+        found = self._label(s3vm, old + shown)
         nothing = np.full(len(batch), None, dtype=object)
         self.transduction_ = nothing if found is None else found.transduction_[len(old) :]
         self._model = found
         if shown is not batch and batch.known.any():  # the rule learns from them, too
-            self._model = self._label(transducer, old + batch)
-        self.positive_ratio_ = None if self._model is None else self._model.positive_ratio_
+            self._model = self._label(s3vm, old + batch)
+        self.positive_fraction_ = None if self._model is None else self._model.positive_fraction_
         self.one_class_ = self._model is not None and len((old + batch).classes()) == 1
         return shown, found
 
-    def _label(self, transducer: Any, held: Held) -> Any:
-        """The transducer, fitted; None if there is not one label."""
+    def _label(self, s3vm: Any, held: Held) -> Any:
+        """The s3vm, fitted; None if there is not one label."""
         seen = np.unique(held.numbers[held.known])
         if len(seen) == 0:
             return None
-        model = clone(transducer)
+        model = clone(s3vm)
         # With two classes and one of them seen: which is the other?
-        if len(seen) == 1 and constraints.FRACTION.test(model.positive_ratio):
-            shares = (1 - model.positive_ratio, model.positive_ratio)
+        if len(seen) == 1 and constraints.FRACTION.test(model.positive_fraction):
+            shares = (1 - model.positive_fraction, model.positive_fraction)
             known = len(self.classes_) == 2
             named = dict(zip(self.classes_.tolist(), shares, strict=True)) if known else None
-            model.set_params(positive_ratio=named)
+            model.set_params(positive_fraction=named)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "All labels are", UserWarning)  # `one_class_` says so
             return model.fit(held.X, held.labels(self.classes_))
 
-    def _summarise(
-        self, transducer: Any, found: Any, old: Held, shown: Held, labels: Any
+    def _summarize(
+        self, s3vm: Any, found: Any, old: Held, shown: Held, labels: Any
     ) -> tuple[int, int, float, Held]:
-        """As few exemplars as label the batch as all rows held do, but for `tol`; trials and cost of it.
+        """The fewest exemplars that label the batch as all rows do, up to `max_disagreement`; and trials.
 
         Rows are scaled, and shares of classes taken, as for all of them together, so that trials differ by
         the rows left out alone.
         """
         everything = old + shown
-        seed = check_random_state(transducer.random_state)
-        space = clone(transducer)._space(everything.X, seed)
+        seed = check_random_state(s3vm.random_state)
+        space = clone(s3vm)._space(everything.X, seed)
         room = None if self.memory_rows is None else int(self.memory_rows) - len(shown)
-        choosing = Choosing(space, old, bool(self.ahead), self.label_cap, room)
-        most = min(len(shown) if self.cap is None else int(self.cap), choosing.most)
+        choosing = Choosing(space, old, bool(self.use_next_batch), self.max_labeled_per_class, room)
+        most = min(len(shown) if self.max_exemplars is None else int(self.max_exemplars), choosing.most)
         more = max(1, int(np.floor(_SHARE_OF_A_TRIAL * len(old) + 0.5)))
-        trial = clone(transducer).set_params(
+        trial = clone(s3vm).set_params(
             **parameters_of(space.kernel), scaling="none", n_components=None, estimator=None
         )
         if found is not None:
             trial.set_params(rho=found.rho_)
-        if found is not None and len(found.classes_) > 1 and transducer.positive_ratio is None:
-            trial.set_params(positive_ratio=found.positive_ratio_)
+        if found is not None and len(found.classes_) > 1 and s3vm.positive_fraction is None:
+            trial.set_params(positive_fraction=found.positive_fraction_)
         at = np.arange(len(old), len(everything))
         M, trials = min(more, most), 1
         while True:
@@ -374,6 +374,6 @@ class StreamS3VM(StandingRule):
                 if part.classes() == everything.classes():  # none is lost, for want of room
                     again = self._label(trial, part)
                     cost = float(np.mean(again.transduction_[-len(at) :] != labels))
-            if cost <= self.tol or most == M:
+            if cost <= self.max_disagreement or most == M:
                 return M, trials, cost, old.of(rows)
             M, trials = min(M + more, most), trials + 1

@@ -27,7 +27,7 @@ _BLOBS_AT_A_TIME = 16  # of tables with contents
 
 
 def backup(
-    place: str | os.PathLike[str], to: str | os.PathLike[str], *, overwrite: bool = False
+    store: str | os.PathLike[str], destination: str | os.PathLike[str], *, overwrite: bool = False
 ) -> dict[str, int]:
     """Copy a store, also while another process writes to it.
 
@@ -36,9 +36,9 @@ def backup(
 
     Parameters
     ----------
-    place : str or path-like
+    store : str or path-like
         The store: a file, or the URL of a PostgreSQL database.
-    to : str or path-like
+    destination : str or path-like
         Where the copy is made: a file, or the URL of a database without a store. A copy in a file is a store
         like any other, and so a store can be moved from a file to a database and back.
     overwrite : bool, default=False
@@ -64,18 +64,20 @@ def backup(
     >>> found["rows"], rows
     (2, 2)
     """
-    source = Log(place, read_only=True)
+    source = Log(store, read_only=True)
     try:
-        return backup_log(source, to, overwrite=overwrite)
+        return backup_log(source, destination, overwrite=overwrite)
     finally:
         source.close()
 
 
-def backup_log(source: Log, to: str | os.PathLike[str], *, overwrite: bool = False) -> dict[str, int]:
+def backup_log(
+    source: Log, destination: str | os.PathLike[str], *, overwrite: bool = False
+) -> dict[str, int]:
     """The same, of a log that is open."""
-    name = os.fspath(to)
+    name = os.fspath(destination)
     if name == ":memory:":
-        raise ValueError("to must be a file or a database URL, got ':memory:'.")
+        raise ValueError("destination must be a file or a database URL, got ':memory:'.")
     if "://" in name:
         return _into_database(source, name)
     target = Path(name).resolve()

@@ -24,11 +24,11 @@ class Certificate:
         When, as an ISO 8601 time in UTC.
     by : str
         Who erased.
-    everlearn : str
+    everlearn_version : str
         The version that did it.
     salt : str
         The salt of the hashes.
-    ids : list of str
+    id_hashes : list of str
         Salted hashes of the ids.
     rows : int
         How many rows were erased.
@@ -48,7 +48,7 @@ class Certificate:
         How the model unlearned the rows. "replay": it was learned again from the log without them. "forget":
         an exact learner forgot them, or it was learned again from the labeled rows that are kept. "none": no
         row was in the store.
-    model : dict
+    model_difference : dict
         The measured distance between the model and one that never saw the rows: ``compared_with``,
         ``bit_equal``, ``max_difference`` of decision values over ``n_rows`` rows; and
         ``max_difference_before``, the distance to the model from before. None where it was not measured.
@@ -62,9 +62,9 @@ class Certificate:
     store: str
     time: str
     by: str
-    everlearn: str
+    everlearn_version: str
     salt: str
-    ids: list[str]
+    id_hashes: list[str]
     rows: int
     labels: int
     questions: int
@@ -73,7 +73,7 @@ class Certificate:
     events: int
     snapshots: int
     method: str
-    model: dict[str, Any]
+    model_difference: dict[str, Any]
     scrubbed: bool
     notes: list[str] = field(default_factory=list)
 
@@ -88,9 +88,9 @@ class Certificate:
         Returns
         -------
         bool
-            Whether its hash is among ``ids``.
+            Whether its hash is among ``id_hashes``.
         """
-        return digest(id_key(row_id), self.salt) in self.ids
+        return digest(id_key(row_id), self.salt) in self.id_hashes
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate in values that JSON knows.

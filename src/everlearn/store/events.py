@@ -44,7 +44,7 @@ class Arrived:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """Labels for rows that came before; they replace those that these rows had."""
 
     numbers: Ints
@@ -72,10 +72,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Scaled:
-    """From now on rows are (x - mean) / spread to the learner."""
+    """From now on rows are (x - mean) / scale to the learner."""
 
     mean: Floats
-    spread: Floats
+    scale: Floats
     time: float
 
 
@@ -115,10 +115,10 @@ class Expired:
         return np.concatenate([np.zeros(0, dtype=np.int64), *ranges])
 
 
-Event: TypeAlias = Arrived | Labelled | Withdrawn | Asked | Scaled | Described | Erased | Expired
+Event: TypeAlias = Arrived | Labeled | Withdrawn | Asked | Scaled | Described | Erased | Expired
 _KINDS: dict[str, Any] = {
     "rows": Arrived,
-    "labels": Labelled,
+    "labels": Labeled,
     "withdrawn": Withdrawn,
     "asked": Asked,
     "scaled": Scaled,

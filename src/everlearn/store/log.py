@@ -26,7 +26,7 @@ from sqlalchemy.exc import DBAPIError
 
 from .._base import persist
 from ..errors import FileFormatError, StoreError
-from .events import Arrived, Event, Labelled, Withdrawn, decode, encode
+from .events import Arrived, Event, Labeled, Withdrawn, decode, encode
 from .lookup import TRIMMED, Id, Lookup, id_key
 from .place import Place
 from .tables import EVENTS, MARKS, META, ROWS, SNAPSHOTS
@@ -293,7 +293,7 @@ class Writing:
                 self.db.execute(sa.insert(ROWS), rows)
             self.n_rows += event.count
             numbers = event.numbers[event.places]
-        elif isinstance(event, Labelled):
+        elif isinstance(event, Labeled):
             numbers = event.numbers
         elif isinstance(event, Withdrawn):
             numbers, given = event.numbers, False

@@ -148,7 +148,7 @@ class Lookup:
         found = self._look(MARKS.c.number, MARKS.c.given, numbers.tolist())
         return sum(bool(given) for _, given in found)
 
-    def labelled_at(self, numbers: Ints, before: int) -> dict[int, int]:
+    def labeled_at(self, numbers: Ints, before: int) -> dict[int, int]:
         """By row number, the event that gave the label which the row has before an event; without: absent."""
         ask = sa.select(MARKS.c.number, MARKS.c.seq, MARKS.c.given).order_by(MARKS.c.seq)
         found: dict[int, int] = {}

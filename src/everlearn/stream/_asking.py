@@ -12,7 +12,7 @@ from ..query.auto import boundary_reasons
 from ..store.events import Ints
 from ._kept import Kept
 from ._scored import Scored
-from .settings import Settings, is_pool_rule
+from .settings import Settings, is_pool_strategy
 
 _MOST_OPEN = 10_000
 _MOST_ANSWERED = 2_000
@@ -29,7 +29,7 @@ class Candidates:
         The rows of the batch without a label.
     recent : Kept
         The same, and in front of them, where a batch is small, the rows that came last before it.
-    labelled : Kept
+    labeled : Kept
         The labeled rows.
     n_rows : int
         How many rows have come.
@@ -39,7 +39,7 @@ class Candidates:
 
     fresh: Kept
     recent: Kept
-    labelled: Kept
+    labeled: Kept
     n_rows: int
     scores: Any = None
 
@@ -60,13 +60,13 @@ class Question:
     ----------
     number : int
         The number of the row.
-    kind : {"rule", "audit", "start"}
+    kind : {"strategy", "audit", "cold_start"}
         Whether the query strategy chose it, it was drawn to judge the learner by, or asked to begin with.
     reason : str
         Why, in words.
     utility : float
         Its utility by the query strategy; NaN where no strategy chose it.
-    asked_at : int
+    asked_row : int
         How many rows had come.
     predicted : label or None
         What the learner predicts.
@@ -74,7 +74,7 @@ class Question:
         The id under which it came.
     label : label, default=None
         The answer.
-    answered_at : int, default=None
+    answered_row : int, default=None
         How many rows had come by then.
     """
 
@@ -82,11 +82,11 @@ class Question:
     kind: str
     reason: str
     utility: float
-    asked_at: int
+    asked_row: int
     predicted: Any = None
     id: Any = None
     label: Any = None
-    answered_at: int | None = None
+    answered_row: int | None = None
 
 
 class Asking:
@@ -116,7 +116,7 @@ class Asking:
         A share of them is drawn from the batch at random, whatever the learner thinks: by their labels it can
         be judged without bias.
         """
-        strategy = self.settings.query
+        strategy = self.settings.query_strategy
         if strategy is None or count <= 0:
             return []
         fresh, rest = self._not_open(rows.fresh), self._not_open(rows.recent)
@@ -130,7 +130,7 @@ class Asking:
         rest.remove(numbers_of(chosen))
         count -= len(chosen)
         if count > 0 and len(rest):
-            if model is None or n_labels < self.settings.start:
+            if model is None or n_labels < self.settings.cold_start_labels:
                 chosen += self._to_begin(count, rest, rows, random)
             else:
                 chosen += self._by_strategy(strategy, count, rest, rows, model)
@@ -142,7 +142,7 @@ class Asking:
         """Take note of a label; the question that it answers, if there is one."""
         question = self.open.pop(number, None)
         if question is not None:
-            question = replace(question, label=label, answered_at=n_rows)
+            question = replace(question, label=label, answered_row=n_rows)
             self.answered = [*self.answered, question][-_MOST_ANSWERED:]
             self.n_answered += 1
         return question
@@ -192,7 +192,7 @@ class Asking:
             for entry in checked.items(name, state[name]):
                 question = Question(**checked.table("question", entry))
                 checked.integer("number", question.number)
-                checked.integer("asked_at", question.asked_at)
+                checked.integer("asked_row", question.asked_row)
                 if name == "open":
                     asking.open[question.number] = question
                 else:
@@ -203,7 +203,7 @@ class Asking:
 
     def _most(self, model: Any) -> int:
         """How many questions the strategy takes at a time, beside its share of audits."""
-        strategy = self.settings.query
+        strategy = self.settings.query_strategy
         if model is None or not isinstance(strategy, query.Margin) or strategy.pool_size is None:
             return 2**62
         return int(strategy.pool_size / max(1 - self.settings.audit, 1e-9))
@@ -240,22 +240,22 @@ class Asking:
         ]
         left = np.sort(order[count - far :])
         coverage = query.Coverage()
-        if len(rows.labelled):
-            coverage.note(rows.labelled.X[-_COVERED:])
+        if len(rows.labeled):
+            coverage.add(rows.labeled.X[-_COVERED:])
         if chosen:
-            coverage.note(rest.X[[place for place, _ in chosen]])
+            coverage.add(rest.X[[place for place, _ in chosen]])
         for _ in range(far):
             best = left[int(coverage.distances(rest.X[left]).argmax())]
             chosen.append((int(best), "far from every labeled row"))
-            coverage.note(rest.X[[best]])
+            coverage.add(rest.X[[best]])
             left = left[left != best]
-        return [self._drawn(rest, place, "start", reason, rows.n_rows) for place, reason in chosen]
+        return [self._drawn(rest, place, "cold_start", reason, rows.n_rows) for place, reason in chosen]
 
     def _by_strategy(
         self, strategy: Any, count: int, rest: Kept, rows: Candidates, model: Any
     ) -> list[Question]:
         options: dict[str, Any] = {}
-        if is_pool_rule(strategy):
+        if is_pool_strategy(strategy):
             options["draw"] = self.draws
         self.draws += 1
         scored = rows.scored(model, rest)
@@ -265,7 +265,7 @@ class Asking:
         worth = strategy.utilities(chosen if by_scores else model, chosen.X)
         reasons = _reasons(strategy, chosen)
         return [
-            Question(int(number), "rule", reasons[i], float(worth[i]), rows.n_rows)
+            Question(int(number), "strategy", reasons[i], float(worth[i]), rows.n_rows)
             for i, number in enumerate(rest.numbers[places].tolist())
         ]
 

@@ -111,20 +111,21 @@ def scale_of(X: Rows, columns: Array | None, time: float) -> Scaled:
     return scale_by(moments, not sparse.issparse(X), columns, time)
 
 
-def scale_by(moments: Moments, centred: bool, columns: Array | None, time: float) -> Scaled:
-    """Mean and spread of columns; constant columns are not divided.
+def scale_by(moments: Moments, centered: bool, columns: Array | None, time: float) -> Scaled:
+    """Mean and standard deviation of features; constant columns are not divided.
 
-    Columns of sparse rows are not centred, and only divided if their spread is above 1: word frequencies and
-    indicators stay as they are, since a rare word would dominate all others if it were brought to spread 1.
+    Columns of sparse rows are not centered, and only divided if their standard deviation is above 1: word
+    frequencies and indicators stay as they are, since a rare word would dominate all others if it were
+    brought to standard deviation 1.
     """
-    mean: Floats = moments.mean if centred else np.zeros_like(moments.mean)
-    spread = moments.spread if centred else np.maximum(moments.spread, 1.0)
-    spread = np.where(spread > 1e-12 * (1 + np.abs(mean)), spread, 1.0)
+    mean: Floats = moments.mean if centered else np.zeros_like(moments.mean)
+    scale = moments.scale if centered else np.maximum(moments.scale, 1.0)
+    scale = np.where(scale > 1e-12 * (1 + np.abs(mean)), scale, 1.0)
     if columns is not None:
         if len(columns) != len(mean):
-            raise ValueError(f"scale_columns has {len(columns)} entries, and X has {len(mean)} features.")
-        mean, spread = np.where(columns, mean, 0.0), np.where(columns, spread, 1.0)
-    return Scaled(np.asarray(mean, dtype=np.float64), np.asarray(spread, dtype=np.float64), time)
+            raise ValueError(f"scale_features has {len(columns)} entries, and X has {len(mean)} features.")
+        mean, scale = np.where(columns, mean, 0.0), np.where(columns, scale, 1.0)
+    return Scaled(np.asarray(mean, dtype=np.float64), np.asarray(scale, dtype=np.float64), time)
 
 
 # -------------------------------------------------------------------------------------------------- settings

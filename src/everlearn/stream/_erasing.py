@@ -51,7 +51,7 @@ _NOTHING: dict[str, Any] = {
     "events": 0,
     "snapshots": 0,
     "method": "none",
-    "model": {},
+    "model_difference": {},
     "scrubbed": True,
 }
 _FORGET_NOTE = "The means, spreads and scores that are counted over all rows were not computed anew."
@@ -80,7 +80,7 @@ class Erasing(Looking):
         method: str = "auto",
         verify: bool = True,
         quarantine: Sequence[str | os.PathLike[str]] = (),
-        missing: str = "raise",
+        missing: str = "error",
     ) -> Certificate:
         """Erase rows: their values, labels, ids and questions leave the log, the snapshots and the model.
 
@@ -109,7 +109,7 @@ class Erasing(Looking):
             takes as long as a replay.
         quarantine : sequence of path-like, default=()
             Quarantine files of `open_source` from which bad rows with these ids are removed.
-        missing : {"raise", "ignore"}, default="raise"
+        missing : {"error", "ignore"}, default="error"
             What to do about ids of which no row is in the store, as they never came, expired or were erased
             before. "ignore" looks for them in the quarantine files only.
 
@@ -121,7 +121,7 @@ class Erasing(Looking):
         self._check_open()
         if method not in _METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}.")
-        if missing not in ("raise", "ignore"):
+        if missing not in ("error", "ignore"):
             raise ValueError(f"missing must be 'raise' or 'ignore', got {missing!r}.")
         names = _checks.ids(ids)
         if not names:
@@ -143,9 +143,9 @@ class Erasing(Looking):
             store=str(self._log.place),
             time=when,
             by=event.by,
-            everlearn=version("everlearn"),
+            everlearn_version=version("everlearn"),
             salt=salt,
-            ids=[digest(id_key(name), salt) for name in names],
+            id_hashes=[digest(id_key(name), salt) for name in names],
             rows=len(numbers),
             quarantined=n_records,
             notes=[*_NOTES, *by_forgetting, *scrub.notes(self._log)],
@@ -177,7 +177,7 @@ class Erasing(Looking):
             "events": len(plan.changed),
             "snapshots": n_snapshots,
             "method": plan.method,
-            "model": self._distance(before, plan) if verify else {},
+            "model_difference": self._distance(before, plan) if verify else {},
             "scrubbed": scrubbed,
         }
 
@@ -215,7 +215,7 @@ class Erasing(Looking):
                 if method == "replay" or not complete:
                     raise
         fold = Fold.from_state(persist.unpack(persist.pack(self._fold.state())), self._settings)
-        drop_rows(fold, numbers, len(log.labelled_at(numbers, log.last + 1)))
+        drop_rows(fold, numbers, len(log.labeled_at(numbers, log.last + 1)))
         fold.apply(erased, log.rows_of)
         changed = {}
         for seq in sorted(came_in | log.marked_in(numbers)):
@@ -278,7 +278,7 @@ class Erasing(Looking):
 
     def _distance(self, before: Fold, plan: _Plan) -> dict[str, Any]:
         """Compare the model with one that is folded from the log as it stands now."""
-        kept = self._fold.pool if len(self._fold.pool) else self._fold.labelled
+        kept = self._fold.pool if len(self._fold.pool) else self._fold.labeled
         rows = self._fold.raw(kept)
         probes = rows[-_PROBES:] if len(kept) else None
         found: dict[str, Any] = {

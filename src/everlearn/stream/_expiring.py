@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from .._base import persist
 from ..store import scrub
-from ..store.events import Arrived, Expired, Ints, Labelled, Withdrawn
+from ..store.events import Arrived, Expired, Ints, Labeled, Withdrawn
 from ..store.log import VERSION, Log
 from ..store.lookup import TRIMMED, parts
 from ..store.rewriting import rewrite
@@ -50,7 +50,7 @@ class Expiry:
         """Refuse a time that would make all other rows look old, such as one in milliseconds."""
         if self.age is not None and time > clock.time() + _AHEAD:
             raise ValueError(
-                f"time is {time!r}, more than a day ahead of the clock: with retain all other rows would "
+                f"time is {time!r}, more than a day ahead of the clock: with max_age all other rows would "
                 "expire. Give seconds since 1970."
             )
 
@@ -88,7 +88,7 @@ def expired_before(log: Log, limit: float, time: float) -> tuple[Expired, list[i
     breaks = np.flatnonzero(np.diff(found) > 1)
     starts = found[np.concatenate([[0], breaks + 1]).astype(np.int64)] if len(found) else found
     stops = found[np.concatenate([breaks, [len(found) - 1]]).astype(np.int64)] + 1 if len(found) else found
-    n_labels = len(log.labelled_at(found, log.last + 1))
+    n_labels = len(log.labeled_at(found, log.last + 1))
     return Expired(starts, stops, n_labels, time), seqs
 
 
@@ -127,11 +127,11 @@ def _forget_labels(log: Log, db: Any, numbers: Ints) -> None:
     """Take the labels of rows out of the events that gave and withdrew them."""
     for seq in log.marked_in(numbers):
         event = log.event(seq)
-        if isinstance(event, Labelled | Withdrawn):
+        if isinstance(event, Labeled | Withdrawn):
             left = without_rows(event, numbers)
-            assert isinstance(left, Labelled | Withdrawn)
+            assert isinstance(left, Labeled | Withdrawn)
             if len(left.numbers):
-                kind = "labels" if isinstance(left, Labelled) else "withdrawn"
+                kind = "labels" if isinstance(left, Labeled) else "withdrawn"
                 rewrite(db, seq, kind, left)
             else:
                 db.execute(sa.delete(EVENTS).where(EVENTS.c.seq == seq))

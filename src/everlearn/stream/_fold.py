@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .._base.validate import Rows
-from ..evaluate.drift import Drift
+from ..evaluate.drift import DriftDetector
 from ..evaluate.prequential import Prequential, Remembered
 from ..evaluate.trace import Trace, measured
 from ..store.events import (
@@ -27,7 +27,7 @@ from ..store.events import (
     Expired,
     Floats,
     Ints,
-    Labelled,
+    Labeled,
     Scaled,
     Withdrawn,
     as_labels,
@@ -43,7 +43,7 @@ from .settings import Settings
 
 _HALF_LIFE = 4  # of a row in the pool, in units of memory_rows
 _LEAST_RECENT, _MOST_RECENT = 100, 500  # rows among which questions are looked for where batches are small
-_AFTER_DRIFT = 100  # labelled rows from which a learner begins anew
+_AFTER_DRIFT = 100  # labeled rows from which a learner begins anew
 _MOST_ALARMS = 1000
 RowsOf = Callable[[Ints], Rows]
 
@@ -72,18 +72,18 @@ class Fold:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.n_rows = self.n_labels = self.n_withdrawn = self.n_erased = self.n_failures = 0
-        self.taught = 0  # labelled rows that the learner has learnt since it began anew
+        self.taught = 0  # labeled rows that the learner has learned since it began anew
         self.scaled_at = 0  # rows that had come when the scale was fixed, those it was taken from included
         self.learner: Any = None
-        self.transducer = None if settings.transducer is None else clone(settings.transducer)
-        self.late = Kept()  # labelled rows that the transducer has not seen with their labels
+        self.semi_supervised = None if settings.semi_supervised is None else clone(settings.semi_supervised)
+        self.late = Kept()  # labeled rows that the semi_supervised has not seen with their labels
         self.classes: list[Any] = [] if settings.classes is None else settings.classes.tolist()
         self.mean: Floats | None = None
-        self.spread: Floats | None = None
+        self.scale: Floats | None = None
         self.schema: dict[str, Any] | None = None
-        self.pool, self.labelled, self.moments = Kept(), Kept(), Moments()
+        self.pool, self.labeled, self.moments = Kept(), Kept(), Moments()
         self.begin_scores()
-        self.drift = None if settings.drift is None else Drift.from_state(settings.drift.state())
+        self.drift = None if settings.drift is None else DriftDetector.from_state(settings.drift.state())
         self.alarms: list[dict[str, Any]] = []
         self.asking = Asking(settings)
         self.random = np.random.default_rng(settings.seed)
@@ -95,11 +95,11 @@ class Fold:
         self.probabilities = Probabilities(self.settings.coverage)
 
     def apply(self, event: Event, rows_of: RowsOf) -> Effect:
-        """Take in an event; labels for rows that have one already must have been unlearnt."""
+        """Take in an event; labels for rows that have one already must have been unlearned."""
         match event:
             case Arrived():
                 return self._arrive(event)
-            case Labelled() if len(event.numbers):
+            case Labeled() if len(event.numbers):
                 rows = self._fetch(event.numbers, rows_of)
                 return Effect(drift=self._learn(event.numbers, rows, event.labels.tolist(), event.time))
             case Asked():
@@ -113,14 +113,14 @@ class Fold:
                 self.n_erased += len(event.numbers)  # the events behind it were rewritten without the rows
             case Expired():
                 drop_rows(self, event.numbers, event.n_labels)
-            case Labelled() | Withdrawn():
+            case Labeled() | Withdrawn():
                 pass  # who takes labels back does it before
         return Effect()
 
     @property
     def forgets(self) -> bool:
-        """Whether labels can be unlearnt exactly, without a replay."""
-        return getattr(self.settings.learner, "forgetting", None) == "exact" and self.transducer is None
+        """Whether labels can be unlearned exactly, without a replay."""
+        return getattr(self.settings.learner, "forgetting", None) == "exact" and self.semi_supervised is None
 
     def judge(self, X: Rows) -> tuple[list[Any], Any]:
         """Predictions and decision values of scaled rows; None for each while there is no learner."""
@@ -134,19 +134,19 @@ class Fold:
 
     def scaled(self, X: Rows) -> Rows:
         """Rows as the learner gets them."""
-        if self.mean is None or self.spread is None:
+        if self.mean is None or self.scale is None:
             return X
         if sparse.issparse(X) and not self.mean.any():
-            return sparse.csr_matrix(X @ sparse.diags(1 / self.spread))
-        return ((X.toarray() if sparse.issparse(X) else X) - self.mean) / self.spread
+            return sparse.csr_matrix(X @ sparse.diags(1 / self.scale))
+        return ((X.toarray() if sparse.issparse(X) else X) - self.mean) / self.scale
 
     def raw(self, kept: Kept) -> Rows:
         """Rows that are kept, as they came."""
-        if self.mean is None or self.spread is None or len(kept) == 0:
+        if self.mean is None or self.scale is None or len(kept) == 0:
             return kept.X
         if sparse.issparse(kept.X):
-            return sparse.csr_matrix(kept.X @ sparse.diags(self.spread))
-        return kept.X * self.spread + self.mean
+            return sparse.csr_matrix(kept.X @ sparse.diags(self.scale))
+        return kept.X * self.scale + self.mean
 
     # ------------------------------------------------------------------------------------------------- events
 
@@ -156,7 +156,7 @@ class Fold:
         self.n_rows += event.count
         self.scaled_at = self.scaled_at or self.n_rows  # the first scale is that of the batch behind it
         predictions, scores = self.judge(X)
-        if self.transducer is not None:
+        if self.semi_supervised is not None:
             predictions = self._transduce(event, X, predictions)
         shares = self.shares(scores)
         sets = None if shares is None else self.probabilities.sets(shares, self.learner.classes_.tolist())
@@ -183,9 +183,9 @@ class Fold:
         self.n_labels += len(numbers)
         self.pool.remove(numbers)
         new = sorted(set(labels) - set(self.classes), key=labels.index)
-        self.labelled.add(X, numbers, labels)
-        self.labelled.keep_last(self.settings.memory_rows)
-        if late and self.transducer is not None:
+        self.labeled.add(X, numbers, labels)
+        self.labeled.keep_last(self.settings.memory_rows)
+        if late and self.semi_supervised is not None:
             self.late.add(X, numbers, labels)
             self.late.keep_last(self.settings.memory_rows)
         if new:
@@ -193,11 +193,11 @@ class Fold:
         if drift and self.drift is not None and self.drift.policy != "alarm":
             enough = self._enough_to_begin()
             if self.drift.policy == "forget":
-                self.labelled.keep_last(enough)
+                self.labeled.keep_last(enough)
                 self.pool.keep_last(len(self.pool) // 10)
             self.begin_anew(enough)
         elif self.learner is None or new:
-            self.begin_anew(len(self.labelled))
+            self.begin_anew(len(self.labeled))
         else:
             self._teach(X, labels, numbers)
         self.trace.add_matrix(self.scores, self.n_labels, self.n_rows)
@@ -236,36 +236,36 @@ class Fold:
         """What is done after an alarm, in words."""
         if policy == "alarm":
             return "reported only"
-        count = min(self._enough_to_begin(), len(self.labelled) or _AFTER_DRIFT)
+        count = min(self._enough_to_begin(), len(self.labeled) or _AFTER_DRIFT)
         action = f"learner restarted on the last {count} labels"
         return action + ("; older rows dropped" if policy == "forget" else "")
 
     def _rescale(self, event: Scaled) -> None:
         """Fix the scale; a later event moves all rows kept, and the learner begins anew with them."""
         first = self.mean is None
-        raw = [self.raw(kept) for kept in (self.pool, self.labelled, self.late)]
-        self.mean, self.spread, self.scaled_at = event.mean, event.spread, self.n_rows
+        raw = [self.raw(kept) for kept in (self.pool, self.labeled, self.late)]
+        self.mean, self.scale, self.scaled_at = event.mean, event.scale, self.n_rows
         if first:
             return
-        for kept, rows in zip((self.pool, self.labelled, self.late), raw, strict=True):
+        for kept, rows in zip((self.pool, self.labeled, self.late), raw, strict=True):
             if len(kept):
                 kept.X = self.scaled(rows)
-        if self.transducer is not None:
-            self.transducer = clone(self.settings.transducer)
-        self.begin_anew(len(self.labelled) if self.learner is None else self.taught)
+        if self.semi_supervised is not None:
+            self.semi_supervised = clone(self.settings.semi_supervised)
+        self.begin_anew(len(self.labeled) if self.learner is None else self.taught)
 
     # ---------------------------------------------------------------------------------------------- the parts
 
     def begin_anew(self, count: int, before: Any = None) -> None:
-        """A learner that has seen the newest labelled rows only; none while there is one class.
+        """A learner that has seen the newest labeled rows only; none while there is one class.
 
         One that weights experts keeps what it knows about them from the one ``before``, else from its own.
         """
-        rows = Kept(self.labelled.X, self.labelled.numbers, list(self.labelled.labels))
+        rows = Kept(self.labeled.X, self.labeled.numbers, list(self.labeled.labels))
         rows.keep_last(count)
         named = self.settings.classes is not None
         if len(rows) == 0 or (len(set(rows.labels)) < 2 and not named) or len(self.classes) < 2:
-            if len(set(self.labelled.labels)) < 2 or self.learner is None:
+            if len(set(self.labeled.labels)) < 2 or self.learner is None:
                 self.learner = None
             return
         learner = begin(
@@ -277,8 +277,8 @@ class Fold:
             self.learner, self.taught = learner, len(rows)
 
     def _enough_to_begin(self) -> int:
-        """How many of the newest labelled rows to begin anew with: a hundred, or more for a second class."""
-        labels = self.labelled.labels[::-1]
+        """How many of the newest labeled rows to begin anew with: a hundred, or more for a second class."""
+        labels = self.labeled.labels[::-1]
         if not labels:
             return _AFTER_DRIFT
         other = next((i for i, label in enumerate(labels) if label != labels[0]), len(labels))
@@ -291,13 +291,13 @@ class Fold:
             self.n_failures += 1
 
     def _transduce(self, event: Arrived, X: Rows, predictions: list[Any]) -> list[Any]:
-        """Label the batch together with what the transducer holds; rows with given labels are left out."""
+        """Label the batch with the semi-supervised learner; rows with given labels are left out."""
         y: list[Any] = [None] * X.shape[0]
         for place, label in zip(event.places.tolist(), event.labels.tolist(), strict=True):
             y[place] = label
         batch = Kept(X, event.numbers, y)
-        assert self.transducer is not None
-        most = self.transducer.memory_rows  # it takes batches of half as many
+        assert self.semi_supervised is not None
+        most = self.semi_supervised.memory_rows  # it takes batches of half as many
         room = len(self.late) if most is None else min(len(self.late), max(0, most // 2 - len(batch)))
         if room:
             batch.add(self.late.X[:room], self.late.numbers[:room], self.late.labels[:room])
@@ -305,8 +305,8 @@ class Fold:
         if len(batch) == 0:
             return predictions
         answers = np.array(batch.labels, dtype=object)
-        self.transducer.partial_fit(batch.X, answers)
-        found = self.transducer.transduction_[: X.shape[0]].tolist()
+        self.semi_supervised.partial_fit(batch.X, answers)
+        found = self.semi_supervised.transduction_[: X.shape[0]].tolist()
         return [
             old if given is not None or new is None else new
             for old, given, new in zip(predictions, y, found, strict=True)
@@ -325,7 +325,7 @@ class Fold:
         newest.keep(np.flatnonzero(self.pool.numbers >= first))
         newest.remove(fresh.numbers)
         newest.add(fresh.X, fresh.numbers)
-        rows = Candidates(fresh, newest, self.labelled, self.n_rows, scores)
+        rows = Candidates(fresh, newest, self.labeled, self.n_rows, scores)
         return self.asking.choose(count, rows, self.learner, self.n_labels, self.random)
 
     def _recent_rows(self, n_fresh: int) -> int:
@@ -338,8 +338,8 @@ class Fold:
         most = self.settings.memory_rows
         if len(self.pool) <= most:
             return
-        if self.settings.summariser is not None:
-            exemplars = copy.deepcopy(self.settings.summariser).set_params(n_exemplars=max(1, most // 2))
+        if self.settings.exemplars is not None:
+            exemplars = copy.deepcopy(self.settings.exemplars).set_params(n_exemplars=max(1, most // 2))
             self.pool.keep(exemplars.fit(self.pool.X).indices_)
             return
         keys = newer_first(self.pool.numbers, _HALF_LIFE * most, self.random)
@@ -357,7 +357,7 @@ class Fold:
             "labels": self.n_labels,
             "asked": self.asking.n_asked,
             "support_vectors": self.n_support,
-            "kept": len(self.pool) + len(self.labelled),
+            "kept": len(self.pool) + len(self.labeled),
         }
         if self.scores.n_seen:
             entry |= measured(self.scores)
@@ -368,7 +368,7 @@ class Fold:
 
     def needed(self) -> Ints:
         """The rows that may be asked for again: those kept, and those with an open question."""
-        numbers = [self.pool.numbers, self.labelled.numbers, self.late.numbers]
+        numbers = [self.pool.numbers, self.labeled.numbers, self.late.numbers]
         return np.unique(np.concatenate([*numbers, np.fromiter(self.asking.open, dtype=np.int64)]))
 
     @property

@@ -30,14 +30,14 @@ _SCALE_ROWS = 10_000  # until which the scale follows the stream
 class Folding:
     """Base of `NeverEndingLearner`: a log, a state, and how both change together."""
 
-    def __init__(self, log: Log, settings: Settings, snapshot_rows: int) -> None:
+    def __init__(self, log: Log, settings: Settings, snapshot_every: int) -> None:
         self._lock = RLock()
         self._log, self._settings = log, settings
-        self._snapshots = Snapshots(log, snapshot_rows, _KEEP_SNAPSHOTS, settings.retention == "needed")
+        self._snapshots = Snapshots(log, snapshot_every, _KEEP_SNAPSHOTS, settings.retention == "needed")
         self._fold, rows, seq = _recovered(log, settings)
         self._spoilt = False
         self._snapshots.begin(rows, seq)
-        self._expiry = Expiry(log, seconds_of(settings.retain))
+        self._expiry = Expiry(log, seconds_of(settings.max_age))
         if not log.read_only and log.meta(scrub.PENDING):  # an erasure was cut short, or a reader in the way
             scrub.scrub(log)
 
@@ -95,7 +95,7 @@ class Folding:
 
     def _n_features(self) -> int | None:
         self._check_open()
-        kept = next((k for k in (self._fold.pool, self._fold.labelled) if k.X is not None), None)
+        kept = next((k for k in (self._fold.pool, self._fold.labeled) if k.X is not None), None)
         return None if kept is None else int(kept.X.shape[1])
 
     def _first_scale(self, rows: Rows, time: float) -> list[Happening]:
@@ -103,7 +103,7 @@ class Folding:
         scaled = self._fold.mean is not None and self._fold.moments.n > 0
         if self._settings.scaling == "none" or scaled or rows.shape[0] == 0:
             return []
-        return [(_checks.scale_of(rows, self._settings.scale_columns, time), None)]
+        return [(_checks.scale_of(rows, self._settings.scale_features, time), None)]
 
     def _next_scale(self, rows: Rows, time: float) -> list[Happening]:
         """A new scale behind a batch with which rows have doubled, as long as it follows the stream."""
@@ -116,8 +116,8 @@ class Folding:
             return []
         moments = Moments.from_state(fold.moments.state())
         moments.add(rows)
-        centred = bool(fold.mean.any())  # rows that came sparse are not
-        return [(_checks.scale_by(moments, centred, settings.scale_columns, time), None)]
+        centered = bool(fold.mean.any())  # rows that came sparse are not
+        return [(_checks.scale_by(moments, centered, settings.scale_features, time), None)]
 
     def _named(self, questions: list[Question]) -> list[Question]:
         names = self._log.ids_of(numbers_of(questions).tolist()) if questions else []

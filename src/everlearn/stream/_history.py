@@ -15,7 +15,7 @@ _SCORES = ("accuracy", "g_means", "mcc", "auc")
 _Z = 1.96  # of a normal distribution: 95 %
 
 
-def story_of(
+def report_of(
     fold: Fold,
     settings: Settings,
     log: Log,
@@ -23,20 +23,20 @@ def story_of(
     named: Callable[[list[Question]], list[Question]],
     about: dict[str, Any],
 ) -> dict[str, Any]:
-    """The story of a stream, as `everlearn.report` takes it."""
+    """The report data of a stream, as `everlearn.report` takes it."""
     columns = fold.trace.columns
     meters = log.meters()
     shown = ("rows", "labels", "asked", "support_vectors", *_SCORES, *(f"fading_{name}" for name in _SCORES))
-    steps: dict[str, Any] = {name: columns[name] for name in shown if name in columns}
+    curves: dict[str, Any] = {name: columns[name] for name in shown if name in columns}
     for name in ("no_change", "majority"):
         if name in columns:
-            steps[f"{name}_accuracy"] = columns[name]
+            curves[f"{name}_accuracy"] = columns[name]
     questions = named([*fold.asking.answered, *fold.asking.open.values()])
     total = float(meters[:, 1].sum())
-    if "rows" in steps and len(meters):
-        steps["seconds"] = np.interp(steps["rows"], meters[:, 0], meters[:, 1].cumsum()).tolist()
-        steps["memory_mb"] = np.interp(steps["rows"], meters[:, 0], meters[:, 2]).tolist()
-    story: dict[str, Any] = {
+    if "rows" in curves and len(meters):
+        curves["seconds"] = np.interp(curves["rows"], meters[:, 0], meters[:, 1].cumsum()).tolist()
+        curves["memory_mb"] = np.interp(curves["rows"], meters[:, 0], meters[:, 2]).tolist()
+    data: dict[str, Any] = {
         "title": "everlearn",
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "learner": repr(settings.learner),
@@ -54,18 +54,18 @@ def story_of(
             "rows_per_second": fold.n_rows / total if total > 0 else None,
             "drift_alarms": len(fold.alarms),
         },
-        "steps": steps,
+        "curves": curves,
         "drift": [dict(alarm) for alarm in fold.alarms],
         "questions": [
             {
                 "id": q.id,
-                "row": q.asked_at,
-                "kind": "audit" if q.kind == "audit" else "rule",
+                "asked_row": q.asked_row,
+                "kind": "audit" if q.kind == "audit" else "strategy",
                 "reason": q.reason,
                 "utility": q.utility,
                 "label": q.label,
                 "predicted": q.predicted,
-                "answered_row": q.answered_at,
+                "answered_row": q.answered_row,
             }
             for q in questions
         ],
@@ -76,8 +76,8 @@ def story_of(
         else [],
     }
     if "audit" in columns:
-        story["audit"] = {"rows": columns["rows"], **_with_bounds(columns["audit"], columns["audit_n"])}
-    return story | about
+        data["audit"] = {"rows": columns["rows"], **_with_bounds(columns["audit"], columns["audit_n"])}
+    return data | about
 
 
 def _with_bounds(shares: list[float], counts: list[float]) -> dict[str, list[float]]:

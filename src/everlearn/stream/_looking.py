@@ -10,7 +10,7 @@ from .._base.validate import Array
 from ..store.backup import backup_log
 from . import _checks
 from ._folding import Folding
-from ._history import story_of
+from ._history import report_of
 from ._lock import locked
 from ._memory import resident_mb
 
@@ -105,7 +105,7 @@ class Looking(Folding):
         self._check_open()
         fold = self._fold
         return {
-            "place": str(self._log.place),
+            "store": str(self._log.place),
             "learner": repr(self._settings.learner),
             "events": self._log.last,
             "rows": fold.n_rows,
@@ -118,7 +118,7 @@ class Looking(Folding):
             "open_questions": len(fold.asking.open),
             "budget": self._settings.label_budget,
             "support_vectors": fold.n_support,
-            "kept_rows": len(fold.pool) + len(fold.labelled),
+            "kept_rows": len(fold.pool) + len(fold.labeled),
             "memory_mb": resident_mb(),
             "scores": fold.scores.scores(),
             "audit": fold.audit.scores()["window"],
@@ -129,7 +129,7 @@ class Looking(Folding):
         }
 
     @locked
-    def story(self, /, **about: Any) -> dict[str, Any]:
+    def report_data(self, /, **about: Any) -> dict[str, Any]:
         """All that a report shows: curves, questions, alarms, confusion over time.
 
         Parameters
@@ -142,15 +142,15 @@ class Looking(Folding):
         dict
             As `everlearn.report.write_report` takes it.
         """
-        return story_of(self._fold, self._settings, self._log, self.status(), self._named, about)
+        return report_of(self._fold, self._settings, self._log, self.status(), self._named, about)
 
     @locked
-    def backup(self, to: str | os.PathLike[str], *, overwrite: bool = False) -> dict[str, int]:
+    def backup(self, destination: str | os.PathLike[str], *, overwrite: bool = False) -> dict[str, int]:
         """Copy the store, as `everlearn.store.backup` does; nothing is changed.
 
         Parameters
         ----------
-        to : str or path-like
+        destination : str or path-like
             Where the copy is made: a file, or the URL of a database without a store.
         overwrite : bool, default=False
             Whether a file that exists is replaced.
@@ -161,7 +161,7 @@ class Looking(Folding):
             Counts of events, rows, labels and snapshots in the copy.
         """
         self._check_open()
-        return backup_log(self._log, to, overwrite=overwrite)
+        return backup_log(self._log, destination, overwrite=overwrite)
 
     @property
     @locked
@@ -174,6 +174,12 @@ class Looking(Folding):
 
     @property
     @locked
-    def scale_(self) -> tuple[Any, Any]:
-        """What is taken from each column, and what it is divided by."""
-        return self._fold.mean, self._fold.spread
+    def mean_(self) -> Any:
+        """What is subtracted from each feature; None without scaling."""
+        return self._fold.mean
+
+    @property
+    @locked
+    def scale_(self) -> Any:
+        """What each feature is divided by; None without scaling."""
+        return self._fold.scale

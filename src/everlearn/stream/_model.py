@@ -43,7 +43,7 @@ def teach(learner: Any, X: Rows, labels: list[Any], numbers: Ints, classes: Arra
     return True
 
 
-def begin(pattern: Any, rows: Kept, unlabelled: Kept, classes: list[Any], before: Any) -> Any:
+def begin(pattern: Any, rows: Kept, unlabeled: Kept, classes: list[Any], before: Any) -> Any:
     """A new learner that has learned labeled rows; None if it could not.
 
     What depends on features alone, such as gamma="scale", comes from unlabeled rows, too. A learner that
@@ -52,7 +52,7 @@ def begin(pattern: Any, rows: Kept, unlabelled: Kept, classes: list[Any], before
     learner, named = clone(pattern), as_labels(classes)
     if hasattr(learner, "_prepare"):
         first = Kept(rows.X, rows.numbers)
-        some = Kept(unlabelled.X, unlabelled.numbers)
+        some = Kept(unlabeled.X, unlabeled.numbers)
         some.keep_last(_FIRST_ROWS)
         first.add(some.X, some.numbers)
         learner._prepare(first.X[:_FIRST_ROWS], named)

@@ -1,4 +1,4 @@
-"""Mean and spread of columns over all rows that have come, in one pass.
+"""Mean and standard deviation of features over all rows that have come, in one pass.
 
 Of two sets of rows with means m, m' and sums of squared deviations S, S', the union has the mean
 (n m + n' m') / (n + n') and S + S' + (m - m')^2 n n' / (n + n') (Chan, Golub, LeVeque, 1979).
@@ -39,7 +39,7 @@ class Moments:
         self.mean, self.n = self.mean + apart * (n / total), total
 
     @property
-    def spread(self) -> Floats:
+    def scale(self) -> Floats:
         """The standard deviation of each column."""
         return np.asarray(np.sqrt(self.squares / max(self.n, 1)))
 

@@ -12,7 +12,7 @@ from .._base import persist
 from .._base.validate import Rows
 from ..read.encode import n_columns
 from ..read.schema import Schema
-from ..store.events import Arrived, Described, Event, Ints, Labelled, Scaled, Withdrawn
+from ..store.events import Arrived, Described, Event, Ints, Labeled, Scaled, Withdrawn
 from ..store.log import Log
 from ..store.rewriting import rewrite
 from ..store.tables import EVENTS, SNAPSHOTS
@@ -35,7 +35,7 @@ def without_rows(event: Event, numbers: Ints) -> Event:
             labels=event.labels[alive],
             gone=gone.astype(np.int64) if len(gone) else None,
         )
-    if isinstance(event, Labelled):
+    if isinstance(event, Labeled):
         alive = ~np.isin(event.numbers, numbers)
         return replace(event, numbers=event.numbers[alive], labels=event.labels[alive])
     if isinstance(event, Withdrawn):
@@ -56,7 +56,7 @@ def without_single_rows(log: Log, rows: Rows | None) -> dict[int, Event]:
         assert isinstance(event, Scaled)
         scaled = event.mean != 0  # 0 where a column is not scaled
         if scaled.any() and (rows[:, scaled] == event.mean[scaled]).all(axis=1).any():
-            found[seq] = replace(event, mean=np.zeros_like(event.mean), spread=np.ones_like(event.spread))
+            found[seq] = replace(event, mean=np.zeros_like(event.mean), scale=np.ones_like(event.scale))
     return found
 
 
@@ -97,15 +97,15 @@ class Redaction:
         return found
 
     def _scale(self, seq: int, event: Scaled, fold: Fold) -> Scaled:
-        columns, previous = self.settings.scale_columns, self._previous
+        columns, previous = self.settings.scale_features, self._previous
         if fold.mean is None or fold.moments.n == 0:
             rows = self._first_rows(seq)
             if rows is None:
-                return replace(event, mean=np.zeros_like(event.mean), spread=np.ones_like(event.spread))
+                return replace(event, mean=np.zeros_like(event.mean), scale=np.ones_like(event.scale))
             return _checks.scale_of(rows, columns, event.time)
         if isinstance(previous, Arrived) and previous.time == event.time:
             return _checks.scale_by(fold.moments, bool(fold.mean.any()), columns, event.time)
-        kept = fold.pool if len(fold.pool) else fold.labelled
+        kept = fold.pool if len(fold.pool) else fold.labeled
         return _checks.scale_of(fold.raw(kept), columns, event.time) if len(kept) else event
 
     def _first_rows(self, seq: int) -> Rows | None:
@@ -122,10 +122,10 @@ class Redaction:
 def _differs(a: Event, b: Event) -> bool:
     if isinstance(a, Arrived) and isinstance(b, Arrived):
         return bool(a.X.shape != b.X.shape)
-    if isinstance(a, Labelled | Withdrawn) and isinstance(b, Labelled | Withdrawn):
+    if isinstance(a, Labeled | Withdrawn) and isinstance(b, Labeled | Withdrawn):
         return len(a.numbers) != len(b.numbers)
     if isinstance(a, Scaled) and isinstance(b, Scaled):
-        return not (np.array_equal(a.mean, b.mean) and np.array_equal(a.spread, b.spread))
+        return not (np.array_equal(a.mean, b.mean) and np.array_equal(a.scale, b.scale))
     return False
 
 

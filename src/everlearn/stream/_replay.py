@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..errors import StoreError
-from ..store.events import Arrived, Event, Ints, Labelled, Withdrawn
+from ..store.events import Arrived, Event, Ints, Labeled, Withdrawn
 from ..store.log import Log
 from ._fold import Effect, Fold
 from ._unlearning import unlearn_labels
@@ -25,8 +25,8 @@ Rewrite: TypeAlias = Callable[[int, Event, Fold], Event]
 
 def step(log: Log, fold: Fold, event: Event, seq: int) -> tuple[Fold, Effect]:
     """Fold the event that is number ``seq``; it need not be in the log yet, what was before it must be."""
-    if isinstance(event, Labelled | Withdrawn):
-        back = log.labelled_at(event.numbers, seq)
+    if isinstance(event, Labeled | Withdrawn):
+        back = log.labeled_at(event.numbers, seq)
         if back:
             fold = _without(log, fold, back, seq)
         if isinstance(event, Withdrawn):
@@ -176,7 +176,7 @@ def _living(event: Event, dead: set[int]) -> Iterator[Event]:
     if isinstance(event, Arrived) and dead:
         alive = _alive(event.numbers[event.places], dead)
         yield replace(event, places=event.places[alive], labels=event.labels[alive])
-    elif isinstance(event, Labelled) and dead:
+    elif isinstance(event, Labeled) and dead:
         alive = _alive(event.numbers, dead)
         if alive.any():
             yield replace(event, numbers=event.numbers[alive], labels=event.labels[alive])

@@ -15,7 +15,7 @@ def labels_of(model: Any, scores: Any, X: Rows) -> list[Any]:
 
 
 class Scored:
-    """Stands for a model towards strategies that look at decision values only.
+    """Stands for a model toward strategies that look at decision values only.
 
     For its own rows, the very array, scores are computed once or were known before; for all others, and in
     every other respect, it is the model.

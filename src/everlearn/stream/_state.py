@@ -6,7 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from .._base import checked, persist
-from ..evaluate.drift import Drift
+from ..evaluate.drift import DriftDetector
 from ..evaluate.prequential import Prequential, Remembered
 from ..evaluate.trace import Trace
 from ._asking import Asking
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _COUNTS = ("n_rows", "n_labels", "n_withdrawn", "n_erased", "n_failures", "scaled_at", "taught")
 _PARTS = (
     "pool",
-    "labelled",
+    "labeled",
     "late",
     "moments",
     "remembered",
@@ -30,14 +30,14 @@ _PARTS = (
     "trace",
     "probabilities",
 )
-_VALUES = ("mean", "spread", "schema", "classes", "alarms")
+_VALUES = ("mean", "scale", "schema", "classes", "alarms")
 
 
 def state_of(fold: Fold) -> dict[str, Any]:
     """All of a fold, as a snapshot holds it."""
     found: dict[str, Any] = {name: getattr(fold, name) for name in (*_COUNTS, *_VALUES)}
     found["classes"] = list(fold.classes)
-    for name in ("learner", "transducer"):
+    for name in ("learner", "semi_supervised"):
         thing = getattr(fold, name)
         found[name] = None if thing is None else persist.describe(thing)
     for name in _PARTS:
@@ -53,9 +53,9 @@ def restore(fold: Fold, state: dict[str, Any]) -> None:
     _check(state)
     for name in (*_COUNTS, *_VALUES):
         setattr(fold, name, state[name])
-    for name in ("learner", "transducer"):
+    for name in ("learner", "semi_supervised"):
         setattr(fold, name, None if state[name] is None else persist.revive(state[name]))
-    for name in ("pool", "labelled", "late"):
+    for name in ("pool", "labeled", "late"):
         setattr(fold, name, Kept.from_state(state[name]))
     fold.moments = Moments.from_state(state["moments"])
     fold.remembered = Remembered.from_state(state["remembered"])
@@ -63,7 +63,7 @@ def restore(fold: Fold, state: dict[str, Any]) -> None:
     fold.asking = Asking.from_state(state["asking"], fold.settings)
     fold.probabilities = Probabilities.from_state(state["probabilities"])
     fold.trace = Trace.from_state(state["trace"])
-    fold.drift = None if state["drift"] is None else Drift.from_state(state["drift"])
+    fold.drift = None if state["drift"] is None else DriftDetector.from_state(state["drift"])
     fold.random.bit_generator.state = state["random"]
 
 
@@ -71,11 +71,11 @@ def _check(state: dict[str, Any]) -> None:
     """Refuse counts and values that a fold could not go on with."""
     for name in _COUNTS:
         checked.integer(name, state[name])
-    if (state["mean"] is None) != (state["spread"] is None):
-        raise ValueError("mean and spread must be there together")
+    if (state["mean"] is None) != (state["scale"] is None):
+        raise ValueError("mean and scale must be there together")
     if state["mean"] is not None:
         width = len(checked.floats("mean", state["mean"], (None,)))
-        checked.floats("spread", state["spread"], (width,), least=0.0)
+        checked.floats("scale", state["scale"], (width,), least=0.0)
     if state["schema"] is not None:
         checked.table("schema", state["schema"])
     checked.items("classes", state["classes"])

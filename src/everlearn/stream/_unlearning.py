@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 def unlearn_labels(fold: Fold, numbers: Ints) -> None:
     """Take labels back from a learner that forgets exactly; a ValueError where it cannot.
 
-    It cannot if it has not learnt all labels, since it once began anew with the newest: without those taken
+    It cannot if it has not learned all labels, since it once began anew with the newest: without those taken
     back it would have begun with others. Nor can it if a class would be left without a label.
     """
     if len(stored_ids(fold.learner)) != fold.n_labels:
-        raise ValueError("The learner has not learnt all labels.")
+        raise ValueError("The learner has not learned all labels.")
     if not _has_all_classes(fold, numbers):
         raise ValueError("A class would be left without a label.")
     fold.learner.forget(numbers)
-    fold.labelled.remove(numbers)
+    fold.labeled.remove(numbers)
     fold.n_labels -= len(numbers)
     fold.taught -= len(numbers)
     fold.n_withdrawn += len(numbers)
@@ -55,14 +55,14 @@ def drop_rows(fold: Fold, numbers: Ints, n_labels: int) -> None:
         kept.remove(numbers)
     if fold.moments.n == 1:  # the mean of a single row is that row
         fold.moments = Moments()
-        if fold.mean is not None and fold.spread is not None:
-            fold.mean, fold.spread = np.zeros_like(fold.mean), np.ones_like(fold.spread)
-    if fold.transducer is not None:  # it keeps rows by no number
-        fold.transducer = clone(fold.settings.transducer)
+        if fold.mean is not None and fold.scale is not None:
+            fold.mean, fold.scale = np.zeros_like(fold.mean), np.ones_like(fold.scale)
+    if fold.semi_supervised is not None:  # it keeps rows by no number
+        fold.semi_supervised = clone(fold.settings.semi_supervised)
     forgets = fold.forgets and fold.learner is not None and _has_all_classes(fold, numbers)
     learned = np.intersect1d(numbers, stored_ids(fold.learner)) if forgets else numbers[:0]
-    there = int((fold.labelled.find(numbers) >= 0).sum())
-    fold.labelled.remove(numbers)
+    there = int((fold.labeled.find(numbers) >= 0).sum())
+    fold.labeled.remove(numbers)
     fold.n_labels -= n_labels
     if n_labels:
         _drop_classes(fold)
@@ -77,7 +77,7 @@ def drop_rows(fold: Fold, numbers: Ints, n_labels: int) -> None:
 
 def _drop_classes(fold: Fold) -> None:
     """Drop classes of which no label is left, with the scores, probabilities and questions that name them."""
-    left = [label for label in fold.classes if label in set(fold.labelled.labels)]
+    left = [label for label in fold.classes if label in set(fold.labeled.labels)]
     if fold.settings.classes is None and left != fold.classes:
         fold.asking.drop_classes(set(fold.classes) - set(left))
         fold.classes = left
@@ -86,6 +86,6 @@ def _drop_classes(fold: Fold) -> None:
 
 def _has_all_classes(fold: Fold, without: Ints) -> bool:
     """Whether each class has a label among the rows that are kept, but for some."""
-    left = Kept(fold.labelled.X, fold.labelled.numbers, fold.labelled.labels)
+    left = Kept(fold.labeled.X, fold.labeled.numbers, fold.labeled.labels)
     left.remove(without)
     return len(left) > 0 and (fold.settings.classes is not None or not set(fold.classes) - set(left.labels))

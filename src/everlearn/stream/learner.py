@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import StoreError
-from ..store.events import Arrived, Asked, Described, Ints, Labelled, Withdrawn
+from ..store.events import Arrived, Asked, Described, Ints, Labeled, Withdrawn
 from ..store.log import Log
 from ..store.lookup import Id, some
 from . import _checks
@@ -39,7 +39,7 @@ class NeverEndingLearner(Erasing):
         The log, open.
     settings : Settings
         What the learner is made of.
-    snapshot_rows : int
+    snapshot_every : int
         A snapshot is written every so many rows.
 
     Examples
@@ -60,26 +60,26 @@ class NeverEndingLearner(Erasing):
     @classmethod
     def open(
         cls,
-        place: str | os.PathLike[str],
+        store: str | os.PathLike[str],
         learner: Any = None,
         *,
-        query: Any = "auto",
-        transducer: Any = None,
-        summariser: Any = None,
+        query_strategy: Any = "auto",
+        semi_supervised: Any = None,
+        exemplars: Any = None,
         drift: Any = None,
         memory_rows: int = 5000,
         label_rate: float = 0.01,
         label_budget: int | None = None,
         audit: float = 0.1,
-        start: int = 10,
+        cold_start_labels: int = 10,
         classes: Any = None,
         scaling: str = "standard",
-        scale_columns: Any = None,
+        scale_features: Any = None,
         window: int = 1000,
         coverage: float | None = None,
-        snapshot_rows: int = _SNAPSHOT_ROWS,
+        snapshot_every: int = _SNAPSHOT_ROWS,
         retention: str = "all",
-        retain: str | None = None,
+        max_age: str | None = None,
         random_state: Any = None,
         read_only: bool = False,
     ) -> "NeverEndingLearner":
@@ -87,54 +87,55 @@ class NeverEndingLearner(Erasing):
 
         Parameters
         ----------
-        place : str or path-like
+        store : str or path-like
             A file, which is made if it is not there; the URL of a PostgreSQL database; or ":memory:".
         learner : classifier, default=None
             A learner of everlearn with ``partial_fit``. None is ``AdaptiveSVM()`` for a new store and
             whatever a store has.
-        query : query strategy, "auto", "margin", "random" or None, default="auto"
+        query_strategy : query strategy, "auto", "margin", "random" or None, default="auto"
             What chooses the rows to ask about, among those that came last. "auto" is ``query.Auto()``,
             "margin" is ``query.Margin(pool_size=200)``; None never asks.
-        transducer : StreamS3VM, default=None
-            Labels each batch with the help of its unlabelled rows; then these are its predictions.
-        summariser : Exemplars, default=None
-            Chooses the unlabelled rows that are kept. None draws them, newer ones more often.
-        drift : Drift or str, default=None
+        semi_supervised : StreamS3VM, default=None
+            Labels each batch with the help of its unlabeled rows; then these are its predictions.
+        exemplars : Exemplars, default=None
+            Chooses the unlabeled rows that are kept. None draws them, newer ones more often.
+        drift : DriftDetector or str, default=None
             Detects concept drift by the learner's errors, with a policy for what to do then; or the name of a
             detector such as "adwin", which restarts the learner on the last labels. The default learner
             follows drift without a detector, as its experts with short memories take over.
         memory_rows : int, default=5000
-            How many unlabelled rows are kept to ask about, and how many labelled ones to begin anew with.
+            How many unlabeled rows are kept to ask about, and how many labeled ones to begin anew with.
         label_rate : float, default=0.01
             Questions for each row, in the long run.
         label_budget : int, default=None
             Questions in all; None sets no limit.
         audit : float, default=0.1
             The share of questions that is drawn at random, for an estimate of quality without bias.
-        start : int, default=10
+        cold_start_labels : int, default=10
             The query strategy chooses once there are so many labels, whether asked for or not. Until then
             every second question is drawn at random, and the others are far from all labeled rows.
         classes : array-like, default=None
             Labels that may come. They need not be named: a class is known from its first label on.
         scaling : {"standard", "none"}, default="standard"
-            Whether columns are brought to mean 0 and spread 1: as the first batch has them, then as all rows
-            have them whenever these have doubled, up to 10,000 rows; and then fixed. Each time is an event,
-            after which the learner begins anew with the labelled rows that are kept. Columns of sparse rows
-            are divided only if their spread is above 1, so that word frequencies stay as they are.
-        scale_columns : array-like of bool, default=None
+            Whether columns are brought to mean 0 and standard deviation 1: as the first batch has them, then
+            as all rows have them whenever these have doubled, up to 10,000 rows; and then fixed. Each time
+            is an event, after which the learner begins anew with the labeled rows that are kept. Columns of
+            sparse rows are divided only if their standard deviation is above 1, so that word frequencies
+            stay as they are.
+        scale_features : array-like of bool, default=None
             To which columns that applies; None is all.
         window : int, default=1000
             Labels over which scores are taken.
         coverage : float, default=None
             The share of rows whose prediction set is to hold their class, such as 0.9. It is kept to under
             concept drift (adaptive conformal inference). None makes no sets.
-        snapshot_rows : int, default=50_000
+        snapshot_every : int, default=50_000
             A snapshot is written every so many rows.
         retention : {"all", "needed"}, default="all"
             What becomes of rows after a snapshot. "all" keeps them in the log. "needed" drops those that are
             neither in memory nor asked about: then the log cannot be replayed, and labels from before the
             last snapshot are withdrawn only with learners that forget.
-        retain : str, default=None
+        max_age : str, default=None
             The age that rows may reach, as a number with a unit, s, m, h, d or w: "30d". Older ones leave the
             log, the model and the bytes of the file, within a hundredth of that age; their ids may come
             again. Age is counted in the time of the stream, from the ``time`` of a batch to the newest one.
@@ -149,8 +150,8 @@ class NeverEndingLearner(Erasing):
         NeverEndingLearner
             The learner, a context manager which closes its store.
         """
-        _checks.positive("snapshot_rows", snapshot_rows)
-        log = Log(place, read_only=read_only)
+        _checks.positive("snapshot_every", snapshot_every)
+        log = Log(store, read_only=read_only)
         try:
             kept = _checks.read_settings(log)
             if kept is None:
@@ -158,41 +159,41 @@ class NeverEndingLearner(Erasing):
                     raise StoreError(f"{log.place} has no learner yet.")
                 kept = make_settings(
                     learner,
-                    query_rule=query,
-                    transducer=transducer,
-                    summariser=summariser,
+                    query_strategy=query_strategy,
+                    semi_supervised=semi_supervised,
+                    exemplars=exemplars,
                     drift=drift,
                     memory_rows=memory_rows,
                     label_rate=label_rate,
                     label_budget=label_budget,
                     audit=audit,
-                    start=start,
+                    cold_start_labels=cold_start_labels,
                     classes=classes,
                     scaling=scaling,
-                    scale_columns=scale_columns,
+                    scale_features=scale_features,
                     window=window,
                     coverage=coverage,
                     retention=retention,
-                    retain=retain,
+                    max_age=max_age,
                     random_state=random_state,
                 )
                 _checks.write_settings(log, kept)
             elif learner is not None:
                 _checks.same_learner(log, kept, learner)
-            return cls(log, kept, snapshot_rows)
+            return cls(log, kept, snapshot_every)
         except BaseException:
             log.close()
             raise
 
     @classmethod
     def replay(
-        cls, place: str | os.PathLike[str], learner: Any = None, *, into: str | os.PathLike[str] = ":memory:"
+        cls, store: str | os.PathLike[str], learner: Any = None, *, into: str | os.PathLike[str] = ":memory:"
     ) -> "NeverEndingLearner":
         """What if another learner had been there from the start: fold a log anew, into another store.
 
         Parameters
         ----------
-        place : str or path-like
+        store : str or path-like
             The store whose log is read; it stays as it is.
         learner : classifier, default=None
             The other learner; None is the same one.
@@ -204,7 +205,7 @@ class NeverEndingLearner(Erasing):
         NeverEndingLearner
             The other learner, open.
         """
-        source = Log(place, read_only=True)
+        source = Log(store, read_only=True)
         try:
             settings = _checks.read_settings(source)
             if settings is None:
@@ -241,7 +242,7 @@ class NeverEndingLearner(Erasing):
         X : array-like or sparse matrix of shape (n_rows, n_features)
             The rows.
         y : array-like of shape (n_rows,), default=None
-            Their labels, None or NaN where there is none. They are learnt after the rows were predicted.
+            Their labels, None or NaN where there is none. They are learned after the rows were predicted.
         ids : array-like of int or str, default=None
             A name for each row, by which labels come later; none may come twice. None numbers rows from 0.
         time : float, default=None
@@ -299,7 +300,7 @@ class NeverEndingLearner(Erasing):
             raise ValueError(f"A label is missing, for the row {names[_first_gap(places)]!r}: give it later.")
         if names:
             now = _checks.now(time)
-            self._happen(Labelled(self._log.numbers_of(names), labels, str(by), now))
+            self._happen(Labeled(self._log.numbers_of(names), labels, str(by), now))
 
     @locked
     def withdraw(self, ids: Any, *, by: str = "", time: float | None = None) -> None:
@@ -317,9 +318,9 @@ class NeverEndingLearner(Erasing):
         self._check_open()
         names = _checks.ids(ids)
         numbers = self._log.numbers_of(names)
-        labelled = self._log.labelled_at(numbers, self._log.last + 1)
+        labeled = self._log.labeled_at(numbers, self._log.last + 1)
         without = [
-            name for name, number in zip(names, numbers.tolist(), strict=True) if number not in labelled
+            name for name, number in zip(names, numbers.tolist(), strict=True) if number not in labeled
         ]
         if without:
             raise ValueError(f"The row {some(without)} has no label that could be withdrawn.")
@@ -343,7 +344,9 @@ class NeverEndingLearner(Erasing):
         self._check_open()
         count = _checks.count(n)
         asking = self._fold.asking
-        more = asking.within_budget(count - len(asking.open)) > 0 and self._settings.query is not None
+        more = (
+            asking.within_budget(count - len(asking.open)) > 0 and self._settings.query_strategy is not None
+        )
         if more and len(self._fold.pool) > 0 and not self._log.read_only:
             self._happen(Asked(count, clock.time()))
         newest = list(self._fold.asking.open.values())[::-1][:count]
@@ -353,14 +356,14 @@ class NeverEndingLearner(Erasing):
     def rescale(self) -> None:
         """Fix the scale of columns by rows kept to ask about, mostly recent ones; the learner begins anew."""
         self._check_open()
-        kept = self._fold.pool if len(self._fold.pool) else self._fold.labelled
+        kept = self._fold.pool if len(self._fold.pool) else self._fold.labeled
         if self._fold.mean is None or len(kept) == 0:
             raise ValueError("There is nothing to scale by: no row is kept, or scaling is 'none'.")
-        self._happen(_checks.scale_of(self._fold.raw(kept), self._settings.scale_columns, clock.time()))
+        self._happen(_checks.scale_of(self._fold.raw(kept), self._settings.scale_features, clock.time()))
 
     @locked
     def expire(self, time: float | None = None) -> int:
-        """Drop all rows that are older than ``retain`` now, for a stream that has come to rest.
+        """Drop all rows that are older than ``max_age`` now, for a stream that has come to rest.
 
         Parameters
         ----------
@@ -373,15 +376,15 @@ class NeverEndingLearner(Erasing):
             How many rows were dropped.
         """
         self._check_open()
-        if self._settings.retain is None:
-            raise ValueError("The store keeps rows of any age: make it with retain='30d', say.")
+        if self._settings.max_age is None:
+            raise ValueError("The store keeps rows of any age: make it with max_age='30d', say.")
         now = _checks.now(time)
         self._expiry.check(now)
         limit = self._expiry.limit(now, exact=True)
         return 0 if limit is None else self._expire(limit, now)
 
     @locked
-    def describe(self, schema: dict[str, Any]) -> None:
+    def set_schema(self, schema: dict[str, Any]) -> None:
         """Keep what the columns are, such as the state of a `Schema`; it is an event of its own.
 
         Parameters

@@ -18,7 +18,7 @@ class Outcome:
         The ids of the rows.
     predictions : ndarray of shape (n_rows,)
         What the learner held them for when they came; None as long as it has not seen two classes.
-    decision : ndarray or None
+    decision_values : ndarray or None
         Its decision values.
     probabilities : ndarray of shape (n_rows, n_classes) or None
         Calibrated probabilities of the classes, in the order of ``classes`` in `status`.
@@ -28,15 +28,15 @@ class Outcome:
         Rows that it asks about: the ``id``, and the ``reason`` for each.
     scores : dict
         How it fares: accuracy, g_means, mcc and auc over the last labels.
-    drift : bool
+    drift_detected : bool
         Whether labels in this batch have raised an alarm.
     """
 
     ids: list[Id]
     predictions: Array
-    decision: Any
+    decision_values: Any
     probabilities: Any
     prediction_sets: Any
     questions: list[Question]
     scores: dict[str, float]
-    drift: bool
+    drift_detected: bool

@@ -11,9 +11,9 @@ from .. import query
 from .._base import constraints, persist
 from .._base.validate import Array
 from ..adaptive import AdaptiveSVM
-from ..evaluate.drift import Drift
-from ..query._pool import PoolRule
-from ..query._rule import Rule
+from ..evaluate.drift import DriftDetector
+from ..query._pool import PoolQueryStrategy
+from ..query._strategy import QueryStrategy
 from ..select import Exemplars
 from ..semi import StreamS3VM
 
@@ -28,68 +28,68 @@ class Settings:
     Parameters
     ----------
     learner : classifier
-        What learns labelled rows, with ``partial_fit`` and ``decision_function``.
-    query : Rule or None
+        What learns labeled rows, with ``partial_fit`` and ``decision_function``.
+    query_strategy : QueryStrategy or None
         What chooses the rows to ask about; None asks about none.
-    transducer : StreamS3VM or None
-        What labels a batch with the help of its unlabelled rows.
-    summariser : Exemplars or None
-        What chooses the unlabelled rows that are kept; None draws them, newer ones more often.
-    drift : Drift or None
+    semi_supervised : StreamS3VM or None
+        What labels a batch with the help of its unlabeled rows.
+    exemplars : Exemplars or None
+        What chooses the unlabeled rows that are kept; None draws them, newer ones more often.
+    drift : DriftDetector or None
         What notices that the learner has become worse.
     memory_rows : int
-        How many unlabelled rows are kept, and how many labelled ones, at most.
+        How many unlabeled rows are kept, and how many labeled ones, at most.
     label_rate : float
         Questions for each row, in the long run.
     label_budget : int or None
         Questions in all.
     audit : float
         The share of questions about rows drawn at random.
-    start : int
+    cold_start_labels : int
         How many labels come before the query strategy chooses.
     classes : ndarray or None
         Labels that may come, if they are named.
     scaling : {"standard", "none"}
-        Whether columns are brought to mean 0 and spread 1, as the first batch has them.
-    scale_columns : ndarray of bool or None
+        Whether columns are brought to mean 0 and standard deviation 1, as the first batch has them.
+    scale_features : ndarray of bool or None
         To which columns that applies; None is all.
     window : int
-        Labelled rows over which scores are taken.
+        Labeled rows over which scores are taken.
     coverage : float or None
         The promised coverage of prediction sets; None makes none.
     retention : {"all", "needed"}
         Whether all rows stay in the log, or those that may be asked for again.
-    retain : str or None
+    max_age : str or None
         The age that rows may reach, such as "30d"; None is any.
     seed : int
         Decides all that is drawn.
     """
 
     learner: Any
-    query: Any
-    transducer: Any = None
-    summariser: Any = None
+    query_strategy: Any
+    semi_supervised: Any = None
+    exemplars: Any = None
     drift: Any = None
     memory_rows: int = 5000
     label_rate: float = 0.01
     label_budget: int | None = None
     audit: float = 0.1
-    start: int = 10
+    cold_start_labels: int = 10
     classes: Array | None = None
     scaling: str = "standard"
-    scale_columns: Array | None = None
+    scale_features: Array | None = None
     window: int = 1000
     coverage: float | None = None
     retention: str = "all"
-    retain: str | None = None
+    max_age: str | None = None
     seed: int = 0
 
     def state(self) -> dict[str, Any]:
         """For the snapshot and for comparing: names and values that a file can hold."""
         found: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("learner", "transducer", "summariser"):
+        for name in ("learner", "semi_supervised", "exemplars"):
             found[name] = None if found[name] is None else persist.describe(found[name])
-        found["query"] = None if self.query is None else rule_state(self.query)
+        found["query_strategy"] = None if self.query_strategy is None else strategy_state(self.query_strategy)
         found["drift"] = None if self.drift is None else self.drift.state()
         return found
 
@@ -97,21 +97,23 @@ class Settings:
     def from_state(cls, state: dict[str, Any]) -> "Settings":
         """The settings that `state` described."""
         given = dict(state)
-        for name in ("learner", "transducer", "summariser"):
+        for name in ("learner", "semi_supervised", "exemplars"):
             given[name] = None if given[name] is None else persist.revive(given[name])
-        given["query"] = None if given["query"] is None else rule_from_state(given["query"])
-        given["drift"] = None if given["drift"] is None else Drift.from_state(given["drift"])
+        given["query_strategy"] = (
+            None if given["query_strategy"] is None else strategy_from_state(given["query_strategy"])
+        )
+        given["drift"] = None if given["drift"] is None else DriftDetector.from_state(given["drift"])
         return cls(**given)
 
 
 def make_settings(
     learner: Any = None,
     *,
-    query_rule: Any = "auto",
+    query_strategy: Any = "auto",
     drift: Any = None,
     random_state: Any = None,
     classes: Any = None,
-    scale_columns: Any = None,
+    scale_features: Any = None,
     **others: Any,
 ) -> Settings:
     """Check what a caller wants, fill in defaults, and fix every seed, so that a replay is the same."""
@@ -121,29 +123,29 @@ def make_settings(
         learner = AdaptiveSVM(max_rows=max(2, min(most, _MOST_LABELED)), scaling="none")
     check_learner(learner)
     learner = _seeded(clone(learner), seed)
-    rule = _rule(query_rule)
-    if rule is not None and "random_state" in rule.get_params():
-        rule = type(rule)(**rule.get_params())
-        if rule.random_state is None:
-            rule.set_params(random_state=seed % 2**31)
-    for name, cls in (("transducer", StreamS3VM), ("summariser", Exemplars)):
+    strategy = _strategy(query_strategy)
+    if strategy is not None and "random_state" in strategy.get_params():
+        strategy = type(strategy)(**strategy.get_params())
+        if strategy.random_state is None:
+            strategy.set_params(random_state=seed % 2**31)
+    for name, cls in (("semi_supervised", StreamS3VM), ("exemplars", Exemplars)):
         given = others.get(name)
         if given is not None and not isinstance(given, cls):
             raise TypeError(f"{name} must be a {cls.__name__} or None, got {given!r}.")
         if given is not None:
             others[name] = _seeded(clone(given), seed)
     if isinstance(drift, str):
-        drift = Drift(drift)
-    if drift is not None and not isinstance(drift, Drift):
-        raise TypeError(f"drift must be a Drift, the name of a detector or None, got {drift!r}.")
+        drift = DriftDetector(drift)
+    if drift is not None and not isinstance(drift, DriftDetector):
+        raise TypeError(f"drift must be a DriftDetector, the name of a detector or None, got {drift!r}.")
     _check(others)
     return Settings(
         learner=learner,
-        query=rule,
+        query_strategy=strategy,
         drift=drift,
         seed=seed,
         classes=None if classes is None else _named(classes),
-        scale_columns=None if scale_columns is None else np.asarray(scale_columns, dtype=bool),
+        scale_features=None if scale_features is None else np.asarray(scale_features, dtype=bool),
         **others,
     )
 
@@ -153,7 +155,7 @@ _CHECKS = {
     "label_rate": constraints.FRACTION,
     "label_budget": constraints.NONE | constraints.integer_from(0),
     "audit": constraints.FRACTION,
-    "start": constraints.integer_from(0),
+    "cold_start_labels": constraints.integer_from(0),
     "scaling": constraints.one_of("standard", "none"),
     "window": constraints.integer_from(1),
     "coverage": constraints.NONE
@@ -168,7 +170,7 @@ def _check(values: dict[str, Any]) -> None:
     for name, value in values.items():
         if name in _CHECKS and not _CHECKS[name].test(value):
             raise ValueError(f"{name} must be {_CHECKS[name].accepts}, got {value!r}.")
-    seconds_of(values.get("retain"))
+    seconds_of(values.get("max_age"))
 
 
 def seconds_of(age: Any) -> float | None:
@@ -178,7 +180,7 @@ def seconds_of(age: Any) -> float | None:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", age) if isinstance(age, str) else None
     if found is None or float(found[1]) <= 0:
         raise ValueError(
-            "retain must be None or a positive number with a unit, s, m, h, d or w, such as '30d', "
+            "max_age must be None or a positive number with a unit, s, m, h, d or w, such as '30d', "
             f"got {age!r}."
         )
     return float(found[1]) * _UNITS[found[2]]
@@ -213,7 +215,7 @@ def _seeded(thing: Any, seed: int) -> Any:
     return thing
 
 
-_RULES: dict[str, Any] = {
+_STRATEGIES: dict[str, Any] = {
     "auto": query.Auto,
     "margin": lambda: query.Margin(pool_size=200),
     "random": query.Random,
@@ -221,36 +223,39 @@ _RULES: dict[str, Any] = {
 }
 
 
-def _rule(given: Any) -> Any:
+def _strategy(given: Any) -> Any:
     if given is None:
         return None
     if isinstance(given, str):
-        if given not in _RULES:
+        if given not in _STRATEGIES:
             raise ValueError(
-                f"query must be a rule, or one of {', '.join(map(repr, _RULES))}, got {given!r}."
+                f"query_strategy must be a query strategy or one of {', '.join(map(repr, _STRATEGIES))}, "
+                f"got {given!r}."
             )
-        return _RULES[given]()
-    if isinstance(given, type) or not isinstance(given, Rule):
-        raise TypeError(f"query must be a rule of everlearn.query such as Margin(), or None, got {given!r}.")
+        return _STRATEGIES[given]()
+    if isinstance(given, type) or not isinstance(given, QueryStrategy):
+        raise TypeError(
+            f"query_strategy must be one of everlearn.query such as Margin(), or None, got {given!r}."
+        )
     return given
 
 
-def rule_state(rule: Any) -> dict[str, Any]:
-    """A rule by its name and its parameters."""
-    return {"rule": type(rule).__name__, "params": rule.get_params()}
+def strategy_state(strategy: Any) -> dict[str, Any]:
+    """A query strategy by its name and its parameters."""
+    return {"strategy": type(strategy).__name__, "params": strategy.get_params()}
 
 
-def rule_from_state(state: dict[str, Any]) -> Any:
-    """The rule that `rule_state` described: one of `everlearn.query`, by its name."""
-    cls = getattr(query, state["rule"], None)
-    if not (isinstance(cls, type) and issubclass(cls, Rule)):
-        raise ValueError(f"everlearn.query has no rule {state['rule']!r}.")
+def strategy_from_state(state: dict[str, Any]) -> Any:
+    """The query strategy that `strategy_state` described: one of `everlearn.query`, by its name."""
+    cls = getattr(query, state["strategy"], None)
+    if not (isinstance(cls, type) and issubclass(cls, QueryStrategy)):
+        raise ValueError(f"everlearn.query has no query strategy {state['strategy']!r}.")
     return cls(**state["params"])
 
 
-def is_pool_rule(rule: Any) -> bool:
-    """Whether a rule draws from a pool, and counts its draws."""
-    return isinstance(rule, PoolRule)
+def is_pool_strategy(strategy: Any) -> bool:
+    """Whether a query strategy draws from a pool, and counts its draws."""
+    return isinstance(strategy, PoolQueryStrategy)
 
 
 def with_learner(settings: Settings, learner: Any) -> Settings:

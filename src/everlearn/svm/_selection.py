@@ -19,7 +19,7 @@ def support_settled(counts: Sequence[int], window: int, rtol: float) -> bool:
     Parameters
     ----------
     counts : sequence of int
-        Number of support vectors after each row learnt, the last one last.
+        Number of support vectors after each row learned, the last one last.
     window : int
         Rows over which the number must have settled.
     rtol : float

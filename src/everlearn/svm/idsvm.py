@@ -20,7 +20,7 @@ from .._base import checked, constraints
 from .._base.docs import complete
 from .._base.forget import NamingLearner
 from .._base.kernels import is_built_in, kernel_named
-from .._base.learner import Ints, LabelledRows, balanced_weights
+from .._base.learner import Ints, LabeledRows, balanced_weights
 from .._base.machine import Machine
 from .._base.persist import register
 from .._base.validate import Array, encode_labels
@@ -40,7 +40,7 @@ class LeaveOneOut:
     labels : ndarray of shape (n_kept,)
         The labels that they came with.
     scores : ndarray of shape (n_kept,) or (n_kept, n_classes)
-        The decision values, each by the machine learnt from all other rows.
+        The decision values, each by the machine learned from all other rows.
     predictions : ndarray of shape (n_kept,)
         The labels predicted from these.
     """
@@ -231,7 +231,7 @@ class IDSVM(NamingLearner):
             if start is not None:
                 native.guess(self._coefficients_of(start, rows, usable))
             else:
-                self._optimise(native.solve, "approaching")
+                self._optimize(native.solve, "approaching")
             left = native.settle(0)
             with tqdm(total=left, desc="settling", unit="row", disable=not self.verbose) as bar:
                 while left > 0:
@@ -240,7 +240,7 @@ class IDSVM(NamingLearner):
                     left = now
         return self
 
-    def _coefficients_of(self, svm: Any, rows: LabelledRows, usable: Ints) -> npt.NDArray[np.float64]:
+    def _coefficients_of(self, svm: Any, rows: LabeledRows, usable: Ints) -> npt.NDArray[np.float64]:
         """The signed coefficients of another machine for the rows gathered, line by line."""
         theirs = np.atleast_2d(
             svm.dual_coef_.toarray() if hasattr(svm.dual_coef_, "toarray") else svm.dual_coef_
@@ -303,7 +303,7 @@ class IDSVM(NamingLearner):
     def relabel(self, ids: Any, y: Any) -> "IDSVM":
         """Give rows other labels, as if they had come with them.
 
-        With ``class_weight="balanced"`` the label counts change, too, and the cost of a relabelled row is
+        With ``class_weight="balanced"`` the label counts change, too, and the cost of a relabeled row is
         multiplied by the weight of its new class after the change over that of its old class before it. The
         other rows keep their costs.
 

@@ -1,4 +1,4 @@
-"""LASVM: an SVM learnt one row at a time.
+"""LASVM: an SVM learned one row at a time.
 
 A. Bordes, S. Ertekin, J. Weston, L. Bottou, "Fast Kernel Classifiers with Online and Active Learning",
 JMLR 6 (2005); S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 3.
@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 from .._base import checked, constraints
 from .._base.docs import complete
 from .._base.forget import NamingLearner
-from .._base.learner import ROWS_PER_CALL, Ints, LabelledRows
+from .._base.learner import ROWS_PER_CALL, Ints, LabeledRows
 from .._base.online import FinishingLearner
 from .._base.persist import register
 from .._base.validate import as_block
@@ -27,12 +27,12 @@ _UNLABELED_RULES = ("active", "autoactive")  # choose rows without looking at th
 @register
 @complete
 class LASVM(NamingLearner, FinishingLearner):
-    """Support vector machine learnt online, one row at a time.
+    """Support vector machine learned online, one row at a time.
 
     Each row is compared with the most violating row kept so far, then one step is made on the most violating
     pair of all, and rows that cannot matter any more are dropped. One pass with a finishing step comes close
-    to the exact SVM; several passes reach it. Several classes are learnt one against the rest on shared
-    rows. Rows that come before a second class has appeared are kept and learnt when it does.
+    to the exact SVM; several passes reach it. Several classes are learned one against the rest on shared
+    rows. Rows that come before a second class has appeared are kept and learned when it does.
 
     Forgetting: `forget` leaves the SVM, to ``tol``, of the rows still kept, whether the model was finished
     before or not. Rows that were dropped earlier because they were idle do not come back, so that it is not
@@ -94,7 +94,7 @@ class LASVM(NamingLearner, FinishingLearner):
     _has_bias = True
     _known = (*FinishingLearner._known, "_keeps_rows")
     # Where labels are dear, a loop that buys them sets this: rows that are no support vectors stay, because
-    # they may become some, and `finish` is the SVM of all rows learnt.
+    # they may become some, and `finish` is the SVM of all rows learned.
     _keeps_rows = False
     _constraints: ClassVar[dict[str, constraints.Constraint]] = FinishingLearner._constraints | {
         "delta_max": constraints.NONE | constraints.NOT_NEGATIVE,
@@ -171,12 +171,12 @@ class LASVM(NamingLearner, FinishingLearner):
     def _unlearn(self, ids: Ints) -> None:
         super()._unlearn(ids)
         if len(ids):
-            self._optimise(self._machine.native.finish, "forgetting")
+            self._optimize(self._machine.native.finish, "forgetting")
             self._warn_if_unsolved("Forgetting", stacklevel=3)
 
     # ------------------------------------------------------------------------------------------------ passes
 
-    def _pass_over(self, rows: LabelledRows, usable: Ints, random: Any) -> None:
+    def _pass_over(self, rows: LabeledRows, usable: Ints, random: Any) -> None:
         """Seeds of each class first, then the epochs."""
         native = self._machine.native
         native.seed_generator(random.randint(1, 2**63 - 1, size=4, dtype=np.int64).astype(np.uint64))
@@ -209,7 +209,7 @@ class LASVM(NamingLearner, FinishingLearner):
                             return
                 left -= taken
 
-    def _learn_selected(self, rows: LabelledRows, remaining: Ints, count: int, random: Any) -> Ints:
+    def _learn_selected(self, rows: LabeledRows, remaining: Ints, count: int, random: Any) -> Ints:
         """Take ``count`` rows by the selection rule; returns those that remain, and may reorder its input."""
         native, foreign = self._machine.native, self._foreign
         if foreign is None:

@@ -1,4 +1,4 @@
-"""LASVM-G and its relatives: as much optimisation as the duality gap asks for, and outliers kept out.
+"""LASVM-G and its relatives: as much optimization as the duality gap asks for, and outliers kept out.
 
 S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 6; S. Ertekin, L. Bottou, C. L. Giles,
 "Nonconvex Online Support Vector Machines", IEEE TPAMI 33 (2011).
@@ -95,7 +95,7 @@ class FullSVM(NamingLearner, FinishingLearner):
         super()._unlearn(ids)
         self._warn_if_capped(capped)
         if self.finishing and len(ids):
-            self._optimise(self._machine.native.finish, "forgetting")
+            self._optimize(self._machine.native.finish, "forgetting")
             self._warn_if_unsolved("Forgetting", stacklevel=3)
 
     @property
@@ -107,7 +107,7 @@ class FullSVM(NamingLearner, FinishingLearner):
 @register
 @complete
 class LASVMG(FullSVM):
-    """Online support vector machine that optimises until the duality gap is small enough.
+    """Online support vector machine that optimizes until the duality gap is small enough.
 
     After each row, coefficients move until the gap between the primal and the dual objective is under its
     target: the cost C of one row, or the standard deviation of the sum of losses where that is larger. So the
@@ -297,7 +297,7 @@ class LASVMI(_RampLearner):
     ----------
     min_support : int, default=100
         Support vectors before a row can be passed over, a tenth of them on the side of its label. Until then
-        every row is learnt.
+        every row is learned.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
-"""LocalSVM: an SVM with the RBF kernel that answers to a new row in its neighbourhood only.
+"""LocalSVM: an SVM with the RBF kernel that answers to a new row in its neighborhood only.
 
 W. Emara, "A Submodular Optimization Framework for Never-Ending Learning: Semi-Supervised, Online, and Active
-Learning" (thesis, 2012), chapter VI. Neighbours that can make way, the bias of all free support vectors, full
+Learning" (thesis, 2012), chapter VI. Neighbors that can make way, the bias of all free support vectors, full
 passes, the storage budget, forgetting and a radius of two sigma instead of one are additions.
 """
 
@@ -29,34 +29,34 @@ _FIXED = ("kernel", "degree", "coef0")
 @register
 @complete
 class LocalSVM(NamingLearner, FinishingLearner):
-    """Support vector machine with the RBF kernel, updated in the neighbourhood of each new row.
+    """Support vector machine with the RBF kernel, updated in the neighborhood of each new row.
 
-    A row with y f(x) of 1 or more is kept and changes nothing. Any other is optimised together with its
-    neighbours, while all other coefficients stay as they are. Every now and then all rows are optimised, from
+    A row with y f(x) of 1 or more is kept and changes nothing. Any other is optimized together with its
+    neighbors, while all other coefficients stay as they are. Every now and then all rows are optimized, from
     where the coefficients are. So the model is approximately the SVM of the rows kept: its optimality
-    conditions hold to ``tol`` within the last neighbourhood, and everywhere after a full pass or `finish`.
-    `forget` hands the coefficients of rows over to their neighbours, optimises there and drops the rows.
-    Several classes are learnt one against the rest on shared rows; rows that come before a second class has
-    appeared are kept and learnt when it does.
+    conditions hold to ``tol`` within the last neighborhood, and everywhere after a full pass or `finish`.
+    `forget` hands the coefficients of rows over to their neighbors, optimizes there and drops the rows.
+    Several classes are learned one against the rest on shared rows; rows that come before a second class has
+    appeared are kept and learned when it does.
 
     Parameters
     ----------
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of the kernel, exp(-gamma |x - z|^2). "scale" is 1 / (n_features * X.var()), "auto" is
         1 / n_features; `partial_fit` computes it from its first block and keeps it.
-    neighbourhood : float or "grow", default=2.0
-        How far the neighbourhood of a row goes: its radius in units of sigma = 1 / sqrt(2 gamma), or "grow",
+    radius : float or "grow", default=2.0
+        How far the neighborhood of a row goes: its radius in units of sigma = 1 / sqrt(2 gamma), or "grow",
         one nearest row more a round until no coefficient changes by more than 0.001 C for three rounds. The
         radius 2 came closer to the SVM of all rows than 1 and than "grow".
-    min_neighbours : int, default=50
-        The neighbourhood never holds fewer than so many of the nearest rows. In many dimensions few rows, or
+    min_neighbors : int, default=50
+        The neighborhood never holds fewer than so many of the nearest rows. In many dimensions few rows, or
         none, lie within the radius.
     full_pass_every : int, default=500
         Updates between two full passes, None for no full pass on their account.
-    drift_tol : float, default=0.1
-        A full pass is also made when a row outside of the neighbourhood violates its optimality condition by
+    full_pass_tol : float, default=0.1
+        A full pass is also made when a row outside of the neighborhood violates its optimality condition by
         more than this.
-    drift_sample : int, default=50
+    full_pass_sample : int, default=50
         How many rows are drawn after each update to see that; 0 for none.
     finishing : bool, default=True
         Whether `fit` ends with `finish`.
@@ -72,8 +72,8 @@ class LocalSVM(NamingLearner, FinishingLearner):
         Rows that changed the model when they came or were forgotten, for each binary problem.
     n_full_passes_ : ndarray of shape (1,) or (n_classes,)
         Full passes made between rows.
-    mean_neighbours_ : ndarray of shape (1,) or (n_classes,)
-        Mean size of the neighbourhoods of these updates; 0 where there were none.
+    mean_neighbors_ : ndarray of shape (1,) or (n_classes,)
+        Mean size of the neighborhoods of these updates; 0 where there were none.
 
     Examples
     --------
@@ -94,11 +94,11 @@ class LocalSVM(NamingLearner, FinishingLearner):
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {
         name: constraint for name, constraint in FinishingLearner._constraints.items() if name not in _FIXED
     } | {
-        "neighbourhood": constraints.one_of("grow") | _ABOVE_ZERO,
-        "min_neighbours": constraints.integer_from(0),
+        "radius": constraints.one_of("grow") | _ABOVE_ZERO,
+        "min_neighbors": constraints.integer_from(0),
         "full_pass_every": constraints.NONE | constraints.integer_from(1),
-        "drift_tol": constraints.POSITIVE,
-        "drift_sample": constraints.integer_from(0),
+        "full_pass_tol": constraints.POSITIVE,
+        "full_pass_sample": constraints.integer_from(0),
         "max_idle": constraints.NONE | constraints.integer_from(0),
     }
 
@@ -107,11 +107,11 @@ class LocalSVM(NamingLearner, FinishingLearner):
         C: float = 1.0,
         *,
         gamma: str | float = "scale",
-        neighbourhood: float | str = 2.0,
-        min_neighbours: int = 50,
+        radius: float | str = 2.0,
+        min_neighbors: int = 50,
         full_pass_every: int | None = 500,
-        drift_tol: float = 0.1,
-        drift_sample: int = 50,
+        full_pass_tol: float = 0.1,
+        full_pass_sample: int = 50,
         tol: float = 1e-3,
         class_weight: dict[Any, float] | str | None = None,
         epochs: int = 1,
@@ -124,11 +124,11 @@ class LocalSVM(NamingLearner, FinishingLearner):
     ) -> None:
         self.C = C
         self.gamma = gamma
-        self.neighbourhood = neighbourhood
-        self.min_neighbours = min_neighbours
+        self.radius = radius
+        self.min_neighbors = min_neighbors
         self.full_pass_every = full_pass_every
-        self.drift_tol = drift_tol
-        self.drift_sample = drift_sample
+        self.full_pass_tol = full_pass_tol
+        self.full_pass_sample = full_pass_sample
         self.tol = tol
         self.class_weight = class_weight
         self.epochs = epochs
@@ -145,15 +145,15 @@ class LocalSVM(NamingLearner, FinishingLearner):
         self._machine.native.seed_generator(words.astype(np.uint64))
 
     def _solver_parameters(self) -> dict[str, Any]:
-        grows = self.neighbourhood == "grow"
+        grows = self.radius == "grow"
         return {
             "tau": float(self.tol),
             "grows": grows,
-            "radius": 0.0 if grows else float(self.neighbourhood),
-            "min_neighbours": int(self.min_neighbours),
+            "radius": 0.0 if grows else float(self.radius),
+            "min_neighbors": int(self.min_neighbors),
             "full_pass_every": 0 if self.full_pass_every is None else int(self.full_pass_every),
-            "drift_tol": float(self.drift_tol),
-            "drift_sample": int(self.drift_sample),
+            "full_pass_tol": float(self.full_pass_tol),
+            "full_pass_sample": int(self.full_pass_sample),
             "max_idle": sys.maxsize if self.max_idle is None else int(self.max_idle),
         }
 
@@ -173,6 +173,6 @@ class LocalSVM(NamingLearner, FinishingLearner):
         return np.asarray(self._fitted().native.full_passes)
 
     @property
-    def mean_neighbours_(self) -> npt.NDArray[np.float64]:
-        """Mean size of the neighbourhoods, for each binary problem."""
-        return np.asarray(self._fitted().native.neighbours / np.maximum(self.n_updates_, 1))
+    def mean_neighbors_(self) -> npt.NDArray[np.float64]:
+        """Mean size of the neighborhoods, for each binary problem."""
+        return np.asarray(self._fitted().native.neighbors / np.maximum(self.n_updates_, 1))

@@ -24,8 +24,8 @@ class OnlineSVMR(NamingLearner, OnlineLearner):
     """Online support vector machine that satisfies the conditions of the ramp-loss optimum after every row.
 
     The ramp loss is that of the hinge, cut off at ``1 - s``: a row far on the wrong side has no say. Which
-    rows these are is decided anew after every change of the model: rows that fall off the ramp are unlearnt,
-    rows that come back are learnt. There is no bias. Ask for labels with `everlearn.query.RampRegion` to
+    rows these are is decided anew after every change of the model: rows that fall off the ramp are unlearned,
+    rows that come back are learned. There is no bias. Ask for labels with `everlearn.query.RampRegion` to
     learn only rows that lie within the ramp.
 
     Forgetting: after `forget` the conditions of the ramp-loss optimum hold again on the rows still kept. That

@@ -25,7 +25,7 @@ _VARIANTS = {"active_set": "shut", "cccp": "fold"}
 @register
 @complete
 class RampSVM(ForgettingLearner):
-    """Support vector machine with the ramp loss, learnt from all rows at once, without a bias.
+    """Support vector machine with the ramp loss, learned from all rows at once, without a bias.
 
     Starts from the solution for the hinge loss, then solves it again for the rows within the ramp until these
     stay the same. The objective never rises; what is found is a local optimum. The reference for
@@ -34,7 +34,7 @@ class RampSVM(ForgettingLearner):
     Parameters
     ----------
     variant : {"active_set", "cccp"}, default="active_set"
-        What rows outside of the ramp may do: nothing, or, in the exact linearisation of the concave part,
+        What rows outside of the ramp may do: nothing, or, in the exact linearization of the concave part,
         pull the other way. The solutions differ only if such a row ends up right by more than the margin.
     max_iter : int, default=100
         Rounds at most after the start, -1 for no limit.
@@ -135,11 +135,11 @@ class RampSVM(ForgettingLearner):
     def _rounds(self) -> npt.NDArray[np.float64]:
         """Solve hinge problems until the rows within the ramp stay the same; the objective after each."""
         native = self._machine.native
-        self._optimise(native.solve, "start")
+        self._optimize(native.solve, "start")
         path: list[npt.NDArray[np.float64]] = [native.objective]
         while (changed := native.redraw(for_good=False)) and len(path) != self.max_iter + 1:
             native.redraw(for_good=True)
-            self._optimise(native.solve, f"round {len(path)}")
+            self._optimize(native.solve, f"round {len(path)}")
             path.append(native.objective)
         self._warn_if_unsolved("The last round", stacklevel=3)
         if changed:

@@ -19,32 +19,32 @@ _SHARE = constraints.Constraint(
     lambda value: value is None or (constraints.is_real(value) and 0 <= value <= 1),
 )
 _FIELDS = {
-    "labels": _COUNT,
+    "n_labels": _COUNT,
     "n_support": constraints.NONE | _COUNT,
     "margin": constraints.NONE | constraints.NOT_NEGATIVE,
     "free_margin": constraints.NONE | constraints.NOT_NEGATIVE,
     "score": constraints.NONE | constraints.FINITE,
     "estimate": constraints.NONE | constraints.FINITE,
-    "outside": _SHARE,
-    "examined_outside": _SHARE,
+    "outside_margin": _SHARE,
+    "examined_outside_margin": _SHARE,
     "confidence": _SHARE,
-    "classes": constraints.NONE | _COUNT,
+    "n_classes": constraints.NONE | _COUNT,
 }
 
 
 @dataclass(frozen=True)
-class Asked:
+class Progress:
     """What a loop knows after a label; all but the number of labels may be left out if no rule needs it.
 
     Attributes
     ----------
-    labels : int
+    n_labels : int
         Labels so far, this one included.
     n_support : int or None
-        Number of support vectors after the label was learnt.
+        Number of support vectors after the label was learned.
     margin : float or None
-        |f(x)| of the row asked about, before its label was learnt; with more than two classes the gap between
-        the two largest scores.
+        |f(x)| of the row asked about, before its label was learned; with more than two classes the gap
+        between the two largest scores.
     free_margin : float or None
         Largest |f(x)| over the free support vectors, whose coefficients are at no bound, at the same time.
         None if there are none.
@@ -52,35 +52,35 @@ class Asked:
         Score on rows kept apart.
     estimate : float or None
         Unbiased estimate of the score, however noisy: for instance 1 or 0 for whether the model was right
-        about a row asked about at random, before it learnt the label.
-    outside : float or None
+        about a row asked about at random, before it learned the label.
+    outside_margin : float or None
         Share of the rows queried in this round that lie outside the margin, y f(x) > 1.
-    examined_outside : float or None
+    examined_outside_margin : float or None
         The same of all rows examined in this round, whether queried or passed over.
     confidence : float or None
         Confidence c of a statistical query: how evenly the labels around the support vectors are divided.
-    classes : int or None
+    n_classes : int or None
         Number of classes; None is two.
     """
 
-    labels: int
+    n_labels: int
     n_support: int | None = None
     margin: float | None = None
     free_margin: float | None = None
     score: float | None = None
     estimate: float | None = None
-    outside: float | None = None
-    examined_outside: float | None = None
+    outside_margin: float | None = None
+    examined_outside_margin: float | None = None
     confidence: float | None = None
-    classes: int | None = None
+    n_classes: int | None = None
 
     def __post_init__(self) -> None:
         for item in fields(self):
             value, constraint = getattr(self, item.name), _FIELDS[item.name]
             if not constraint.test(value):
-                raise ValueError(f"{item.name} of Asked must be {constraint.accepts}, got {value!r}.")
+                raise ValueError(f"{item.name} of Progress must be {constraint.accepts}, got {value!r}.")
             if value is not None:  # plain numbers, whatever kind they came in
-                plain = int(value) if item.name in ("labels", "n_support", "classes") else float(value)
+                plain = int(value) if item.name in ("n_labels", "n_support", "n_classes") else float(value)
                 object.__setattr__(self, item.name, plain)
 
 
@@ -114,17 +114,17 @@ class StoppingRule(BaseEstimator, ABC):  # type: ignore[misc]
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {}
     _part_of_state: ClassVar[str] = "readings"
 
-    def update(self, event: Asked) -> None:
+    def update(self, event: Progress) -> None:
         """Take note of a label.
 
         Parameters
         ----------
-        event : Asked
+        event : Progress
             What the loop knows after it.
         """
         constraints.check(self)
-        if not isinstance(event, Asked):
-            raise TypeError(f"event must be an Asked, got {event!r}.")
+        if not isinstance(event, Progress):
+            raise TypeError(f"event must be an Progress, got {event!r}.")
         self._keep(self._read(event))
 
     def verdict(self) -> Verdict:
@@ -203,7 +203,7 @@ class StoppingRule(BaseEstimator, ABC):  # type: ignore[misc]
         return self.__dict__.get("_kept", [])  # type: ignore[no-any-return]
 
     @abstractmethod
-    def _reading(self, event: Asked) -> Reading | None:
+    def _reading(self, event: Progress) -> Reading | None:
         """What to keep of an event; None if it has nothing for this rule."""
 
     @abstractmethod
@@ -214,22 +214,22 @@ class StoppingRule(BaseEstimator, ABC):  # type: ignore[misc]
     def _draw(self, ax: Any, readings: list[Reading]) -> None:
         """Draw all that was kept."""
 
-    def _needed(self, event: Asked, name: str) -> Any:
+    def _needed(self, event: Progress, name: str) -> Any:
         """A value that the rule cannot do without."""
         value = getattr(event, name)
         if value is None:
             raise ValueError(
-                f"{type(self).__name__} needs {name} of every label, but Asked has none: pass it."
+                f"{type(self).__name__} needs {name} of every label, but Progress has none: pass it."
             )
         return value
 
-    def _read(self, event: Asked) -> Reading | None:
+    def _read(self, event: Progress) -> Reading | None:
         """What to keep of an event that goes with those before it."""
         constraints.check(self)
         before = self._readings[-1][0] if self._readings else 0
-        if event.labels < before:
+        if event.n_labels < before:
             raise ValueError(
-                f"The number of labels fell from {before} to {event.labels}: a rule follows one run. Call "
+                f"The number of labels fell from {before} to {event.n_labels}: a rule follows one run. Call "
                 "reset before another."
             )
         return self._reading(event)

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, TypeVar
 
 from ..._base import constraints
-from ._rule import Asked, Reading, StoppingRule, Verdict, pyplot
+from ._rule import Progress, Reading, StoppingRule, Verdict, pyplot
 
 Combined = TypeVar("Combined", bound="_Combined")
 
@@ -116,7 +116,7 @@ class _Combined(StoppingRule):
         for rule, part in zip(self.rules, state["rules"], strict=True):
             rule._check_state(part)
 
-    def _read(self, event: Asked) -> Reading:
+    def _read(self, event: Progress) -> Reading:
         return [rule._read(event) for rule in self.rules]  # nobody keeps what somebody refuses
 
     def _keep(self, reading: Reading | None) -> None:
@@ -125,7 +125,7 @@ class _Combined(StoppingRule):
 
     # What has readings of its own needs these; a combination has none.
 
-    def _reading(self, event: Asked) -> Reading | None:
+    def _reading(self, event: Progress) -> Reading | None:
         raise NotImplementedError
 
     def _verdict(self, readings: list[Reading]) -> Verdict:
@@ -145,12 +145,12 @@ class AnyOf(_Combined):
 
     Examples
     --------
-    >>> from everlearn.query.stopping import Asked, LabelBudget, MarginExhausted
+    >>> from everlearn.query.stopping import Progress, LabelBudget, MarginExhausted
     >>> rule = MarginExhausted() | LabelBudget(500)
-    >>> rule.update(Asked(1, margin=0.4))
+    >>> rule.update(Progress(1, margin=0.4))
     >>> rule.verdict().stop
     False
-    >>> rule.update(Asked(2, margin=1.2))
+    >>> rule.update(Progress(2, margin=1.2))
     >>> rule.verdict().stop
     True
     """
@@ -172,12 +172,12 @@ class AllOf(_Combined):
 
     Examples
     --------
-    >>> from everlearn.query.stopping import Asked, LabelBudget, MarginExhausted
+    >>> from everlearn.query.stopping import Progress, LabelBudget, MarginExhausted
     >>> rule = MarginExhausted() & LabelBudget(2)  # two labels at least
-    >>> rule.update(Asked(1, margin=1.1))
+    >>> rule.update(Progress(1, margin=1.1))
     >>> print(rule.verdict().reason)
     1 of 2 labels are used.
-    >>> rule.update(Asked(2, margin=1.2))
+    >>> rule.update(Progress(2, margin=1.2))
     >>> rule.verdict().stop
     True
     """

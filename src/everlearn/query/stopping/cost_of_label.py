@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._base import constraints
-from ._rule import Asked, Reading, StoppingRule, Verdict
+from ._rule import Progress, Reading, StoppingRule, Verdict
 
 
 class CostOfLabel(StoppingRule):
@@ -26,9 +26,9 @@ class CostOfLabel(StoppingRule):
         0.01, is worth 10, then 1,000.
     window : int, default=50
         How many labels the line goes over. Before so many have come, nothing is said.
-    reads : {"score", "estimate"}, default="score"
+    metric : {"score", "estimate"}, default="score"
         What is read: the score on rows kept apart, or an unbiased estimate of it.
-    caution : float, default=0.0
+    n_standard_errors : float, default=0.0
         How many standard errors of the slope to add to it. Above 0 the rule stops only if the scores show
         that it is time, not already where they are too noisy to show the opposite.
 
@@ -46,10 +46,10 @@ class CostOfLabel(StoppingRule):
 
     Examples
     --------
-    >>> from everlearn.query.stopping import Asked, CostOfLabel
+    >>> from everlearn.query.stopping import Progress, CostOfLabel
     >>> rule = CostOfLabel(cost=1, gain=1000, window=20)
     >>> for labels in range(10, 101, 10):
-    ...     rule.update(Asked(labels, score=1 - 1 / labels))
+    ...     rule.update(Progress(labels, score=1 - 1 / labels))
     ...     if rule.verdict().stop:
     ...         break
     >>> print(rule.verdict().reason)
@@ -62,8 +62,8 @@ class CostOfLabel(StoppingRule):
         "cost": constraints.NOT_NEGATIVE,
         "gain": constraints.NOT_NEGATIVE,
         "window": constraints.integer_from(1),
-        "reads": constraints.one_of("score", "estimate"),
-        "caution": constraints.NOT_NEGATIVE,
+        "metric": constraints.one_of("score", "estimate"),
+        "n_standard_errors": constraints.NOT_NEGATIVE,
     }
 
     def __init__(
@@ -71,33 +71,35 @@ class CostOfLabel(StoppingRule):
         cost: float = 1.0,
         gain: float = 1000.0,
         window: int = 50,
-        reads: str = "score",
-        caution: float = 0.0,
+        metric: str = "score",
+        n_standard_errors: float = 0.0,
     ) -> None:
         self.cost = cost
         self.gain = gain
         self.window = window
-        self.reads = reads
-        self.caution = caution
+        self.metric = metric
+        self.n_standard_errors = n_standard_errors
 
-    def _reading(self, event: Asked) -> Reading | None:
-        value = getattr(event, self.reads)
-        return None if value is None else [event.labels, value]
+    def _reading(self, event: Progress) -> Reading | None:
+        value = getattr(event, self.metric)
+        return None if value is None else [event.n_labels, value]
 
     def _verdict(self, readings: list[Reading]) -> Verdict:
         line = self._line(readings)
         if line is None:
             words = (
-                f"{len(readings)} of the labels so far came with {self.reads}; three are needed, over a "
+                f"{len(readings)} of the labels so far came with {self.metric}; three are needed, over a "
                 f"window of {int(self.window)} labels."
             )
             return Verdict(False, words, {"readings": len(readings), "window": int(self.window)})
         slope, error, _, _ = line
-        rise = slope + float(self.caution) * error
+        rise = slope + float(self.n_standard_errors) * error
         worth, cost = float(self.gain) * rise, float(self.cost)
         stop = worth < cost
         hedge = (
-            f" (the slope {slope:.4g} and {float(self.caution):g} standard errors)" if self.caution else ""
+            f" (the slope {slope:.4g} and {float(self.n_standard_errors):g} standard errors)"
+            if self.n_standard_errors
+            else ""
         )
         words = (
             f"The next label is expected to raise the score by {rise:.3g}{hedge} and so to bring "
@@ -127,11 +129,11 @@ class CostOfLabel(StoppingRule):
         return slope, error, middle, mean
 
     def _draw(self, ax: Any, readings: list[Reading]) -> None:
-        ax.set_ylabel(self.reads)
+        ax.set_ylabel(self.metric)
         if not readings:
             return
         labels, values = np.array(readings, dtype=np.float64).T
-        ax.plot(labels, values, ".", label=self.reads)
+        ax.plot(labels, values, ".", label=self.metric)
         line = self._line(readings)
         if line is not None:
             slope, _, middle, mean = line

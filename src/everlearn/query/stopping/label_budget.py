@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from ..._base import constraints
-from ._rule import Asked, Reading, StoppingRule, Verdict, columns
+from ._rule import Progress, Reading, StoppingRule, Verdict, columns
 
 
 class LabelBudget(StoppingRule):
@@ -14,29 +14,29 @@ class LabelBudget(StoppingRule):
 
     Parameters
     ----------
-    labels : int, default=100
+    max_labels : int, default=100
         The number of labels.
 
     Examples
     --------
-    >>> from everlearn.query.stopping import Asked, LabelBudget
-    >>> rule = LabelBudget(labels=2)
+    >>> from everlearn.query.stopping import Progress, LabelBudget
+    >>> rule = LabelBudget(max_labels=2)
     >>> for number in (1, 2):
-    ...     rule.update(Asked(number))
+    ...     rule.update(Progress(number))
     >>> print(rule.verdict().reason)
     The budget of 2 labels is used up: there are 2.
     """
 
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = {"labels": constraints.integer_from(0)}
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {"max_labels": constraints.integer_from(0)}
 
-    def __init__(self, labels: int = 100) -> None:
-        self.labels = labels
+    def __init__(self, max_labels: int = 100) -> None:
+        self.max_labels = max_labels
 
-    def _reading(self, event: Asked) -> Reading:
-        return [event.labels]
+    def _reading(self, event: Progress) -> Reading:
+        return [event.n_labels]
 
     def _verdict(self, readings: list[Reading]) -> Verdict:
-        used, budget = (readings[-1][0] if readings else 0), int(self.labels)
+        used, budget = (readings[-1][0] if readings else 0), int(self.max_labels)
         stop = used >= budget
         words = f"The budget of {budget} labels is used up: there are {used}."
         return Verdict(
@@ -49,5 +49,5 @@ class LabelBudget(StoppingRule):
         if readings:
             (labels,) = columns(readings)
             ax.plot(labels, labels, label="labels used")
-        ax.axhline(int(self.labels), color="0.5", linestyle="--", label="budget")
+        ax.axhline(int(self.max_labels), color="0.5", linestyle="--", label="budget")
         ax.set_ylabel("labels")

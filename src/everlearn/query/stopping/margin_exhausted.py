@@ -6,7 +6,7 @@ S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 4.
 from typing import Any, ClassVar
 
 from ..._base import constraints
-from ._rule import Asked, Reading, StoppingRule, Verdict, columns
+from ._rule import Progress, Reading, StoppingRule, Verdict, columns
 
 
 class MarginExhausted(StoppingRule):
@@ -35,12 +35,12 @@ class MarginExhausted(StoppingRule):
 
     Examples
     --------
-    >>> from everlearn.query.stopping import Asked, MarginExhausted
+    >>> from everlearn.query.stopping import Progress, MarginExhausted
     >>> rule = MarginExhausted()
-    >>> rule.update(Asked(30, margin=0.31, free_margin=1.02))
+    >>> rule.update(Progress(30, margin=0.31, free_margin=1.02))
     >>> rule.verdict().stop
     False
-    >>> rule.update(Asked(31, margin=1.07, free_margin=1.01))
+    >>> rule.update(Progress(31, margin=1.07, free_margin=1.01))
     >>> print(rule.verdict().reason)
     The last 1 question was about a row outside the margin: |f| = 1.07, the free support vectors reach 1.01.
     """
@@ -50,12 +50,12 @@ class MarginExhausted(StoppingRule):
     def __init__(self, patience: int = 1) -> None:
         self.patience = patience
 
-    def _reading(self, event: Asked) -> Reading | None:
+    def _reading(self, event: Progress) -> Reading | None:
         if event.margin is None:
             return None
-        whole = 1.0 if (event.classes or 2) == 2 else 2.0  # of the gap between two scores, 1 and -1
+        whole = 1.0 if (event.n_classes or 2) == 2 else 2.0  # of the gap between two scores, 1 and -1
         bound = whole if event.free_margin is None else event.free_margin
-        return [event.labels, event.margin, bound, event.free_margin is not None]
+        return [event.n_labels, event.margin, bound, event.free_margin is not None]
 
     def _verdict(self, readings: list[Reading]) -> Verdict:
         patience, in_succession = int(self.patience), 0

@@ -6,7 +6,7 @@ P. Mitra, C. A. Murthy, S. K. Pal, "A Probabilistic Active Support Vector Learni
 from typing import Any, ClassVar
 
 from ..._base import constraints
-from ._rule import Asked, Reading, StoppingRule, Verdict, columns
+from ._rule import Progress, Reading, StoppingRule, Verdict, columns
 
 _THRESHOLD, _ROBUST_THRESHOLD = 0.9, 0.995
 
@@ -22,7 +22,7 @@ class StatQ(StoppingRule):
     ----------
     threshold : float, default=None
         Stop above it. None is 0.9, the paper's, and 0.995 if `robust`.
-    reading : {"c p/q", "p/q"}, default="c p/q"
+    criterion : {"confidence*outside", "outside"}, default="confidence*outside"
         The formula of the paper, of which the scan is illegible at this place: with the confidence, as the
         text around it suggests, or without it. Without a meaning if `robust`.
     robust : bool, default=False
@@ -31,10 +31,11 @@ class StatQ(StoppingRule):
 
     Notes
     -----
-    Needs ``outside``, and ``confidence`` for "c p/q", or ``examined_outside`` if robust; labels that come
-    without them are passed over. Set a limit beside it, ``StatQ() | LabelBudget(500)``: with "c p/q" it
-    hardly ever stops, because c stays below 0.9 at the optimum itself on every set that was tried; with "p/q"
-    it may stop at once, while c is small and mostly rows outside are queried.
+    Needs ``outside_margin``, and ``confidence`` for "confidence*outside", or ``examined_outside_margin`` if
+    robust; labels that come without them are ignored. Combine it with a limit, ``StatQ() |
+    LabelBudget(500)``: with "confidence*outside" it hardly ever stops, because c stays below 0.9 at the
+    optimum itself on every set that was tried; with "outside" it may stop at once, while c is small and
+    mostly rows outside are queried.
 
     References
     ----------
@@ -43,26 +44,28 @@ class StatQ(StoppingRule):
 
     Examples
     --------
-    >>> from everlearn.query.stopping import Asked, StatQ
+    >>> from everlearn.query.stopping import Progress, StatQ
     >>> rule = StatQ()
-    >>> rule.update(Asked(50, outside=0.98, confidence=0.73))
+    >>> rule.update(Progress(50, outside_margin=0.98, confidence=0.73))
     >>> print(rule.verdict().reason)
-    c p/q is 0.73 x 0.98 = 0.7154, not above 0.9.
+    confidence*outside is 0.73 x 0.98 = 0.7154, not above 0.9.
     >>> rule = StatQ(robust=True)
-    >>> rule.update(Asked(50, examined_outside=0.997))
+    >>> rule.update(Progress(50, examined_outside_margin=0.997))
     >>> rule.verdict().stop
     True
     """
 
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "threshold": constraints.NONE | constraints.FRACTION,
-        "reading": constraints.one_of("c p/q", "p/q"),
+        "criterion": constraints.one_of("confidence*outside", "outside"),
         "robust": constraints.BOOLEAN,
     }
 
-    def __init__(self, threshold: float | None = None, reading: str = "c p/q", robust: bool = False) -> None:
+    def __init__(
+        self, threshold: float | None = None, criterion: str = "confidence*outside", robust: bool = False
+    ) -> None:
         self.threshold = threshold
-        self.reading = reading
+        self.criterion = criterion
         self.robust = robust
 
     @property
@@ -73,25 +76,25 @@ class StatQ(StoppingRule):
 
     @property
     def _what(self) -> str:
-        return "the share of examined rows outside the margin" if self.robust else self.reading
+        return "the share of examined rows outside the margin" if self.robust else self.criterion
 
-    def _reading(self, event: Asked) -> Reading | None:
-        share = event.examined_outside if self.robust else event.outside
-        weighed = self.reading == "c p/q" and not self.robust
+    def _reading(self, event: Progress) -> Reading | None:
+        share = event.examined_outside_margin if self.robust else event.outside_margin
+        weighed = self.criterion == "confidence*outside" and not self.robust
         confidence = event.confidence if weighed else 1.0
-        return None if share is None or confidence is None else [event.labels, share, confidence]
+        return None if share is None or confidence is None else [event.n_labels, share, confidence]
 
     def _verdict(self, readings: list[Reading]) -> Verdict:
         limit = self._limit
         if not readings:
-            needs = "examined_outside" if self.robust else "outside"
-            needs += " and confidence" if self.reading == "c p/q" and not self.robust else ""
+            needs = "examined_outside_margin" if self.robust else "outside_margin"
+            needs += " and confidence" if self.criterion == "confidence*outside" and not self.robust else ""
             words = f"No label has come with {needs} yet (the threshold is {limit:.4g})."
             return Verdict(False, words, {"threshold": limit})
         _, share, confidence = readings[-1]
         value = confidence * share
         stop = value > limit
-        product = f"{confidence:.4g} x {share:.4g} = " if self._what == "c p/q" else ""
+        product = f"{confidence:.4g} x {share:.4g} = " if self._what == "confidence*outside" else ""
         words = f"{self._what} is {product}{value:.4g}, {'above' if stop else 'not above'} {limit:.4g}."
         evidence = {"value": value, "outside": share, "confidence": confidence, "threshold": limit}
         return Verdict(stop, words[:1].upper() + words[1:] if self.robust else words, evidence)
@@ -101,7 +104,7 @@ class StatQ(StoppingRule):
         if readings:
             labels, share, confidence = columns(readings)
             ax.plot(labels, [c * s for c, s in zip(confidence, share, strict=True)], label=self._what)
-            if self._what == "c p/q":
-                ax.plot(labels, share, linewidth=1, label="p/q")
+            if self._what == "confidence*outside":
+                ax.plot(labels, share, linewidth=1, label="outside")
                 ax.plot(labels, confidence, linewidth=1, label="c")
         ax.axhline(self._limit, color="0.5", linestyle="--", label="threshold")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ..._base import constraints
 from ...svm._selection import support_settled
-from ._rule import Asked, Reading, StoppingRule, Verdict, columns
+from ._rule import Progress, Reading, StoppingRule, Verdict, columns
 
 
 class SupportSaturation(StoppingRule):
@@ -18,7 +18,7 @@ class SupportSaturation(StoppingRule):
 
     Parameters
     ----------
-    window : int, default=100
+    n_iter_no_change : int, default=100
         Over how many questions the number must have stood still.
     rtol : float, default=0.0
         How far it may have moved, as a share of the present number. 0 demands that it has not moved at all,
@@ -37,31 +37,31 @@ class SupportSaturation(StoppingRule):
 
     Examples
     --------
-    >>> from everlearn.query.stopping import Asked, SupportSaturation
-    >>> rule = SupportSaturation(window=2, rtol=0.05)
+    >>> from everlearn.query.stopping import Progress, SupportSaturation
+    >>> rule = SupportSaturation(n_iter_no_change=2, rtol=0.05)
     >>> for labels, n_support in enumerate([90, 99, 100, 102], start=1):
-    ...     rule.update(Asked(labels, n_support=n_support))
+    ...     rule.update(Progress(labels, n_support=n_support))
     >>> print(rule.verdict().reason)
     The support vectors stayed within 99 to 102 over the last 2 questions: a spread of 3, allowed is 5.1.
     """
 
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "window": constraints.integer_from(1),
+        "n_iter_no_change": constraints.integer_from(1),
         "rtol": constraints.NOT_NEGATIVE,
     }
 
-    def __init__(self, window: int = 100, rtol: float = 0.0) -> None:
-        self.window = window
+    def __init__(self, n_iter_no_change: int = 100, rtol: float = 0.0) -> None:
+        self.n_iter_no_change = n_iter_no_change
         self.rtol = rtol
 
-    def _reading(self, event: Asked) -> Reading:
-        return [event.labels, self._needed(event, "n_support")]
+    def _reading(self, event: Progress) -> Reading:
+        return [event.n_labels, self._needed(event, "n_support")]
 
     def _verdict(self, readings: list[Reading]) -> Verdict:
-        window = int(self.window)
+        window = int(self.n_iter_no_change)
         if len(readings) <= window:
             words = f"{len(readings)} questions have been asked; a window of {window} takes {window + 1}."
-            return Verdict(False, words, {"known": len(readings), "window": window})
+            return Verdict(False, words, {"known": len(readings), "n_iter_no_change": window})
         last = [n_support for _, n_support in readings[-window - 1 :]]
         least, most = min(last), max(last)
         allowed = float(self.rtol) * last[-1]
@@ -73,9 +73,9 @@ class SupportSaturation(StoppingRule):
         evidence = {
             "least": least,
             "most": most,
-            "spread": most - least,
+            "range": most - least,
             "allowed": allowed,
-            "window": window,
+            "n_iter_no_change": window,
         }
         return Verdict(stop, words, evidence)
 
@@ -85,5 +85,8 @@ class SupportSaturation(StoppingRule):
             labels, n_support = columns(readings)
             ax.plot(labels, n_support, label="support vectors")
             ax.axvspan(
-                labels[-min(int(self.window) + 1, len(labels))], labels[-1], color="0.9", label="window"
+                labels[-min(int(self.n_iter_no_change) + 1, len(labels))],
+                labels[-1],
+                color="0.9",
+                label="window",
             )

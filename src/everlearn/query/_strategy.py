@@ -1,4 +1,4 @@
-"""What every rule shares: parameters as scikit-learn has them, and the two ways of looking."""
+"""What every query strategy shares: parameters as scikit-learn has them, and the two ways of looking."""
 
 import inspect
 from abc import ABC, abstractmethod
@@ -14,11 +14,12 @@ Places = npt.NDArray[np.intp]
 _LIMIT = constraints.NONE | constraints.integer_from(0)
 
 
-class Rule(ABC):
-    """A rule that says which rows are worth a label; a subclass says what a row is worth and which are asked.
+class QueryStrategy(ABC):
+    """Says which rows are worth a label; a subclass says how much a row is worth and which are asked about.
 
-    A rule is not an estimator: it learns nothing and has no state but its parameters. Like an estimator it
-    has `get_params` and `set_params`, so that `sklearn.base.clone` copies it and a search may vary it.
+    A query strategy is not an estimator: it learns nothing and has no state but its parameters. Like an
+    estimator it has `get_params` and `set_params`, so that `sklearn.base.clone` copies it and a search may
+    vary it.
 
     Invariant: rows are judged in consecutive groups of `rows_per_question`, each group on its own. So the
     answer for a group does not depend on what was asked about before or with it, as long as the model stays
@@ -43,7 +44,7 @@ class Rule(ABC):
         Parameters
         ----------
         model : object
-            A classifier that has learnt something and has a ``decision_function``.
+            A classifier that has learned something and has a ``decision_function``.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows, as the model takes them.
 
@@ -61,7 +62,7 @@ class Rule(ABC):
         Parameters
         ----------
         model : object
-            A classifier that has learnt something and has a ``decision_function``.
+            A classifier that has learned something and has a ``decision_function``.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows, as the model takes them.
         n : int, default=None
@@ -102,7 +103,7 @@ class Rule(ABC):
         Parameters
         ----------
         deep : bool, default=True
-            As in scikit-learn; a rule has no parameters within parameters.
+            As in scikit-learn; a query strategy has no parameters within parameters.
 
         Returns
         -------
@@ -111,7 +112,7 @@ class Rule(ABC):
         """
         return {name: getattr(self, name) for name in self._names()}
 
-    def set_params(self, **params: Any) -> "Rule":
+    def set_params(self, **params: Any) -> "QueryStrategy":
         """Set parameters by their names.
 
         Parameters
@@ -121,8 +122,8 @@ class Rule(ABC):
 
         Returns
         -------
-        Rule
-            The rule itself.
+        QueryStrategy
+            The query strategy itself.
         """
         names = self._names()
         for name in params:

@@ -1,4 +1,4 @@
-"""Story: what a report is told. Plain mappings and sequences, so that any loop can tell one.
+"""ReportData: what a report is told. Plain mappings and sequences, so that any loop can tell one.
 
 Everything but the title is optional, and what is left out leaves no trace on the page. Wherever a number is
 expected, None and NaN mean "not known": a gap in a curve, a dash in a table. Sequences are lists or arrays.
@@ -18,7 +18,7 @@ MEASURES = ("g_means", "accuracy", "mcc", "auc")
 
 
 class Totals(TypedDict, total=False):
-    """Where the learner stands at the end of the story.
+    """Where the learner stands at the end of the data.
 
     ===================  =====================================================================================
     "rows"               rows that have arrived
@@ -29,7 +29,7 @@ class Totals(TypedDict, total=False):
     "support_vectors"    rows that the decision rule is made of
     "memory_mb"          memory that the learner holds, in megabytes
     "seconds"            time spent, in seconds
-    "rows_per_second"    speed over the whole story
+    "rows_per_second"    speed over the whole data
     "drift_alarms"       how often the drift detector has raised its hand
     "quarantined"        rows set aside because they could not be read or did not fit
     ===================  =====================================================================================
@@ -48,7 +48,7 @@ class Totals(TypedDict, total=False):
     quarantined: int | None
 
 
-class Steps(TypedDict, total=False):
+class Curves(TypedDict, total=False):
     """The course of the stream in columns of equal length, one entry for each batch.
 
     =====================  ===================================================================================
@@ -59,7 +59,7 @@ class Steps(TypedDict, total=False):
     "memory_mb"            memory held, in megabytes
     "seconds"              time spent by then, in seconds
     "accuracy", "g_means", "mcc", "auc"
-                           scores over the latest labelled rows, each row judged before it was learnt
+                           scores over the latest labeled rows, each row judged before it was learned
     "fading_accuracy", ...
                            the same four, over all rows with a weight that fades with age
     "no_change_accuracy", ...
@@ -123,7 +123,7 @@ class Peer(TypedDict, total=False):
     auc: Column
 
 
-class Drift(TypedDict, total=False):
+class DriftAlarm(TypedDict, total=False):
     """One alarm of the drift detector: at which row, when, what was done about it, and a remark."""
 
     row: int
@@ -132,13 +132,13 @@ class Drift(TypedDict, total=False):
     note: str | None
 
 
-class Question(TypedDict, total=False):
+class QuestionEntry(TypedDict, total=False):
     """One question that was asked.
 
     ==============  ==========================================================================================
     "id"            of the row asked about
-    "row"           rows that had arrived when it was asked
-    "kind"          "rule" if the query rule chose the row, "audit" if chance did
+    "asked_row"     rows that had arrived when it was asked
+    "kind"          "strategy" if the query strategy chose the row, "audit" if it was drawn at random
     "reason"        why the rule asked, in words
     "utility"       what the rule thought the label worth
     "predicted"     what the learner believed when it asked
@@ -148,7 +148,7 @@ class Question(TypedDict, total=False):
     """
 
     id: Any
-    row: int
+    asked_row: int
     kind: str
     reason: str | None
     utility: float | None
@@ -169,23 +169,23 @@ class _Titled(TypedDict):
     title: str
 
 
-class Story(_Titled, total=False):
+class ReportData(_Titled, total=False):
     """All that a report can tell; only the title is required.
 
     ============  ============================================================================================
     "title"       heading of the page
-    "created"     when the story was told, an ISO date
+    "created"     when the data was told, an ISO date
     "learner"     the learner as it prints itself
     "source"      where the rows come from
     "store"       where the log is kept
     "classes"     the class labels, in the order of the confusion matrices
-    "window"      labelled rows that a score looks back on, for the captions
+    "window"      labeled rows that a score looks back on, for the captions
     "totals"      see `Totals`
-    "steps"       see `Steps`
+    "curves"       see `Curves`
     "audit"       see `Audit`
     "peers"       list of `Peer`
-    "drift"       list of `Drift`
-    "questions"   list of `Question`, in the order in which they were asked
+    "drift"       list of `DriftAlarm`
+    "questions"   list of `QuestionEntry`, in the order in which they were asked
     "confusion"   list of `Confusion`, in the order of time
     "features"    the schema of the rows, as text
     "notes"       cautions, sentences shown on top
@@ -199,39 +199,41 @@ class Story(_Titled, total=False):
     classes: Sequence[Any] | None
     window: int | None
     totals: Totals
-    steps: Steps
+    curves: Curves
     audit: Audit
     peers: Sequence[Peer]
-    drift: Sequence[Drift]
-    questions: Sequence[Question]
+    drift: Sequence[DriftAlarm]
+    questions: Sequence[QuestionEntry]
     confusion: Sequence[Confusion]
     features: str | None
     notes: Sequence[str]
 
 
-def check(story: Mapping[str, Any]) -> None:
-    """Refuse a story that would be told wrongly: misspelt parts, unequal columns, crooked matrices."""
-    if not isinstance(story, Mapping):
-        raise TypeError(f"story must be a mapping such as everlearn.report.Story, got {type(story).__name__}")
-    if not isinstance(story.get("title"), str) or not story["title"].strip():
-        raise ValueError(f"story['title'] must be a text to put on top, got {story.get('title')!r}")
-    _known("story", story, Story)
-    _known("story['totals']", story.get("totals") or {}, Totals)
-    for part, kind in (("drift", Drift), ("questions", Question), ("confusion", Confusion)):
-        for place, item in enumerate(_text.items(story.get(part))):
-            _known(f"story['{part}'][{place}]", item, kind)
-    _columns("story['steps']", story.get("steps"), Steps)
-    _columns("story['audit']", story.get("audit"), Audit)
-    for place, peer in enumerate(_text.items(story.get("peers"))):
-        _columns(f"story['peers'][{place}]", peer, Peer)
-    classes = story.get("classes")
-    sizes = set() if classes is None or not len(_text.items(story.get("confusion"))) else {len(classes)}
-    for place, period in enumerate(_text.items(story.get("confusion"))):
+def check(data: Mapping[str, Any]) -> None:
+    """Refuse a data that would be told wrongly: misspelled parts, unequal columns, crooked matrices."""
+    if not isinstance(data, Mapping):
+        raise TypeError(
+            f"data must be a mapping such as everlearn.report.ReportData, got {type(data).__name__}"
+        )
+    if not isinstance(data.get("title"), str) or not data["title"].strip():
+        raise ValueError(f"data['title'] must be a text to put on top, got {data.get('title')!r}")
+    _known("data", data, ReportData)
+    _known("data['totals']", data.get("totals") or {}, Totals)
+    for part, kind in (("drift", DriftAlarm), ("questions", QuestionEntry), ("confusion", Confusion)):
+        for place, item in enumerate(_text.items(data.get(part))):
+            _known(f"data['{part}'][{place}]", item, kind)
+    _columns("data['curves']", data.get("curves"), Curves)
+    _columns("data['audit']", data.get("audit"), Audit)
+    for place, peer in enumerate(_text.items(data.get("peers"))):
+        _columns(f"data['peers'][{place}]", peer, Peer)
+    classes = data.get("classes")
+    sizes = set() if classes is None or not len(_text.items(data.get("confusion"))) else {len(classes)}
+    for place, period in enumerate(_text.items(data.get("confusion"))):
         matrix = period["matrix"]
         sizes |= {len(matrix), *map(len, matrix)}
         if len(sizes) > 1:
             raise ValueError(
-                f"story['confusion'][{place}]['matrix'] must have a row and a column for each "
+                f"data['confusion'][{place}]['matrix'] must have a row and a column for each "
                 f"class, as many in every period as there are classes; got lengths {sorted(sizes)}"
             )
 
