@@ -39,7 +39,8 @@ TABLE = (100, 300, 900)
 SEEDS, ORDERS = 3, 4  # draws of the rows, and orders of each in which they are taken at random
 FIRST = 5  # rows of each class to begin with
 PARAMETERS = {"C": 1, "gamma": 0.05}
-STILL = {"window": 50, "rtol": 0.02}  # support vectors are saturated when they change by 2 % over 50 rows
+# Support vectors are saturated when their number changes by at most 2 % over 50 rows.
+STILL = {"n_iter_no_change": 50, "rtol": 0.02}
 VIRTUAL_ROWS = (50, 150, 400, -1)  # -1 goes on until it stops by itself
 
 COLORS = {"random": "#d9820a", "margin": "#0b6e99", "VIRTUAL": "#7b3fc4", "all labels": "#8a8a8a"}

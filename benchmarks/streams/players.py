@@ -30,7 +30,7 @@ class Ours:
 
         self.all = rate == 1
         if self.all:
-            options["query"] = None
+            options["query_strategy"] = None
         self.stream = NeverEndingLearner.open(
             ":memory:", learner, label_rate=rate, random_state=seed, **options
         )

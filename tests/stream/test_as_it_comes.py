@@ -86,7 +86,7 @@ def test_labels_that_come_by_themselves_count_toward_the_start():
         for start in range(0, 1000, 100):
             out = learner.step(X[start : start + 100], given[start : start + 100])
             kinds += [q.kind for q in out.questions]
-    assert kinds == ["rule"] * 20
+    assert kinds == ["strategy"] * 20
 
 
 def test_the_first_questions_are_random_and_far_by_turns():
@@ -96,7 +96,7 @@ def test_the_first_questions_are_random_and_far_by_turns():
         ":memory:", label_rate=0.04, audit=0.0, cold_start_labels=20, random_state=0
     ) as learner:
         _, asked = follow(learner, X, y)
-    first = [q for questions in asked for q in questions if q.kind == "start"]
+    first = [q for questions in asked for q in questions if q.kind == "cold_start"]
     far = [q for q in first if q.reason == "far from every labeled row"]
     assert len(first) == 20
     assert len(far) == 10
@@ -224,7 +224,7 @@ def test_a_new_class_and_a_new_scale_keep_the_record_of_the_experts():
 
 @pytest.mark.parametrize(
     ("policy", "note"),
-    [("window", "learner restarted on the last 100 labels"), ("alarm", "reported only")],
+    [("restart", "learner restarted on the last 100 labels"), ("alarm", "reported only")],
 )
 def test_an_alarm_says_what_was_done(policy, note):
     X, y = stripes(2000, flip=1000)
@@ -236,4 +236,4 @@ def test_an_alarm_says_what_was_done(policy, note):
 
 
 def test_a_detector_given_by_name_acts():
-    assert DriftDetector("adwin").policy == "window"
+    assert DriftDetector("adwin").policy == "restart"

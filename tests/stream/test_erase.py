@@ -89,7 +89,7 @@ def test_nothing_is_left_in_any_file_or_in_the_model(tmp_path, kind, sparse_rows
 def test_the_model_is_that_of_a_stream_without_the_row():
     """An oracle without any part of erasing: the same stream, sent without the rows."""
     gone = [7, 170, 171]  # so that rows double, and the scale moves, at the same batches
-    options = {"query": None, "memory_rows": 500, "random_state": 0}
+    options = {"query_strategy": None, "memory_rows": 500, "random_state": 0}
     with (
         NeverEndingLearner.open(":memory:", LASVM(C=10, gamma=0.5), **options) as learner,
         NeverEndingLearner.open(":memory:", LASVM(C=10, gamma=0.5), **options) as never,
@@ -119,7 +119,7 @@ def test_a_scale_that_was_taken_from_the_row_is_taken_again(tmp_path):
 @pytest.mark.parametrize("retention", ["all", "needed"])
 def test_an_exact_learner_may_forget_without_a_replay(tmp_path, retention):
     place, gone = tmp_path / "store", [PERSON, name(60), name(75), name(110)]
-    settings = {"snapshot_every": 50, "retention": retention, "memory_rows": 400, "query": None}
+    settings = {"snapshot_every": 50, "retention": retention, "memory_rows": 400, "query_strategy": None}
     learner = run(opened(place, IDSVM(C=10, gamma=0.5), **settings))
     learner.erase(gone, method="forget")
     assert in_files(tmp_path, *SECRETS) == []

@@ -187,7 +187,7 @@ def drifting(learner):
     return np.mean(learner.predict(rows[1000:]) == colors[1000:]), rows
 
 
-@pytest.mark.parametrize("policy", ["alarm", "window", "forget"])
+@pytest.mark.parametrize("policy", ["alarm", "restart", "forget"])
 def test_an_abrupt_drift_is_noticed_and_survives_reopening(tmp_path, policy):
     place = tmp_path / "store"
     with opened(
@@ -226,7 +226,7 @@ def test_without_drift_there_is_no_alarm():
         {"learner": KernelPerceptron()},
         {"learner": LASVMNC(C=10), "scaling": "none"},
         {"learner": IDSVM(C=10), "classes": [0, 1, 2]},
-        {"scale_features": [True, False], "query": query.RecentMargin()},
+        {"scale_features": [True, False], "query_strategy": query.RecentMargin()},
     ],
     ids=lambda parts: ", ".join(map(str, parts)),
 )
@@ -300,10 +300,10 @@ def test_rows_are_drawn_until_enough_questions_are_answered():
             kinds += [(question.kind, answered) for question in out.questions]
             answer(learner, Y, out.questions)
         assert {kind for kind, answered in kinds if answered < 30} == {"cold_start"}
-        assert {kind for kind, answered in kinds if answered >= 30} == {"rule"}
+        assert {kind for kind, answered in kinds if answered >= 30} == {"strategy"}
 
 
-@pytest.mark.parametrize("policy", ["window", "forget"])
+@pytest.mark.parametrize("policy", ["restart", "forget"])
 def test_after_drift_a_rare_class_is_not_forgotten(policy):
     """The last hundred labels are all of one class: then it begins anew with more of them."""
     rare = np.where(np.arange(400) % 150 == 149, 1, 0)

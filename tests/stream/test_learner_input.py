@@ -198,7 +198,7 @@ SETTINGS = {
     "window": [0, 2.5, None],
     "snapshot_every": [0, -5, 1.5, "x", None, True],
     "classes": [[], [1], [0.5, 1.5], [1, "a"], [[1, 2]], [None, 1], [1, 1], "ab", 3],
-    "query": ["best", 3, SVC()],
+    "query_strategy": ["best", 3, SVC()],
     "drift": ["wind", 3],
     "semi_supervised": [LASVM(), "s3vm"],
     "exemplars": [LASVM(), 5],
@@ -214,9 +214,7 @@ def test_settings_out_of_range(tmp_path, name):
         place = tmp_path / str(number)
         with pytest.raises((ValueError, TypeError)) as caught, opened(place, **{name: wrong}) as learner:
             learner.step(X, Y)  # where only the first rows tell
-        assert name in str(caught.value) or name in ("learner", "drift", "query", "random_state"), (
-            caught.value
-        )
+        assert name in str(caught.value) or name in ("learner", "drift", "random_state"), caught.value
         with opened(place) as learner:  # the name is not spoilt
             assert learner.status()["events"] == 0
 
