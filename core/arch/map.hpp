@@ -124,7 +124,7 @@ inline void map_panel(const Kernel& kernel, const T* __restrict sums, T a_norm, 
 template <class F>
 inline void with_kind(KernelKind kind, F&& f) {
   [&]<std::size_t... k>(std::index_sequence<k...>) {
-    ((kind == kKernels[k].kind && (f.template operator()<kKernels[k].kind>(), true)) || ...);
+    ((kind == kKernels[k].kind ? f.template operator()<kKernels[k].kind>() : void()), ...);
   }(std::make_index_sequence<std::size(kKernels)>());
 }
 
