@@ -14,7 +14,7 @@ void Border::clear(double scale) {
   tau_ = scale > 0 ? scale : 1;
 }
 
-Border::Candidate Border::see(std::vector<double> values, double own) const {
+Border::Candidate Border::project(std::vector<double> values, double own) const {
   const std::size_t n = size();
   for (double& value : values) value += tau_;
   for (std::size_t k = 0; k < n; ++k) {
@@ -46,8 +46,8 @@ Border::Response Border::respond(const Candidate& c, double direction) const {
 }
 
 Border::Response Border::solve(double r_0, std::vector<double> r) const {
-  for (double& value : r) value += tau_ * (r_0 - 1);  // see() adds tau once
-  return finish(see(std::move(r), 0).line, r_0);
+  for (double& value : r) value += tau_ * (r_0 - 1);  // project() adds tau once
+  return finish(project(std::move(r), 0).line, r_0);
 }
 
 void Border::grow(const Candidate& c) {
@@ -57,7 +57,7 @@ void Border::grow(const Candidate& c) {
   columns_.push_back({diagonal});
 }
 
-/// Without its line L is one column too wide; rotations of neighbouring columns, from the place on, push what is above
+/// Without its line L is one column too wide; rotations of neighboring columns, from the place on, push what is above
 /// the diagonal out to the right. The same rotations keep L z = 1.
 void Border::shrink(std::size_t place) {
   const std::size_t n = size();
@@ -85,7 +85,7 @@ std::vector<double> Border::image() const {
 
 void Border::restore(std::span<const double> image, std::size_t members) {
   if (image.size() != 1 + members * (members + 1) / 2 + members)
-    throw std::invalid_argument("the factor of a margin set does not fit its members");
+    throw std::invalid_argument("the factor of a margin set does not match its members");
   tau_ = image[0];
   columns_.clear();
   const double* at = image.data() + 1;

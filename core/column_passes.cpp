@@ -1,4 +1,4 @@
-// The passes of an expansion over the gradients of a column, page by page as kernel rows lie.
+// The passes of an expansion over the gradients of a column, page by page, because kernel rows lie in pages.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-/// Takes the extremes of the slots from `at` on into those of the slots before: the lower slot wins ties.
+/// Merges the extremes of the slots from `at` on into those of the slots before; the lower slot wins ties.
 void merge(Extremes& best, const Extremes& here, std::size_t at) {
   if (here.up >= 0 && here.high > best.high) best.high = here.high, best.up = here.up + static_cast<std::int64_t>(at);
   if (here.down >= 0 && here.low < best.low) best.low = here.low, best.down = here.down + static_cast<std::int64_t>(at);
@@ -21,7 +21,7 @@ void merge(Gain& best, const Gain& here, std::size_t at) {
   if (here.gain > best.gain) best = {here.gain, here.slot + static_cast<std::int64_t>(at)};
 }
 
-/// What the slots from `at` on see of a move, if there are so many.
+/// The part of a move that concerns the slots from `at` on; none if there are fewer moves.
 Descent page(std::span<const Move> moves, std::size_t which, std::size_t at) {
   if (which >= moves.size()) return {};
   return {moves[which].row.pages[at / kPage], moves[which].length};
@@ -31,17 +31,21 @@ Descent page(std::span<const Move> moves, std::size_t which, std::size_t at) {
 
 void Expansion::descend(std::size_t c, std::span<const RowView> rows, std::span<const double> moves) {
   double* g = columns_[c].g.data();
-  parallel_ranges(rows.size() * size() < kWorthThreads ? 1 : threads_, size(), kPage, [&](std::size_t begin, std::size_t end) {
-    std::vector<const float*> values(rows.size());
-    for (std::size_t at = begin; at < end; at += kPage) {
-      for (std::size_t r = 0; r < rows.size(); ++r) values[r] = rows[r].pages[at / kPage];
-      loops().rank_update(g + at, values.data(), moves.data(), rows.size(), 0, std::min(kPage, end - at));
-    }
+  const std::size_t pages = (size() + kPage - 1) / kPage;
+  std::vector<const float*> values(pages * rows.size());  // before any gradient changes, because it may throw
+  for (std::size_t p = 0; p < pages; ++p)
+    for (std::size_t r = 0; r < rows.size(); ++r) values[p * rows.size() + r] = rows[r].pages[p];
+  const int workers = rows.size() * size() < kWorthThreads ? 1 : threads();
+  parallel_ranges(workers, size(), kPage, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t at = begin; at < end; at += kPage)
+      loops().rank_update(g + at, values.data() + at / kPage * rows.size(), moves.data(), rows.size(), 0,
+                          std::min(kPage, end - at));
   });
 }
 
-Extremes Expansion::descend_pair(std::size_t c, RowView ki, RowView kj, double length) {
+Extremes Expansion::descend_pair(std::size_t c, const HeldRow& first, const HeldRow& second, double length) {
   Column& column = columns_[c];
+  const RowView ki = first.view(), kj = second.view();
   Extremes best{-kInf, kInf, -1, -1};
   for (std::size_t at = 0; at < size(); at += kPage) {
     const Extremes here = loops().step(column.g.data() + at, column.gate.data() + at, ki.pages[at / kPage],
@@ -55,7 +59,7 @@ Extremes Expansion::scan(std::size_t c) const {
   return loops().scan(columns_[c].g.data(), columns_[c].gate.data(), size());
 }
 
-/// The gradients are written to only where a pass is given a row.
+/// A pass writes to the gradients only if it is given a move.
 CoefficientView Expansion::view(std::size_t c, std::size_t at) const {
   const Column& column = columns_[c];
   return {const_cast<double*>(column.g.data()) + at, column.gate.data() + at, column.alpha.data() + at,
@@ -92,7 +96,8 @@ Gain Expansion::gain_pass(std::size_t c, double tolerance, std::span<const Move>
   return best;
 }
 
-Gain Expansion::partner(std::size_t c, RowView k, const Pivot& pivot) const {
+Gain Expansion::partner(std::size_t c, const HeldRow& row, const Pivot& pivot) const {
+  const RowView k = row.view();
   Gain best{0, -1};
   for (std::size_t at = 0; at < size(); at += kPage) {
     Pivot here = pivot;
@@ -100,24 +105,6 @@ Gain Expansion::partner(std::size_t c, RowView k, const Pivot& pivot) const {
     merge(best, loops().partner(view(c, at), k.pages[at / kPage], here, std::min(kPage, size() - at)), at);
   }
   return best;
-}
-
-double Expansion::free_margin() const {
-  double most = -1;
-  for (std::size_t s = 0; s < size(); ++s) {
-    const bool free = std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
-      return column.alpha[s] != 0 && column.alpha[s] != column.edge[s];
-    });
-    if (!free) continue;
-    double first = -kInf, second = -kInf;  // the two largest scores
-    for (std::size_t c = 0; c < columns(); ++c) {
-      const double f = sign(c, s) - columns_[c].g[s] + columns_[c].bias;
-      second = std::max(second, std::min(first, f));
-      first = std::max(first, f);
-    }
-    most = std::max(most, columns() == 1 ? std::abs(first) : first - second);
-  }
-  return most;
 }
 
 }  // namespace everlearn

@@ -1,6 +1,7 @@
 #include "exact_rows.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "threads.hpp"
 
@@ -11,101 +12,118 @@ void ExactRows::set_limit(std::size_t bytes) {
   evict();
 }
 
-/// Rows are as long as one another, and there is room for an eighth more: few sizes, so that memory given back fits again.
+/// Rows have the same length, and room for an eighth more. There are few sizes, so that freed memory can be reused.
 std::size_t ExactRows::room_for(std::size_t length) { return round_up(length + length / 8, 512); }
 
-ExactRows::Place ExactRows::add(std::int64_t slot, std::size_t length) {
-  order_.push_front(Row{slot, {}, 0});
-  order_.front().values.reserve(room_for(length));
-  order_.front().values.resize(length);
-  bytes_ += order_.front().values.capacity() * sizeof(double);
-  return where_[static_cast<std::size_t>(slot)] = order_.begin();
+std::shared_ptr<ExactRows::Row> ExactRows::make(std::int64_t slot, std::size_t length) {
+  auto row = std::make_shared<Row>(Row{slot, {}});
+  row->values.reserve(room_for(length));
+  row->values.resize(length);
+  return row;
+}
+
+/// Adds a row whose values are known.
+ExactRows::Place ExactRows::add(std::shared_ptr<Row> row) {
+  order_.push_front(std::move(row));
+  bytes_ += bytes_of(*order_.front());
+  return where_[static_cast<std::size_t>(order_.front()->slot)] = order_.begin();
+}
+
+void ExactRows::drop(Place at) {
+  bytes_ -= bytes_of(**at);
+  where_[static_cast<std::size_t>((*at)->slot)] = order_.end();
+  order_.erase(at);
 }
 
 void ExactRows::evict() {
   if (rows_.external()) return;
   for (auto at = order_.end(); bytes_ > limit_ && at != order_.begin();) {
     --at;
-    if (at->holders > 0) continue;
-    bytes_ -= at->values.capacity() * sizeof(double);
-    where_[static_cast<std::size_t>(at->slot)] = order_.end();
-    at = order_.erase(at);
+    if (at->use_count() == 1) drop(at++);  // nobody holds it
   }
 }
 
-void ExactRows::extend(const Batch& batch, std::size_t count, int threads) {
+std::vector<ExactRows::Held> ExactRows::extend(const Batch& batch, std::size_t count, int threads) {
   const std::size_t n = rows_.size(), old = n - count;
-  where_.resize(n, order_.end());
+  std::vector<std::shared_ptr<Row>> added;
   std::vector<double*> out;
   for (std::size_t s = old; s < n; ++s) {
-    const Place row = add(static_cast<std::int64_t>(s), n);
-    row->holders = 1;
-    out.push_back(row->values.data());
+    added.push_back(make(static_cast<std::int64_t>(s), n));
+    out.push_back(added.back()->values.data());
   }
   parallel_ranges(count * n < kWorthThreads / 4 ? 1 : threads, n, kPad, [&](std::size_t begin, std::size_t end) {
     rows_.evaluate_exactly(batch, 0, count, begin, end, out.data());
   });
-  evaluations_ += count * n;
-  for (Row& row : order_) {
-    if (row.values.size() == n) continue;
-    bytes_ -= row.values.capacity() * sizeof(double);
-    if (row.values.capacity() < n) row.values.reserve(room_for(n));
-    for (std::size_t r = 0; r < count; ++r) row.values.push_back(out[r][row.slot]);
-    bytes_ += row.values.capacity() * sizeof(double);
+  std::vector<Held> held(added.begin(), added.end());
+  where_.resize(n, order_.end());
+  for (const auto& row : order_) {
+    bytes_ -= bytes_of(*row);
+    try {
+      if (row->values.capacity() < n) row->values.reserve(room_for(n));
+    } catch (...) {
+      bytes_ += bytes_of(*row);
+      throw;
+    }
+    bytes_ += bytes_of(*row);
   }
+  std::list<std::shared_ptr<Row>> fresh(added.rbegin(), added.rend());
+  evaluations_ += count * n;
+  for (const auto& row : order_)
+    for (std::size_t r = 0; r < count; ++r) row->values.push_back(out[r][row->slot]);
+  for (auto at = fresh.begin(); at != fresh.end(); ++at) {
+    where_[static_cast<std::size_t>((*at)->slot)] = at;
+    bytes_ += bytes_of(**at);
+  }
+  order_.splice(order_.begin(), fresh);
+  added.clear();
   evict();
+  return held;
 }
 
-const ExactRows::Row& ExactRows::hold(std::int64_t slot) {
+ExactRows::Held ExactRows::hold(std::int64_t slot) {
   const std::lock_guard lock(mutex_);
   where_.resize(rows_.size(), order_.end());
-  Place row = find(slot);
-  if (row == order_.end()) {
-    row = add(slot, rows_.size());
+  Place at = where_[static_cast<std::size_t>(slot)];
+  if (at == order_.end()) {
+    const auto row = make(slot, rows_.size());
     double* const out = row->values.data();
     rows_.evaluate_exactly(*rows_.take_kept({&slot, 1}), 0, 1, 0, rows_.size(), &out);
     evaluations_ += rows_.size();
+    at = add(row);
   }
-  ++row->holders;
-  order_.splice(order_.begin(), order_, row);
+  order_.splice(order_.begin(), order_, at);
+  Held held = *at;
   evict();
-  return *row;
-}
-
-void ExactRows::release(std::int64_t slot) {
-  const std::lock_guard lock(mutex_);
-  --find(slot)->holders;
+  return held;
 }
 
 void ExactRows::keep(std::span<const std::int64_t> kept) {
-  if (!kept.empty() && where_.size() <= static_cast<std::size_t>(kept.back()))
-    where_.resize(static_cast<std::size_t>(kept.back()) + 1, order_.end());  // rows that nobody has held yet
-  std::vector<Place> where(kept.size(), order_.end());
+  spare_.assign(kept.size(), order_.end());
   for (std::size_t t = 0; t < kept.size(); ++t) {
-    where[t] = find(kept[t]);
-    if (where[t] != order_.end()) where[t]->slot = -1 - static_cast<std::int64_t>(t);
+    const auto slot = static_cast<std::size_t>(kept[t]);
+    if (slot >= where_.size() || where_[slot] == order_.end()) continue;  // a row that nobody has held yet
+    spare_[t] = where_[slot];
+    (*spare_[t])->slot = -1 - static_cast<std::int64_t>(t);
   }
-  std::erase_if(order_, [&](const Row& row) {
-    if (row.slot >= 0) bytes_ -= row.values.capacity() * sizeof(double);
-    return row.slot >= 0;
+  std::erase_if(order_, [&](const std::shared_ptr<Row>& row) {
+    if (row->slot >= 0) bytes_ -= bytes_of(*row);
+    return row->slot >= 0;
   });
-  const auto first = static_cast<std::size_t>(
-      std::mismatch(kept.begin(), kept.end(), kept.begin(),
-                    [i = std::int64_t{0}](std::int64_t slot, std::int64_t) mutable { return slot == i++; })
-          .first -
-      kept.begin());
-  for (Row& row : order_) {
-    row.slot = -1 - row.slot;
-    for (std::size_t t = first; t < kept.size(); ++t) row.values[t] = row.values[static_cast<std::size_t>(kept[t])];
-    row.values.resize(kept.size());
+  std::size_t first = 0;  // slots before it keep their numbers
+  while (first < kept.size() && kept[first] == static_cast<std::int64_t>(first)) ++first;
+  for (const auto& row : order_) {
+    row->slot = -1 - row->slot;
+    for (std::size_t t = first; t < kept.size(); ++t) row->values[t] = row->values[static_cast<std::size_t>(kept[t])];
+    row->values.resize(kept.size());
   }
-  where_ = std::move(where);
+  where_.swap(spare_);
 }
 
-void ExactRows::put_back(std::size_t slot, std::span<const double> values) {
+void ExactRows::restore(std::size_t slot, std::span<const double> values) {
   where_.resize(std::max(where_.size(), values.size()), order_.end());
-  const Place row = add(static_cast<std::int64_t>(slot), values.size());
+  const auto row = make(static_cast<std::int64_t>(slot), values.size());
   std::copy(values.begin(), values.end(), row->values.begin());
+  add(row);
 }
 
 }  // namespace everlearn

@@ -1,12 +1,15 @@
 // Kernel rows in double precision: K(slot, .) over all slots of an expansion.
 //
-// Rows that somebody holds stay; of the others those used last, as long as a limit in bytes allows. Values are a pure
-// function of their pair of rows, so that it does not matter which are kept. Kernel values that come from the caller
-// cannot be computed again: then every row stays.
+// A row stays as long as somebody holds a handle on it; of the others those used last stay, up to a limit in bytes. Values
+// are a pure function of their pair of rows, so that results do not depend on which rows are kept. Kernel values that come
+// from the caller cannot be computed again: then every row stays.
+//
+// If memory runs out, a method throws and changes nothing.
 #pragma once
 
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -21,11 +24,12 @@ class ExactRows {
   struct Row {
     std::int64_t slot;
     AlignedVector<double> values;  // one for each slot
-    int holders = 0;
 
     double operator[](std::size_t s) const { return values[s]; }
     const double* data() const { return values.data(); }
   };
+  /// A handle: the row is kept, and follows the expansion, until the last handle on it is destroyed.
+  using Held = std::shared_ptr<const Row>;
 
   explicit ExactRows(const Rows& rows) : rows_(rows) {}
 
@@ -34,27 +38,30 @@ class ExactRows {
   /// Values computed so far.
   std::uint64_t evaluations() const { return evaluations_; }
 
-  /// The last `count` slots of the expansion are new and come from this batch: computes their rows, and completes all
-  /// others. New rows are held once, for the caller to release.
-  void extend(const Batch& batch, std::size_t count, int threads);
-  /// The row of a slot, which stays where it is until it is released. Safe to call from several threads.
-  const Row& hold(std::int64_t slot);
-  void release(std::int64_t slot);
-  /// Follows the expansion, which drops all slots but these, in ascending order.
+  /// The last `count` slots of the expansion are new and come from this batch. Computes their rows, completes all others,
+  /// and returns handles on the new ones.
+  std::vector<Held> extend(const Batch& batch, std::size_t count, int threads);
+  /// The row of a slot. May be called from several threads.
+  Held hold(std::int64_t slot);
+  /// Follows the expansion, which drops all slots except these, in ascending order. Call prepare_keep() with the present
+  /// number of slots before: then keep() does not allocate.
+  void prepare_keep(std::size_t n) { spare_.reserve(n); }
   void keep(std::span<const std::int64_t> kept);
-  /// All values at once, for saving and from a saved state; only where they come from the caller.
-  void put_back(std::size_t slot, std::span<const double> values);
+  /// Restores a row of values that came from the caller.
+  void restore(std::size_t slot, std::span<const double> values);
 
  private:
-  using Place = std::list<Row>::iterator;
-  Place find(std::int64_t slot) { return where_[static_cast<std::size_t>(slot)]; }
-  Place add(std::int64_t slot, std::size_t length);
+  using Place = std::list<std::shared_ptr<Row>>::iterator;
   static std::size_t room_for(std::size_t length);
+  static std::size_t bytes_of(const Row& row) { return row.values.capacity() * sizeof(double); }
+  static std::shared_ptr<Row> make(std::int64_t slot, std::size_t length);
+  Place add(std::shared_ptr<Row> row);
+  void drop(Place at);
   void evict();
 
   const Rows& rows_;
-  std::list<Row> order_;  // the one used last in front
-  std::vector<Place> where_;
+  std::list<std::shared_ptr<Row>> order_;  // the row used last in front
+  std::vector<Place> where_, spare_;
   std::size_t limit_ = 0, bytes_ = 0;
   std::uint64_t evaluations_ = 0;
   std::mutex mutex_;

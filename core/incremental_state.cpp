@@ -1,32 +1,31 @@
-// The exact machine looked at: what it says of rows, seen and unseen, and what is saved of it.
+// The exact machine: scores of seen and unseen rows, and saved state.
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <numeric>
 #include <stdexcept>
 
 #include "incremental.hpp"
-#include "threads.hpp"
+#include "score.hpp"
 
 namespace everlearn {
 
 /// A column as it was.
 struct Incremental::Snapshot {
   Column column;
-  Front front;
+  ColumnState state;
 };
 
-Incremental::Snapshot Incremental::take(std::size_t c) const { return {expansion_.column(c), fronts_[c]}; }
+Incremental::Snapshot Incremental::take(std::size_t c) const { return {expansion_.column(c), states_[c]}; }
 
 void Incremental::put_back(std::size_t c, const Snapshot& snapshot) {
-  for (const auto slot : fronts_[c].members) kernel_.release(slot);
   expansion_.column(c) = snapshot.column;
-  const Counts counts_now = fronts_[c].counts;
-  fronts_[c] = snapshot.front;
-  fronts_[c].counts = counts_now;
-  for (std::size_t k = 0; k < fronts_[c].members.size(); ++k)
-    fronts_[c].rows[k] = &kernel_.hold(fronts_[c].members[k]);
+  const Counts counts_now = states_[c].counts;
+  states_[c] = snapshot.state;
+  states_[c].counts = counts_now;
 }
 
-// ------------------------------------------------------------------------------------------------- looking
+// ------------------------------------------------------------------------------------------------- scores
 
 double Incremental::objective(std::size_t c) const {
   const Column& column = expansion_.column(c);
@@ -37,86 +36,81 @@ double Incremental::objective(std::size_t c) const {
 }
 
 std::vector<double> Incremental::leave_one_out(std::size_t first, std::size_t count) {
+  rebuild();
   const std::size_t k = expansion_.columns();
   std::vector<std::size_t> slots;
   for (std::size_t s = 0, r = 0; s < expansion_.size(); ++s)
-    if (expansion_.id(s) != kNobody && r++ >= first && slots.size() < count) slots.push_back(s);
+    if (expansion_.id(s) != kNoId && r++ >= first && slots.size() < count) slots.push_back(s);
   std::vector<double> out(slots.size() * k);
   const Counts before = counts;
   each_column([&](std::size_t c) {
     const Snapshot now = take(c);
-    const Counts own = fronts_[c].counts;
+    const Counts own = states_[c].counts;
     for (std::size_t r = 0; r < slots.size(); ++r) {
       const std::size_t s = slots[r];
       const Column& column = expansion_.column(c);
       double& score = out[r * k + c];
-      if (column.alpha[s] == 0 && !fronts_[c].members.empty() && fronts_[c].place[s] < 0) {
+      if (column.alpha[s] == 0 && !states_[c].members.empty() && states_[c].place[s] < 0) {
         score = expansion_.sign(c, s) - column.g[s] + column.bias;
         continue;
       }
-      fronts_[c].changes = 0;  // no refresh for a machine that is thrown away
+      states_[c].changes = 0;  // no refresh for a model that is thrown away
       try {
         forget_slot(c, s);
       } catch (...) {
         put_back(c, now);
-        fronts_[c].counts = own;
+        states_[c].counts = own;
         throw;
       }
       score = expansion_.sign(c, s) - column.g[s] + column.bias;
       put_back(c, now);
     }
-    fronts_[c].counts = own;
+    states_[c].counts = own;
   });
   counts = before;
   return out;
 }
 
 void Incremental::decide(const Block& block, int threads, double* out) const {
-  constexpr std::size_t kRows = 256, kSupport = 64;
-  const std::size_t k = expansion_.columns(), n = expansion_.size();
+  const std::size_t k = expansion_.columns();
   const Rows& rows = expansion_.rows();
   std::vector<std::int64_t> support;
-  for (std::size_t s = 0; s < n; ++s)
+  for (std::size_t s = 0; s < expansion_.size(); ++s)
     for (std::size_t c = 0; c < k; ++c)
       if (expansion_.column(c).alpha[s] != 0) {
         support.push_back(static_cast<std::int64_t>(s));
         break;
       }
-  parallel_ranges(block.rows * support.size() < 50000 ? 1 : threads, block.rows, kRows, [&](std::size_t begin,
-                                                                                            std::size_t end) {
-    std::vector<double> values(kSupport * kRows), scores(k * kRows), weights(kSupport);
-    std::vector<double*> lines(kSupport);
-    for (std::size_t r = 0; r < kSupport; ++r) lines[r] = values.data() + r * kRows;
-    for (std::size_t r0 = begin; r0 < end; r0 += kRows) {
-      const std::size_t count = std::min(kRows, end - r0);
-      std::vector<std::int64_t> which(count);
-      for (std::size_t r = 0; r < count; ++r) which[r] = static_cast<std::int64_t>(r0 + r);
-      // K(a, b) = K(b, a): support vectors meet a store of the rows to be scored.
-      const auto batch = rows.take(block, which);
-      const auto store = rows.sibling();
-      if (!rows.external()) store->append(*batch);
-      for (std::size_t c = 0; c < k; ++c) std::fill_n(scores.data() + c * kRows, count, -expansion_.column(c).bias);
-      for (std::size_t v0 = 0; v0 < support.size(); v0 += kSupport) {
-        const auto group = std::span(support).subspan(v0, std::min(kSupport, support.size() - v0));
-        if (rows.external()) {
-          std::vector<double> row(n);
-          double* const to = row.data();
-          for (std::size_t r = 0; r < count; ++r) {
-            rows.evaluate_exactly(*batch, r, r + 1, 0, n, &to);
-            for (std::size_t v = 0; v < group.size(); ++v) lines[v][r] = row[static_cast<std::size_t>(group[v])];
-          }
-        } else {
-          store->evaluate_exactly(*rows.take_kept(group), 0, group.size(), 0, count, lines.data());
-        }
-        for (std::size_t c = 0; c < k; ++c) {
-          for (std::size_t v = 0; v < group.size(); ++v)
-            weights[v] = expansion_.column(c).alpha[static_cast<std::size_t>(group[v])];
-          loops().rank_update_exact(scores.data() + c * kRows, lines.data(), weights.data(), group.size(), 0, count);
-        }
+  // Only support vectors matter. Values that come from the caller are there for all slots.
+  std::unique_ptr<Rows> only;
+  if (rows.external()) {
+    support.resize(expansion_.size());
+    std::iota(support.begin(), support.end(), std::int64_t{0});
+  } else {
+    only = rows.sibling();
+    only->append(*rows.take_kept(support));
+  }
+  constexpr TileShape kShape{256, 64};
+  for_each_tile<double>(only ? *only : rows, block, threads, kShape, [&] {
+    return [&, turned = std::vector<double>(kShape.rows * kShape.slots), scores = std::vector<double>(k * kShape.rows),
+            lines = std::vector<const double*>(kShape.slots),
+            weights = std::vector<double>(kShape.slots)](const Tile<double>& tile) mutable {
+      if (tile.first)
+        for (std::size_t c = 0; c < k; ++c) std::fill_n(scores.data() + c * kShape.rows, tile.rows, -expansion_.column(c).bias);
+      // The sum of a row runs over the support vectors in their order, for many rows side by side.
+      for (std::size_t v = 0; v < tile.slots; ++v) {
+        lines[v] = turned.data() + v * kShape.rows;
+        for (std::size_t r = 0; r < tile.rows; ++r) turned[v * kShape.rows + r] = tile.lines[r][v];
       }
-      for (std::size_t r = 0; r < count; ++r)
-        for (std::size_t c = 0; c < k; ++c) out[(r0 + r) * k + c] = -scores[c * kRows + r];
-    }
+      for (std::size_t c = 0; c < k; ++c) {
+        for (std::size_t v = 0; v < tile.slots; ++v)
+          weights[v] = expansion_.column(c).alpha[static_cast<std::size_t>(support[tile.s0 + v])];
+        loops().rank_update_exact(scores.data() + c * kShape.rows, lines.data(), weights.data(), tile.slots, 0, tile.rows);
+      }
+      if (!tile.last) return;
+      for (std::size_t r = 0; r < tile.rows; ++r)
+        for (std::size_t c = 0; c < k; ++c) out[(tile.r0 + r) * k + c] = -scores[c * kShape.rows + r];
+    };
   });
 }
 
@@ -124,26 +118,26 @@ void Incremental::decide(const Block& block, int threads, double* out) const {
 
 std::vector<std::int64_t> Incremental::changes() const {
   std::vector<std::int64_t> all;
-  for (const Front& front : fronts_) all.push_back(front.changes);
+  for (const ColumnState& state : states_) all.push_back(state.changes);
   return all;
 }
 
 void Incremental::set_changes(std::span<const std::int64_t> changes) {
-  for (std::size_t c = 0; c < fronts_.size(); ++c) fronts_[c].changes = changes[c];
+  for (std::size_t c = 0; c < states_.size(); ++c) states_[c].changes = changes[c];
 }
 
 std::vector<std::int64_t> Incremental::tallies() const {
   std::vector<std::int64_t> all;
-  for (const Front& front : fronts_)
-    all.insert(all.end(), {front.counts.steps, front.counts.fallbacks, front.counts.refreshes});
+  for (const ColumnState& state : states_)
+    all.insert(all.end(), {state.counts.steps, state.counts.fallbacks, state.counts.refreshes});
   return all;
 }
 
 void Incremental::set_tallies(std::span<const std::int64_t> tallies) {
-  for (std::size_t c = 0; c < fronts_.size(); ++c) {
-    fronts_[c].counts.steps = tallies[3 * c];
-    fronts_[c].counts.fallbacks = tallies[3 * c + 1];
-    fronts_[c].counts.refreshes = tallies[3 * c + 2];
+  for (std::size_t c = 0; c < states_.size(); ++c) {
+    states_[c].counts.steps = tallies[3 * c];
+    states_[c].counts.fallbacks = tallies[3 * c + 1];
+    states_[c].counts.refreshes = tallies[3 * c + 2];
   }
   sum_counts();
 }
@@ -151,9 +145,8 @@ void Incremental::set_tallies(std::span<const std::int64_t> tallies) {
 std::vector<double> Incremental::kernel_matrix() {
   std::vector<double> all;
   for (std::size_t s = 0; s < expansion_.size(); ++s) {
-    const Row& row = kernel_.hold(static_cast<std::int64_t>(s));
-    all.insert(all.end(), row.values.begin(), row.values.end());
-    kernel_.release(static_cast<std::int64_t>(s));
+    const ExactRows::Held row = kernel_.hold(static_cast<std::int64_t>(s));
+    all.insert(all.end(), row->values.begin(), row->values.end());
   }
   return all;
 }
@@ -162,7 +155,7 @@ void Incremental::restore(std::span<const double> kernel, std::span<const double
   const std::size_t n = expansion_.size();
   if (ridges.size() != n) throw std::invalid_argument("the ridges do not fit the rows");
   ridge_.assign(ridges.begin(), ridges.end());
-  for (std::size_t s = 0; s < n && !kernel.empty(); ++s) kernel_.put_back(s, kernel.subspan(s * n, n));
+  for (std::size_t s = 0; s < n && !kernel.empty(); ++s) kernel_.restore(s, kernel.subspan(s * n, n));
   diagonal_.resize(n);
   for (std::size_t s = 0; s < n; ++s) {
     const auto slot = static_cast<std::int64_t>(s);
@@ -176,19 +169,19 @@ void Incremental::restore(std::span<const double> kernel, std::span<const double
 }
 
 void Incremental::restore_margin(std::size_t c, std::span<const std::int64_t> members, std::span<const double> factor) {
-  Front& front = fronts_[c];
+  ColumnState& state = states_[c];
   const std::size_t n = expansion_.size();
-  front.place.assign(n, -1);
-  front.settled.assign(n, 1);
+  state.place.assign(n, -1);
+  state.settled.assign(n, 1);
   for (const auto slot : members) {
-    if (slot < 0 || static_cast<std::size_t>(slot) >= n || front.place[static_cast<std::size_t>(slot)] >= 0)
+    if (slot < 0 || static_cast<std::size_t>(slot) >= n || state.place[static_cast<std::size_t>(slot)] >= 0)
       throw std::invalid_argument("a margin set does not fit the rows");
-    front.place[static_cast<std::size_t>(slot)] = static_cast<std::int32_t>(front.members.size());
-    front.settled[static_cast<std::size_t>(slot)] = 0;
-    front.members.push_back(slot);
-    front.rows.push_back(&kernel_.hold(slot));
+    state.place[static_cast<std::size_t>(slot)] = static_cast<std::int32_t>(state.members.size());
+    state.settled[static_cast<std::size_t>(slot)] = 0;
+    state.members.push_back(slot);
+    state.rows.push_back(kernel_.hold(slot));
   }
-  front.border.restore(factor, members.size());
+  state.border.restore(factor, members.size());
 }
 
 }  // namespace everlearn

@@ -5,14 +5,14 @@
 //
 //   bad = kept rows x_i of the other class with y (f(x) - f(x_i)) < 1;  V = the k of them nearest to x
 //   all alpha *= 1 - eta;  alpha_i -= eta C y for i in V;  alpha_x = eta C y |V|
-//   a row that meets no row of the other class, or no bad one while its own class has none, gets eta C y;
+//   a row gets eta C y if no row of the other class is kept, or if none is bad and no row of its own class is kept;
 //   a row whose coefficient is 0 is not kept.
 //
-// Each class has a buffer of its own. A full one drops its oldest row (fifo), or keeps a random sample of all rows of the
-// class: the newcomer takes a random place with probability budget / rows seen, and else is dropped itself (reservoir). With
-// compensation the coefficient of what is dropped goes to the row nearest to it in the buffer, and the sum stays.
+// Each class has its own buffer. A full one drops its oldest row (fifo) or keeps a random sample of all rows of the class:
+// the new row takes a random place with probability budget / rows seen, and otherwise is dropped itself (reservoir). With
+// compensation the coefficient of the dropped row goes to the nearest row in the buffer, so that the sum stays.
 //
-// AUC does not see a bias; decisions need one: halfway between the mean scores of the kept rows of both classes.
+// AUC does not depend on a bias, but decisions do: it is halfway between the mean scores of the kept rows of both classes.
 #pragma once
 
 #include <array>
@@ -21,29 +21,32 @@
 
 namespace everlearn {
 
-enum class Leaver { oldest, random };
+enum class Victim { oldest, random };
 
 class Koil final : public OnePass {
  public:
   explicit Koil(Expansion& expansion) : OnePass(expansion), seen(expansion.columns(), {0, 0}), scratch_(expansion.columns()) {}
 
   double eta = 0.01;
-  std::size_t budget = 100, neighbours = 10;
-  Leaver leaver = Leaver::random;
+  std::size_t budget = 100, neighbors = 10;
+  Victim victim = Victim::random;
   bool compensates = true;
-  bool nearest_first = false;  // V: of the k nearest rows of the other class the bad ones
-  bool literal = false;        // no coefficient for rows that meet nobody; rows with coefficient 0 are offered, too
-  bool weighted = false;       // C grows with the rows of the other class for which there is no room
+  bool nearest_first = false;  // V: the bad ones among the k nearest rows of the other class
+  bool literal = false;        // as printed: no coefficient for rows without opponents; rows with coefficient 0 are kept
+  bool weighted = false;       // C grows with the rows of the other class that have no room in the buffer
 
-  std::vector<std::array<std::int64_t, 2>> seen;  // rows of each class that came, kept or not
+  std::vector<std::array<std::int64_t, 2>> seen;  // rows of each class that arrived, kept or not
 
  private:
-  void take_in(std::size_t c, std::size_t slot, std::int64_t time) override;
-  void trim(std::size_t c) override;
+  std::function<void()> make_undo() override {
+    return [this, before = seen]() mutable { seen.swap(before); };
+  }
+  void learn_row(std::size_t c, std::size_t slot, std::int64_t time) override;
+  void shrink_to_budget(std::size_t c) override;
   void end_turn(std::size_t c) override;
   void choose_opponents(std::size_t c, std::size_t slot);
   void insert(std::size_t c, std::size_t slot, double alpha);
-  std::int64_t place_of_leaver(std::size_t c, std::size_t side);
+  std::int64_t place_of_victim(std::size_t c, std::size_t side);
   std::int64_t place_of(std::size_t c, std::size_t side, std::uint64_t which);
   std::int64_t nearest(std::size_t c, std::size_t slot, std::size_t side);
   std::size_t side(std::size_t c, std::size_t slot) const { return expansion_.sign(c, slot) > 0 ? 1 : 0; }
@@ -58,7 +61,7 @@ class Koil final : public OnePass {
     std::vector<Opponent> opponents;
     std::array<std::size_t, 2> kept{};
   };
-  void count(std::size_t c);
+  void count_buffer(std::size_t c);
   std::vector<Scratch> scratch_;
 };
 

@@ -19,67 +19,84 @@ bool Lasvm::any_live() const {
   return false;
 }
 
-/// Which of its two classes a column has met in the rows before.
-std::pair<bool, bool> Lasvm::met(std::size_t c) const {
+/// Which classes of a column, positive and negative, have been seen.
+std::pair<bool, bool> Lasvm::classes_seen(std::size_t c) const {
   const bool positive = seen_[expansion_.columns() == 1 ? 1 : c] != 0;
   return {positive, std::count(seen_.begin(), seen_.end(), 1) > (positive ? 1 : 0)};
 }
 
-/// Until a column has met both it answers with the only class it knows.
-void Lasvm::doze(std::size_t c, bool positive) {
+/// Until both classes have been seen, a column predicts the only one it knows.
+void Lasvm::predict_only_class(std::size_t c, bool positive) {
   expansion_.column(c).bias = positive ? 1.0 : -1.0;
   expansion_.column(c).delta = kInf;
 }
 
-void Lasvm::wake(std::size_t c, std::size_t taken) {
+void Lasvm::activate(std::size_t c, std::size_t taken) {
   Column& column = expansion_.column(c);
   column.live = true;
   for (std::size_t s = 0; s < taken; ++s) expansion_.join(c, s);
   column.ends = expansion_.scan(c);
-  refresh(c);
+  drop_stuck(c);
 }
 
-void Lasvm::seed(const Labelled& rows, std::span<const std::int64_t> which) {
+void Lasvm::seed(const LabeledRows& rows, std::span<const std::int64_t> which) {
   in_one_turn(expansion_, rows, which, nullptr, [&] {
     for (const auto row : which) seen_[static_cast<std::size_t>(rows.labels[static_cast<std::size_t>(row)])] = 1;
     for (std::size_t c = 0; c < expansion_.columns(); ++c) {
-      const auto [positive, negative] = met(c);
-      if (positive && negative) wake(c, expansion_.size());
-      else doze(c, positive);
+      const auto [positive, negative] = classes_seen(c);
+      if (positive && negative) activate(c, expansion_.size());
+      else predict_only_class(c, positive);
     }
     return true;
   });
   iterations_ += static_cast<std::int64_t>(which.size());
 }
 
-void Lasvm::learn(const Labelled& rows, std::span<const std::int64_t> which) {
-  in_turns(expansion_, rows, which, [&](const Turn& turn) { return take_in(turn); });
+void Lasvm::learn(const LabeledRows& rows, std::span<const std::int64_t> which) {
+  try {
+    in_turns(expansion_, rows, which, [&](const Turn& turn) { return learn_turn(turn); });
+  } catch (...) {
+    recover();
+    throw;
+  }
 }
 
-bool Lasvm::take_in(const Turn& turn) {
-  expansion_.each_column([&](std::size_t c) { take_in(c, turn); });
+/// Restores what follows from the coefficients after a step could not be made.
+void Lasvm::recover() {
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+    Column& column = expansion_.column(c);
+    if (!column.live) continue;
+    column.ends = expansion_.scan(c);
+    update_bias(c);
+    for (std::size_t s = 0; s < expansion_.size(); ++s)
+      if (column.member[s]) seen_[static_cast<std::size_t>(expansion_.label(s))] = 1;
+  }
+}
+
+bool Lasvm::learn_turn(const Turn& turn) {
+  expansion_.each_column([&](std::size_t c) { learn_turn(c, turn); });
   for (const auto slot : turn.slots)
     seen_[static_cast<std::size_t>(expansion_.label(static_cast<std::size_t>(slot)))] = 1;
   iterations_ += static_cast<std::int64_t>(turn.slots.size());
   return !any_live();
 }
 
-/// A column wakes when it has met both of its classes; the rows taken in until then join it.
-void Lasvm::take_in(std::size_t c, const Turn& turn) {
+/// A column becomes live when both of its classes have been seen; the rows that have arrived until then join it.
+void Lasvm::learn_turn(std::size_t c, const Turn& turn) {
   Column& column = expansion_.column(c);
-  auto [positive, negative] = met(c);
+  auto [positive, negative] = classes_seen(c);
   std::size_t taken = turn.fresh;
   for (const auto at : turn.slots) {
     const auto slot = static_cast<std::size_t>(at);
     (expansion_.sign(c, slot) > 0 ? positive : negative) = true;
-    if (positive && negative && !column.live) wake(c, taken);
+    if (positive && negative && !column.live) activate(c, taken);
     taken = std::max(taken, slot + 1);
     if (column.live) {
       process(c, slot);
       while (reprocess(c) && delta_max >= 0 && column.delta > delta_max) {
       }
     } else {
-      doze(c, positive);
+      predict_only_class(c, positive);
     }
   }
 }
@@ -106,7 +123,7 @@ bool Lasvm::reprocess(std::size_t c) {
   const Extremes& ends = expansion_.column(c).ends;
   const bool violated = ends.up >= 0 && ends.down >= 0 && ends.high - ends.low > tau;
   const bool moved = violated && step(c, ends.up, ends.down);
-  refresh(c);
+  drop_stuck(c);
   return moved;
 }
 
@@ -115,7 +132,7 @@ bool Lasvm::reprocess(std::size_t c) {
 bool Lasvm::step(std::size_t c, std::int64_t up, std::int64_t down) {
   Column& column = expansion_.column(c);
   const auto i = static_cast<std::size_t>(up), j = static_cast<std::size_t>(down);
-  const RowView ki = expansion_.hold(up), kj = expansion_.hold(down);
+  const HeldRow ki = expansion_.hold(up), kj = expansion_.hold(down);
   const PairStep pair = pair_step(column.g[i] - column.g[j],
                                   expansion_.diagonal(i) + expansion_.diagonal(j) - 2.0 * ki[j],
                                   {column.alpha[i], expansion_.upper(c, i)}, {column.alpha[j], expansion_.lower(c, j)});
@@ -123,24 +140,20 @@ bool Lasvm::step(std::size_t c, std::int64_t up, std::int64_t down) {
   expansion_.set_alpha(c, i, pair.up);
   expansion_.set_alpha(c, j, pair.down);
   column.ends = expansion_.descend_pair(c, ki, kj, pair.length);
-  expansion_.release(up);
-  expansion_.release(down);
   return moved;
 }
 
 void Lasvm::forget(std::span<const std::int64_t> ids) {
-  const std::vector<std::uint8_t> gone = expansion_.flag(ids);
+  const std::vector<std::uint8_t> gone = expansion_.flags_of(ids);
   if (ids.empty()) return;
   if (any_live()) {
     try {
       expansion_.each_column([&](std::size_t c) {
         for (std::size_t s = 0; s < gone.size(); ++s)
-          if (gone[s] && expansion_.column(c).alpha[s] != 0) unload(c, s, gone);
+          if (gone[s] && expansion_.column(c).alpha[s] != 0) hand_over(c, s, gone);
       });
     } catch (...) {  // no row has left: coefficients have moved, and finishing moves them back
-      expansion_.give_up_block();
-      for (std::size_t c = 0; c < expansion_.columns(); ++c)
-        if (expansion_.column(c).live) settle(c);
+      recover();
       throw;
     }
     for (std::size_t c = 0; c < expansion_.columns(); ++c) {
@@ -152,42 +165,39 @@ void Lasvm::forget(std::span<const std::int64_t> ids) {
   } else {
     expansion_.drop(gone);  // rows that wait for a second class are members of nothing
   }
-  meet_again();
+  restart_columns();
 }
 
-/// Brings a coefficient to zero in pair steps. Each ends with it at zero or its heir at a bound, so that they end.
-void Lasvm::unload(std::size_t c, std::size_t slot, const std::vector<std::uint8_t>& gone) {
+/// Brings a coefficient to zero in pair steps. Each ends with the coefficient at zero or its receiver at a bound, so that
+/// there are finitely many.
+void Lasvm::hand_over(std::size_t c, std::size_t slot, const std::vector<std::uint8_t>& gone) {
   const Column& column = expansion_.column(c);
   const auto own = static_cast<std::int64_t>(slot);
-  const RowView k = expansion_.hold(own);
+  const HeldRow k = expansion_.hold(own);
   while (column.alpha[slot] != 0) {
     const bool falls = column.alpha[slot] > 0;
-    const std::int64_t to = heir(c, slot, k, gone);
-    if (to < 0) {  // rounding is all that is left: coefficients of the other sign, which sum to as much, have room
-      const double move = -column.alpha[slot];
-      expansion_.set_alpha(c, slot, 0);
-      expansion_.descend(c, {&k, 1}, {&move, 1});
+    const std::int64_t to = cheapest_receiver(c, slot, k, gone);
+    if (to < 0) {  // only rounding is left: coefficients of the other sign, which sum to as much, have room
+      expansion_.unlearn(c, slot);
       expansion_.column(c).ends = expansion_.scan(c);
       break;
     }
     const std::int64_t up = falls ? to : own, down = falls ? own : to;
     const auto i = static_cast<std::size_t>(up), j = static_cast<std::size_t>(down);
-    const RowView other = expansion_.hold(to);
+    const HeldRow other = expansion_.hold(to);
     // As far as the boxes allow, uphill or not.
     const PairStep pair =
         pair_step(0, 0, {column.alpha[i], expansion_.upper(c, i)}, {column.alpha[j], expansion_.lower(c, j)});
     expansion_.set_alpha(c, i, pair.up);
     expansion_.set_alpha(c, j, pair.down);
     expansion_.column(c).ends = expansion_.descend_pair(c, falls ? other : k, falls ? k : other, pair.length);
-    expansion_.release(to);
   }
-  expansion_.release(own);
 }
 
-/// Who takes over at the least cost. With a = |alpha_s| on its way from s to j the dual changes by
-/// a (+-(g_j - g_s) - a / 2 (K_ss + K_jj - 2 K_sj)), + where alpha_s is positive: compared as if all of it had room in
-/// the box of j. A row that is to go as well may only come nearer to zero. -1 if there is no room at all.
-std::int64_t Lasvm::heir(std::size_t c, std::size_t slot, RowView k, const std::vector<std::uint8_t>& gone) const {
+/// The row that takes over a coefficient at the least cost. Moving a = |alpha_s| from s to j changes the dual by
+/// a (+-(g_j - g_s) - a / 2 (K_ss + K_jj - 2 K_sj)), + where alpha_s is positive; rows are compared as if all of it had
+/// room in the box of j. A row that is to leave, too, may only come nearer to zero. -1 if there is no room at all.
+std::int64_t Lasvm::cheapest_receiver(std::size_t c, std::size_t slot, const HeldRow& k, const std::vector<std::uint8_t>& gone) const {
   const Column& column = expansion_.column(c);
   const double left = column.alpha[slot], sign = left > 0 ? 1.0 : -1.0, half = std::abs(left) / 2;
   const std::uint8_t may = left > 0 ? kMayRise : kMayFall;
@@ -201,9 +211,9 @@ std::int64_t Lasvm::heir(std::size_t c, std::size_t slot, RowView k, const std::
   return chosen;
 }
 
-/// After rows have gone, the classes seen are those of the rows left. A column whose members are of one class begins
-/// anew: with the rows that others keep for it, or, if there are none of the other class, by waiting for some.
-void Lasvm::meet_again() {
+/// After rows have left, the classes seen are those of the rows that stay. A column whose members are of one class starts
+/// again: with rows that other columns keep or, if there are none of the other class, when one arrives.
+void Lasvm::restart_columns() {
   std::fill(seen_.begin(), seen_.end(), std::uint8_t{0});
   for (std::size_t s = 0; s < expansion_.size(); ++s) seen_[static_cast<std::size_t>(expansion_.label(s))] = 1;
   for (std::size_t c = 0; c < expansion_.columns(); ++c) {
@@ -212,18 +222,18 @@ void Lasvm::meet_again() {
     for (std::size_t s = 0; s < expansion_.size(); ++s)
       if (column.member[s]) (expansion_.sign(c, s) > 0 ? above : below) = true;
     if (column.live && above && below) {
-      settle(c);
+      update_bias(c);
       continue;
     }
     if (column.live) reset(c);
-    const auto [positive, negative] = met(c);
-    if (positive && negative) wake(c, expansion_.size());
-    else if (positive || negative) doze(c, positive);
+    const auto [positive, negative] = classes_seen(c);
+    if (positive && negative) activate(c, expansion_.size());
+    else if (positive || negative) predict_only_class(c, positive);
     else column.bias = column.delta = 0;
   }
 }
 
-/// Takes a column back to where it was before it woke. Its coefficients are of one sign: they are zero but for rounding.
+/// Takes a column back to before it became live. Its coefficients have one sign, so they are zero but for rounding.
 void Lasvm::reset(std::size_t c) {
   Column& column = expansion_.column(c);
   for (std::size_t s = 0; s < expansion_.size(); ++s) {
@@ -236,8 +246,8 @@ void Lasvm::reset(std::size_t c) {
   column.live = false;
 }
 
-/// b and delta from the extremes; false when there is no pair.
-bool Lasvm::settle(std::size_t c) {
+/// Sets b and delta from the extremes; returns false if there is no pair.
+bool Lasvm::update_bias(std::size_t c) {
   Column& column = expansion_.column(c);
   const Extremes& ends = column.ends;
   if (ends.up < 0 || ends.down < 0) {
@@ -250,10 +260,10 @@ bool Lasvm::settle(std::size_t c) {
   return true;
 }
 
-/// Sets b and delta, and drops the idle rows that no pair can move, unless all are kept. The two extremes stay even where delta <= 0
-/// would let them go: without a free coefficient they are all that says where b is.
-void Lasvm::refresh(std::size_t c) {
-  if (!settle(c) || keeps) return;
+/// Sets b and delta, and drops the idle rows that no pair can move, unless all are kept. The two extremes stay even if
+/// delta <= 0: without a free coefficient only they determine b.
+void Lasvm::drop_stuck(std::size_t c) {
+  if (!update_bias(c) || keep_idle) return;
   Column& column = expansion_.column(c);
   const Extremes ends = column.ends;
   for (const auto slot : expansion_.idle(c)) {
@@ -263,47 +273,45 @@ void Lasvm::refresh(std::size_t c) {
   }
 }
 
-void Lasvm::learn_selected(const Labelled& rows, std::span<std::int64_t>& remaining, Rule rule, std::size_t pool,
+void Lasvm::learn_selected(const LabeledRows& rows, std::span<std::int64_t>& remaining, Selection selection, std::size_t pool,
                            std::size_t count) {
-  // The thesis draws one candidate after the other until five lie in the margin; they come in groups here.
+  // The thesis draws one candidate at a time until five lie in the margin; here they are drawn in groups.
   constexpr std::size_t kAutoGroup = 20, kAutoMost = 100, kAutoEnough = 5;
   std::vector<float> values;
   std::vector<float*> kernel;
   for (; count > 0 && !remaining.empty(); --count) {
-    const std::size_t most = std::min(rule == Rule::autoactive ? kAutoMost : pool, remaining.size());
+    const std::size_t most = std::min(selection == Selection::autoactive ? kAutoMost : pool, remaining.size());
     const std::size_t stride = round_up(expansion_.size(), kPad);
     values.resize(std::max(values.size(), most * stride));
     kernel.resize(most);
     for (std::size_t r = 0; r < most; ++r) kernel[r] = values.data() + r * stride;
     // Candidates are drawn without replacement: they gather at the end of `remaining`.
     std::size_t drawn = 0, inside = 0;
-    std::size_t candidates = 0;  // those that count; autoactive may stop in the middle of a group
+    std::vector<double> f;            // the scores of the candidates, column by column
+    std::vector<std::int64_t> among;  // those that count; autoactive may stop in the middle of a group
     const auto candidate = [&](std::size_t r) { return remaining[remaining.size() - 1 - r]; };
-    while (drawn < most && (rule != Rule::autoactive || inside < kAutoEnough)) {
-      const std::size_t group = rule == Rule::autoactive ? std::min(kAutoGroup, most - drawn) : most;
+    while (drawn < most && (selection != Selection::autoactive || inside < kAutoEnough)) {
+      const std::size_t group = selection == Selection::autoactive ? std::min(kAutoGroup, most - drawn) : most;
       std::vector<std::int64_t> which;
       for (std::size_t r = drawn; r < drawn + group; ++r) {
         std::swap(remaining[generator.below(remaining.size() - r)], remaining[remaining.size() - 1 - r]);
         which.push_back(candidate(r));
       }
-      expansion_.evaluate(*expansion_.rows().take(rows.block, which), group, kernel.data() + drawn);
+      expansion_.kernel().evaluate(*expansion_.rows().take(rows.block, which), group, kernel.data() + drawn);
       for (std::size_t r = drawn; r < drawn + group; ++r) {
-        if (rule == Rule::autoactive && inside == kAutoEnough) break;
-        ++candidates;
+        if (selection == Selection::autoactive && inside == kAutoEnough) break;
+        among.push_back(candidate(r));
+        bool in_margin = false;
         for (std::size_t c = 0; c < expansion_.columns(); ++c) {
           const Column& column = expansion_.column(c);
-          const double f = loops().dot(kernel[r], column.alpha.data(), expansion_.size()) + column.bias;
-          if (column.live && std::abs(f) < 1 + column.delta / 2) {
-            ++inside;
-            break;
-          }
+          f.push_back(loops().dot(kernel[r], column.alpha.data(), expansion_.size()) + column.bias);
+          in_margin |= column.live && std::abs(f.back()) < 1 + column.delta / 2;
         }
+        inside += in_margin;
       }
       drawn += group;
     }
-    std::vector<std::int64_t> among;
-    for (std::size_t r = 0; r < candidates; ++r) among.push_back(candidate(r));
-    const std::size_t best = choose(rows, among, kernel.data(), rule);
+    const std::size_t best = best_candidate(rows, among, f, selection);
     const std::int64_t row = among[best];
     std::swap(remaining[remaining.size() - 1 - best], remaining.back());
     remaining = remaining.first(remaining.size() - 1);
@@ -313,37 +321,37 @@ void Lasvm::learn_selected(const Labelled& rows, std::span<std::int64_t>& remain
     const std::int64_t slot = known >= 0 ? known : static_cast<std::int64_t>(fresh);
     const std::span<const std::int64_t> unknown(&row, known >= 0 ? 0 : 1);
     const float* own = kernel[best];
-    in_one_turn(expansion_, rows, unknown, &own, [&] { return take_in({{&slot, 1}, fresh}); });
+    try {
+      in_one_turn(expansion_, rows, unknown, &own, [&] { return learn_turn({{&slot, 1}, fresh}); });
+    } catch (...) {
+      recover();
+      throw;
+    }
   }
 }
 
-/// The candidate with the smallest utility; the first drawn wins ties. Only `gradient` reads labels.
+/// The candidate with the smallest margin; the first one drawn wins ties. Only `gradient` reads labels.
 ///   active, autoactive: |f|, or the gap between the two largest f_c;  gradient: y f, or f_y - max of the others.
-std::size_t Lasvm::choose(const Labelled& rows, std::span<const std::int64_t> drawn, const float* const* kernel,
-                          Rule rule) {
+std::size_t Lasvm::best_candidate(const LabeledRows& rows, std::span<const std::int64_t> drawn,
+                                  std::span<const double> scores, Selection selection) const {
   const std::size_t columns = expansion_.columns();
-  std::vector<double> f(columns);
   std::size_t best = 0;
   double least = kInf;
   for (std::size_t r = 0; r < drawn.size(); ++r) {
-    for (std::size_t c = 0; c < columns; ++c)
-      f[c] = loops().dot(kernel[r], expansion_.column(c).alpha.data(), expansion_.size()) + expansion_.column(c).bias;
-    double utility;
+    const auto f = scores.subspan(r * columns, columns);
+    const auto label = static_cast<std::size_t>(rows.labels[static_cast<std::size_t>(drawn[r])]);
+    const bool gradient = selection == Selection::gradient;
+    double margin;
     if (columns == 1) {
-      const bool positive = rule == Rule::gradient && rows.labels[static_cast<std::size_t>(drawn[r])] == 1;
-      utility = rule == Rule::gradient ? (positive ? f[0] : -f[0]) : std::abs(f[0]);
+      margin = gradient ? (label == 1 ? f[0] : -f[0]) : std::abs(f[0]);
     } else {
-      const auto own = rule == Rule::gradient ? static_cast<std::size_t>(rows.labels[static_cast<std::size_t>(drawn[r])])
-                                              : static_cast<std::size_t>(std::max_element(f.begin(), f.end()) - f.begin());
+      const std::size_t own = gradient ? label : static_cast<std::size_t>(std::max_element(f.begin(), f.end()) - f.begin());
       double other = -kInf;
       for (std::size_t c = 0; c < columns; ++c)
         if (c != own) other = std::max(other, f[c]);
-      utility = f[own] - other;
+      margin = f[own] - other;
     }
-    if (utility < least) {
-      least = utility;
-      best = r;
-    }
+    if (margin < least) least = margin, best = r;
   }
   return best;
 }
@@ -351,10 +359,10 @@ std::size_t Lasvm::choose(const Labelled& rows, std::span<const std::int64_t> dr
 bool Lasvm::finish(std::size_t rounds) {
   bool done = true;
   for (std::size_t c = 0; c < expansion_.columns(); ++c)
-    if (expansion_.column(c).live) done &= optimise(expansion_, c, Bias::free, tau, rounds, finishing_steps_);
+    if (expansion_.column(c).live) done &= optimize(expansion_, c, Bias::free, tau, rounds, finishing_steps_);
   // Rows are dropped at the end only: one that is stuck now may be needed before the optimum is reached.
   for (std::size_t c = 0; c < expansion_.columns(); ++c)
-    if (expansion_.column(c).live) done ? refresh(c) : static_cast<void>(settle(c));
+    if (expansion_.column(c).live) done ? drop_stuck(c) : static_cast<void>(update_bias(c));
   if (done && any_live()) expansion_.compact();  // rows that wait for a second class are members of nothing
   return done;
 }

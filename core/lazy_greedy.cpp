@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "threads.hpp"
+#include "score.hpp"
 
 namespace everlearn {
 namespace {
@@ -150,31 +150,20 @@ bool LazyGreedy::take_one() {
 
 void kernel_products(const Rows& kept, const Block& rows, std::span<const double> weights, std::size_t columns,
                      int threads, double* out) {
-  constexpr std::size_t kRows = 32, kSlots = 1024;
   const std::size_t n = kept.size();
   // Column by column, so that a sum is a product of two contiguous vectors.
   std::vector<double> turned(weights.size());
   for (std::size_t s = 0; s < n; ++s)
     for (std::size_t c = 0; c < columns; ++c) turned[c * n + s] = weights[s * columns + c];
-  parallel_ranges(rows.rows * n < 50000 ? 1 : threads, rows.rows, kRows, [&](std::size_t begin, std::size_t end) {
-    std::vector<double> values(kRows * kSlots);
-    std::vector<double*> lines(kRows);
-    std::vector<std::int64_t> which;
-    for (std::size_t r0 = begin; r0 < end; r0 += kRows) {
-      const std::size_t count = std::min(kRows, end - r0);
-      which.clear();
-      for (std::size_t r = r0; r < r0 + count; ++r) which.push_back(static_cast<std::int64_t>(r));
-      const auto batch = kept.take(rows, which);
-      std::fill(out + r0 * columns, out + (r0 + count) * columns, 0.0);
-      for (std::size_t s0 = 0; s0 < n; s0 += kSlots) {
-        const std::size_t s1 = std::min(s0 + kSlots, n);
-        for (std::size_t r = 0; r < count; ++r) lines[r] = values.data() + r * kSlots - s0;
-        kept.evaluate_exactly(*batch, 0, count, s0, s1, lines.data());
-        for (std::size_t r = 0; r < count; ++r)
-          for (std::size_t c = 0; c < columns; ++c)
-            out[(r0 + r) * columns + c] += loops().dot_exact(values.data() + r * kSlots, turned.data() + c * n + s0, s1 - s0);
-      }
-    }
+  for_each_tile<double>(kept, rows, threads, {32, 1024}, [&] {
+    return [&](const Tile<double>& tile) {
+      for (std::size_t r = 0; r < tile.rows; ++r)
+        for (std::size_t c = 0; c < columns; ++c) {
+          double& sum = out[(tile.r0 + r) * columns + c];
+          if (tile.first) sum = 0;
+          sum += loops().dot_exact(tile.lines[r], turned.data() + c * n + tile.s0, tile.slots);
+        }
+    };
   });
 }
 

@@ -9,7 +9,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 /// Rounds of a full pass; a warm start takes a few.
 constexpr std::size_t kFullPassRounds = 1000;
-/// A coefficient so near to a bound, as a share of it, is there but for rounding.
+/// A coefficient so near to a bound, as a fraction of it, is there but for rounding.
 constexpr double kAtBound = 1e-10;
 /// An idle row with y f(x) above this is not needed soon.
 constexpr double kFarMargin = 1.5;
@@ -19,7 +19,7 @@ constexpr double kFarMargin = 1.5;
 LocalUpdates::LocalUpdates(Expansion& expansion) : expansion_(expansion) {
   const std::size_t columns = expansion.columns();
   state.generators.resize(columns);
-  for (auto* counts : {&state.updates, &state.neighbours, &state.since, &state.full_passes, &state.capped})
+  for (auto* counts : {&state.updates, &state.neighbors, &state.since, &state.full_passes, &state.capped})
     counts->assign(columns, 0);
 }
 
@@ -35,34 +35,34 @@ bool LocalUpdates::any_live() const {
   return false;
 }
 
-// ------------------------------------------------------------------------------------------------------------ waking
+// ------------------------------------------------------------------------------------------------------------ live columns
 
-/// Which of its two classes a column has among the first slots, those that are `gone` not counted; of a column that is
-/// awake only members count.
-LocalUpdates::Met LocalUpdates::met(std::size_t c, std::size_t taken, const std::vector<std::uint8_t>& gone) const {
+/// The classes of a column among the first `taken` slots, without those that are `gone`. If the column is live, only
+/// members count.
+LocalUpdates::Classes LocalUpdates::classes_among(std::size_t c, std::size_t taken, const std::vector<std::uint8_t>& gone) const {
   const Column& column = expansion_.column(c);
-  Met met;
-  for (std::size_t s = 0; s < taken && !met.both(); ++s)
+  Classes classes_among;
+  for (std::size_t s = 0; s < taken && !classes_among.both(); ++s)
     if (column.live ? column.member[s] != 0 : gone.empty() || !gone[s])
-      (expansion_.sign(c, s) > 0 ? met.positive : met.negative) = true;
-  return met;
+      (expansion_.sign(c, s) > 0 ? classes_among.positive : classes_among.negative) = true;
+  return classes_among;
 }
 
-/// Until a column has met both of its classes it answers with the only one it knows.
-void LocalUpdates::doze(std::size_t c, const Met& met) {
-  expansion_.column(c).bias = met.positive ? 1.0 : met.negative ? -1.0 : 0.0;
+/// Until both of its classes have been seen, a column predicts the only one it knows.
+void LocalUpdates::predict_only_class(std::size_t c, const Classes& classes_among) {
+  expansion_.column(c).bias = classes_among.positive ? 1.0 : classes_among.negative ? -1.0 : 0.0;
   expansion_.column(c).delta = kInf;
 }
 
-void LocalUpdates::wake(std::size_t c, std::size_t taken) {
+void LocalUpdates::activate(std::size_t c, std::size_t taken) {
   Column& column = expansion_.column(c);
   column.live = true;
   for (std::size_t s = 0; s < taken; ++s) expansion_.join(c, s);
   column.ends = expansion_.scan(c);
 }
 
-/// A column that has lost one of its classes is as it was before it woke: the rows wait again.
-void LocalUpdates::fall_asleep(std::size_t c, const std::vector<std::uint8_t>& gone) {
+/// A column that has lost one of its classes is as before it became live: its rows wait for the other class.
+void LocalUpdates::deactivate(std::size_t c, const std::vector<std::uint8_t>& gone) {
   Column& column = expansion_.column(c);
   for (std::size_t s = 0; s < expansion_.size(); ++s) {
     expansion_.set_alpha(c, s, 0);
@@ -71,13 +71,13 @@ void LocalUpdates::fall_asleep(std::size_t c, const std::vector<std::uint8_t>& g
   }
   column.live = false;
   column.ends = expansion_.scan(c);
-  doze(c, met(c, expansion_.size(), gone));
+  predict_only_class(c, classes_among(c, expansion_.size(), gone));
 }
 
 // ---------------------------------------------------------------------------------------------------------- learning
 
-void LocalUpdates::learn(const Labelled& rows, std::span<const std::int64_t> which) {
-  // A row that was dropped may come again: it must not be taken for its old self.
+void LocalUpdates::learn(const LabeledRows& rows, std::span<const std::int64_t> which) {
+  // A row that was dropped may arrive again: it must not be taken for the old one, which lingers.
   bool lingers = false;
   if (any_live())
     for (const auto row : which) {
@@ -88,13 +88,24 @@ void LocalUpdates::learn(const Labelled& rows, std::span<const std::int64_t> whi
       lingers |= !used;
     }
   if (lingers) expansion_.compact();
-  in_turns(expansion_, rows, which, [&](const Turn& turn) { return take_in(turn); });
+  try {
+    in_turns(expansion_, rows, which, [&](const Turn& turn) { return learn_turn(turn); });
+  } catch (...) {
+    recover();
+    throw;
+  }
 }
 
-/// Each column takes the rows of a turn in on its own, which is the same as row by row because columns share nothing but
-/// rows; only full passes, which use the cache without a lock, are made one after the other. True while no column is
-/// awake: then all rows must stay.
-bool LocalUpdates::take_in(const Turn& turn) {
+/// Restores what follows from the coefficients after an update could not be made.
+void LocalUpdates::recover() {
+  for (std::size_t c = 0; c < expansion_.columns(); ++c)
+    if (expansion_.column(c).live) update_bias(c);
+}
+
+/// Each column learns the rows of a turn on its own, which is the same as row by row because columns share only rows. Full
+/// passes use all threads, so they are made one after the other. Returns true while no column is live: then all rows must
+/// stay.
+bool LocalUpdates::learn_turn(const Turn& turn) {
   const std::size_t columns = expansion_.columns();
   std::vector<std::size_t> next(columns, 0);
   std::vector<std::uint8_t> due(columns, 1);
@@ -109,57 +120,57 @@ bool LocalUpdates::take_in(const Turn& turn) {
   return !any_live();
 }
 
-/// Takes rows in from `next` on; true when a full pass is due before it can go on.
+/// Learns rows from `next` on; returns true if a full pass is due before it can go on.
 bool LocalUpdates::advance(std::size_t c, const Turn& turn, std::size_t& next) {
   Column& column = expansion_.column(c);
   std::size_t taken = turn.fresh;
-  Met seen;
-  if (!column.live) seen = met(c, taken, {});
+  Classes seen;
+  if (!column.live) seen = classes_among(c, taken, {});
   while (next < turn.slots.size()) {
     const auto slot = static_cast<std::size_t>(turn.slots[next++]);
     if (!column.live) {
       (expansion_.sign(c, slot) > 0 ? seen.positive : seen.negative) = true;
-      if (seen.both()) wake(c, taken);
-      else doze(c, seen);
+      if (seen.both()) activate(c, taken);
+      else predict_only_class(c, seen);
       taken = std::max(taken, slot + 1);
     }
-    if (column.live && meet(c, slot, state.iterations + static_cast<std::int64_t>(next))) return true;
+    if (column.live && learn_slot(c, slot, state.iterations + static_cast<std::int64_t>(next))) return true;
   }
   return false;
 }
 
-/// Takes one row in. True when a full pass is due.
-bool LocalUpdates::meet(std::size_t c, std::size_t slot, std::int64_t time) {
+/// Learns one row; returns true if a full pass is due.
+bool LocalUpdates::learn_slot(std::size_t c, std::size_t slot, std::int64_t time) {
   Column& column = expansion_.column(c);
   if (!column.member[slot]) column.changed[slot] = time;
   expansion_.join(c, slot);
   const double pull = column.g[slot] - column.bias;  // y (1 - y f)
   bool due = false;
   if (pull > 0 ? column.gate[slot] & kMayRise : pull < 0 && (column.gate[slot] & kMayFall)) {
-    Neighbourhood near(expansion_, c, slot);
+    Neighborhood near(expansion_, c, slot);
     if (!near.learn(extent, pull > 0, tau)) ++state.capped[c];
-    due = follow_up(c, near, time);
+    due = after_update(c, near, time);
   }
-  trim(c, time);
+  trim_idle(c, time);
   return due;
 }
 
-/// What comes after a change in a neighbourhood. True when a full pass is due.
-bool LocalUpdates::follow_up(std::size_t c, const Neighbourhood& near, std::int64_t time) {
-  settle(c);
+/// Bias, counts and the check for drift after a change in a neighborhood; returns true if a full pass is due.
+bool LocalUpdates::after_update(std::size_t c, const Neighborhood& near, std::int64_t time) {
+  update_bias(c);
   if (near.moved().empty()) return false;
   Column& column = expansion_.column(c);
   for (const auto slot : near.moved()) column.changed[static_cast<std::size_t>(slot)] = time;
   ++state.updates[c];
   ++state.since[c];
-  state.neighbours[c] += static_cast<std::int64_t>(near.slots().size());
-  const bool drifting = drifts(c, near.slots());
-  return drifting || (full_pass_every > 0 && state.since[c] >= static_cast<std::int64_t>(full_pass_every));
+  state.neighbors[c] += static_cast<std::int64_t>(near.slots().size());
+  const bool drifted = has_drifted(c, near.slots());
+  return drifted || (full_pass_every > 0 && state.since[c] >= static_cast<std::int64_t>(full_pass_every));
 }
 
-/// Whether one of the rows drawn from outside violates its conditions: g <= b where alpha may rise, g >= b where it may
-/// fall, both to drift_tol.
-bool LocalUpdates::drifts(std::size_t c, std::span<const std::int64_t> inside) {
+/// Whether one of the rows drawn outside the neighborhood violates its conditions by more than drift_tol: g <= b where
+/// alpha may rise, g >= b where it may fall.
+bool LocalUpdates::has_drifted(std::size_t c, std::span<const std::int64_t> inside) {
   if (drift_sample == 0) return false;
   const Column& column = expansion_.column(c);
   std::vector<std::uint8_t> outside = column.member;
@@ -177,10 +188,10 @@ bool LocalUpdates::drifts(std::size_t c, std::span<const std::int64_t> inside) {
   return found;
 }
 
-/// Lets idle rows leave until max_idle are left: first those that lie far on the right side, the longest unchanged
-/// first, then those furthest on the right side. The two extremes are the last: without a free coefficient they are all
-/// that says where b is.
-void LocalUpdates::trim(std::size_t c, std::int64_t time) {
+/// Lets idle rows leave until max_idle are left: first those far on the right side, the longest unchanged first, then
+/// those farthest on the right side. The two extremes are the last, because without a free coefficient only they determine
+/// b.
+void LocalUpdates::trim_idle(std::size_t c, std::int64_t time) {
   Column& column = expansion_.column(c);
   if (!column.live || max_idle >= expansion_.size()) return;
   const std::size_t left = expansion_.leave_idle(c, max_idle, [&](std::size_t s) {
@@ -193,8 +204,8 @@ void LocalUpdates::trim(std::size_t c, std::int64_t time) {
   if (left > 0) column.ends = expansion_.scan(c);
 }
 
-/// b and delta. Where no coefficient is free, b is the middle of what the conditions allow.
-void LocalUpdates::settle(std::size_t c) {
+/// Sets b and delta. If no coefficient is free, b is the middle of what the conditions allow.
+void LocalUpdates::update_bias(std::size_t c) {
   Column& column = expansion_.column(c);
   const Extremes ends = column.ends = expansion_.scan(c);
   column.delta = ends.up < 0 || ends.down < 0 ? kInf : ends.high - ends.low;
@@ -215,30 +226,30 @@ void LocalUpdates::settle(std::size_t c) {
 
 // ---------------------------------------------------------------------------------------------------------- all rows
 
-bool LocalUpdates::optimise_all(std::size_t c, std::size_t rounds, std::int64_t time) {
+bool LocalUpdates::optimize_all(std::size_t c, std::size_t rounds, std::int64_t time) {
   Column& column = expansion_.column(c);
   const AlignedVector<double> before = column.alpha;
   column.ends = expansion_.scan(c);
-  const bool done = optimise(expansion_, c, Bias::free, tau, rounds, steps);
+  const bool done = optimize(expansion_, c, Bias::free, tau, rounds, steps);
   for (std::size_t s = 0; s < expansion_.size(); ++s)
     if (column.alpha[s] != before[s]) column.changed[s] = time;
-  settle(c);
+  update_bias(c);
   state.since[c] = 0;
   return done;
 }
 
 void LocalUpdates::full_pass(std::size_t c, std::int64_t time) {
-  if (!optimise_all(c, kFullPassRounds, time)) ++state.capped[c];
+  if (!optimize_all(c, kFullPassRounds, time)) ++state.capped[c];
   ++state.full_passes[c];
-  trim(c, time);
+  trim_idle(c, time);
 }
 
 bool LocalUpdates::finish(std::size_t rounds) {
   bool done = true;
   for (std::size_t c = 0; c < expansion_.columns(); ++c)
     if (expansion_.column(c).live) {
-      done &= optimise_all(c, rounds, state.iterations);
-      if (done) trim(c, state.iterations);
+      done &= optimize_all(c, rounds, state.iterations);
+      if (done) trim_idle(c, state.iterations);
     }
   return done;
 }
@@ -246,33 +257,38 @@ bool LocalUpdates::finish(std::size_t rounds) {
 // -------------------------------------------------------------------------------------------------------- forgetting
 
 void LocalUpdates::forget(std::span<const std::int64_t> named) {
-  expansion_.flag(named);  // refuses what is not there before anything changes
+  expansion_.flags_of(named);  // refuses unknown ids before anything changes
   if (named.empty()) return;
-  if (any_live()) expansion_.compact();  // so that rows dropped before do not come back with those that must wait
+  if (any_live()) expansion_.compact();  // so that rows dropped before do not return with those that wait
   std::vector<std::int64_t> ids(named.begin(), named.end());
   std::erase_if(ids, [&](std::int64_t id) { return expansion_.find(id) < 0; });
-  const std::vector<std::uint8_t> gone = expansion_.flag(ids);
-  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
-    Column& column = expansion_.column(c);
-    if (!column.live) {
-      doze(c, met(c, expansion_.size(), gone));
-      continue;
-    }
-    for (const auto id : ids) {
-      const auto slot = static_cast<std::size_t>(expansion_.find(id));
-      if (!column.member[slot]) continue;
-      if (column.alpha[slot] == 0) {
-        expansion_.leave(c, slot);
-        settle(c);
+  const std::vector<std::uint8_t> gone = expansion_.flags_of(ids);
+  try {
+    for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+      Column& column = expansion_.column(c);
+      if (!column.live) {
+        predict_only_class(c, classes_among(c, expansion_.size(), gone));
         continue;
       }
-      Neighbourhood near(expansion_, c, slot);
-      if (!near.unlearn(extent, tau)) ++state.capped[c];
-      expansion_.leave(c, slot);
-      if (follow_up(c, near, state.iterations)) full_pass(c, state.iterations);
+      for (const auto id : ids) {
+        const auto slot = static_cast<std::size_t>(expansion_.find(id));
+        if (!column.member[slot]) continue;
+        if (column.alpha[slot] == 0) {
+          expansion_.leave(c, slot);
+          update_bias(c);
+          continue;
+        }
+        Neighborhood near(expansion_, c, slot);
+        if (!near.unlearn(extent, tau)) ++state.capped[c];
+        expansion_.leave(c, slot);
+        if (after_update(c, near, state.iterations)) full_pass(c, state.iterations);
+      }
+      if (!classes_among(c, expansion_.size(), gone).both()) deactivate(c, gone);
+      else trim_idle(c, state.iterations);
     }
-    if (!met(c, expansion_.size(), gone).both()) fall_asleep(c, gone);
-    else trim(c, state.iterations);
+  } catch (...) {
+    recover();
+    throw;
   }
   expansion_.drop(gone);
 }

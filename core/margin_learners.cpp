@@ -5,7 +5,7 @@
 
 namespace everlearn {
 
-void PassiveAggressive::take_in(std::size_t c, std::size_t slot, std::int64_t) {
+void PassiveAggressive::learn_row(std::size_t c, std::size_t slot, std::int64_t) {
   const double y = expansion_.sign(c, slot), f = score(c, slot), own = expansion_.diagonal(slot);
   state.mistakes[c] += y * f <= 0;
   if (y * f >= 1 || own <= 0) return;
@@ -13,12 +13,12 @@ void PassiveAggressive::take_in(std::size_t c, std::size_t slot, std::int64_t) {
   double tau = loss / own;
   if (variant == Aggressiveness::pa_1) tau = std::min(C, tau);
   if (variant == Aggressiveness::pa_2) tau = loss / (own + 1 / (2 * C));
-  enter(c, slot);
-  shift(c, slot, y * tau);
+  insert_row(c, slot);
+  add(c, slot, y * tau);
   apply(c);
 }
 
-void Norma::take_in(std::size_t c, std::size_t slot, std::int64_t time) {
+void Norma::learn_row(std::size_t c, std::size_t slot, std::int64_t time) {
   Column& column = expansion_.column(c);
   const double y = expansion_.sign(c, slot), f = score(c, slot) + column.bias;
   const double rate = decays ? eta / std::sqrt(static_cast<double>(time)) : eta;
@@ -27,17 +27,17 @@ void Norma::take_in(std::size_t c, std::size_t slot, std::int64_t time) {
   shrink(c, 1 - rate * lambda);
   if (error) {
     const double step = rate * y * expansion_.cost(slot);
-    enter(c, slot);
-    shift(c, slot, step);
+    insert_row(c, slot);
+    add(c, slot, step);
     if (has_bias) column.bias += step;
-    if (buffer(c).size() > budget) expel(c, 0);
+    if (buffer(c).size() > budget) remove(c, 0);
     apply(c);
   }
   if (adapts) margin[c] += error ? -rate * (1 - nu) : rate * nu;
 }
 
-void Norma::trim(std::size_t c) {
-  while (buffer(c).size() > budget) expel(c, 0);
+void Norma::shrink_to_budget(std::size_t c) {
+  while (buffer(c).size() > budget) remove(c, 0);
   apply(c);
 }
 

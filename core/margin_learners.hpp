@@ -1,4 +1,4 @@
-// Learners that also answer to a row on the right side, if it is too near to the boundary.
+// Learners that also update on a correctly classified row if it is too near to the boundary.
 //
 // Passive-aggressive (Crammer et al. 2006, figure 1): l = max(0, 1 - y f), alpha_x += y tau, where tau is
 //   PA:     l / K(x, x)                 the least change of f after which the row has no loss
@@ -8,7 +8,7 @@
 // NORMA, stochastic gradient descent in the space of the kernel (Kivinen, Smola, Williamson 2004), soft margin:
 //   every row:              alpha *= 1 - eta_t lambda
 //   if y (f + b) < rho:     alpha_x += eta_t y,  b += eta_t y if there is a bias;  over budget: drop the oldest
-//   with nu the margin adapts, so that a share nu of the rows are errors: the test is <=,
+//   with nu the margin adapts, so that a fraction nu of the rows are errors: the test is <=,
 //                           rho -= eta_t (1 - nu) on an error, rho += eta_t nu otherwise
 #pragma once
 
@@ -25,7 +25,7 @@ class PassiveAggressive final : public OnePass {
   Aggressiveness variant = Aggressiveness::pa_1;
 
  private:
-  void take_in(std::size_t c, std::size_t slot, std::int64_t time) override;
+  void learn_row(std::size_t c, std::size_t slot, std::int64_t time) override;
 };
 
 class Norma final : public OnePass {
@@ -40,8 +40,11 @@ class Norma final : public OnePass {
   std::vector<double> margin;  // rho of each column
 
  private:
-  void take_in(std::size_t c, std::size_t slot, std::int64_t time) override;
-  void trim(std::size_t c) override;
+  std::function<void()> make_undo() override {
+    return [this, before = margin]() mutable { margin.swap(before); };
+  }
+  void learn_row(std::size_t c, std::size_t slot, std::int64_t time) override;
+  void shrink_to_budget(std::size_t c) override;
 };
 
 }  // namespace everlearn

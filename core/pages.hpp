@@ -1,7 +1,7 @@
-// Memory for kernel rows: pages of one size, taken from large slabs and given back for the next row.
+// Memory for kernel rows: pages of one size, cut from large slabs and reused.
 //
-// A row grows page by page, so it is never copied to grow, and memory is asked of the system once. A page that is given
-// back is overwritten with zeros at once, so that kernel values of dropped rows do not stay in memory.
+// A row grows page by page, so that it is never copied to grow. A page that is given back is overwritten with zeros at
+// once, so that kernel values of dropped rows do not stay in memory.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace everlearn {
 /// Floats in a page.
 inline constexpr std::size_t kPage = 2048;
 
-/// A kernel row as it lies in pages.
+/// A kernel row in its pages. It does not keep the pages: see HeldRow (kernel_rows.hpp).
 struct RowView {
   const float* const* pages;
 
@@ -37,9 +37,9 @@ class PagePool {
     std::fill_n(page, kPage, 0.0f);
     return page;
   }
-  void give(float* page) {
+  void give(float* page) noexcept {
     std::fill_n(page, kPage, 0.0f);
-    free_.push_back(page);
+    free_.push_back(page);  // add_slab() has reserved room for every page
   }
 
  private:
@@ -54,18 +54,20 @@ class PagePool {
   }
 
   void add_slab() {
-    constexpr std::size_t kAlign = 2u << 20, kSlab = 2u << 20;
+    constexpr std::size_t kAlign = 2u << 20, kSlab = 2u << 20, kPages = kSlab / (kPage * sizeof(float));
+    slabs_.reserve(slabs_.size() + 1);
+    fresh_.reserve(kPages);
+    free_.reserve((slabs_.size() + 1) * kPages);
     std::unique_ptr<float[], Free> slab(static_cast<float*>(std::aligned_alloc(kAlign, kSlab)));
     if (!slab) throw std::bad_alloc();
 #ifdef __linux__
-    madvise(slab.get(), kSlab, MADV_HUGEPAGE);  // a sweep over the rows misses the page tables less; a wish only
+    madvise(slab.get(), kSlab, MADV_HUGEPAGE);  // a hint: passes over many rows then miss the page tables less often
 #endif
-    constexpr std::size_t pages = kSlab / (kPage * sizeof(float));
-    for (std::size_t p = pages; p-- > 0;) fresh_.push_back(slab.get() + p * kPage);
+    for (std::size_t p = kPages; p-- > 0;) fresh_.push_back(slab.get() + p * kPage);
     slabs_.push_back(std::move(slab));
   }
 
-  std::vector<float*> free_, fresh_;  // given back, and never used
+  std::vector<float*> free_, fresh_;  // pages given back, and pages never used
   std::vector<std::unique_ptr<float[], Free>> slabs_;
 };
 

@@ -4,21 +4,21 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "threads.hpp"
+#include "score.hpp"
 
 namespace everlearn {
 
-void Perceptron::take_in(std::size_t c, std::size_t slot, std::int64_t time) {
+void Perceptron::learn_row(std::size_t c, std::size_t slot, std::int64_t time) {
   const double y = expansion_.sign(c, slot), f = score(c, slot);
   state.mistakes[c] += y * f <= 0;
   if (y * f > margin) return;
   if (overflow == Overflow::forget && expansion_.diagonal(slot) > 1 + 1e-6)
-    throw std::invalid_argument("the kernel of a row with itself is above 1, which the Forgetron's bound does not allow");
+    throw std::invalid_argument("the kernel of a row with itself is above 1, which the bound of the Forgetron does not allow");
   const bool full = buffer(c).size() >= budget && !is_member(c, slot);
-  if (overflow == Overflow::random && full) expel(c, state.generators[c].below(buffer(c).size()));
-  enter(c, slot);
+  if (overflow == Overflow::random && full) remove(c, state.generators[c].below(buffer(c).size()));
+  insert_row(c, slot);
   const double step = y * expansion_.cost(slot);
-  shift(c, slot, step);
+  add(c, slot, step);
   apply(c);
   if (averaging != Averaging::none) entries[c].push_back({expansion_.id(slot), time, step});
   if (buffer(c).size() <= budget) return;
@@ -26,16 +26,16 @@ void Perceptron::take_in(std::size_t c, std::size_t slot, std::int64_t time) {
   if (overflow == Overflow::forget) forget_oldest(c);
 }
 
-/// The Forgetron forgets at once here: its bound pays for one row a mistake, and these rows are the user's wish.
-void Perceptron::trim(std::size_t c) {
+/// The Forgetron drops rows without shrinking here: its bound covers one row for each mistake, not a smaller budget.
+void Perceptron::shrink_to_budget(std::size_t c) {
   while (overflow != Overflow::nothing && buffer(c).size() > budget) {
     if (overflow == Overflow::worst) drop_worst(c);
-    else expel(c, overflow == Overflow::random ? state.generators[c].below(buffer(c).size()) : 0);
+    else remove(c, overflow == Overflow::random ? state.generators[c].below(buffer(c).size()) : 0);
     apply(c);
   }
 }
 
-void Perceptron::strike(std::size_t c, std::size_t place) {
+void Perceptron::erase_entry(std::size_t c, std::size_t place) {
   const std::int64_t id = expansion_.id(static_cast<std::size_t>(buffer(c)[place]));
   std::erase_if(entries[c], [&](const Entry& added) { return added.id == id; });
 }
@@ -49,7 +49,7 @@ void Perceptron::drop_worst(std::size_t c) {
     const double without = expansion_.sign(c, s) * (score(c, s) - column.alpha[s] * expansion_.diagonal(s));
     if (place == 0 || without > most) worst = place, most = without;
   }
-  expel(c, worst);
+  remove(c, worst);
   apply(c);
 }
 
@@ -73,17 +73,26 @@ void Perceptron::forget_oldest(std::size_t c) {
   const double phi = b > 0 ? largest_factor(a, b, spent[c] - 15.0 / 32.0 * static_cast<double>(state.mistakes[c])) : 1.0;
   if (phi < 1) shrink(c, phi);
   spent[c] += phi * phi * a + phi * b;
-  expel(c, 0);
+  remove(c, 0);
   apply(c);
 }
 
+std::function<void()> Perceptron::make_undo() {
+  std::vector<std::size_t> lengths;
+  for (const auto& list : entries) lengths.push_back(list.size());
+  return [this, lengths, before = spent]() mutable {
+    spent.swap(before);
+    for (std::size_t c = 0; c < entries.size(); ++c)
+      entries[c].erase(entries[c].begin() + static_cast<std::ptrdiff_t>(lengths[c]), entries[c].end());
+  };
+}
+
 void Perceptron::decide(const Block& block, int threads, double* out) const {
-  constexpr std::size_t kRows = 32;
   struct Addition {
     std::size_t slot;
-    double coefficient, lasts;  // for how many rows no other came after it
+    double coefficient, lasts;  // for how many rows this model was the current one
   };
-  const std::size_t n = expansion_.size(), columns = expansion_.columns();
+  const std::size_t columns = expansion_.columns();
   const double total = static_cast<double>(std::max<std::int64_t>(state.iterations, 1));
   std::vector<std::vector<Addition>> additions(columns);
   for (std::size_t c = 0; c < columns; ++c)
@@ -92,25 +101,20 @@ void Perceptron::decide(const Block& block, int threads, double* out) const {
       additions[c].push_back({static_cast<std::size_t>(expansion_.find(entries[c][e].id)), entries[c][e].coefficient,
                               static_cast<double>(end - entries[c][e].born)});
     }
-  parallel_ranges(block.rows * n < 50000 ? 1 : threads, block.rows, kRows, [&](std::size_t begin, std::size_t end) {
-    std::vector<float> values(kRows * n);
-    std::vector<float*> rows(kRows);
-    for (std::size_t r = 0; r < kRows; ++r) rows[r] = values.data() + r * n;
-    std::vector<std::int64_t> which;
-    for (std::size_t r0 = begin; r0 < end; r0 += kRows) {
-      which.clear();
-      for (std::size_t r = r0; r < std::min(r0 + kRows, end); ++r) which.push_back(static_cast<std::int64_t>(r));
-      expansion_.rows().evaluate(*expansion_.rows().take(block, which), 0, which.size(), 0, n, rows.data());
-      for (std::size_t r = 0; r < which.size(); ++r)
+  // A model is the sum of the additions before it, so that a row needs all of its kernel values at once.
+  const TileShape shape{32, std::max<std::size_t>(1, expansion_.size())};
+  for_each_tile<float>(expansion_.rows(), block, threads, shape, [&] {
+    return [&](const Tile<float>& tile) {
+      for (std::size_t r = 0; r < tile.rows; ++r)
         for (std::size_t c = 0; c < columns; ++c) {
           double f = 0, sum = 0;
           for (const Addition& added : additions[c]) {
-            f += added.coefficient * static_cast<double>(rows[r][added.slot]);
+            f += added.coefficient * static_cast<double>(tile.lines[r][added.slot]);
             sum += added.lasts * (averaging == Averaging::vote ? (f > 0) - (f < 0) : f);
           }
-          out[(r0 + r) * columns + c] = sum / total;
+          out[(tile.r0 + r) * columns + c] = sum / total;
         }
-    }
+    };
   });
 }
 

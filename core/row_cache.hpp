@@ -1,7 +1,10 @@
-// Kernel rows of kept rows, the least recently used dropped first, under a limit in bytes.
+// Kernel rows of kept rows under a limit in bytes; the least recently used row is evicted first.
 //
-// A cached row may be shorter than the expansion: the rows used last are completed block by block, the others
+// A cached row may be shorter than the expansion: the rows used last are completed at the end of each block, the others
 // when they are used again, instead of writing a column into every row at each insertion.
+//
+// Invariant: from front to back of the list, the number of known values never grows, except for rows without any. Every
+// method either succeeds or throws std::bad_alloc and leaves the cache as it was.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +12,7 @@
 #include <iterator>
 #include <list>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "arch/loops.hpp"
@@ -23,7 +27,7 @@ class RowCache {
   struct Entry {
     std::int64_t slot;
     std::size_t valid = 0;  // values known
-    int pins = 0;           // users that hold it right now
+    int pins = 0;           // how many users hold it; a pinned row is never evicted
     std::vector<float*> pages{};
 
     float& operator[](std::size_t s) { return pages[s / kPage][s % kPage]; }
@@ -37,45 +41,63 @@ class RowCache {
   std::size_t rows() const { return order_.size(); }
   void set_limit(std::size_t bytes) {
     limit_ = bytes;
-    evict(0, 0);
+    evict();
   }
-  /// Rows to keep at most, whatever the limit in bytes says.
-  void set_most_rows(std::size_t rows) { most_rows_ = rows; }
-  /// How many rows of n values fit, at least two.
+  /// The largest number of rows to keep, whatever the limit in bytes is.
+  void set_max_rows(std::size_t rows) { max_rows_ = rows; }
+  /// How many rows of n values fit; at least two.
   std::size_t room_for(std::size_t n) const {
     return std::max<std::size_t>(2, limit_ / (std::max<std::size_t>(pages_for(n), 1) * kPageBytes));
   }
 
-  /// The row of `slot`, now the most recently used, with room for n values: the caller writes those behind
-  /// `valid` and sets it. The `recent` rows used before it stay whatever the limit says.
-  Entry& touch(std::int64_t slot, std::size_t n, std::size_t recent) {
+  /// The row of `slot`, now the most recently used one, with room for n values. The caller writes the values from `valid`
+  /// on and then sets `valid`; if that fails, the caller sets `valid` to 0. The row itself is not evicted to make room.
+  Entry& touch(std::int64_t slot, std::size_t n) {
     if (static_cast<std::size_t>(slot) >= where_.size()) where_.resize(static_cast<std::size_t>(slot) + 1, none());
-    auto& at = where_[static_cast<std::size_t>(slot)];
+    Place& at = where_[static_cast<std::size_t>(slot)];
+    const std::size_t before = bytes_;
     if (at == none()) {
-      order_.push_front(Entry{slot});
+      std::list<Entry> added(1, Entry{slot});
+      add_pages(added.front(), n);
+      order_.splice(order_.begin(), added);
       at = order_.begin();
-    } else if (at != order_.begin()) {
+    } else {
+      add_pages(*at, n);
       order_.splice(order_.begin(), order_, at);
     }
-    if (n > at->pages.size() * kPage) {
-      evict((pages_for(n) - at->pages.size()) * kPageBytes, recent + 1);
-      make_room(*at, n);
-    }
-    if (order_.size() > most_rows_ && order_.size() > recent + 1 && order_.back().pins == 0) drop_last();
-    return *at;
+    Entry& entry = *at;
+    ++entry.pins;
+    if (bytes_ > before) evict();
+    if (order_.size() > max_rows_ && order_.back().pins == 0) erase(std::prev(order_.end()));
+    --entry.pins;
+    return entry;
   }
 
-  /// Forgets every row, also those that somebody holds.
+  /// Pins a row: until it is unpinned it stays in place. Use HeldRow (kernel_rows.hpp), which pairs the two.
+  void pin(Entry& entry) {
+    ++entry.pins;
+    ++pins_;
+  }
+  void unpin(Entry& entry) {
+    --entry.pins;
+    --pins_;
+  }
+
+  /// Drops every row. None may be pinned.
   void clear() {
-    for (auto& at : where_) at = none();
-    for (auto at = order_.begin(); at != order_.end();) at = drop(at);
+    refuse_pinned();
+    drop_from(0);
+  }
+  /// Drops the rows of the slots from `first` on. None of them may be pinned.
+  void drop_from(std::size_t first) noexcept {
+    for (std::size_t slot = first; slot < where_.size(); ++slot)
+      if (where_[slot] != none()) erase(where_[slot]);
   }
 
   /// The row of `slot` if it is cached, whatever its length, and null otherwise.
-  const Entry* peek(std::size_t slot) const { return holds(slot) ? &*where_[slot] : nullptr; }
-
-  /// Lets go of a row that was pinned.
-  void unpin(std::int64_t slot) { --where_[static_cast<std::size_t>(slot)]->pins; }
+  const Entry* find(std::size_t slot) const {
+    return slot < where_.size() && where_[slot] != none() ? &*where_[slot] : nullptr;
+  }
 
   /// Calls complete(entry) for the `count` rows used last, with room for n values, as long as they fit.
   template <class F>
@@ -83,36 +105,41 @@ class RowCache {
     for (auto at = order_.begin(); at != order_.end() && count > 0; ++at, --count) {
       const std::size_t more = pages_for(n) - std::min(pages_for(n), at->pages.size());
       if (bytes_ + more * kPageBytes > limit_) return;
-      make_room(*at, n);
+      add_pages(*at, n);
       complete(*at);
     }
   }
 
-  /// Follows the expansion when it drops rows: see Rows::keep.
+  /// Follows the expansion when it drops the slots from `from` on except `kept` (ascending), which move up: see
+  /// Rows::keep. No row may be pinned.
   void keep(std::size_t from, std::span<const std::int64_t> kept) {
+    refuse_pinned();
     std::vector<std::int64_t> renamed(where_.size() > from ? where_.size() - from : 0, -1);
-    for (std::size_t t = 0; t < kept.size(); ++t)
-      if (static_cast<std::size_t>(kept[t]) < where_.size())
-        renamed[static_cast<std::size_t>(kept[t]) - from] = static_cast<std::int64_t>(from + t);
     std::vector<std::uint8_t> stays(kept.empty() ? 0 : static_cast<std::size_t>(kept.back()) + 1 - from, 0);
-    for (const auto s : kept) stays[static_cast<std::size_t>(s) - from] = 1;
+    where_.reserve(from + kept.size());
+    for (std::size_t t = 0; t < kept.size(); ++t) {
+      const std::size_t at = static_cast<std::size_t>(kept[t]) - from;
+      stays[at] = 1;
+      if (at < renamed.size()) renamed[at] = static_cast<std::int64_t>(from + t);
+    }
     where_.resize(std::min(where_.size(), from));
     where_.resize(from + kept.size(), none());
-    // Values known never grow towards the back of the list, and a row knows at least itself: the first row
-    // that ends before `from` is followed by rows that need no change.
-    for (auto at = order_.begin(); at != order_.end() && at->valid > from;) {
+    for (auto at = order_.begin(); at != order_.end();) {
+      // By the invariant the rows behind this one know no values from `from` on, and a row knows at least itself.
+      if (at->valid > 0 && at->valid <= from) break;
       const auto slot = static_cast<std::size_t>(at->slot);
       if (slot >= from) {
         const std::int64_t name = renamed[slot - from];
         if (name < 0) {
-          at = drop(at);
+          give_pages(*at, 0);
+          at = order_.erase(at);
           continue;
         }
         at->slot = name;
         where_[static_cast<std::size_t>(name)] = at;
       }
       at->valid = squeeze(*at, from, stays);
-      release(*at, pages_for(at->valid));
+      give_pages(*at, pages_for(at->valid));
       ++at;
     }
   }
@@ -122,19 +149,33 @@ class RowCache {
   static constexpr std::size_t kPageBytes = kPage * sizeof(float);
 
   Place none() const { return const_cast<std::list<Entry>&>(order_).end(); }
-  bool holds(std::size_t slot) const { return slot < where_.size() && where_[slot] != none(); }
   static std::size_t pages_for(std::size_t n) { return (n + kPage - 1) / kPage; }
+  void refuse_pinned() const {
+    if (pins_ > 0) throw std::logic_error("a kernel row is dropped or moved while somebody holds it");
+  }
 
-  void make_room(Entry& entry, std::size_t n) {
-    while (entry.pages.size() * kPage < n) {
-      entry.pages.push_back(pool_.take());
-      bytes_ += kPageBytes;
+  void add_pages(Entry& entry, std::size_t n) {
+    entry.pages.reserve(pages_for(n));
+    const std::size_t before = entry.pages.size();
+    try {
+      for (; entry.pages.size() < pages_for(n); bytes_ += kPageBytes) entry.pages.push_back(pool_.take());
+    } catch (...) {
+      give_pages(entry, before);
+      throw;
     }
   }
 
-  /// Moves up the values from `from` on whose slots stay, and overwrites what was behind them; returns how many values
-  /// there are then. Without a branch on what stays: every value is written, and the place to write moves on if it stays.
+  void give_pages(Entry& entry, std::size_t left) noexcept {
+    for (; entry.pages.size() > left; bytes_ -= kPageBytes) {
+      pool_.give(entry.pages.back());
+      entry.pages.pop_back();
+    }
+  }
+
+  /// Moves up the values from `from` on whose slots stay and overwrites what is left behind them; returns how many values
+  /// there are then. No branch on what stays: every value is written, and the place to write advances if it stays.
   static std::size_t squeeze(Entry& entry, std::size_t from, const std::vector<std::uint8_t>& stays) {
+    if (entry.valid <= from) return entry.valid;
     const std::size_t end = std::min(entry.valid, from + stays.size());
     std::size_t to = from, at = from;
     while (at < end) {
@@ -158,37 +199,23 @@ class RowCache {
     return to;
   }
 
-  void release(Entry& entry, std::size_t pages) {
-    for (; entry.pages.size() > pages; entry.pages.pop_back()) {
-      pool_.give(entry.pages.back());
-      bytes_ -= kPageBytes;
-    }
+  void erase(Place at) noexcept {
+    where_[static_cast<std::size_t>(at->slot)] = none();
+    give_pages(*at, 0);
+    order_.erase(at);
   }
 
-  Place drop(Place at) {
-    release(*at, 0);
-    return order_.erase(at);
-  }
-
-  void drop_last() {
-    where_[static_cast<std::size_t>(order_.back().slot)] = none();
-    drop(std::prev(order_.end()));
-  }
-
-  /// Makes way for `extra` bytes, sparing the `recent` rows used last and those that somebody holds.
-  void evict(std::size_t extra, std::size_t recent) {
-    auto at = order_.end();
-    for (std::size_t left = order_.size(); bytes_ + extra > limit_ && left > recent; --left) {
+  /// Drops rows that nobody holds, the least recently used first, until the limit is kept.
+  void evict() noexcept {
+    for (auto at = order_.end(); bytes_ > limit_ && at != order_.begin();) {
       --at;
-      if (at->pins > 0) continue;
-      where_[static_cast<std::size_t>(at->slot)] = none();
-      at = drop(at);
+      if (at->pins == 0) erase(at++);
     }
   }
 
   PagePool pool_;
-  std::size_t limit_, bytes_ = 0, most_rows_ = ~std::size_t{0};
-  std::list<Entry> order_;  // most recently used first
+  std::size_t limit_, bytes_ = 0, max_rows_ = ~std::size_t{0}, pins_ = 0;
+  std::list<Entry> order_;  // the row used last in front
   std::vector<Place> where_;
 };
 

@@ -1,6 +1,5 @@
-// A problem on a few rows of a column, small enough to stay in cache: their coefficients move, all others are frozen.
-//
-// Frozen coefficients enter through the gradients and keep the sum of those that move constant.
+// A problem on a few rows of a column, small enough for the processor's cache: their coefficients move, all others are
+// fixed. The fixed ones enter through the gradients, and the sum of those that move stays constant.
 #pragma once
 
 #include <algorithm>
@@ -27,22 +26,22 @@ struct SmallProblem {
     gate[s] = static_cast<std::uint8_t>((value < upper(s) ? kMayRise : 0) | (value > lower(s) ? kMayFall : 0));
   }
 
-  /// Copies what a column knows about a slot to place s.
+  /// Copies a slot of a column to place s.
   void take(const Expansion& expansion, std::size_t c, std::size_t slot, std::size_t s) {
     const Column& column = expansion.column(c);
-    diagonal[s] = expansion.diagonals()[slot];
+    diagonal[s] = static_cast<float>(expansion.diagonal(slot));
     g[s] = column.g[slot];
     edge[s] = column.edge[slot];
     set_alpha(s, column.alpha[slot]);
   }
 
-  /// Pair steps, the second index chosen to second order, until the violation is at most `tolerance`. Returns how many
-  /// were made. row(s) is the kernel row of place s on the places.
+  /// Pair steps, with the second index chosen to second order, until the violation is at most `tolerance`. Returns the
+  /// number of steps. row(s) is the kernel row of place s, one value for each place.
   template <class RowOf>
-  std::size_t solve_pairs(RowOf&& row, double tolerance, std::size_t most_steps) {
+  std::size_t solve_pairs(RowOf&& row, double tolerance, std::size_t max_steps) {
     Extremes ends = loops().scan(g.data(), gate.data(), size);
     std::size_t steps = 0;
-    for (; steps < most_steps && ends.up >= 0 && ends.down >= 0; ++steps) {
+    for (; steps < max_steps && ends.up >= 0 && ends.down >= 0; ++steps) {
       if (ends.high - ends.low <= tolerance) break;
       const auto i = static_cast<std::size_t>(ends.up);
       const float* ki = row(i);

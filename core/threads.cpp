@@ -7,8 +7,7 @@
 
 namespace everlearn {
 
-void parallel_ranges(int threads, std::size_t n, std::size_t grain,
-                     const std::function<void(std::size_t, std::size_t)>& body) {
+void parallel_ranges(int threads, std::size_t n, std::size_t grain, FunctionRef<void(std::size_t, std::size_t)> body) {
   const std::size_t grains = (n + grain - 1) / grain;
   const std::size_t workers = std::min<std::size_t>(static_cast<std::size_t>(std::max(1, threads)), grains);
   if (workers <= 1) {
@@ -26,8 +25,14 @@ void parallel_ranges(int threads, std::size_t n, std::size_t grain,
   };
   {
     std::vector<std::jthread> others;
-    for (std::size_t w = 1; w < workers; ++w) others.emplace_back(work, w);
+    others.reserve(workers - 1);
+    std::size_t started = 1;
+    try {
+      for (; started < workers; ++started) others.emplace_back(work, started);
+    } catch (const std::exception&) {  // the system has no memory or no thread left
+    }
     work(0);
+    for (std::size_t w = started; w < workers; ++w) work(w);
   }
   for (const auto& failure : failures)
     if (failure) std::rethrow_exception(failure);

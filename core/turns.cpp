@@ -4,10 +4,10 @@
 
 namespace everlearn {
 
-/// Rows whose kernel values are computed ahead of their turn.
+/// Rows in a block: so many kernel rows are computed at once.
 constexpr std::size_t kLookAhead = 128;
 
-Arrived::Arrived(const Labelled& rows, std::span<const std::int64_t> which) {
+Arrived::Arrived(const LabeledRows& rows, std::span<const std::int64_t> which) {
   for (const auto row : which) {
     const auto r = static_cast<std::size_t>(row);
     ids.push_back(rows.ids[r]);
@@ -16,8 +16,8 @@ Arrived::Arrived(const Labelled& rows, std::span<const std::int64_t> which) {
   }
 }
 
-void in_turns(Expansion& expansion, const Labelled& rows, std::span<const std::int64_t> which,
-              const std::function<bool(const Turn&)>& take) {
+void in_turns(Expansion& expansion, const LabeledRows& rows, std::span<const std::int64_t> which,
+              FunctionRef<bool(const Turn&)> learn) {
   std::vector<std::int64_t> slots, unknown;
   for (std::size_t at = 0; at < which.size(); at += kLookAhead) {
     const std::size_t fresh = expansion.size();
@@ -27,20 +27,20 @@ void in_turns(Expansion& expansion, const Labelled& rows, std::span<const std::i
       slots.push_back(kept >= 0 ? kept : static_cast<std::int64_t>(fresh + unknown.size()));
       if (kept < 0) unknown.push_back(row);
     }
-    in_one_turn(expansion, rows, unknown, nullptr, [&] { return take({slots, fresh}); });
+    in_one_turn(expansion, rows, unknown, nullptr, [&] { return learn({slots, fresh}); });
   }
 }
 
-void in_one_turn(Expansion& expansion, const Labelled& rows, std::span<const std::int64_t> unknown,
-                 const float* const* kernel, const std::function<bool()>& take) {
+void in_one_turn(Expansion& expansion, const LabeledRows& rows, std::span<const std::int64_t> unknown,
+                 const float* const* kernel, FunctionRef<bool()> learn) {
   const Arrived arrived(rows, unknown);
   Arrivals arrivals = arrived;
   arrivals.kernel = kernel;
   expansion.open_block(*expansion.rows().take(rows.block, unknown), arrivals);
   try {
-    expansion.close_block(take());
+    expansion.close_block(learn());
   } catch (...) {
-    expansion.give_up_block();
+    expansion.abandon_block();
     throw;
   }
 }

@@ -1,8 +1,7 @@
-// Labelled rows on their way into an expansion, a turn at a time.
+// Labeled rows on their way into an expansion, a block at a time.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -10,39 +9,39 @@
 
 namespace everlearn {
 
-/// Labelled rows of the caller: labels, costs (above 0) and ids (no two the same) have one entry for each row of
-/// the block.
-struct Labelled {
+/// Labeled rows of the caller. Labels, costs (above 0) and ids (all different) have one entry for each row of the block.
+struct LabeledRows {
   Block block;
   std::span<const std::int32_t> labels;
   std::span<const double> costs;
   std::span<const std::int64_t> ids;
 };
 
-/// The names of some of the caller's rows, gathered.
+/// The ids, labels and costs of some of the caller's rows, copied.
 struct Arrived {
   std::vector<std::int64_t> ids;
   std::vector<std::int32_t> labels;
   std::vector<double> costs;
 
-  Arrived(const Labelled& rows, std::span<const std::int64_t> which);
+  Arrived(const LabeledRows& rows, std::span<const std::int64_t> which);
   operator Arrivals() const { return {ids, labels, costs}; }
 };
 
-/// What a turn takes in: the slots of its rows in order, of which those from `fresh` on are new.
+/// The rows of a block: their slots in the order in which they are learned. Slots from `fresh` on are new.
 struct Turn {
   std::span<const std::int64_t> slots;
   std::size_t fresh;
 };
 
-/// Hands the rows `which`, in this order and none of them twice, to take(turn), with look-ahead. Rows that are still
-/// kept from before keep their slot. `take` says whether slots that no column uses must stay.
-void in_turns(Expansion& expansion, const Labelled& rows, std::span<const std::int64_t> which,
-              const std::function<bool(const Turn&)>& take);
+/// Calls learn(turn) for the rows `which`, in this order and none of them twice, a block at a time. Rows that are kept
+/// already keep their slot. `learn` returns whether slots that no column uses must stay. If it throws, the block is
+/// abandoned.
+void in_turns(Expansion& expansion, const LabeledRows& rows, std::span<const std::int64_t> which,
+              FunctionRef<bool(const Turn&)> learn);
 
-/// One turn of rows `unknown` that are not kept yet; `kernel`, when given, holds their values against the kept rows.
-/// If `take` throws, the block is closed all the same.
-void in_one_turn(Expansion& expansion, const Labelled& rows, std::span<const std::int64_t> unknown,
-                 const float* const* kernel, const std::function<bool()>& take);
+/// The same for a single block of rows `unknown`, none of which is kept. `kernel`, if given, holds their values with the
+/// kept rows.
+void in_one_turn(Expansion& expansion, const LabeledRows& rows, std::span<const std::int64_t> unknown,
+                 const float* const* kernel, FunctionRef<bool()> learn);
 
 }  // namespace everlearn

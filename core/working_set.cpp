@@ -10,11 +10,11 @@ namespace everlearn {
 namespace {
 
 constexpr std::size_t kWorkingSet = 512;
-/// Within a round, pair steps go on until the violation has fallen to this share of the round's first.
-constexpr double kInnerShare = 0.1;
+/// Steps within a round go on until the violation has fallen to this fraction of the violation at its start.
+constexpr double kInnerFraction = 0.1;
 
-/// Slots of the next working set: the steepest on both sides first, then what the last round worked on and
-/// left free, then the next steepest.
+/// Slots of the next working set: the steepest on both sides first, then the free ones of the last round, then the next
+/// steepest.
 std::vector<std::int64_t> choose(const Expansion& expansion, std::size_t c, Bias bias, double tau, std::size_t most,
                                  const std::vector<std::int64_t>& last) {
   const Column& column = expansion.column(c);
@@ -71,12 +71,12 @@ struct Local : SmallProblem {
   const float* row(std::size_t s) const { return kernel.data() + s * stride; }
 
   /// Steps on the coefficient with the largest gain, together with a partner; there is no bias.
-  std::size_t solve_freely(double tolerance, std::size_t most_steps) {
+  std::size_t solve_without_bias(double tolerance, std::size_t max_steps) {
     const CoefficientView view{g.data(), gate.data(), alpha.data(), edge.data(), diagonal.data(), inverse.data()};
     const auto single = [&](std::size_t s) { return Single{g[s], diagonal[s], alpha[s], lower(s), upper(s)}; };
     Gain best = loops().best_gain(view, {}, {}, tolerance, size);
     std::size_t steps = 0;
-    for (; steps < most_steps && best.slot >= 0; ++steps) {
+    for (; steps < max_steps && best.slot >= 0; ++steps) {
       const auto i = static_cast<std::size_t>(best.slot);
       const std::int64_t found = loops().partner(view, row(i), pivot(i, single(i)), size).slot;
       const std::size_t j = found < 0 ? i : static_cast<std::size_t>(found);
@@ -92,15 +92,13 @@ struct Local : SmallProblem {
   }
 };
 
-/// Runs work(first, rows) over the kernel rows of some slots, as many at a time as the cache can hold, so that
-/// the size of the cache decides how long it takes and not what comes out.
+/// Runs work(first, rows) over the kernel rows of some slots, as many at a time as fit into the cache: the size of the
+/// cache affects the time, not the result.
 template <class F>
 void in_groups(Expansion& expansion, std::span<const std::int64_t> slots, F&& work) {
-  const std::size_t room = expansion.cache().room_for(expansion.size());
-  for (std::size_t first = 0; first < slots.size(); first += room) {
-    const auto group = slots.subspan(first, std::min(room, slots.size() - first));
-    work(first, expansion.rows_of(group));
-  }
+  const std::size_t room = expansion.kernel().cache().room_for(expansion.size());
+  for (std::size_t first = 0; first < slots.size(); first += room)
+    work(first, expansion.hold(slots.subspan(first, std::min(room, slots.size() - first))));
 }
 
 }  // namespace
@@ -142,19 +140,19 @@ Single single(const Expansion& expansion, std::size_t c, std::size_t s) {
 
 }  // namespace
 
-bool step_alone(Expansion& expansion, std::size_t c, std::size_t slot, const Follow& follow) {
+bool step_alone(Expansion& expansion, std::size_t c, std::size_t slot, Follow follow) {
   const double from = expansion.column(c).alpha[slot], to = single_step(single(expansion, c, slot));
   if (to == from) return false;
-  const Move move{expansion.hold(static_cast<std::int64_t>(slot)), to - from};
+  const HeldRow row = expansion.hold(slot);
+  const Move move{row.view(), to - from};
   expansion.set_alpha(c, slot, to);
   follow({&move, 1});
-  expansion.release(static_cast<std::int64_t>(slot));
   return true;
 }
 
-bool step_with_partner(Expansion& expansion, std::size_t c, std::size_t slot, const Follow& follow) {
+bool step_with_partner(Expansion& expansion, std::size_t c, std::size_t slot, Follow follow) {
   const Single i = single(expansion, c, slot);
-  const RowView ki = expansion.hold(static_cast<std::int64_t>(slot));
+  const HeldRow ki = expansion.hold(slot);
   const std::int64_t found = expansion.partner(c, ki, pivot(slot, i)).slot;
   const auto other = static_cast<std::size_t>(found);
   double to_i = single_step(i), from_j = 0, to_j = 0;
@@ -163,14 +161,12 @@ bool step_with_partner(Expansion& expansion, std::size_t c, std::size_t slot, co
     std::tie(to_i, to_j) = joint_step(i, j, ki[other]);
     from_j = j.alpha;
   }
-  Move moves[2] = {{ki, to_i - i.alpha}, {}};
   const bool both = to_j != from_j;
-  if (both) moves[1] = {expansion.hold(found), to_j - from_j};
+  const HeldRow kj = both ? expansion.hold(other) : HeldRow();
+  const Move moves[2] = {{ki.view(), to_i - i.alpha}, {kj.view(), to_j - from_j}};
   expansion.set_alpha(c, slot, to_i);
   if (both) expansion.set_alpha(c, other, to_j);
   follow(std::span(moves, both ? 2 : 1));
-  if (both) expansion.release(found);
-  expansion.release(static_cast<std::int64_t>(slot));
   return both || to_i != i.alpha;
 }
 
@@ -181,18 +177,22 @@ double violation(const Extremes& ends, Bias bias) {
 }
 
 void move_to(Expansion& expansion, std::size_t c, std::span<const std::int64_t> slots, std::span<const double> alpha) {
+  Column& column = expansion.column(c);
   std::vector<double> moves(slots.size());
-  for (std::size_t a = 0; a < slots.size(); ++a) {
-    const auto s = static_cast<std::size_t>(slots[a]);
-    moves[a] = alpha[a] - expansion.column(c).alpha[s];
-    expansion.set_alpha(c, s, alpha[a]);
+  for (std::size_t a = 0; a < slots.size(); ++a) moves[a] = alpha[a] - column.alpha[static_cast<std::size_t>(slots[a])];
+  const AlignedVector<double> before = column.g;
+  try {
+    in_groups(expansion, slots, [&](std::size_t first, const HeldRows& rows) {
+      expansion.descend(c, rows.views(), std::span(moves).subspan(first, rows.size()));
+    });
+  } catch (...) {
+    std::copy(before.begin(), before.end(), column.g.begin());
+    throw;
   }
-  in_groups(expansion, slots, [&](std::size_t first, std::span<const RowView> rows) {
-    expansion.descend(c, rows, std::span(moves).subspan(first, rows.size()));
-  });
+  for (std::size_t a = 0; a < slots.size(); ++a) expansion.set_alpha(c, static_cast<std::size_t>(slots[a]), alpha[a]);
 }
 
-bool optimise(Expansion& expansion, std::size_t c, Bias bias, double tau, std::size_t rounds, std::int64_t& steps) {
+bool optimize(Expansion& expansion, std::size_t c, Bias bias, double tau, std::size_t rounds, std::int64_t& steps) {
   Column& column = expansion.column(c);
   std::vector<std::int64_t> set, movers;
   std::vector<double> targets;
@@ -203,7 +203,7 @@ bool optimise(Expansion& expansion, std::size_t c, Bias bias, double tau, std::s
     set = choose(expansion, c, bias, tau, kWorkingSet, set);
 
     Local local(set.size());
-    in_groups(expansion, set, [&](std::size_t first, std::span<const RowView> rows) {
+    in_groups(expansion, set, [&](std::size_t first, const HeldRows& rows) {
       for (std::size_t a = first; a < first + rows.size(); ++a)
         for (std::size_t b = 0; b <= a; ++b) {
           const float value = rows[a - first][static_cast<std::size_t>(set[b])];
@@ -214,13 +214,13 @@ bool optimise(Expansion& expansion, std::size_t c, Bias bias, double tau, std::s
     for (std::size_t a = 0; a < set.size(); ++a) {
       const auto s = static_cast<std::size_t>(set[a]);
       local.take(expansion, c, s, a);
-      local.inverse[a] = expansion.inverses()[s];
+      local.inverse[a] = expansion.inverse_diagonal(s);
     }
-    const double tolerance = std::max(tau * 0.5, kInnerShare * worst);
+    const double tolerance = std::max(tau * 0.5, kInnerFraction * worst);
     const std::size_t most = 100 * set.size();
     steps += static_cast<std::int64_t>(
         bias == Bias::free ? local.solve_pairs([&](std::size_t a) { return local.row(a); }, tolerance, most)
-                           : local.solve_freely(tolerance, most));
+                           : local.solve_without_bias(tolerance, most));
 
     movers.clear(), targets.clear();
     for (std::size_t a = 0; a < set.size(); ++a) {

@@ -13,10 +13,10 @@ class IncrementalMachine final : public Machine {
 
   void set_parameters(std::size_t window, bool cautious) {
     solver_.window = window;
-    solver_.cautious = cautious;
+    solver_.check_definite = cautious;
   }
   /// For tests of the fallback; it is not saved.
-  void set_most_steps(std::int64_t steps) { solver_.most_steps = steps; }
+  void set_most_steps(std::int64_t steps) { solver_.max_steps = steps; }
   void set_limit(std::size_t cache_bytes) {
     alone([&] { solver_.set_limit(cache_bytes); });
   }
@@ -66,7 +66,10 @@ class IncrementalMachine final : public Machine {
 
  private:
   void score(const Block& block, int threads, double* out) const override { solver_.decide(block, threads, out); }
-  void ready() override { solver_.sweep(); }
+  void ready() override {
+    solver_.rebuild();
+    solver_.sweep();
+  }
   bool exact() const override { return true; }
   std::vector<double> kernel_values() override { return solver_.kernel_matrix(); }
   void take_kernel(const nb::dict& state) override {

@@ -36,7 +36,7 @@ class LocalMachine final : public Machine {
     return alone([&] { return solver_.finish(rounds); });
   }
   nb::object updates() const { return give(std::vector<std::int64_t>(solver_.state.updates)); }
-  nb::object neighbours() const { return give(std::vector<std::int64_t>(solver_.state.neighbours)); }
+  nb::object neighbours() const { return give(std::vector<std::int64_t>(solver_.state.neighbors)); }
   nb::object full_passes() const { return give(std::vector<std::int64_t>(solver_.state.full_passes)); }
   std::int64_t iterations() const { return solver_.state.iterations; }
   std::int64_t steps() const { return solver_.steps; }
@@ -70,7 +70,7 @@ class LocalMachine final : public Machine {
       std::copy_n(changed.data() + c * n, n, expansion_.column(c).changed.begin());
     }
     solver_.state.updates = counts(state, "updates", columns);
-    solver_.state.neighbours = counts(state, "neighbors", columns);
+    solver_.state.neighbors = counts(state, "neighbors", columns);
     solver_.state.since = counts(state, "since", columns);
     solver_.state.full_passes = counts(state, "full_passes", columns);
     solver_.state.capped = counts(state, "capped", columns);

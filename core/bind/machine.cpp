@@ -50,7 +50,7 @@ Machine::Machine(const std::string& kernel, double gamma, double coef0, int degr
 
 void Machine::configure(std::size_t cache_bytes, int threads) {
   alone([&] {
-    expansion_.cache().set_limit(external_ ? ~std::size_t{0} : cache_bytes);
+    expansion_.kernel().cache().set_limit(external_ ? ~std::size_t{0} : cache_bytes);
     expansion_.set_threads(threads);
   });
 }
@@ -76,7 +76,7 @@ void Machine::check_distinct(std::vector<std::int64_t> ids) {
   if (twice != ids.end()) throw std::invalid_argument("the id " + std::to_string(*twice) + " is there twice");
 }
 
-Labelled Machine::checked(const HeldBlock& rows, const Array<std::int32_t>& labels, const Array<double>& costs,
+LabeledRows Machine::checked(const HeldBlock& rows, const Array<std::int32_t>& labels, const Array<double>& costs,
                           const Array<std::int64_t>& ids, std::span<const std::int64_t> which, bool unknown) const {
   const Block& block = checked(rows);
   if (labels.shape(0) != block.rows || costs.shape(0) != block.rows || ids.shape(0) != block.rows)
@@ -91,7 +91,7 @@ Labelled Machine::checked(const HeldBlock& rows, const Array<std::int32_t>& labe
     const auto r = static_cast<std::size_t>(row);
     check_label(labels(r));
     if (!(costs(r) >= 0) || !is_finite(costs(r))) throw std::invalid_argument("costs must be finite, 0 or above");
-    if (ids(r) == kNobody) throw std::invalid_argument("the id " + std::to_string(ids(r)) + " is reserved");
+    if (ids(r) == kNoId) throw std::invalid_argument("the id " + std::to_string(ids(r)) + " is reserved");
     if (unknown && expansion_.find(ids(r)) >= 0)
       throw std::invalid_argument("a row with the id " + std::to_string(ids(r)) + " is kept already");
     names.push_back(ids(r));
@@ -127,7 +127,7 @@ nb::object Machine::kept_ids() const {
   }));
 }
 void Machine::let_go(const Array<std::int64_t>& ids) {
-  alone([&] { expansion_.let_go(view(ids)); });
+  alone([&] { expansion_.drop_lingering(view(ids)); });
 }
 nb::object Machine::labels() const {
   return give(together([&] { return slots<std::int32_t>([&](std::size_t s) { return expansion_.label(s); }); }));
@@ -187,7 +187,7 @@ Machine::Image Machine::image() {
   Image image;
   image.rows = expansion_.rows().image(all, true);
   if (external_) image.kernel = kernel_values();
-  image.diagonal = slots<float>([&](std::size_t s) { return expansion_.diagonals()[s]; });
+  image.diagonal = slots<float>([&](std::size_t s) { return static_cast<float>(expansion_.diagonal(s)); });
   image.ids = slots<std::int64_t>([&](std::size_t s) { return expansion_.id(s); });
   image.labels = slots<std::int32_t>([&](std::size_t s) { return expansion_.label(s); });
   image.costs = slots<double>([&](std::size_t s) { return expansion_.cost(s); });
@@ -206,9 +206,8 @@ std::vector<double> Machine::kernel_values() {
   const std::size_t n = expansion_.size();
   std::vector<double> values;
   for (std::size_t s = 0; s < n; ++s) {
-    const RowView row = expansion_.hold(static_cast<std::int64_t>(s));
+    const HeldRow row = expansion_.hold(s);
     for (std::size_t t = 0; t < n; ++t) values.push_back(row[t]);
-    expansion_.release(static_cast<std::int64_t>(s));
   }
   return values;
 }
@@ -216,7 +215,7 @@ std::vector<double> Machine::kernel_values() {
 void Machine::take_kernel(const nb::dict& state) {
   const std::size_t n = expansion_.size();
   const auto kernel = matrix<float>(state, "kernel", n, n);
-  for (std::size_t s = 0; s < n; ++s) expansion_.restore_row(s, {kernel.data() + s * n, n});
+  for (std::size_t s = 0; s < n; ++s) expansion_.kernel().restore(s, {kernel.data() + s * n, n});
 }
 
 nb::dict Machine::get_state() {
@@ -263,7 +262,7 @@ void Machine::set_state(const HeldBlock& block, const nb::dict& state) {
   for (std::size_t s = 0; s < n; ++s) {
     check_label(labels[s]);
     if (!(costs[s] >= 0)) refuse("a cost is below 0");
-    if (ids(s) == kNobody) refuse("an id is reserved");
+    if (ids(s) == kNoId) refuse("an id is reserved");
   }
   for (std::size_t e = 0; boxed() && e < alpha.size(); ++e)
     if (member.data()[e] != 0 && !(std::min(0.0, edge.data()[e]) <= alpha.data()[e] &&

@@ -43,13 +43,13 @@ class Machine {
     return together([&] { return expansion_.kept(); });
   }
   std::size_t cache_bytes() const {
-    return together([&] { return expansion_.cache().bytes(); });
+    return together([&] { return expansion_.kernel().cache().bytes(); });
   }
   std::uint64_t evaluations() const {
-    return together([&] { return expansion_.evaluations(); });
+    return together([&] { return expansion_.kernel().evaluations(); });
   }
   void set_evaluations(std::uint64_t count) {
-    alone([&] { expansion_.set_evaluations(count); });
+    alone([&] { expansion_.kernel().set_evaluations(count); });
   }
   /// Rows whose steps were cut off.
   virtual std::int64_t capped() const { return 0; }
@@ -74,9 +74,9 @@ class Machine {
   /// Whether coefficients stay between 0 and the edges of their boxes.
   virtual bool boxed() const { return true; }
 
-  /// Labelled rows with the numbers of those to take in, checked: nothing behind this looks beyond an array. With
+  /// LabeledRows rows with the numbers of those to take in, checked: nothing behind this looks beyond an array. With
   /// `unknown` no row may be kept already.
-  Labelled checked(const HeldBlock& rows, const Array<std::int32_t>& labels, const Array<double>& costs,
+  LabeledRows checked(const HeldBlock& rows, const Array<std::int32_t>& labels, const Array<double>& costs,
                    const Array<std::int64_t>& ids, std::span<const std::int64_t> which, bool unknown = false) const;
   /// Rows of the width that is kept.
   const Block& checked(const HeldBlock& rows) const;

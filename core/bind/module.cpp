@@ -15,7 +15,7 @@ class LasvmMachine final : public Machine {
   void set_parameters(double tau, double delta_max, bool keeps) {
     solver_.tau = tau;
     solver_.delta_max = delta_max;
-    solver_.keeps = keeps;
+    solver_.keep_idle = keeps;
   }
   void seed_generator(const Array<std::uint64_t>& words) { solver_.generator = generator(words); }
   void seed(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
@@ -28,8 +28,8 @@ class LasvmMachine final : public Machine {
   std::size_t learn_selected(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids,
                              const MutableInts& remaining, const std::string& rule, std::size_t pool, std::size_t count) {
     std::span<std::int64_t> left(remaining.data(), remaining.shape(0));
-    const Rule chosen =
-        named<Rule>(rule, {{"gradient", Rule::gradient}, {"active", Rule::active}, {"autoactive", Rule::autoactive}});
+    const Selection chosen = named<Selection>(
+        rule, {{"gradient", Selection::gradient}, {"active", Selection::active}, {"autoactive", Selection::autoactive}});
     if (pool == 0) throw std::invalid_argument("pool must be above 0");
     alone([&] { solver_.learn_selected(checked(rows, labels, costs, ids, left), left, chosen, pool, count); });
     return left.size();

@@ -225,8 +225,8 @@ class KoilMachine final : public OnePassMachine<Koil> {
                       bool nearest_first, bool literal, bool weighted) {
     solver_.eta = eta;
     solver_.budget = budget;
-    solver_.neighbours = neighbours;
-    solver_.leaver = named<Leaver>(leaver, {{"oldest", Leaver::oldest}, {"random", Leaver::random}});
+    solver_.neighbors = neighbours;
+    solver_.victim = named<Victim>(leaver, {{"oldest", Victim::oldest}, {"random", Victim::random}});
     solver_.compensates = compensates;
     solver_.nearest_first = nearest_first;
     solver_.literal = literal;

@@ -19,7 +19,7 @@ struct CachedRows {
   struct Held {
     std::int64_t id;
     std::size_t valid, pages;
-    bool pinned;
+    everlearn::RowCache::Entry* pinned;  // null if nobody holds it
   };
   everlearn::RowCache cache;
   std::size_t limit;
@@ -38,7 +38,7 @@ struct CachedRows {
   }
   std::size_t pins() const {
     std::size_t count = 0;
-    for (const Held& held : recent) count += held.pinned;
+    for (const Held& held : recent) count += held.pinned != nullptr;
     return count;
   }
   std::vector<Held>::iterator at(std::int64_t id) {
@@ -54,10 +54,10 @@ struct CachedRows {
     std::unordered_map<std::int64_t, std::size_t> slots;
     for (std::size_t s = 0; s < ids.size(); ++s) slots[ids[s]] = s;
     std::size_t found = 0;
-    for (std::size_t s = 0; s < ids.size() + 10; ++s) found += cache.peek(s) != nullptr;
+    for (std::size_t s = 0; s < ids.size() + 10; ++s) found += cache.find(s) != nullptr;
     CHECK(found == recent.size());
     for (const Held& held : recent) {
-      const auto* entry = cache.peek(slots.at(held.id));
+      const auto* entry = cache.find(slots.at(held.id));
       CHECK(entry != nullptr && entry->valid == held.valid && entry->pages.size() == held.pages);
       if (entry == nullptr) continue;
       bool right = entry->slot == static_cast<std::int64_t>(slots.at(held.id));
@@ -66,16 +66,17 @@ struct CachedRows {
     }
   }
 
-  void evict(std::size_t extra, std::size_t last) {
-    for (std::size_t left = recent.size(); bytes() + extra > limit && left > last; --left)
+  /// Drops what nobody holds, the least recently used first; the first `spared` rows stay.
+  void evict(std::size_t spared) {
+    for (std::size_t left = recent.size(); bytes() > limit && left > spared; --left)
       if (!recent[left - 1].pinned) recent.erase(recent.begin() + static_cast<std::ptrdiff_t>(left - 1));
   }
 
   /// Touches a row and completes it; returns how many values it knew.
-  std::size_t use(std::size_t slot, std::size_t last) {
+  std::size_t use(std::size_t slot) {
     const std::size_t n = ids.size();
-    auto& entry = cache.touch(static_cast<std::int64_t>(slot), n, last);
-    Held held{ids[slot], 0, 0, false};
+    auto& entry = cache.touch(static_cast<std::int64_t>(slot), n);
+    Held held{ids[slot], 0, 0, nullptr};
     if (const auto found = at(held.id); found != recent.end()) {
       held = *found;
       recent.erase(found);
@@ -84,9 +85,9 @@ struct CachedRows {
     const std::size_t known = held.valid;
     CHECK(entry.valid == known);
     if (pages_for(n) > held.pages) {
-      evict(bytes_of(pages_for(n) - held.pages), last + 1);
       recent.front().pages = pages_for(n);
-      CHECK(cache.bytes() <= limit || cache.rows() <= last + 1 + pins());
+      evict(1);
+      CHECK(cache.bytes() <= limit || cache.rows() <= 1 + pins());
     }
     for (std::size_t s = entry.valid; s < n; ++s) entry[s] = made_up(held.id, ids[s]);
     entry.valid = recent.front().valid = n;
@@ -96,16 +97,18 @@ struct CachedRows {
 
   /// Pins a row, or lets go of it.
   void pin(std::size_t slot) {
-    use(slot, 0);
-    if (recent.front().pinned) cache.unpin(static_cast<std::int64_t>(slot));
-    else ++cache.touch(static_cast<std::int64_t>(slot), ids.size(), 0).pins;
-    recent.front().pinned = !recent.front().pinned;
+    use(slot);
+    auto& entry = cache.touch(static_cast<std::int64_t>(slot), ids.size());
+    auto& pinned = recent.front().pinned;
+    if (pinned) CHECK(pinned == &entry);  // it has not moved
+    pinned ? cache.unpin(entry) : cache.pin(entry);
+    pinned = pinned ? nullptr : &entry;
   }
   void unpin_all() {
-    for (std::size_t s = 0; s < ids.size(); ++s)
-      if (const auto found = at(ids[s]); found != recent.end() && found->pinned) {
-        cache.unpin(static_cast<std::int64_t>(s));
-        found->pinned = false;
+    for (Held& held : recent)
+      if (held.pinned) {
+        cache.unpin(*held.pinned);
+        held.pinned = nullptr;
       }
   }
 

@@ -88,9 +88,7 @@ struct Script {
     const double length = draw(3) == 0 ? room : room * problems::uniform(random, 0, 0.5);
     expansion.set_alpha(c, i, length == room_up ? expansion.upper(c, i) : column.alpha[i] + length);
     expansion.set_alpha(c, j, length == room_down ? expansion.lower(c, j) : column.alpha[j] - length);
-    const everlearn::RowView ki = expansion.hold(up), kj = expansion.hold(down);
-    column.ends = expansion.descend_pair(c, ki, kj, length);
-    expansion.release(up), expansion.release(down);
+    column.ends = expansion.descend_pair(c, expansion.hold(up), expansion.hold(down), length);
   }
 
   /// Several steps at once, on rows that are not all cached.
@@ -98,7 +96,7 @@ struct Script {
     Slots slots = members(c);
     std::shuffle(slots.begin(), slots.end(), random);
     slots.resize(std::min<std::size_t>(slots.size(), 1 + draw(40)));
-    const auto rows = expansion.rows_of(slots);
+    const everlearn::HeldRows rows = expansion.hold(slots);
     bool right = true;
     std::vector<double> moves;
     for (std::size_t r = 0; r < slots.size(); ++r) {
@@ -109,7 +107,7 @@ struct Script {
       expansion.set_alpha(c, s, target);
     }
     CHECK(right);
-    expansion.descend(c, rows, moves);
+    expansion.descend(c, rows.views(), moves);
     expansion.column(c).ends = expansion.scan(c);
   }
 
@@ -138,7 +136,7 @@ struct Script {
     const auto batch = expansion.rows().take(dense ? rows.dense() : rows.sparse(), problems::first(count));
     if (draw(3) == 0) {
       problems::Matrix known(count, everlearn::round_up(expansion.size(), everlearn::kPad));
-      expansion.evaluate(*batch, count, known.rows.data());
+      expansion.kernel().evaluate(*batch, count, known.rows.data());
       expansion.open_block(*batch, {which, y, cost, known.rows.data()});
     } else {
       expansion.open_block(*batch, {which, y, cost});
@@ -206,10 +204,9 @@ struct Script {
     for (const std::size_t flip : {0, 1})  // both ways: what was used last is met first, or last
       for (std::size_t t = 0; t < n; ++t) {
         const std::size_t s = flip ? n - 1 - t : t;
-        const everlearn::RowView row = expansion.hold(static_cast<std::int64_t>(s));
+        const everlearn::HeldRow row = expansion.hold(s);
         for (std::size_t u = 0; u < n; ++u) right &= row[u] == kernel(expansion.id(s), expansion.id(u));
-        right &= expansion.diagonal(s) == double(row[s]) && double(expansion.diagonals()[s]) == expansion.diagonal(s);
-        expansion.release(static_cast<std::int64_t>(s));
+        right &= expansion.diagonal(s) == double(row[s]);
       }
     CHECK(right);
     const Slots all = ids();

@@ -106,7 +106,7 @@ void test_border(KernelKind kind, std::size_t width, double jitter, double ridge
       set.border.shrink(place);
       set.members.erase(set.members.begin() + static_cast<std::ptrdiff_t>(place));
     } else {
-      const Border::Candidate seen = set.border.see(set.values(p), set.kernel(p, p));
+      const Border::Candidate seen = set.border.project(set.values(p), set.kernel(p, p));
       if (seen.squared <= 0) continue;
       set.border.grow(seen);
       set.members.push_back(p);
@@ -119,7 +119,7 @@ void test_border(KernelKind kind, std::size_t width, double jitter, double ridge
     for (std::size_t k = 0; k < set.members.size(); ++k) r.push_back(uniform(random, -2, 2));
     for (const double value : set.values(c)) pull.push_back(-direction * value);
     const bool within = std::find(set.members.begin(), set.members.end(), c) != set.members.end();
-    const Border::Response moved = set.border.respond(set.border.see(set.values(c), set.kernel(c, c)), direction);
+    const Border::Response moved = set.border.respond(set.border.project(set.values(c), set.kernel(c, c)), direction);
     CHECK(set.missed(moved, -direction, pull) < 1e-12);
     const Border::Response given = set.border.solve(r_0, r);
     CHECK(set.missed(given, r_0, r) < 1e-12);
@@ -156,10 +156,10 @@ void test_distance() {
   Border border;
   border.clear(4.0);
   CHECK(border.tau() == 4.0);
-  border.grow(border.see({}, 2.0));
-  const Border::Candidate seen = border.see({1.0}, 3.0);  // K + tau = [[6, 5], [5, 7]]
+  border.grow(border.project({}, 2.0));
+  const Border::Candidate seen = border.project({1.0}, 3.0);  // K + tau = [[6, 5], [5, 7]]
   CHECK_NEAR(seen.squared, 7.0 - 25.0 / 6.0, 1e-14);
-  CHECK_NEAR(border.see({2.0}, 2.0).squared, 0.0, 1e-14);  // the member itself
+  CHECK_NEAR(border.project({2.0}, 2.0).squared, 0.0, 1e-14);  // the member itself
   border.clear(0.0);
   CHECK(border.tau() == 1.0 && border.size() == 0);
   border.clear(-3.0);
@@ -179,7 +179,7 @@ void test_exact_rows(std::size_t limit, bool sparse_rows) {
   ExactRows exact(*rows);
   exact.set_limit(limit);
   std::vector<std::size_t> names;                            // of the slots: their lines in the table
-  std::map<std::size_t, const ExactRows::Row*> held;         // by name
+  std::map<std::size_t, ExactRows::Held> held;               // by name
   const auto value = [&](std::size_t a, std::size_t b) { return plain_kernel(kernel, table.row(a), table.row(b), width); };
   const auto slot_of = [&](std::size_t name) {
     return std::find(names.begin(), names.end(), name) - names.begin();
@@ -199,28 +199,22 @@ void test_exact_rows(std::size_t limit, bool sparse_rows) {
       const auto batch = rows->take(sparse_rows ? table.sparse() : table.dense(), which);
       rows->append(*batch);
       const auto before = exact.evaluations();
-      exact.extend(*batch, count, 1 + turn % 3);
+      const std::vector<ExactRows::Held> added = exact.extend(*batch, count, 1 + turn % 3);
       CHECK(exact.evaluations() == before + count * names.size());
       for (std::size_t s = names.size() - count; s < names.size(); ++s) {
         const auto slot = static_cast<std::int64_t>(s);
-        CHECK(right(exact.hold(slot), names[s]));
-        exact.release(slot);
-        exact.release(slot);  // the hold that came with the row
+        CHECK(right(*exact.hold(slot), names[s]));
+        CHECK(added[s + count - names.size()] == exact.hold(slot));
       }
       CHECK(exact.evaluations() == before + count * names.size());  // held rows are not computed again
     } else if (what == 1 && !names.empty()) {
       const std::size_t name = names[below(random, names.size())];
-      const ExactRows::Row& row = exact.hold(slot_of(name));
-      CHECK(right(row, name));
-      if (held.contains(name)) {
-        CHECK(held[name] == &row);
-        exact.release(slot_of(name));
-      } else {
-        held[name] = &row;
-      }
+      const ExactRows::Held row = exact.hold(slot_of(name));
+      CHECK(right(*row, name));
+      if (held.contains(name)) CHECK(held[name] == row);
+      held[name] = row;
       if (limit == 0) CHECK(exact.bytes() >= held.size() * names.size() * sizeof(double));
     } else if (what == 2 && !held.empty()) {
-      exact.release(slot_of(held.begin()->first));
       held.erase(held.begin());
     } else if (what == 3 && !names.empty()) {
       Slots kept;
@@ -237,7 +231,7 @@ void test_exact_rows(std::size_t limit, bool sparse_rows) {
     for (const auto& [name, row] : held) CHECK(right(*row, name));
     // Whatever is not held goes when there is no room.
     if (!names.empty()) {
-      exact.hold(0), exact.release(0);
+      exact.hold(0);
       exact.set_limit(limit);
       std::size_t least = 0;
       for (const auto& [name, row] : held) least += row->values.capacity() * sizeof(double);
@@ -258,10 +252,9 @@ void test_keep_first() {
   const Slots kept{1, 4, 9};
   rows->keep(0, kept);
   exact.keep(kept);
-  const ExactRows::Row& row = exact.hold(2);
-  CHECK(row.values.size() == 3);
-  CHECK_NEAR(row[0], plain_kernel({KernelKind::linear, 1, 0, 1}, table.row(9), table.row(1), 2), 1e-15);
-  exact.release(2);
+  const ExactRows::Held row = exact.hold(2);
+  CHECK(row->values.size() == 3);
+  CHECK_NEAR((*row)[0], plain_kernel({KernelKind::linear, 1, 0, 1}, table.row(9), table.row(1), 2), 1e-15);
 }
 
 // --------------------------------------------------------------------------------------------------------- loops

@@ -1,4 +1,4 @@
-// Row stores, the row cache and the expansion against models that remember everything and compute it again.
+// Row stores and the expansion against models that remember everything and compute it again.
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
@@ -122,73 +122,6 @@ void test_external_rows() {
   CHECK_THROWS(std::logic_error, rows->take_kept(Slots{0}));
 }
 
-// ------------------------------------------------------------------------------------------- row cache
-
-void test_cache_at_random(std::size_t rows_that_fit, std::size_t largest) {
-  check::context = "cache for " + std::to_string(rows_that_fit) + " of " + std::to_string(largest) + " rows";
-  Random random(rows_that_fit + largest);
-  const std::size_t limit = rows_that_fit * CachedRows::bytes_of(1);
-  CachedRows rows(limit);
-  for (int round = 0; round < 1500; ++round) {
-    const std::size_t n = rows.ids.size(), what = below(random, 12);
-    if (n == 0 || (what < 3 && n < largest)) {
-      const bool all = below(random, 4) > 0;
-      rows.add(1 + below(random, largest / 20));
-      for (std::size_t s = n; s < rows.ids.size(); ++s)
-        if (all || below(random, 2)) rows.use(s, 0);
-    } else if (what < 7) {
-      for (std::size_t t = below(random, 6) + 1; t > 0; --t) rows.use(below(random, n), below(random, 4));
-    } else if (what < 8) {
-      rows.pin(below(random, n));
-    } else if (what < 10) {
-      rows.complete_recent(below(random, 20));
-    } else {
-      // Mostly the last few go, as when a block is closed; now and then a sweep over everything.
-      rows.unpin_all();
-      const bool sweep = below(random, n > largest ? 2 : 12) == 0;
-      const std::size_t from = sweep ? below(random, n) : n - std::min<std::size_t>(n, 1 + below(random, 15));
-      Slots kept;
-      for (std::size_t s = from; s < n; ++s)
-        if (below(random, sweep ? 3 : 2) > 0) kept.push_back(static_cast<std::int64_t>(s));
-      rows.keep(from, kept);
-    }
-    if (round % 10 == 0) rows.check_values();
-  }
-  rows.check_values();
-  rows.unpin_all();
-  rows.limit = limit / 2;
-  rows.cache.set_limit(limit / 2);
-  rows.evict(0, 0);
-  rows.check_size();
-  CHECK(rows.cache.bytes() <= limit / 2);
-}
-
-void test_cache_by_hand() {
-  check::context = "cache by hand";
-  CachedRows rows(1 << 20);
-  rows.add(10);
-  for (std::size_t s = 0; s < 10; ++s) CHECK(rows.use(s, 0) == 0);
-  rows.add(5);
-  for (std::size_t s = 10; s < 15; ++s) rows.use(s, 0);
-  CHECK(rows.use(2, 0) == 10);
-  rows.complete_recent(7);  // 2, 14 to 10, 9
-  CHECK(rows.use(9, 0) == 15 && rows.use(8, 0) == 10 && rows.use(3, 0) == 10);
-  rows.keep(2, {3, 4, 14});
-  CHECK(rows.use(2, 0) == 5);  // was 3, and was complete
-  CHECK(rows.use(3, 0) == 4);  // was 4, and knew up to slot 9
-  CHECK(rows.use(4, 0) == 5 && rows.use(0, 0) == 4);
-  // At least two rows fit, however small the limit; the row used before stays, and so does one that is held.
-  CachedRows small(0);
-  small.add(300);
-  small.use(7, 1), small.use(9, 1);
-  CHECK(small.cache.rows() == 2 && small.cache.room_for(300) == 2 && small.cache.room_for(0) == 2);
-  small.use(8, 1);
-  CHECK(small.use(9, 1) == 300 && small.use(7, 1) == 0);
-  small.pin(20), small.pin(21);
-  small.use(22, 0), small.use(23, 0);
-  CHECK(small.use(20, 0) == 300 && small.use(21, 0) == 300 && small.use(22, 0) == 0);
-}
-
 // ------------------------------------------------------------------------------------------- expansion
 
 /// Blocks come and rows go; the cache is large, none, or holds about a third.
@@ -208,7 +141,7 @@ void test_scripts(Layout layout, std::size_t columns, std::size_t width) {
     traces[run] = script.trace;
     CHECK(script.expansion.size() > 60);
     CHECK(same_bits(traces[run], traces[0]));
-    CHECK(script.expansion.cache().bytes() <= std::max<std::size_t>(caches[run], 41 * CachedRows::bytes_of(1)));
+    CHECK(script.expansion.kernel().cache().bytes() <= std::max<std::size_t>(caches[run], 41 * CachedRows::bytes_of(1)));
   }
 }
 
@@ -287,13 +220,6 @@ int main() {
   test_centre<float>(1000, 1e-4);
   test_centre<double>(1e6, 1e-9);
   test_external_rows();
-  test_cache_by_hand();
-  for (const std::size_t fit : {0, 1, 3, 20, 200, 100000}) {
-    test_cache_at_random(fit, 60);
-    test_cache_at_random(fit, 400);
-  }
-  test_cache_at_random(30, 5000);
-  test_cache_at_random(500, 5000);
   for (const std::size_t columns : {1, 3})
     for (const std::size_t width : {5, 300}) {  // above 256 columns values are looked up rather than computed
       test_scripts<float>(Layout::dense, columns, width);

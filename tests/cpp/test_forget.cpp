@@ -12,7 +12,7 @@ using namespace twin;
 
 namespace {
 
-/// A random share of the rows that a machine keeps, by id.
+/// A random share of the rows that a machine keep_idle, by id.
 Slots some_kept(const Machine& machine, Random& random, double share) {
   Slots ids;
   for (std::size_t s = 0; s < machine.expansion.size(); ++s)
@@ -30,13 +30,13 @@ void check_all(const Machine& machine) {
 }
 
 /// Learning, forgetting and finishing in turns; cache and threads decide about time only.
-void test_in_turns(const Problem& problem, bool keeps) {
-  check::context = "in turns, classes " + std::to_string(problem.classes) + (keeps ? ", all kept" : "");
+void test_in_turns(const Problem& problem, bool keep_idle) {
+  check::context = "in turns, classes " + std::to_string(problem.classes) + (keep_idle ? ", all kept" : "");
   std::unique_ptr<State> wanted;
   for (const std::size_t cache : {1 << 24, 0})
     for (const int threads : {1, 3}) {
       Machine machine(problem, cache > 0 ? Layout::dense : Layout::sparse, cache, threads);
-      machine.solver.keeps = keeps;
+      machine.solver.keep_idle = keep_idle;
       Random random(5);
       for (std::size_t at = 0; at < problem.size(); at += 40) {
         Slots which;
@@ -59,7 +59,7 @@ void test_in_turns(const Problem& problem, bool keeps) {
 void test_exact(const Problem& problem) {
   check::context = "exact, classes " + std::to_string(problem.classes);
   Machine machine(problem);
-  machine.solver.keeps = true;
+  machine.solver.keep_idle = true;
   machine.solver.tau = 1e-6;
   machine.learn(first(problem.size()));
   CHECK(machine.solver.finish(kRounds));
@@ -87,7 +87,7 @@ void test_one_class(std::size_t classes, std::int32_t left) {
   check::context = "classes " + std::to_string(classes) + ", left with " + std::to_string(left);
   const Problem problem(21, 120, classes, 0.2);
   Machine machine(problem), never(problem);
-  machine.solver.keeps = never.solver.keeps = true;
+  machine.solver.keep_idle = never.solver.keep_idle = true;
   Slots others, own, own_rows;
   for (std::size_t r = 0; r < problem.size(); ++r) {
     (problem.labels[r] == left ? own : others).push_back(problem.ids[r]);
@@ -117,13 +117,13 @@ void test_one_class(std::size_t classes, std::int32_t left) {
   fresh.solver.set_iterations(machine.solver.iterations());
   CHECK(State(machine) == State(fresh));
   machine.learn(all);
-  fresh.solver.keeps = true;
+  fresh.solver.keep_idle = true;
   fresh.learn(all);
   fresh.solver.set_iterations(machine.solver.iterations());
   CHECK(State(machine) == State(fresh));
 }
 
-/// A column may have dropped rows that another one keeps: when it needs them, they join it again.
+/// A column may have dropped rows that another one keep_idle: when it needs them, they join it again.
 void test_rows_of_others(const Problem& problem) {
   check::context = "rows of others";
   Machine machine(problem);
@@ -155,7 +155,7 @@ void test_heir(Problem problem) {
   int compared = 0;
   for (std::size_t r = 0; r < problem.size(); ++r) {
     Machine machine(problem);
-    machine.solver.keeps = true;
+    machine.solver.keep_idle = true;
     machine.learn(first(problem.size()));
     CHECK(machine.solver.finish(kRounds));
     Twin before(problem, 0, 1e-3), after(problem, 0, 1e-3);
@@ -192,8 +192,8 @@ void test_refusal(const Problem& problem) {
 }  // namespace
 
 int main() {
-  for (const bool keeps : {false, true})
-    for (const std::size_t classes : {2, 3}) check::guard([&] { test_in_turns(Problem(31, 400, classes, 0.2), keeps); });
+  for (const bool keep_idle : {false, true})
+    for (const std::size_t classes : {2, 3}) check::guard([&] { test_in_turns(Problem(31, 400, classes, 0.2), keep_idle); });
   check::guard([] { test_in_turns(Problem(32, 300, 2, 0.2, {KernelKind::sigmoid, 2, -1, 1}), false); });
   for (const std::size_t classes : {2, 4}) check::guard([&] { test_exact(Problem(33, 120, classes, 0.15)); });
   for (const std::int32_t left : {0, 1}) check::guard([&] { test_one_class(2, left); });

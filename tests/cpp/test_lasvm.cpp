@@ -16,7 +16,7 @@ using namespace twin;
 namespace {
 
 /// Takes rows out of `remaining` by a rule, and learns them.
-void learn_selected(Lasvm& solver, const Labelled& rows, Slots& remaining, Rule rule, std::size_t pool, std::size_t count) {
+void learn_selected(Lasvm& solver, const LabeledRows& rows, Slots& remaining, Selection rule, std::size_t pool, std::size_t count) {
   std::span<std::int64_t> left(remaining);
   solver.learn_selected(rows, left, rule, pool, count);
   remaining.resize(left.size());
@@ -127,14 +127,14 @@ void test_restore(const Problem& problem, Layout layout, std::size_t before) {
   const auto half = static_cast<std::ptrdiff_t>(before / 2);
   one.learn({which.begin(), which.begin() + half});
   Slots left[2] = {{which.begin() + half, which.end()}, {}};
-  learn_selected(one.solver, problem.rows(), left[0], Rule::active, 20, before - before / 2);
+  learn_selected(one.solver, problem.rows(), left[0], Selection::active, 20, before - before / 2);
   left[1] = left[0];
   put_back(one, other);
   Machine* machines[2] = {&one, &other};
   for (int stage = 0; stage < 4; ++stage) {
     for (int m = 0; m < 2; ++m) {
       Lasvm& solver = machines[m]->solver;
-      if (stage == 0) learn_selected(solver, problem.rows(), left[m], Rule::autoactive, 0, 30);
+      if (stage == 0) learn_selected(solver, problem.rows(), left[m], Selection::autoactive, 0, 30);
       if (stage == 1) solver.learn(problem.rows(), left[m]);
       if (stage == 2) CHECK(solver.finish(kRounds));
       if (stage == 3) solver.learn(problem.rows(), which);
@@ -154,7 +154,7 @@ void test_same_path(const Problem& problem) {
       for (int epoch = 0; epoch < 2; ++epoch) machine.learn(first(problem.size()));
       if (!learnt) learnt = std::make_unique<State>(machine);
       CHECK(State(machine) == *learnt);
-      CHECK(machine.expansion.cache().bytes() <= std::max(cache, 2 * machine.expansion.columns() * kPage * sizeof(float)));
+      CHECK(machine.expansion.kernel().cache().bytes() <= std::max(cache, 2 * machine.expansion.columns() * kPage * sizeof(float)));
       CHECK(machine.solver.finish(kRounds));
       if (!finished) finished = std::make_unique<State>(machine);
       CHECK(State(machine) == *finished);
@@ -202,7 +202,7 @@ void test_edges() {
     CHECK(machine.alpha() == std::vector<double>(40) && machine.solver.finish(kRounds));
     CHECK(machine.decide() == std::vector<double>(40, label ? 1.0 : -1.0));
     Slots pool = rest;
-    learn_selected(machine.solver, problem.rows(), pool, Rule::active, 5, 3);
+    learn_selected(machine.solver, problem.rows(), pool, Selection::active, 5, 3);
     CHECK(pool.size() == 17 && machine.decide() == std::vector<double>(40, label ? 1.0 : -1.0));
     for (const auto r : pool) problem.labels[static_cast<std::size_t>(r)] = other[static_cast<std::size_t>(r)];
     converge(machine, 1e-6, 5);
@@ -239,7 +239,7 @@ void test_edges() {
 }
 
 /// Only labels of rows that were selected are read, and the selected row is the one that the rule says.
-void test_selection(const Problem& problem, Rule rule) {
+void test_selection(const Problem& problem, Selection rule) {
   check::context = "rule " + std::to_string(static_cast<int>(rule)) + ", classes " + std::to_string(problem.classes);
   const Slots start = first(12);
   const auto play = [&](const Problem& p, Slots& remaining) {
@@ -256,14 +256,14 @@ void test_selection(const Problem& problem, Rule rule) {
   const State wanted = play(problem, left);
   CHECK(left.size() == problem.size() - 72);
   Problem poisoned(problem);
-  if (rule != Rule::gradient) {
+  if (rule != Selection::gradient) {
     for (const auto r : left) {
       poisoned.labels[static_cast<std::size_t>(r)] = -1000000000;
       poisoned.costs[static_cast<std::size_t>(r)] = -kInf;
     }
     CHECK(play(poisoned, poisoned_left) == wanted && poisoned_left == left);
   }
-  if (rule == Rule::autoactive) return;
+  if (rule == Selection::autoactive) return;
   Machine machine(problem);
   machine.solver.seed(problem.rows(), start);
   Slots remaining = first(problem.size());
@@ -272,12 +272,12 @@ void test_selection(const Problem& problem, Rule rule) {
     const std::size_t k = machine.expansion.columns();
     const auto utility = [&](std::int64_t row) {
       const auto r = static_cast<std::size_t>(row), own = static_cast<std::size_t>(problem.labels[r]);
-      if (k == 1) return rule == Rule::active ? std::abs(f[r]) : (own == 1 ? f[r] : -f[r]);
+      if (k == 1) return rule == Selection::active ? std::abs(f[r]) : (own == 1 ? f[r] : -f[r]);
       std::vector<double> scores(f.data() + r * k, f.data() + r * k + k);
       const double mine = scores[own];
-      if (rule == Rule::gradient) scores.erase(scores.begin() + static_cast<std::ptrdiff_t>(own));
+      if (rule == Selection::gradient) scores.erase(scores.begin() + static_cast<std::ptrdiff_t>(own));
       std::sort(scores.rbegin(), scores.rend());
-      return rule == Rule::gradient ? mine - scores[0] : scores[0] - scores[1];
+      return rule == Selection::gradient ? mine - scores[0] : scores[0] - scores[1];
     };
     Slots after = remaining;
     learn_selected(machine.solver, problem.rows(), after, rule, problem.size(), 1);
@@ -370,7 +370,7 @@ int main() {
     const Problem problem(7, 300, classes, 0.2);
     for (const Layout layout : {Layout::dense, Layout::sparse})
       for (const std::size_t before : {1, 40, 200}) test_restore(problem, layout, before);
-    for (const Rule rule : {Rule::gradient, Rule::active, Rule::autoactive}) test_selection(problem, rule);
+    for (const Selection rule : {Selection::gradient, Selection::active, Selection::autoactive}) test_selection(problem, rule);
     for (const std::size_t step : {1, 7, 128}) check::guard([&] { test_external(problem, step); });
     test_same_path(Problem(8, 1500, classes, 0.5));
   }

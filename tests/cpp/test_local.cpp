@@ -115,7 +115,7 @@ void check_streams() {
     }
 }
 
-/// Wide neighbourhoods: after every block the SVM of its rows, however many were forgotten.
+/// Wide neighborhoods: after every block the SVM of its rows, however many were forgotten.
 void check_wide() {
   const Problem problem(5, 200, 2, 0.2);
   Driven driven(problem);

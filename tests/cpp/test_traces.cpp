@@ -67,7 +67,7 @@ using namespace everlearn;
 
 namespace {
 
-constexpr double kValue = 47.31652819463513;  // so far away that kernel values are 0, and every learner keeps the row
+constexpr double kValue = 47.31652819463513;  // so far away that kernel values are 0, and every learner keep_idle the row
 constexpr std::int32_t kColumn = 19739;
 constexpr std::size_t kWidth = 20000, kRows = 150, kFeatures = 3;
 constexpr std::int64_t kMarked = kRows - 1;  // the last one: nobody moves to its place when it goes
@@ -113,7 +113,7 @@ struct Table {
       starts.push_back(static_cast<std::int64_t>(values.size()));
     }
   }
-  Labelled rows() const {
+  LabeledRows rows() const {
     Block block{Precision::f64, is_sparse, kRows, is_sparse ? kWidth : kFeatures, values.data(), nullptr, nullptr};
     if (is_sparse) block.columns = columns.data(), block.starts = starts.data();
     return {block, labels, costs, ids};
@@ -199,7 +199,7 @@ int main() {
   check_traces<RampLoss>("ramp loss", [](RampLoss& solver) { solver.min_support = 1000; },
                          [](Expansion& expansion) { return RampLoss(expansion, 2); });
   check_traces<Gap>("gap", [](Gap&) {}, [](Expansion& expansion) { return Gap(expansion, 2); });
-  check_traces<Lasvm>("LASVM", [](Lasvm& solver) { solver.keeps = true; },
+  check_traces<Lasvm>("LASVM", [](Lasvm& solver) { solver.keep_idle = true; },
                       [](Expansion& expansion) { return Lasvm(expansion, 2); });
   check_traces<LocalUpdates>("local updates");
   check_traces<Incremental>("incremental");

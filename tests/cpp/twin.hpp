@@ -56,7 +56,7 @@ struct Problem {
   }
   std::size_t size() const { return table.rows; }
   double k(std::size_t r, std::size_t s) const { return (*truth)[r][s]; }
-  Labelled rows(bool sparse = false) const { return {sparse ? table.sparse() : table.dense(), labels, costs, ids}; }
+  LabeledRows rows(bool sparse = false) const { return {sparse ? table.sparse() : table.dense(), labels, costs, ids}; }
   /// The binary problem of column c.
   Problem one_against_rest(std::size_t c) const {
     Problem out(*this);
@@ -251,9 +251,8 @@ inline void put_back(Machine& from, Machine& to) {
   const RowsImage image = old.rows().image(first(n), true);
   std::vector<float> kernel;
   for (std::size_t s = 0; external && s < n; ++s) {
-    const RowView row = old.hold(static_cast<std::int64_t>(s));
+    const HeldRow row = old.hold(s);
     for (std::size_t u = 0; u < n; ++u) kernel.push_back(row[u]);
-    old.release(static_cast<std::int64_t>(s));
   }
   Block block{Precision::f64, !image.starts.empty(), n, old.rows().width(), image.values.data(), image.columns.data(),
               image.starts.data()};
@@ -261,18 +260,20 @@ inline void put_back(Machine& from, Machine& to) {
   Slots ids;
   std::vector<std::int32_t> labels;
   std::vector<double> costs;
+  std::vector<float> diagonal;
   for (std::size_t s = 0; s < n; ++s) {
+    diagonal.push_back(static_cast<float>(old.diagonal(s)));
     ids.push_back(old.id(s));
     labels.push_back(old.label(s));
     costs.push_back(old.cost(s));
   }
-  to.expansion.restore(*to.expansion.rows().take(block, first(n), true), {ids, labels, costs}, {old.diagonals(), n});
+  to.expansion.restore(*to.expansion.rows().take(block, first(n), true), {ids, labels, costs}, diagonal);
   for (std::size_t c = 0; c < old.columns(); ++c) {
     const Column& column = old.column(c);
     to.expansion.restore_column(c, {column.alpha.data(), n}, {column.g.data(), n}, {column.edge.data(), n}, {column.member.data(), n},
                                 column.bias, column.delta, column.live);
   }
-  for (std::size_t s = 0; external && s < n; ++s) to.expansion.restore_row(s, {kernel.data() + s * n, n});
+  for (std::size_t s = 0; external && s < n; ++s) to.expansion.kernel().restore(s, {kernel.data() + s * n, n});
   to.solver.set_seen(from.solver.seen());
   to.solver.set_iterations(from.solver.iterations());
   to.solver.generator = from.solver.generator;

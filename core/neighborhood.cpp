@@ -1,4 +1,4 @@
-#include "neighbourhood.hpp"
+#include "neighborhood.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,49 +6,46 @@
 namespace everlearn {
 namespace {
 
-/// A neighbourhood that grows holds still when no coefficient has changed by more than this share of its bound for so
-/// many rounds.
-constexpr double kStillShare = 1e-3;
+/// A neighborhood stops growing when no coefficient has changed by more than this fraction of its bound for so many
+/// rounds.
+constexpr double kStillFraction = 1e-3;
 constexpr int kStillRounds = 3;
-/// Kernel rows held at a time while gradients follow.
-constexpr std::size_t kHeld = 16;
 /// A coefficient at a bound is left out at first if |1 - y f(x)| is above this. Measured on 8,000 rows of ijcnn1, where a
 /// ball holds 2,000: 0.8 s with 0.1 and with 0.2, 1.05 s with 0.5, 1.3 s without.
-constexpr double kRestSlack = 0.2;
+constexpr double kStuckSlack = 0.2;
 
 std::ptrdiff_t offset(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
 
 }  // namespace
 
-Neighbourhood::Neighbourhood(Expansion& expansion, std::size_t c, std::size_t centre)
-    : expansion_(expansion), column_(c), centre_(centre) {
+Neighborhood::Neighborhood(Expansion& expansion, std::size_t c, std::size_t center)
+    : expansion_(expansion), column_(c), center_(center) {
   const Column& column = expansion.column(c);
-  const RowView kernel = expansion.hold(static_cast<std::int64_t>(centre));
+  const HeldRow kernel = expansion.hold(center);
   for (std::size_t s = 0; s < expansion.size(); ++s)
-    if (column.member[s] && s != centre) near_.push_back({kernel[s], static_cast<std::int64_t>(s)});
-  expansion.release(static_cast<std::int64_t>(centre));
+    if (column.member[s] && s != center) near_.push_back({kernel[s], static_cast<std::int64_t>(s)});
 }
 
-double Neighbourhood::room(std::int64_t slot, std::uint8_t way) const {
+double Neighborhood::room(std::int64_t slot, std::uint8_t way) const {
   const auto s = static_cast<std::size_t>(slot);
   const double alpha = expansion_.column(column_).alpha[s];
   return way == kMayRise ? expansion_.upper(column_, s) - alpha : alpha - expansion_.lower(column_, s);
 }
 
-std::size_t Neighbourhood::count_to(const Near& limit) const {
+std::size_t Neighborhood::count_to(const Near& limit) const {
   return static_cast<std::size_t>(
       std::count_if(near_.begin(), near_.end(), [&](const Near& other) { return !(limit < other); }));
 }
 
-/// The end of the neighbourhood. It goes as far as d <= radius sigma, that is K >= exp(-radius^2 / 2), as far as it takes
-/// to hold enough of the nearest, and as far as it takes to hold rows that can go the way `partner`, one at least, with
-/// so much room together.
-Neighbourhood::Near Neighbourhood::limit(const Extent& extent, std::uint8_t partner, double needed) const {
+/// The farthest row of the neighborhood. It holds the rows with d <= radius sigma, that is K >= exp(-radius^2 / 2), at
+/// least min_rows, and rows that can move in the direction `partner`: at least one, and with at least `needed` room
+/// together.
+Neighborhood::Near Neighborhood::farthest(const Extent& extent, std::uint8_t partner, double needed) const {
   const double least = extent.grows ? 2 : std::exp(-0.5 * extent.radius * extent.radius);  // no K is 2
   Near limit{static_cast<float>(least), std::numeric_limits<std::int64_t>::max()};
-  if (count_to(limit) < std::min(extent.least, near_.size())) {
+  if (count_to(limit) < std::min(extent.min_rows, near_.size())) {
     std::vector<Near> order = near_;
-    const auto last = order.begin() + offset(std::min(extent.least, near_.size()) - 1);
+    const auto last = order.begin() + offset(std::min(extent.min_rows, near_.size()) - 1);
     std::nth_element(order.begin(), last, order.end());
     limit = *last;
   }
@@ -72,17 +69,17 @@ Neighbourhood::Near Neighbourhood::limit(const Extent& extent, std::uint8_t part
 }
 
 /// Whether a coefficient is at an end of its box and far from leaving it.
-bool Neighbourhood::rests(std::int64_t slot) const {
+bool Neighborhood::is_stuck(std::int64_t slot) const {
   const Column& column = expansion_.column(column_);
   const auto s = static_cast<std::size_t>(slot);
   const double pull = column.g[s] - column.bias;
-  if (column.gate[s] == kMayRise) return pull < -kRestSlack;
-  if (column.gate[s] == kMayFall) return pull > kRestSlack;
+  if (column.gate[s] == kMayRise) return pull < -kStuckSlack;
+  if (column.gate[s] == kMayFall) return pull > kStuckSlack;
   return false;
 }
 
-/// The violation among some slots, by the gradients of the column.
-double Neighbourhood::violation(std::span<const std::int64_t> slots) const {
+/// The violation among some slots.
+double Neighborhood::violation(std::span<const std::int64_t> slots) const {
   const Column& column = expansion_.column(column_);
   double high = -std::numeric_limits<double>::infinity(), low = -high;
   for (const auto slot : slots) {
@@ -93,18 +90,18 @@ double Neighbourhood::violation(std::span<const std::int64_t> slots) const {
   return high - low;
 }
 
-/// The `count` nearest, nearest first; those that have places keep them.
-void Neighbourhood::place_nearest(std::size_t count) {
-  if (slots_.empty()) slots_.push_back(static_cast<std::int64_t>(centre_));
+/// Gives places to the `count` nearest rows, the nearest first; rows that have places keep them.
+void Neighborhood::place_nearest(std::size_t count) {
+  if (slots_.empty()) slots_.push_back(static_cast<std::int64_t>(center_));
   const auto begin = near_.begin() + offset(slots_.size() - 1), end = near_.begin() + offset(count);
   std::nth_element(begin, end, near_.end());
   std::sort(begin, end);
   for (auto other = begin; other != end; ++other) slots_.push_back(other->slot);
-  open();
+  start_problem();
 }
 
-/// The problem of the slots that have places, with every gate shut.
-void Neighbourhood::open() {
+/// Sets up the problem of the slots that have places, with every gate shut.
+void Neighborhood::start_problem() {
   problem_ = SmallProblem(slots_.size());
   for (std::size_t place = 0; place < slots_.size(); ++place) {
     problem_.take(expansion_, column_, static_cast<std::size_t>(slots_[place]), place);
@@ -115,13 +112,13 @@ void Neighbourhood::open() {
 }
 
 /// Opens the gates of the first places.
-void Neighbourhood::admit(std::size_t count) {
+void Neighborhood::admit(std::size_t count) {
   for (; admitted_ < count; ++admitted_)
     if (admitted_ > 0 || !unlearns_) problem_.set_alpha(admitted_, problem_.alpha[admitted_]);
 }
 
-/// The same problem, as far as it has been solved, with more places.
-void Neighbourhood::widen(std::size_t count) {
+/// Adds places to the problem; what has been solved so far stays.
+void Neighborhood::add_places(std::size_t count) {
   const SmallProblem solved = problem_;
   const std::size_t admitted = admitted_;
   place_nearest(count);
@@ -135,20 +132,19 @@ void Neighbourhood::widen(std::size_t count) {
   admit(admitted);
 }
 
-/// The kernel row of a place on all places.
-const float* Neighbourhood::row(std::size_t place) {
+/// The kernel row of a place, one value for each place.
+const float* Neighborhood::row(std::size_t place) {
   AlignedVector<float>& values = rows_[place];
   if (values.empty()) {
+    const HeldRow kernel = expansion_.hold(slots_[place]);
     values.resize(problem_.stride, 0.0f);
-    const RowView kernel = expansion_.hold(slots_[place]);
     for (std::size_t other = 0; other < slots_.size(); ++other)
       values[other] = kernel[static_cast<std::size_t>(slots_[other])];
-    expansion_.release(slots_[place]);
   }
   return values.data();
 }
 
-bool Neighbourhood::solve(double tau) {
+bool Neighborhood::solve(double tau) {
   const std::size_t most = 1000 + 100 * admitted_;
   return problem_.solve_pairs([&](std::size_t place) { return row(place); }, tau, most) < most;
 }
@@ -156,7 +152,7 @@ bool Neighbourhood::solve(double tau) {
 /// Moves alpha_0 to others. The best partner j is that with the largest
 ///   gain(t) = +-t (g_j - g_0) - t^2 / 2 (K_00 + K_jj - 2 K_0j),
 /// + if alpha_0 falls and - if it rises, for the t that partner j has room for.
-void Neighbourhood::shift() {
+void Neighborhood::hand_over() {
   const std::uint8_t way = problem_.alpha[0] > 0 ? kMayRise : kMayFall;
   const double sign = way == kMayRise ? 1 : -1;
   while (problem_.alpha[0] != 0) {
@@ -172,7 +168,7 @@ void Neighbourhood::shift() {
       const double gain = t * (sign * (problem_.g[j] - problem_.g[0]) - 0.5 * t * curvature);
       if (gain > best) best = gain, length = t, partner = j;
     }
-    if (partner == 0) break;  // what is left is rounding: the others can always take all of it
+    if (partner == 0) break;  // only rounding is left: the others can take all of it
     const bool whole = length == left;
     const double bound = way == kMayRise ? problem_.upper(partner) : problem_.lower(partner);
     const double to = problem_.alpha[partner] + sign * length;
@@ -185,8 +181,8 @@ void Neighbourhood::shift() {
   problem_.alpha[0] = 0;
 }
 
-/// Rounds with one more row each, from what is admitted on.
-bool Neighbourhood::grow(double tau) {
+/// Solves the admitted places, then admits one more row a round.
+bool Neighborhood::grow(double tau) {
   bool solved = true;
   AlignedVector<double> before = problem_.alpha;
   for (int still = 0;;) {
@@ -195,80 +191,70 @@ bool Neighbourhood::grow(double tau) {
     for (std::size_t place = 0; place < admitted_; ++place)
       if (problem_.alpha[place] != before[place])
         change = std::max(change, std::abs((problem_.alpha[place] - before[place]) / problem_.edge[place]));
-    still = change <= kStillShare ? still + 1 : 0;
+    still = change <= kStillFraction ? still + 1 : 0;
     if (still == kStillRounds || admitted_ > near_.size()) return solved;
-    if (admitted_ == slots_.size()) widen(std::min(near_.size(), 2 * slots_.size()));
+    if (admitted_ == slots_.size()) add_places(std::min(near_.size(), 2 * slots_.size()));
     before = problem_.alpha;
     admit(admitted_ + 1);
   }
 }
 
-bool Neighbourhood::optimise(const Extent& extent, std::uint8_t partner, double needed, double tau) {
-  constexpr std::size_t kAhead = 64;  // places in waiting
-  const Near last = limit(extent, partner, needed);
+bool Neighborhood::optimize(const Extent& extent, std::uint8_t partner, double needed, double tau) {
+  constexpr std::size_t kAhead = 64;  // places set up before they are admitted
+  const Near last = farthest(extent, partner, needed);
   if (extent.grows) {
     const std::size_t count = count_to(last);
     place_nearest(std::min(near_.size(), count + kAhead));
     admit(count + 1);
-    if (unlearns_) shift();
+    if (unlearns_) hand_over();
     const bool solved = grow(tau);
     members_.assign(slots_.begin(), slots_.begin() + offset(admitted_));
     write_back();
     return solved;
   }
-  members_.assign(1, static_cast<std::int64_t>(centre_));
+  members_.assign(1, static_cast<std::int64_t>(center_));
   for (const Near& other : near_)
     if (!(last < other)) members_.push_back(other.slot);
   bool solved = true;
-  if (!unlearns_) {  // most rows cannot move: first without them
+  if (!unlearns_) {  // most rows cannot move: solve without them first
     for (const auto slot : members_)
-      if (slots_.empty() || !rests(slot)) slots_.push_back(slot);
-    open();
+      if (slots_.empty() || !is_stuck(slot)) slots_.push_back(slot);
+    start_problem();
     admit(slots_.size());
     solved = solve(tau);
     write_back();
     if (violation(members_) <= tau || slots_.size() == members_.size()) return solved;
   }
   slots_ = members_;
-  open();
+  start_problem();
   admit(slots_.size());
-  if (unlearns_) shift();
+  if (unlearns_) hand_over();
   solved &= solve(tau);
   write_back();
   return solved;
 }
 
-bool Neighbourhood::learn(const Extent& extent, bool rises, double tau) {
-  return optimise(extent, rises ? kMayFall : kMayRise, 0, tau);
+bool Neighborhood::learn(const Extent& extent, bool rises, double tau) {
+  return optimize(extent, rises ? kMayFall : kMayRise, 0, tau);
 }
 
-bool Neighbourhood::unlearn(const Extent& extent, double tau) {
+bool Neighborhood::unlearn(const Extent& extent, double tau) {
   unlearns_ = true;
-  const double alpha = expansion_.column(column_).alpha[centre_];
-  return optimise(extent, alpha > 0 ? kMayRise : kMayFall, std::abs(alpha), tau);
+  const double alpha = expansion_.column(column_).alpha[center_];
+  return optimize(extent, alpha > 0 ? kMayRise : kMayFall, std::abs(alpha), tau);
 }
 
-/// Coefficients to the column, which brings all of its gradients up to date.
-void Neighbourhood::write_back() {
+/// Writes the coefficients to the column and brings all of its gradients up to date.
+void Neighborhood::write_back() {
   std::vector<std::int64_t> moved;
-  std::vector<double> lengths;
+  std::vector<double> targets;
   for (std::size_t place = 0; place < admitted_; ++place) {
-    const auto slot = static_cast<std::size_t>(slots_[place]);
-    const double from = expansion_.column(column_).alpha[slot], to = problem_.alpha[place];
-    if (to == from) continue;
-    expansion_.set_alpha(column_, slot, to);
+    if (problem_.alpha[place] == expansion_.column(column_).alpha[static_cast<std::size_t>(slots_[place])]) continue;
     moved.push_back(slots_[place]);
-    lengths.push_back(to - from);
-  }
-  std::vector<RowView> held;
-  for (std::size_t first = 0; first < moved.size(); first += kHeld) {
-    const auto group = std::span(moved).subspan(first, std::min(kHeld, moved.size() - first));
-    held.clear();
-    for (const auto slot : group) held.push_back(expansion_.hold(slot));
-    expansion_.descend(column_, held, std::span(lengths).subspan(first, group.size()));
-    for (const auto slot : group) expansion_.release(slot);
+    targets.push_back(problem_.alpha[place]);
   }
   moved_.insert(moved_.end(), moved.begin(), moved.end());
+  move_to(expansion_, column_, moved, targets);
 }
 
 }  // namespace everlearn
