@@ -4,14 +4,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(shell find core CMakeLists.txt pyproject.toml -type f)
 
-.PHONY: run test lint bench torture soak fuzz sanitize clean
+.PHONY: run test lint bench torture soak fuzz sanitize tsan clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/python examples/fraud_stream.py
 
 test: $(VENV)/test.stamp
 	$(BIN)/cmake -S . -B build/cpp -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
-	  -DEVERLEARN_PYTHON=OFF -DEVERLEARN_TESTS=ON
+	  -DEVERLEARN_PYTHON=OFF -DEVERLEARN_TESTS=ON -DEVERLEARN_WERROR=ON
 	$(BIN)/cmake --build build/cpp
 	$(BIN)/ctest --test-dir build/cpp --output-on-failure
 	$(BIN)/python -m pytest -n 2
@@ -23,6 +23,10 @@ lint: $(VENV)/lint.stamp
 # `make sanitize ARGS="--seed 1 --calls 50000"` for other calls.
 sanitize: $(VENV)/test.stamp
 	sh tests/sanitize/run.sh $(VENV) $(ARGS)
+
+# Data races, in the C++ tests that use threads; minutes.
+tsan: $(VENV)/test.stamp
+	sh tests/sanitize/threads.sh $(VENV)
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python -m benchmarks.lasvm table $(ARGS)

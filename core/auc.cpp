@@ -60,7 +60,7 @@ void LinearAuc::learn(const WeightedRows& rows, std::span<const std::int64_t> wh
       const std::int32_t positive = problems() == 1 ? 1 : static_cast<std::int32_t>(c);
       const std::size_t side = rows.labels[r] == positive ? 1 : 0;
       ++seen[c][side];
-      take_in(c, x, side, rows.weights[r]);
+      learn_row(c, x, side, rows.weights[r]);
     }
     ++iterations;
   }
@@ -87,7 +87,7 @@ void Oam::offer(std::size_t c, const std::vector<double>& x, std::size_t side) {
   if (place < budget) std::copy(x.begin(), x.end(), rows.begin() + static_cast<std::ptrdiff_t>(place * width()));
 }
 
-void Oam::take_in(std::size_t c, const std::vector<double>& x, std::size_t side, double weight) {
+void Oam::learn_row(std::size_t c, const std::vector<double>& x, std::size_t side, double weight) {
   const std::size_t d = width();
   const double y = side == 1 ? 1 : -1;
   const double cost = C * weight * std::max(1.0, static_cast<double>(seen[c][1 - side]) / static_cast<double>(budget));
@@ -95,17 +95,17 @@ void Oam::take_in(std::size_t c, const std::vector<double>& x, std::size_t side,
     if (rows.size() > budget * d) rows.resize(budget * d);  // the budget has become smaller; any of a sample is one
   offer(c, x, side);
   const std::vector<double>& others = kept[c][1 - side];
-  double* const rule = w[c].data();
+  double* const weights = w[c].data();
   const double own = dot(x.data(), x.data(), d);
   for (const double* b = others.data(); b != others.data() + others.size(); b += d) {
-    const double loss = 1 - y * (dot(rule, x.data(), d) - dot(rule, b, d));
+    const double loss = 1 - y * (dot(weights, x.data(), d) - dot(weights, b, d));
     if (loss <= 0) continue;
     // |x - b|^2 by its parts would lose its digits where the rows are nearly the same.
     double length = 0;
     for (std::size_t i = 0; i < d; ++i) length += (x[i] - b[i]) * (x[i] - b[i]);
     if (length <= 1e-30 * own || length == 0) continue;
     const double step = y * std::min(cost, loss / length);
-    for (std::size_t i = 0; i < d; ++i) rule[i] += step * (x[i] - b[i]);
+    for (std::size_t i = 0; i < d; ++i) weights[i] += step * (x[i] - b[i]);
   }
 }
 
@@ -132,7 +132,7 @@ Opauc::Opauc(std::size_t width, std::size_t classes, std::size_t rank)
 }
 
 /// Mean and covariance after one more row (Welford), or the sketch.
-void Opauc::note(std::size_t c, const std::vector<double>& x, std::size_t side) {
+void Opauc::update_summary(std::size_t c, const std::vector<double>& x, std::size_t side) {
   Summary& summary = known[c][side];
   const double n = static_cast<double>(seen[c][side]);
   const std::size_t d = width();
@@ -160,36 +160,36 @@ void Opauc::note(std::size_t c, const std::vector<double>& x, std::size_t side) 
 /// change_ += S w of a class, or what the sketch makes of it.
 void Opauc::add_spread(std::size_t c, std::size_t side) {
   const Summary& summary = known[c][side];
-  const std::vector<double>& rule = w[c];
+  const std::vector<double>& weights = w[c];
   const std::size_t d = width();
   if (rank_ == 0) {
-    for (std::size_t i = 0; i < d; ++i) change_[i] += dot(summary.spread.data() + i * d, rule.data(), d);
+    for (std::size_t i = 0; i < d; ++i) change_[i] += dot(summary.spread.data() + i * d, weights.data(), d);
     return;
   }
-  const double along = dot(summary.mean.data(), rule.data(), d);
+  const double along = dot(summary.mean.data(), weights.data(), d);
   std::vector<double>& seen_by = draws_;  // A^T w = Z^T w - h (c . w)
   for (std::size_t k = 0; k < rank_; ++k) seen_by[k] = -summary.h[k] * along;
   for (std::size_t i = 0; i < d; ++i)
-    for (std::size_t k = 0; k < rank_; ++k) seen_by[k] += summary.spread[i * rank_ + k] * rule[i];
+    for (std::size_t k = 0; k < rank_; ++k) seen_by[k] += summary.spread[i * rank_ + k] * weights[i];
   const double shared = dot(summary.h.data(), seen_by.data(), rank_), n = static_cast<double>(seen[c][side]);
   for (std::size_t i = 0; i < d; ++i)
     change_[i] += (dot(summary.spread.data() + i * rank_, seen_by.data(), rank_) - summary.mean[i] * shared) / n;
 }
 
-void Opauc::take_in(std::size_t c, const std::vector<double>& x, std::size_t side, double weight) {
-  note(c, x, side);
-  std::vector<double>& rule = w[c];
+void Opauc::learn_row(std::size_t c, const std::vector<double>& x, std::size_t side, double weight) {
+  update_summary(c, x, side);
+  std::vector<double>& weights = w[c];
   const std::size_t d = width(), other = 1 - side;
-  for (std::size_t i = 0; i < d; ++i) change_[i] = lambda * rule[i];
+  for (std::size_t i = 0; i < d; ++i) change_[i] = lambda * weights[i];
   if (seen[c][other] > 0) {
     const double y = side == 1 ? 1 : -1;
     const std::vector<double>& centre = known[c][other].mean;
     double along = 0;
-    for (std::size_t i = 0; i < d; ++i) along += (x[i] - centre[i]) * rule[i];
+    for (std::size_t i = 0; i < d; ++i) along += (x[i] - centre[i]) * weights[i];
     for (std::size_t i = 0; i < d; ++i) change_[i] += (along - y) * (x[i] - centre[i]);
     add_spread(c, other);
   }
-  for (std::size_t i = 0; i < d; ++i) rule[i] -= eta * weight * change_[i];
+  for (std::size_t i = 0; i < d; ++i) weights[i] -= eta * weight * change_[i];
 }
 
 }  // namespace everlearn

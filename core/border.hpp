@@ -4,10 +4,10 @@
 //
 //     sum_S theta_j = r_0,      sum_S K_ij theta_j + b = r_i   for i in S.
 //
-// Because the sum of theta is given, a constant tau > 0 may be added to K. M = K_SS + tau is positive definite whenever the
-// system has one solution (no member lies in the affine hull of the others), also if K_SS itself is singular. The class
-// keeps the Cholesky factor M = L L' and z = L^-1 1. Growing and shrinking are orthogonal operations, so that, unlike with
-// an explicit inverse, rounding errors do not multiply. Every operation costs O(|S|^2).
+// Because the sum of theta is given, a constant tau > 0 may be added to K. M = K_SS + tau is positive definite whenever
+// the system has one solution (no member lies in the affine hull of the others), also if K_SS itself is singular. The
+// class keeps the Cholesky factor M = L L' and z = L^-1 1. Growing and shrinking are orthogonal operations, so that,
+// unlike with an explicit inverse, rounding errors do not multiply. Every operation costs O(|S|^2).
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ class Border {
   void clear(double scale);
   double tau() const { return tau_; }
 
-  /// The projection of a candidate c on S: line = L^-1 (K_Sc + tau), and the squared distance of c from the span of S under
-  /// K + tau, which is 0 when c lies in the affine hull of S.
+  /// The projection of a candidate c on S: line = L^-1 (K_Sc + tau), and the squared distance of c from the span of S
+  /// under K + tau, which is 0 when c lies in the affine hull of S.
   struct Candidate {
     std::vector<double> line;
     double squared = 0;

@@ -1,8 +1,8 @@
 // Kernel rows in double precision: K(slot, .) over all slots of an expansion.
 //
-// A row stays as long as somebody holds a handle on it; of the others those used last stay, up to a limit in bytes. Values
-// are a pure function of their pair of rows, so that results do not depend on which rows are kept. Kernel values that come
-// from the caller cannot be computed again: then every row stays.
+// A row stays as long as somebody holds a handle on it; of the others those used last stay, up to a limit in bytes.
+// Values are a pure function of their pair of rows, so that results do not depend on which rows are kept. Kernel values
+// that come from the caller cannot be computed again: then every row stays.
 //
 // If memory runs out, a method throws and changes nothing.
 #pragma once
@@ -38,13 +38,13 @@ class ExactRows {
   /// Values computed so far.
   std::uint64_t evaluations() const { return evaluations_; }
 
-  /// The last `count` slots of the expansion are new and come from this batch. Computes their rows, completes all others,
-  /// and returns handles on the new ones.
+  /// The last `count` slots of the expansion are new and come from this batch. Computes their rows, completes all
+  /// others, and returns handles on the new ones.
   std::vector<Held> extend(const Batch& batch, std::size_t count, int threads);
   /// The row of a slot. May be called from several threads.
   Held hold(std::int64_t slot);
-  /// Follows the expansion, which drops all slots except these, in ascending order. Call prepare_keep() with the present
-  /// number of slots before: then keep() does not allocate.
+  /// Follows the expansion, which drops all slots except these, in ascending order. Call prepare_keep() with the
+  /// present number of slots before: then keep() does not allocate.
   void prepare_keep(std::size_t n) { spare_.reserve(n); }
   void keep(std::span<const std::int64_t> kept);
   /// Restores a row of values that came from the caller.

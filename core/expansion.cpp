@@ -190,8 +190,8 @@ void Expansion::relabel(std::size_t s, std::int32_t label, double cost) {
 
 // ------------------------------------------------------------------------------------------------------------- blocks
 
-/// Appends rows with their ids, labels and costs; compute() then fills in what is computed. Takes the rows back if one of
-/// these steps fails, or if the kernel of a row with itself is not finite.
+/// Appends rows with their ids, labels and costs; compute() then fills in what is computed. Takes the rows back if one
+/// of these steps fails, or if the kernel of a row with itself is not finite.
 void Expansion::add_slots(const Batch& batch, const Arrivals& arrivals, FunctionRef<void()> compute) {
   const std::size_t begin = size(), count = arrivals.ids.size();
   try {

@@ -2,16 +2,16 @@
 //
 //   f_c(x) = sum_s alpha_{c,s} K(x_s, x) + b_c          g_{c,s} = y_{c,s} - sum_t alpha_{c,t} K_{s,t}
 //
-// A slot is the place of a row; slots are in order of arrival. Columns share rows, kernel values and the cache. Column c
-// separates class c from the rest or, if there is only one column, class 1 from class 0. Gradients are kept for every
+// A slot is the place of a row; slots are in order of arrival. Columns share rows, kernel values and the cache. Column
+// c separates class c from the rest or, if there is only one column, class 1 from class 0. Gradients are kept for every
 // slot in every column, so that a row can join a column at any time.
 //
 // Rows come in blocks with look-ahead: open_block() appends rows that belong to no column yet and computes all of their
-// kernel values at once; a solver then learns them one at a time, in order; close_block() drops the slots that no column
-// uses.
+// kernel values at once; a solver then learns them one at a time, in order; close_block() drops the slots that no
+// column uses.
 //
-// Out of memory: open_block, append, drop and compact change nothing if they throw. The same holds for `descend` and for
-// everything that moves a coefficient, so that g = y - K alpha stays true wherever a solver is interrupted.
+// Out of memory: open_block, append, drop and compact change nothing if they throw. The same holds for `descend` and
+// for everything that moves a coefficient, so that g = y - K alpha stays true wherever a solver is interrupted.
 #pragma once
 
 #include <algorithm>
@@ -117,8 +117,8 @@ class Expansion {
 
   /// Appends a batch, and computes its kernel rows and its gradients in every column.
   void open_block(const Batch& batch, const Arrivals& arrivals);
-  /// Ends the block, and drops unused slots unless `keep_all`: those of the block always, older ones once there are enough
-  /// for a sweep. If memory runs out, slots linger and kernel rows are not cached; nothing else is lost.
+  /// Ends the block, and drops unused slots unless `keep_all`: those of the block always, older ones once there are
+  /// enough for a sweep. If memory runs out, slots linger and kernel rows are not cached; nothing else is lost.
   void close_block(bool keep_all);
   /// Ends the block after an error. Rows that joined a column stay; the others are dropped or, without memory, linger.
   void abandon_block() noexcept;
@@ -151,8 +151,8 @@ class Expansion {
   /// Lets idle members leave until `most` are left: those with the smallest keys, of equals the older ones. Returns how
   /// many left.
   std::size_t leave_idle(std::size_t c, std::size_t most, FunctionRef<double(std::size_t)> key);
-  /// The largest distance of a free support vector, whose coefficient is at no end of its box, from the boundary: |f| or,
-  /// with several columns, the gap between the two largest scores. Negative if there is none.
+  /// The largest distance of a free support vector, whose coefficient is at no end of its box, from the boundary: |f|
+  /// or, with several columns, the gap between the two largest scores. Negative if there is none.
   double free_margin() const;
 
   // Passes over the gradients of a column (column_passes.cpp).

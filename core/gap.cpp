@@ -109,8 +109,8 @@ void Gap::close_gap(std::size_t c, double target_gap) {
   state.capped[c] += step == kMaxSteps;
 }
 
-/// Whether there are enough support vectors to call a row with label y an outlier: on both sides, so that a stream which
-/// begins with one class does not shut out the other.
+/// Whether there are enough support vectors to call a row with label y an outlier: on both sides, so that a stream
+/// which begins with one class does not shut out the other.
 bool Gap::can_judge(std::size_t c, double y) const {
   const Column& column = expansion_.column(c);
   const std::size_t own = y > 0 ? column.above : column.below, all = column.support();

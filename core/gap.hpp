@@ -1,17 +1,18 @@
-// LASVM-G and its relatives: no bias, single steps, as much optimisation as the gap asks for
+// LASVM-G and its relatives: no bias, single steps, and no more optimization than the duality gap requires
 // (Ertekin, "Learning in Extreme Conditions", 2009, chapter 6; Ertekin, Bottou, Giles, TPAMI 33, 2011).
 //
-// Problem, for each column:   max_alpha  sum_s y_s alpha_s - 1/2 sum_{s,t} alpha_s alpha_t K_{s,t},   A_s <= alpha_s <= B_s
+// Problem, for each column:   max_alpha  sum_s y_s alpha_s - 1/2 sum_{s,t} alpha_s alpha_t K_{s,t},   A_s <= alpha_s <=
+// B_s
 //
 // PROCESS(k) adds a row and moves its coefficient; REPROCESS moves the coefficient that violates most and, after many
 // steps for one row, a partner with it (working_set.hpp). A row is followed by REPROCESS until the duality gap
 //     G = sum_s (B_s - alpha_s) max(0, g_s) + (alpha_s - A_s) max(0, -g_s)   =   primal - dual
-// is at most max(C, H). C is the cost of a row, that of the most expensive class if they differ. H estimates the standard
-// deviation of the sum of losses: optimizing further would fit noise. With the loss of a row h_s = max(A_s g_s, B_s g_s)
-// and l support vectors,
+// is at most max(C, H). C is the cost of a row, that of the most expensive class if they differ. H estimates the
+// standard deviation of the sum of losses: optimizing further would fit noise. With the loss of a row h_s = max(A_s
+// g_s, B_s g_s) and l support vectors,
 //     H = sqrt(max(0, sum h^2 - (sum h)^2 / l)).
-// CLEAN(m) keeps, of the rows with alpha = 0, the m that are nearest to moving. FORGET brings the coefficients of rows to
-// zero, drops the rows and closes the gap again with REPROCESS on the rows that stay.
+// CLEAN(m) keeps, of the rows with alpha = 0, the m that are nearest to moving. FORGET brings the coefficients of rows
+// to zero, drops the rows and closes the gap again with REPROCESS on the rows that stay.
 //
 // With the ramp loss, rows that arrive on the wrong side by more than s are outliers, once there are enough support
 // vectors. Ramp::fold (LASVM-NC) turns their box over, [-C, 0] for y = +1. Ramp::skip (LASVM-I) does not keep them, nor
@@ -50,8 +51,8 @@ class Gap {
   void forget(std::span<const std::int64_t> ids);
   /// Drops rows with alpha = 0 until `max_left` are left in each column.
   void clean(std::size_t max_left);
-  /// Some rounds of optimization on the kept rows; true when no coefficient violates by more than tau or no step changes
-  /// one any more.
+  /// Some rounds of optimization on the kept rows; true when no coefficient violates by more than tau or no step
+  /// changes one any more.
   bool finish(std::size_t rounds);
 
   /// The duality gap of a column on its rows.

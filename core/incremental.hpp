@@ -3,7 +3,7 @@
 // Problem, for each column, as in lasvm.hpp: signed coefficients theta in boxes that have 0 at one end, sum theta = 0,
 //     g_i = y_i - sum_j theta_j K_ij,     u_i = b - g_i,     and at the optimum
 //     u_i >= 0 where theta_i may rise,    u_i <= 0 where it may fall.
-// So u = 0 for rows strictly inside of their boxes: these are the margin set S, whose linear system is kept factorised
+// So u = 0 for rows strictly inside of their boxes: these are the margin set S, whose linear system is kept factorized
 // (border.hpp). Every other row is at an end of its box.
 //
 // One row c at a time moves; b and theta_S follow it so that sum theta = 0 and u_S = 0 stay true, until a row has to
@@ -14,8 +14,9 @@
 //
 // Duplicates, near-duplicates and more rows than dimensions would make the system of S singular. So a ridge is added to
 // every K_ii: 1e-11 of K_ii, or of a hundredth of the median if that is larger. Solutions are then unique, and scores
-// change by at most 1e-11 K_ii theta_i, far less than by rounding kernel values to floats. Leaving dependent rows out of S
-// instead lets near-duplicates violate their conditions by up to 1e-7 times the coefficients, or makes steps cycle.
+// change by at most 1e-11 K_ii theta_i, far less than by rounding kernel values to floats. Leaving dependent rows out
+// of S instead lets near-duplicates violate their conditions by up to 1e-7 times the coefficients, or makes steps
+// cycle.
 //
 // Only rows near to changing sides are watched at every step, so that a step costs O(|S|^2 + m |S|) for m watched rows.
 // All others are updated at the end of a change, O(n |S|); those that violate their conditions then are moved, too.
@@ -63,10 +64,10 @@ class Incremental {
   void gather(const LabeledRows& rows, std::span<const std::int64_t> which);
   /// Sets the coefficients to begin with, theta[c * size + slot], clipped to their boxes.
   void guess(std::span<const double> theta);
-  /// Some rounds of approximate optimisation; true when it is time for `settle`.
+  /// Some rounds of approximate optimization; returns true when `settle` can follow.
   bool solve(std::size_t rounds);
-  /// Makes a guess or an approximate solution exact: in each column moves up to `count` rows that violate their conditions.
-  /// Returns how many are left.
+  /// Makes a guess or an approximate solution exact: in each column moves up to `count` rows that violate their
+  /// conditions. Returns how many are left.
   std::size_t settle(std::size_t count);
 
   /// out[r * columns + c]: the scores of `count` kept rows, in order of arrival, each by the model without that row.
@@ -118,8 +119,8 @@ class Incremental {
     bool lost = false;                  // an error has destroyed it; see rebuild()
     Counts counts;
     std::int64_t steps_left = 0, changes = 0;
-    // During a change: the coefficients before it, and the watched rows with their g, their kernel values with the members
-    // of S, and the change of sum_j theta_j K_ij for a unit step in the present direction.
+    // During a change: the coefficients before it, and the watched rows with their g, their kernel values with the
+    // members of S, and the change of sum_j theta_j K_ij for a unit step in the present direction.
     bool watching = false, watches_all = false;
     std::vector<double> before;
     std::vector<std::size_t> watched;

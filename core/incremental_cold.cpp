@@ -8,10 +8,10 @@
 //   face step   S := rows strictly inside of their boxes; Newton's step to the maximum on that face, adjust(),
 //               which drops rows from S that meet an end.
 //
-// It begins with pair steps from theta = 0, while they are cheap and gain much; then one of each in turn. A pair step has
-// positive length because both rows have room, so that D increases strictly from face optimum to face optimum: no face
-// occurs twice, and the method ends where no pair is left, whatever the order of ties. A pair step costs O(n), a face step
-// O(n |S| + |S|^2).
+// It begins with pair steps from theta = 0, while they are cheap and gain much; then one of each in turn. A pair step
+// has positive length because both rows have room, so that D increases strictly from face optimum to face optimum: no
+// face occurs twice, and the method ends where no pair is left, whatever the order of ties. A pair step costs O(n), a
+// face step O(n |S| + |S|^2).
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -34,8 +34,8 @@ constexpr double kHolds = 1e-9;
 
 }  // namespace
 
-/// A pair step: the row that may rise with the largest g, and the row that may fall with which it gains most. Returns the
-/// slots, or {-1, -1} if no pair differs by more than the tolerance or a step changes nothing in floating point.
+/// A pair step: the row that may rise with the largest g, and the row that may fall with which it gains most. Returns
+/// the slots, or {-1, -1} if no pair differs by more than the tolerance or a step changes nothing in floating point.
 std::pair<std::int64_t, std::int64_t> Incremental::pair_step_exact(std::size_t c, double tolerance) {
   constexpr std::pair<std::int64_t, std::int64_t> none{-1, -1};
   const Column& column = expansion_.column(c);

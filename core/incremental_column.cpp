@@ -10,8 +10,8 @@ namespace everlearn {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-/// If u_S drifts farther from 0, the coefficients of S are computed again from S, and if that does not help, everything is
-/// computed again from the coefficients. The latter also happens after so many changes of S.
+/// If u_S drifts farther from 0, the coefficients of S are computed again from S, and if that does not help, everything
+/// is computed again from the coefficients. The latter also happens after so many changes of S.
 constexpr double kDrift = 1e-9;
 constexpr std::int64_t kChanges = 4096;
 /// Rounds in which rows that were not watched are corrected before all rows are watched.
@@ -21,8 +21,8 @@ constexpr double kMaxViolation = 1e-6;
 
 }  // namespace
 
-/// Changes a column: work() moves rows, then the rows that violate their conditions are moved until none does. If rounding
-/// errors make the steps cycle, the column is solved from scratch by another method (incremental_cold.cpp).
+/// Changes a column: work() moves rows, then the rows that violate their conditions are moved until none does. If
+/// rounding errors make the steps cycle, the column is solved from scratch by another method (incremental_cold.cpp).
 void Incremental::change(std::size_t c, FunctionRef<void()> work) {
   double largest = 0;
   for (const double edge : expansion_.column(c).edge) largest = std::max(largest, std::abs(edge));
@@ -97,8 +97,8 @@ void Incremental::finish_change(std::size_t c) {
   column.delta = std::max(most, std::abs(sum));
 }
 
-/// Coefficients of S that are at an end of their box but for rounding go there. Otherwise S would seem to determine b where
-/// it does not.
+/// Coefficients of S that are at an end of their box but for rounding go there. Otherwise S would seem to determine b
+/// where it does not.
 void Incremental::snap_to_bounds(std::size_t c) {
   const ColumnState& state = states_[c];
   std::vector<std::int64_t> slots;

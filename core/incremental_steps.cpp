@@ -104,8 +104,8 @@ void Incremental::watch_row(std::size_t c, std::size_t s) {
   for (std::size_t k = 0; k < state.watched_rows.size(); ++k) state.watched_rows[k].push_back((*state.rows[k])[s]);
 }
 
-/// Before the first row moves in a change: chooses the rows to watch, which are those that have to move and, of the others,
-/// the nearest to changing sides. Until end_watching() the g of the rest stay as before the change.
+/// Before the first row moves in a change: chooses the rows to watch, which are those that have to move and, of the
+/// others, the nearest to changing sides. Until end_watching() the g of the rest stay as before the change.
 void Incremental::start_watching(std::size_t c) {
   ColumnState& state = states_[c];
   if (state.watching) return;
@@ -176,11 +176,11 @@ void Incremental::descend(std::size_t c, std::span<const std::int64_t> slots, st
 
 /// What ends a step: its length, and the row that changes sides.
 ///
-/// Several events at the same length are common while only one class is known: all coefficients are 0, b equals the label,
-/// and u is 0 for every row, so that every step to the first solution with two classes has length 0. Any order of such
-/// events is correct in exact arithmetic, but not in floating point. Rows along a curve, taken in their order of arrival,
-/// fill S with neighbors that nearly depend on each other before the row that matters, and the system of S loses all its
-/// digits. So, of events at the same length:
+/// Several events at the same length are common while only one class is known: all coefficients are 0, b equals the
+/// label, and u is 0 for every row, so that every step to the first solution with two classes has length 0. Any order
+/// of such events is correct in exact arithmetic, but not in floating point. Rows along a curve, taken in their order
+/// of arrival, fill S with neighbors that nearly depend on each other before the row that matters, and the system of S
+/// loses all its digits. So, of events at the same length:
 ///   1. coefficients that reach an end of their box go first: S shrinks before it grows;
 ///   2. then the largest rate: the row that is most violated by going on, and farthest from the affine hull of S;
 ///   3. then the row nearest to the mover, which decides while S is empty and b alone moves: all rates are 1, and the

@@ -11,8 +11,8 @@ namespace {
 /// Cached rows that are completed at the end of a block. Measured: nearly all uses are of these.
 constexpr std::size_t kRecent = 2048;
 /// Where a value is cheap to compute, rows that have not been used for so long are not worth their memory. Measured on
-/// a9a with a limit of 1 GB: less than half the memory in about the same time (1.99 s against 2.24 s, medians of six runs
-/// that scatter by more than that).
+/// a9a with a limit of 1 GB: less than half the memory in about the same time (1.99 s against 2.24 s, medians of six
+/// runs that scatter by more than that).
 constexpr std::size_t kUsefulRows = 6144;
 /// Kernel values of a batch below which one thread computes them all.
 constexpr std::size_t kSmallBatch = 20000;
@@ -34,8 +34,8 @@ void KernelRows::evaluate_pages(const Batch& batch, std::span<RowCache::Entry* c
 }
 
 /// Completes a cached row. Values for the open block come from the block. Older ones are read from the cached rows of
-/// later slots, K(i, s) = K(s, i), where that is cheaper, and computed otherwise. A row that cannot be completed for want
-/// of memory knows nothing any more.
+/// later slots, K(i, s) = K(s, i), where that is cheaper, and computed otherwise. A row that cannot be completed for
+/// want of memory knows nothing any more.
 void KernelRows::complete(RowCache::Entry& entry) {
   const std::size_t old = open_ ? block_begin_ : size(), slot = static_cast<std::size_t>(entry.slot);
   const bool look_up = rows_.costly() && entry.valid > slot;

@@ -103,8 +103,8 @@ class KernelRows {
   std::size_t block_begin() const { return block_begin_; }
   /// sum_t coefficients[t] K(slot, t) over the slots t before the open block; `slot` belongs to the block.
   double block_product(std::size_t slot, const double* coefficients) const;
-  /// Moves rows of the block to the cache after keep(block_begin(), kept). Optional: rows that find no memory are computed
-  /// again when they are needed.
+  /// Moves rows of the block to the cache after keep(block_begin(), kept). Optional: rows that find no memory are
+  /// computed again when they are needed.
   void cache_block(std::span<const std::int64_t> kept) noexcept;
   /// Ends the block without caching its rows, unless they come from the caller: these are in the cache already.
   void end_block() noexcept;

@@ -1,18 +1,20 @@
 // KOIL: kernelized online imbalanced learning with fixed budgets (Hu, Yang, Lyu, King, So; AAAI 2015, TNNLS 2018).
 //
-// Problem: rank the rows of one class above those of the other. Pairwise hinge loss, against the rows of the other class
-// that are kept:  max(0, 1 - y (f(x) - f(x'))).
+// Problem: rank the rows of one class above those of the other. Pairwise hinge loss, against the rows of the other
+// class that are kept:  max(0, 1 - y (f(x) - f(x'))).
 //
 //   bad = kept rows x_i of the other class with y (f(x) - f(x_i)) < 1;  V = the k of them nearest to x
 //   all alpha *= 1 - eta;  alpha_i -= eta C y for i in V;  alpha_x = eta C y |V|
 //   a row gets eta C y if no row of the other class is kept, or if none is bad and no row of its own class is kept;
 //   a row whose coefficient is 0 is not kept.
 //
-// Each class has its own buffer. A full one drops its oldest row (fifo) or keeps a random sample of all rows of the class:
-// the new row takes a random place with probability budget / rows seen, and otherwise is dropped itself (reservoir). With
-// compensation the coefficient of the dropped row goes to the nearest row in the buffer, so that the sum stays.
+// Each class has its own buffer. A full one drops its oldest row (fifo) or keeps a random sample of all rows of the
+// class: the new row takes a random place with probability budget / rows seen, and otherwise is dropped itself
+// (reservoir). With compensation the coefficient of the dropped row goes to the nearest row in the buffer, so that the
+// sum stays.
 //
-// AUC does not depend on a bias, but decisions do: it is halfway between the mean scores of the kept rows of both classes.
+// AUC does not depend on a bias, but decisions do: it is halfway between the mean scores of the kept rows of both
+// classes.
 #pragma once
 
 #include <array>

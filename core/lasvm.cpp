@@ -168,8 +168,8 @@ void Lasvm::forget(std::span<const std::int64_t> ids) {
   restart_columns();
 }
 
-/// Brings a coefficient to zero in pair steps. Each ends with the coefficient at zero or its receiver at a bound, so that
-/// there are finitely many.
+/// Brings a coefficient to zero in pair steps. Each ends with the coefficient at zero or its receiver at a bound, so
+/// that there are finitely many.
 void Lasvm::hand_over(std::size_t c, std::size_t slot, const std::vector<std::uint8_t>& gone) {
   const Column& column = expansion_.column(c);
   const auto own = static_cast<std::int64_t>(slot);
@@ -211,8 +211,8 @@ std::int64_t Lasvm::cheapest_receiver(std::size_t c, std::size_t slot, const Hel
   return chosen;
 }
 
-/// After rows have left, the classes seen are those of the rows that stay. A column whose members are of one class starts
-/// again: with rows that other columns keep or, if there are none of the other class, when one arrives.
+/// After rows have left, the classes seen are those of the rows that stay. A column whose members are of one class
+/// starts again: with rows that other columns keep or, if there are none of the other class, when one arrives.
 void Lasvm::restart_columns() {
   std::fill(seen_.begin(), seen_.end(), std::uint8_t{0});
   for (std::size_t s = 0; s < expansion_.size(); ++s) seen_[static_cast<std::size_t>(expansion_.label(s))] = 1;

@@ -9,12 +9,12 @@
 // more than tau. A step on a pair costs one pass over the slots.
 //
 // FORGET brings the coefficients of some rows to zero by pair steps whose other half goes to the row that lowers the
-// dual least; then these rows leave. What is left is a feasible start for FINISH on the rows that stay, near its optimum
-// if few rows left. A column that has lost one of its classes is again as it was before that class arrived.
+// dual least; then these rows leave. What is left is a feasible start for FINISH on the rows that stay, near its
+// optimum if few rows left. A column that has lost one of its classes is again as it was before that class arrived.
 //
 // Invariants, after every PROCESS, REPROCESS and FORGET: sum alpha = 0; A <= alpha <= B exactly, because a step that
-// reaches a bound stores the bound; g = y - K alpha; column.ends are the extremes of g; every class that has been seen is
-// among the rows kept. PROCESS and REPROCESS never decrease the dual. If memory runs out, learning stops between two
+// reaches a bound stores the bound; g = y - K alpha; column.ends are the extremes of g; every class that has been seen
+// is among the rows kept. PROCESS and REPROCESS never decrease the dual. If memory runs out, learning stops between two
 // steps: the invariants hold, and the rows learned so far stay.
 #pragma once
 
@@ -44,8 +44,8 @@ class Lasvm {
   void seed(const LabeledRows& rows, std::span<const std::int64_t> which);
   /// PROCESS and REPROCESS for each of the rows `which`, in this order, none of them twice.
   void learn(const LabeledRows& rows, std::span<const std::int64_t> which);
-  /// The same for `count` rows selected from `remaining`, each among `pool` rows drawn at random. `remaining` shrinks to
-  /// the rows that are left, in another order.
+  /// The same for `count` rows selected from `remaining`, each among `pool` rows drawn at random. `remaining` shrinks
+  /// to the rows that are left, in another order.
   void learn_selected(const LabeledRows& rows, std::span<std::int64_t>& remaining, Selection selection, std::size_t pool,
                       std::size_t count);
   /// Some rounds of finishing; true when no column has a pair that violates by more than tau, or when no step

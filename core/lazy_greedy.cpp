@@ -110,7 +110,7 @@ bool LazyGreedy::open(const Bound& bound) const {
   return !gone_[static_cast<std::size_t>(bound.row)] && taken_[group] < sizes_[group];
 }
 
-/// Looks at the rows on top of the heap until no bound is above the best gain.
+/// Evaluates the rows on top of the heap until no bound is above the best gain.
 bool LazyGreedy::take_one() {
   std::vector<Bound> looked;
   std::size_t best = 0;

@@ -1,24 +1,26 @@
-// Choosing rows by a linear term and pairwise similarities, greedily and lazily (Emara, thesis, 2012, chapters III-V;
+// Lazy greedy selection of rows by a linear term and pairwise similarities (Emara, thesis, 2012, chapters III-V;
 // Minoux, 1978, for laziness).
 //
-// Problem:   maximise  F(A) = sum_{j in A} w_j + q sum_{j, j' in A} K_jj'   over sets of k rows; ordered pairs, with the
-// diagonal. Greedy takes, k times, the row with the largest
+// Problem:   maximize  F(A) = sum_{j in A} w_j + q sum_{j, j' in A} K_jj'   over sets of k rows
+//
+// where the second sum has ordered pairs and the diagonal. Greedy takes, k times, the row with the largest
 //
 //     gain(m | A) = base_m + 2 q sum_{j in A} K_mj,      base_m = w_m + q K_mm;   of equals the lowest row.
 //
-// Let h be at least 2 q K_ij for i != j. Then gain(m | A) - h |A| never rises as A grows: what it was when it was last
-// computed bounds what it is, so that only rows at the top of a heap of bounds are looked at. The sets are nested: the
-// first k rows taken are the answer for k.
+// Let h be at least 2 q K_ij for i != j. Then gain(m | A) - h |A| never rises as A grows. So its last value is an upper
+// bound, and only the rows at the top of a heap of bounds are evaluated. The sets are nested: the first k rows taken
+// are the solution for k.
 //
-// With several classes (the welfare form) rows are shared out among sets A_c of given sizes, and the pair of a row and a
-// class is taken with the largest
+// With several classes (the welfare form) rows are distributed over sets A_c of given sizes. Greedy takes the pair of a
+// row and a class with the largest
 //
 //     gain(m, c) = base_mc + 2 q sum_{j in A_c} K_mj - h |A_c|;
 //
-// the last term is not the same for all pairs: without it the first class to grow would attract everything.
+// without the last term, which differs between classes, the first class to grow would attract all rows.
 //
-// No kernel matrix: with a linear kernel the sum is one product with the sum of the rows taken, O(nnz) memory; otherwise
-// the values between a row and those taken since it was last looked at are computed when it is, each pair at most once.
+// There is no kernel matrix. With a linear kernel the sum is one product with the sum of the rows taken, O(nnz) memory.
+// Otherwise, when a row is evaluated, its kernel values with the rows taken since its last evaluation are computed, so
+// that each pair is computed at most once.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +32,7 @@
 
 namespace everlearn {
 
-/// The similarities of rows to the rows taken so far, in groups.
+/// The similarities of rows to the rows taken so far, for each group.
 class Similarities {
  public:
   virtual ~Similarities() = default;
@@ -51,19 +53,19 @@ class LazyGreedy {
   LazyGreedy(std::unique_ptr<Similarities> similarities, std::vector<double> base, double twice_q, double h,
              std::vector<std::int64_t> sizes);
 
-  /// Takes up to `count` more; true when all sets have their sizes or no row is left.
+  /// Takes up to `count` more rows; returns true if all sets have their sizes or no row is left.
   bool advance(std::size_t count);
 
   /// Rows in the order taken, their groups, and what each added to F.
   const std::vector<std::int64_t>& order() const { return order_; }
   const std::vector<std::int32_t>& groups() const { return groups_; }
   const std::vector<double>& gains() const { return gains_; }
-  /// Gains computed, the first of every row included.
+  /// Gains computed so far, including the first one of every row.
   std::uint64_t evaluations() const { return evaluations_; }
 
  private:
   struct Bound {
-    double gain;  // of which h |A_c| is taken away
+    double gain;  // minus h |A_c|
     std::int64_t row;
     std::int32_t group;
     /// A heap has the largest in front: of equals the lowest row, then the lowest group.

@@ -35,7 +35,7 @@ bool LocalUpdates::any_live() const {
   return false;
 }
 
-// ------------------------------------------------------------------------------------------------------------ live columns
+// ------------------------------------------------------------------------------------------------------ live columns
 
 /// The classes of a column among the first `taken` slots, without those that are `gone`. If the column is live, only
 /// members count.
@@ -102,9 +102,9 @@ void LocalUpdates::recover() {
     if (expansion_.column(c).live) update_bias(c);
 }
 
-/// Each column learns the rows of a turn on its own, which is the same as row by row because columns share only rows. Full
-/// passes use all threads, so they are made one after the other. Returns true while no column is live: then all rows must
-/// stay.
+/// Each column learns the rows of a turn on its own, which is the same as row by row because columns share only rows.
+/// Full passes use all threads, so they are made one after the other. Returns true while no column is live: then all
+/// rows must stay.
 bool LocalUpdates::learn_turn(const Turn& turn) {
   const std::size_t columns = expansion_.columns();
   std::vector<std::size_t> next(columns, 0);
@@ -189,8 +189,8 @@ bool LocalUpdates::has_drifted(std::size_t c, std::span<const std::int64_t> insi
 }
 
 /// Lets idle rows leave until max_idle are left: first those far on the right side, the longest unchanged first, then
-/// those farthest on the right side. The two extremes are the last, because without a free coefficient only they determine
-/// b.
+/// those farthest on the right side. The two extremes are the last, because without a free coefficient only they
+/// determine b.
 void LocalUpdates::trim_idle(std::size_t c, std::int64_t time) {
   Column& column = expansion_.column(c);
   if (!column.live || max_idle >= expansion_.size()) return;

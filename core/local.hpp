@@ -4,18 +4,18 @@
 // Problem, for each column:   max_alpha  sum_s y_s alpha_s - 1/2 sum_{s,t} alpha_s alpha_t K_{s,t}
 //                             subject to sum_s alpha_s = 0,  A_s <= alpha_s <= B_s     as in lasvm.hpp
 //
-// A row with y f(x) >= 1 is kept with coefficient 0 and changes nothing. Any other is optimized to tau together with its
-// neighbors while all other coefficients are fixed (neighborhood.hpp). Because the coefficients sum to zero, the influence
-// of a change does not fall to zero with distance. So a full pass optimizes all rows, from the present coefficients, every
-// `full_pass_every` updates or when rows drawn at random outside the neighborhood violate by more than `drift_tol`. The
-// bias is the mean of g over all free support vectors, not only those of the neighborhood. If there are none, it is the
-// middle of the interval that the conditions allow.
+// A row with y f(x) >= 1 is kept with coefficient 0 and changes nothing. Any other is optimized to tau together with
+// its neighbors while all other coefficients are fixed (neighborhood.hpp). Because the coefficients sum to zero, the
+// influence of a change does not fall to zero with distance. So a full pass optimizes all rows, from the present
+// coefficients, every `full_pass_every` updates or when rows drawn at random outside the neighborhood violate by more
+// than `drift_tol`. The bias is the mean of g over all free support vectors, not only those of the neighborhood. If
+// there are none, it is the middle of the interval that the conditions allow.
 //
 // Invariants, after every row: sum alpha = 0; A <= alpha <= B exactly; g = y - K alpha on all slots; no pair within the
-// last neighborhood violates by more than tau, or its steps were cut off, which is counted. After a full pass no pair at
-// all does. Cost of a row: the kernel row and, if it is an update, a pass over the slots for each coefficient that changed
-// and a pass over the neighborhood for each step. If memory runs out, learning stops between two updates: the first three
-// invariants hold, and the rows learned so far stay.
+// last neighborhood violates by more than tau, or its steps were cut off, which is counted. After a full pass no pair
+// at all does. Cost of a row: the kernel row and, if it is an update, a pass over the slots for each coefficient that
+// changed and a pass over the neighborhood for each step. If memory runs out, learning stops between two updates: the
+// first three invariants hold, and the rows learned so far stay.
 #pragma once
 
 #include <cstdint>

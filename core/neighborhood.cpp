@@ -10,8 +10,8 @@ namespace {
 /// rounds.
 constexpr double kStillFraction = 1e-3;
 constexpr int kStillRounds = 3;
-/// A coefficient at a bound is left out at first if |1 - y f(x)| is above this. Measured on 8,000 rows of ijcnn1, where a
-/// ball holds 2,000: 0.8 s with 0.1 and with 0.2, 1.05 s with 0.5, 1.3 s without.
+/// A coefficient at a bound is left out at first if |1 - y f(x)| is above this. Measured on 8,000 rows of ijcnn1, where
+/// a ball holds 2,000: 0.8 s with 0.1 and with 0.2, 1.05 s with 0.5, 1.3 s without.
 constexpr double kStuckSlack = 0.2;
 
 std::ptrdiff_t offset(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }

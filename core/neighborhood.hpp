@@ -1,8 +1,8 @@
 // A row of a column and its nearest rows: the part of the problem that a local update solves.
 //
-// With the RBF kernel K = exp(-d^2 / (2 sigma^2)) the kernel row of the center gives the distances,
-// d / sigma = sqrt(-2 ln K), so that finding the nearest rows takes one pass and a partial sort. A step costs a pass over
-// the neighborhood; kernel rows are fetched only for coefficients that move.
+// With the RBF kernel K = exp(-d^2 / (2 sigma^2)) the kernel row of the center gives the distances, d / sigma = sqrt(-2
+// ln K), so that finding the nearest rows takes one pass and a partial sort. A step costs a pass over the neighborhood;
+// kernel rows are fetched only for coefficients that move.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,12 @@ class Neighborhood {
   /// Around a member of column c.
   Neighborhood(Expansion& expansion, std::size_t c, std::size_t center);
 
-  /// Optimises to tau on the neighborhood, the center included. It reaches at min_rows so far that the center can move: up
-  /// if `rises`, which takes another row that can go down, and the other way round. False if steps were cut off.
+  /// Optimises to tau on the neighborhood, the center included. It reaches at min_rows so far that the center can move:
+  /// up if `rises`, which takes another row that can go down, and the other way round. False if steps were cut off.
   bool learn(const Extent& extent, bool rises, double tau);
-  /// Hands the coefficient of the center over to neighbors, the one with the best second-order gain first, then optimizes
-  /// them to tau without the center. It is so large that they can take all of it. Returns false if steps were cut off.
+  /// Hands the coefficient of the center over to neighbors, the one with the best second-order gain first, then
+  /// optimizes them to tau without the center. It is so large that they can take all of it. Returns false if steps were
+  /// cut off.
   bool unlearn(const Extent& extent, double tau);
 
   /// The neighborhood, the center first.

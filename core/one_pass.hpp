@@ -2,16 +2,16 @@
 //
 //   f_c(x_s) = sum_t alpha_{c,t} K_{s,t} = y_{c,s} - g_{c,s}
 //
-// The members of a column are its buffer. Invariants, after every row: the score of every slot follows every change of a
-// coefficient, also for rows of the block that have not been learned yet, so that no score is computed twice; `buffers`
-// lists the members in their order of arrival, each once. If memory runs out while a block is learned, the learner is as
-// it was before the block.
+// The members of a column are its buffer. Invariants, after every row: the score of every slot follows every change of
+// a coefficient, also for rows of the block that have not been learned yet, so that no score is computed twice;
+// `buffers` lists the members in their order of arrival, each once. If memory runs out while a block is learned, the
+// learner is as it was before the block.
 //
 // Cost of a row: its kernel values against the buffer, and one pass over the slots for each coefficient that changes.
 //
-// FORGET removes rows from the buffers, their coefficients from the scores, and then the rows from the expansion. Changes
-// that the rows made to other coefficients stay, and so do the counts. Cost: one pass over the slots for each row and
-// column.
+// FORGET removes rows from the buffers, their coefficients from the scores, and then the rows from the expansion.
+// Changes that the rows made to other coefficients stay, and so do the counts. Cost: one pass over the slots for each
+// row and column.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ class OnePass {
   virtual void shrink_to_budget(std::size_t) {}
   /// Called after the last row of a turn, and after rows were forgotten.
   virtual void end_turn(std::size_t) {}
-  /// Called before the entry at a place of the buffer is forgotten: erases what is stored about it beside its coefficient.
-  /// Changes nothing if it throws.
+  /// Called before the entry at a place of the buffer is forgotten: erases what is stored about it beside its
+  /// coefficient. Changes nothing if it throws.
   virtual void erase_entry(std::size_t, std::size_t) {}
 
   /// The buffer of a column, as slots.

@@ -4,8 +4,8 @@
 //
 // They differ in what happens when the buffer is over budget:
 //   nothing  there is no budget (Rosenblatt's rule with a kernel)
-//   worst    drop argmax_i y_i (f(x_i) - alpha_i K_ii), the row that is classified best without itself; the new row is a
-//            candidate, too, and the first wins ties (Crammer, Kandola, Singer 2003; Weston, Bordes, Bottou 2005)
+//   worst    drop argmax_i y_i (f(x_i) - alpha_i K_ii), the row that is classified best without itself; the new row
+//            is a candidate, too, and the first wins ties (Crammer, Kandola, Singer 2003; Weston, Bordes, Bottou 2005)
 //   random   drop a uniformly random row before the new one enters (Cavallanti, Cesa-Bianchi, Gentile 2007)
 //   forget   shrink all, then drop the oldest (Dekel, Shalev-Shwartz, Singer 2008). With s = |alpha_r| and
 //            mu = sign(alpha_r) f(x_r) of the oldest, M mistakes and psi(l, m) = l^2 + 2 l - 2 l m, the factor is the

@@ -23,8 +23,9 @@ void solve(const std::vector<double>& factor, std::vector<double>& v, std::vecto
   }
 }
 
-/// Removes line p from the factor of an n x n matrix. With L = (L11 0 0; l 1 0; L31 a L33) in blocks, line p in the middle,
-/// the matrix without line p has the factor (L11 0; L31 R), where R R^T = L33 L33^T + a a^T: rotations turn a into zeros.
+/// Removes line p from the factor of an n x n matrix. With L = (L11 0 0; l 1 0; L31 a L33) in blocks, line p in the
+/// middle, the matrix without line p has the factor (L11 0; L31 R), where R R^T = L33 L33^T + a a^T: rotations turn a
+/// into zeros.
 void remove_line(std::vector<double>& factor, std::size_t n, std::size_t p) {
   std::vector<double> a;
   a.reserve(n);

@@ -1,5 +1,5 @@
-// Projectron and Projectron++ (Orabona, Keshet, Caputo 2009): a mistake is projected onto the kept rows instead of being
-// kept, if little is lost by that.
+// Projectron and Projectron++ (Orabona, Keshet, Caputo 2009): a mistake is projected onto the kept rows instead of
+// being kept, if little is lost by that.
 //
 //   d = K^-1 k_x   (k_x: kernel values with the buffer, K: those within the buffer)
 //   delta^2 = K(x, x) - k_x . d,  the squared distance of x from the span of the buffer
@@ -9,9 +9,9 @@
 //                  alpha += y min(1, l / P, 2 (l - delta / eta) / P) d
 //
 // Rows leave the buffer only when they are forgotten. K is kept as its Cholesky factor, K = L L^T, which gets the row
-// (v, delta) with L v = k_x when x joins; and d = L^-T v. The published recursion for K^-1 loses all its digits where rows
-// are close to the span of others; the factor does not. Kernel values are float32, so a row whose delta^2 is below 1e-4 of
-// K(x, x) is always projected. Cost of a mistake, and of forgetting a row: O(n^2) for n kept rows.
+// (v, delta) with L v = k_x when x joins; and d = L^-T v. The published recursion for K^-1 loses all its digits where
+// rows are close to the span of others; the factor does not. Kernel values are float32, so a row whose delta^2 is below
+// 1e-4 of K(x, x) is always projected. Cost of a mistake, and of forgetting a row: O(n^2) for n kept rows.
 #pragma once
 
 #include "one_pass.hpp"

@@ -11,9 +11,9 @@ namespace everlearn {
 /// For one row. A row at the very end of the ramp may go in and out forever, and large features or costs can make steps
 /// that hardly gain anything.
 constexpr int kMaxRounds = 200, kMaxSteps = 100000;
-/// Single steps for one row, as in the paper, before steps with a partner. Measured without partners and with them: adult
-/// (C = 100, gamma = 0.005, 100 idle rows) 151 and 20 s, 4,000 rows of banana (C = 10, gamma = 1, all kept) 0.77 and
-/// 0.46 s.
+/// Single steps for one row, as in the paper, before steps with a partner. Measured without partners and with them:
+/// adult (C = 100, gamma = 0.005, 100 idle rows) 151 and 20 s, 4,000 rows of banana (C = 10, gamma = 1, all kept) 0.77
+/// and 0.46 s.
 constexpr int kSingleSteps = 256;
 
 RampLoss::RampLoss(Expansion& expansion, std::size_t) : expansion_(expansion) {

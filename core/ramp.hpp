@@ -9,8 +9,8 @@
 //
 // Online: a row inside the ramp moves its coefficient, then the coefficient with the largest gain moves, as long as one
 // violates by more than tau and gains min_gain; then V is determined again and rows that fell out are unlearned.
-// Forgetting unlearns rows in the same way and settles the rest. Steps come first, so that other rows can take the place
-// of those that left before V is determined again.
+// Forgetting unlearns rows in the same way and settles the rest. Steps come first, so that other rows can take the
+// place of those that left before V is determined again.
 //
 // Invariants, after every row and after forgetting: g = y - K alpha on all rows; V = {y g <= 1 - s} once the ramp is
 // active; alpha = 0 outside of V; no coefficient in V violates by more than tau with a gain of min_gain or more (where
@@ -27,8 +27,8 @@
 
 namespace everlearn {
 
-/// What happens to a row outside of V: its coefficient stays 0, or its box is turned over (the exact linearization of the
-/// concave part). Both have the same solution while no row outside has z > 1.
+/// What happens to a row outside of V: its coefficient stays 0, or its box is turned over (the exact linearization of
+/// the concave part). Both have the same solution while no row outside has z > 1.
 enum class Outside { shut, fold };
 
 class RampLoss {
@@ -37,8 +37,8 @@ class RampLoss {
 
   double tau = 1e-3, min_gain = 1e-5, s = -1;
   std::size_t max_idle = std::numeric_limits<std::size_t>::max();  // rows with alpha = 0 that are kept
-  /// Support vectors that a class needs before one of its rows can be outside of V, so that a stream which begins with one
-  /// class does not shut out the other.
+  /// Support vectors that a class needs before one of its rows can be outside of V, so that a stream which begins with
+  /// one class does not shut out the other.
   std::size_t min_support = 0;
   Outside outside = Outside::shut;
 

@@ -50,8 +50,9 @@ class RowCache {
     return std::max<std::size_t>(2, limit_ / (std::max<std::size_t>(pages_for(n), 1) * kPageBytes));
   }
 
-  /// The row of `slot`, now the most recently used one, with room for n values. The caller writes the values from `valid`
-  /// on and then sets `valid`; if that fails, the caller sets `valid` to 0. The row itself is not evicted to make room.
+  /// The row of `slot`, now the most recently used one, with room for n values. The caller writes the values from
+  /// `valid` on and then sets `valid`; if that fails, the caller sets `valid` to 0. The row itself is not evicted to
+  /// make room.
   Entry& touch(std::int64_t slot, std::size_t n) {
     if (static_cast<std::size_t>(slot) >= where_.size()) where_.resize(static_cast<std::size_t>(slot) + 1, none());
     Place& at = where_[static_cast<std::size_t>(slot)];
@@ -172,8 +173,9 @@ class RowCache {
     }
   }
 
-  /// Moves up the values from `from` on whose slots stay and overwrites what is left behind them; returns how many values
-  /// there are then. No branch on what stays: every value is written, and the place to write advances if it stays.
+  /// Moves up the values from `from` on whose slots stay and overwrites what is left behind them; returns how many
+  /// values there are then. No branch on what stays: every value is written, and the place to write advances if it
+  /// stays.
   static std::size_t squeeze(Entry& entry, std::size_t from, const std::vector<std::uint8_t>& stays) {
     if (entry.valid <= from) return entry.valid;
     const std::size_t end = std::min(entry.valid, from + stays.size());

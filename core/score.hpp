@@ -27,9 +27,9 @@ struct TileShape {
 /// Kernel values below which one thread computes them all.
 inline constexpr std::size_t kSmallScore = 50000;
 
-/// Computes the kernel values of a block of rows with all kept rows, as float or (rows in double precision only) as double.
-/// Each thread gets its own consumer from make_consumer() and calls consumer(tile) for its rows: slots in ascending order,
-/// and once with no slots if no row is kept.
+/// Computes the kernel values of a block of rows with all kept rows, as float or (rows in double precision only) as
+/// double. Each thread gets its own consumer from make_consumer() and calls consumer(tile) for its rows: slots in
+/// ascending order, and once with no slots if no row is kept.
 template <class Value, class MakeConsumer>
 void for_each_tile(const Rows& kept, const Block& block, int threads, TileShape shape, MakeConsumer&& make_consumer) {
   const std::size_t n = kept.size();

@@ -9,7 +9,8 @@
 
 namespace everlearn {
 
-/// Labeled rows of the caller. Labels, costs (above 0) and ids (all different) have one entry for each row of the block.
+/// Labeled rows of the caller. Labels, costs (above 0) and ids (all different) have one entry for each row of the
+/// block.
 struct LabeledRows {
   Block block;
   std::span<const std::int32_t> labels;
@@ -39,8 +40,8 @@ struct Turn {
 void in_turns(Expansion& expansion, const LabeledRows& rows, std::span<const std::int64_t> which,
               FunctionRef<bool(const Turn&)> learn);
 
-/// The same for a single block of rows `unknown`, none of which is kept. `kernel`, if given, holds their values with the
-/// kept rows.
+/// The same for a single block of rows `unknown`, none of which is kept. `kernel`, if given, holds their values with
+/// the kept rows.
 void in_one_turn(Expansion& expansion, const LabeledRows& rows, std::span<const std::int64_t> unknown,
                  const float* const* kernel, FunctionRef<bool()> learn);
 

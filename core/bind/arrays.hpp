@@ -1,4 +1,4 @@
-// NumPy arrays in and out, and the caller's rows with the arrays that hold them.
+// NumPy arrays in and out, and the caller's rows together with the arrays they are in.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -29,7 +29,7 @@ std::span<const T> view(const Array<T>& array) {
   return {array.data(), array.shape(0)};
 }
 
-/// Hands a vector over to NumPy without a copy.
+/// Moves a vector to NumPy without a copy.
 template <class T>
 nb::object give(std::vector<T> values, std::initializer_list<std::size_t> shape = {}) {
   auto* owned = new std::vector<T>(std::move(values));
@@ -40,7 +40,7 @@ nb::object give(std::vector<T> values, std::initializer_list<std::size_t> shape 
   return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), dims.size(), dims.data(), owner));
 }
 
-/// A Block together with the arrays it looks at.
+/// A Block together with the arrays it points to.
 struct HeldBlock {
   Block block;
   nb::object owners;
@@ -56,12 +56,14 @@ template <class T>
 HeldBlock csr_block(const Array<T>& values, const Array<std::int32_t>& columns, const Array<std::int64_t>& starts,
                     std::size_t width) {
   const std::size_t count = starts.shape(0);
-  bool fits = count > 0 && columns.shape(0) == values.shape(0) && starts(0) == 0 &&
+  bool valid = count > 0 && columns.shape(0) == values.shape(0) && starts(0) == 0 &&
               static_cast<std::size_t>(starts(count - 1)) == values.shape(0);
-  for (std::size_t r = 0; fits && r + 1 < count; ++r) fits = starts(r) <= starts(r + 1);
-  for (std::size_t e = 0; fits && e < columns.shape(0); ++e)
-    fits = columns(e) >= 0 && static_cast<std::size_t>(columns(e)) < width;
-  if (!fits) throw std::invalid_argument("the parts of a sparse matrix do not fit together");
+  for (std::size_t r = 0; valid && r + 1 < count; ++r) valid = starts(r) <= starts(r + 1);
+  for (std::size_t e = 0; valid && e < columns.shape(0); ++e)
+    valid = columns(e) >= 0 && static_cast<std::size_t>(columns(e)) < width;
+  if (!valid)
+    throw std::invalid_argument("not a valid CSR matrix: starts must be ascending from 0 to the number of values, and columns "
+                                "must have one entry for each value, from 0 to the width");
   return {{sizeof(T) == 4 ? Precision::f32 : Precision::f64, true, starts.shape(0) - 1, width, values.data(),
            columns.data(), starts.data()},
           nb::make_tuple(values, columns, starts)};
@@ -74,12 +76,12 @@ E named(const std::string& name, std::initializer_list<std::pair<const char*, E>
   throw std::invalid_argument("unknown name '" + name + "'");
 }
 
-/// The largest counter that a state may hold: one that can grow further without end.
+/// The largest counter that a state may hold, so that it can still grow.
 inline constexpr std::int64_t kMostCounted = std::int64_t{1} << 62;
 
 [[noreturn]] inline void refuse(const std::string& what) { throw std::invalid_argument("the state is broken: " + what); }
 
-/// A value of a state as a type, or an error that names the value.
+/// A value of a state, or an error that names it.
 template <class T>
 T part_of(const nb::dict& state, const char* key) {
   if (!state.contains(key)) refuse(std::string(key) + " is missing");
@@ -88,16 +90,17 @@ T part_of(const nb::dict& state, const char* key) {
   return value;
 }
 
-/// One array of a state, read back.
+/// An array of a state.
 template <class T>
 Array<T> entry(const nb::dict& state, const char* key) {
   return part_of<Array<T>>(state, key);
 }
 
-/// Parts of a state that do not belong together.
-inline void fit(std::size_t length, std::size_t wanted) {
-  if (length != wanted) refuse("its parts do not fit together");
+/// Refuses a state whose parts do not match each other.
+inline void require(bool matching) {
+  if (!matching) refuse("its parts do not match each other");
 }
+inline void check_size(std::size_t length, std::size_t expected) { require(length == expected); }
 
 template <class T>
 bool is_finite(T value) {
@@ -114,7 +117,7 @@ void check_finite(std::span<const T> values, const char* key) {
 template <class T>
 std::vector<T> vector(const nb::dict& state, const char* key, std::size_t length) {
   const auto array = entry<T>(state, key);
-  fit(array.shape(0), length);
+  check_size(array.shape(0), length);
   if constexpr (std::is_floating_point_v<T>) check_finite(view(array), key);
   return {array.data(), array.data() + length};
 }
@@ -123,13 +126,13 @@ std::vector<T> vector(const nb::dict& state, const char* key, std::size_t length
 template <class T>
 Matrix<T> matrix(const nb::dict& state, const char* key, std::size_t rows, std::size_t columns) {
   auto found = part_of<Matrix<T>>(state, key);
-  fit(found.shape(0), rows), fit(found.shape(1), columns);
+  check_size(found.shape(0), rows), check_size(found.shape(1), columns);
   if constexpr (std::is_floating_point_v<T>) check_finite(std::span<const T>(found.data(), found.size()), key);
   return found;
 }
 
 inline void check_count(std::int64_t count, const char* key) {
-  if (count < 0 || count > kMostCounted) refuse(std::string(key) + " is no count");
+  if (count < 0 || count > kMostCounted) refuse(std::string(key) + " is not a count");
 }
 
 /// A counter of a state.

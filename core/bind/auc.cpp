@@ -1,4 +1,4 @@
-// The linear learners of AUC as classes that Python knows.
+// The linear AUC learners as Python classes.
 #include "auc.hpp"
 
 #include <shared_mutex>
@@ -23,7 +23,7 @@ void take(Oam& learner, const nb::dict& state) {
     for (std::size_t side = 0; side < 2; ++side) {
       const auto rows = entry<double>(state, part("kept", c, side).c_str());
       check_finite(view(rows), "kept");
-      fit(learner.width() == 0 ? rows.shape(0) : rows.shape(0) % learner.width(), 0);
+      check_size(learner.width() == 0 ? rows.shape(0) : rows.shape(0) % learner.width(), 0);
       learner.kept[c][side].assign(rows.data(), rows.data() + rows.shape(0));
     }
 }
@@ -113,7 +113,7 @@ class LinearMachine {
     return all;
   }
 
-  /// Nothing behind this looks beyond an array.
+  /// Checks that no index is out of range.
   void check(const Block& block, const Labels& labels, const Costs& weights, const Ints& which) const {
     if (block.width != learner_.width())
       throw std::invalid_argument("rows of width " + std::to_string(block.width) + " do not fit rows of width " +

@@ -1,4 +1,4 @@
-// The exact machine as Python sees it.
+// The exact machine as a Python class.
 #include "incremental.hpp"
 
 #include "bind/solver.hpp"
@@ -11,9 +11,9 @@ class IncrementalMachine final : public Machine {
   template <class... Spec>
   explicit IncrementalMachine(const Spec&... spec) : Machine(spec...), solver_(expansion_) {}
 
-  void set_parameters(std::size_t window, bool cautious) {
+  void set_parameters(std::size_t window, bool check_definite) {
     solver_.window = window;
-    solver_.check_definite = cautious;
+    solver_.check_definite = check_definite;
   }
   /// For tests of the fallback; it is not saved.
   void set_most_steps(std::int64_t steps) { solver_.max_steps = steps; }
@@ -40,7 +40,8 @@ class IncrementalMachine final : public Machine {
     alone([&] { solver_.forget(view(ids)); });
   }
   void relabel(const Ints& ids, const Labels& labels, const Array<double>& factors) {
-    fit(labels.shape(0), ids.shape(0)), fit(factors.shape(0), ids.shape(0));
+    if (labels.shape(0) != ids.shape(0) || factors.shape(0) != ids.shape(0))
+      throw std::invalid_argument("labels and factors must have an entry for each of the " + std::to_string(ids.shape(0)) + " ids");
     for (const auto label : view(labels)) check_label(label);
     for (const auto factor : view(factors))
       if (!(factor >= 0) || !is_finite(factor)) throw std::invalid_argument("factors must be finite, 0 or above");
@@ -105,12 +106,12 @@ class IncrementalMachine final : public Machine {
     for (std::size_t c = 0; c < sizes.size(); ++c) {
       const auto size = static_cast<std::size_t>(sizes[c]);
       const std::size_t length = 1 + size * (size + 1) / 2 + size;
-      fit(size <= members.shape(0) - at && length <= factors.shape(0) - factor_at, true);
+      require(size <= members.shape(0) - at && length <= factors.shape(0) - factor_at);
       solver_.restore_margin(c, view(members).subspan(at, size), view(factors).subspan(factor_at, length));
       at += size;
       factor_at += length;
     }
-    fit(at, members.shape(0)), fit(factor_at, factors.shape(0));
+    check_size(at, members.shape(0)), check_size(factor_at, factors.shape(0));
     solver_.set_changes(counts(state, "changes", expansion_.columns()));
     solver_.set_tallies(counts(state, "tallies", 3 * expansion_.columns()));
     solver_.counts.iterations = count(state, "iterations");
@@ -123,7 +124,7 @@ class IncrementalMachine final : public Machine {
 
 void bind_incremental(nb::module_& module) {
   solver<IncrementalMachine>(module, "Incremental")
-      .def("set_parameters", &IncrementalMachine::set_parameters, nb::arg("window"), nb::arg("cautious"))
+      .def("set_parameters", &IncrementalMachine::set_parameters, nb::arg("window"), nb::arg("check_definite"))
       .def("set_limit", &IncrementalMachine::set_limit, nb::arg("cache_bytes"))
       .def("set_most_steps", &IncrementalMachine::set_most_steps, nb::arg("steps"))
       .def("gather", &IncrementalMachine::gather)

@@ -1,4 +1,4 @@
-// The SVM with local updates, as Python sees it.
+// The SVM with local updates as a Python class.
 #include "local.hpp"
 
 #include <algorithm>

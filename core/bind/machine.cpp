@@ -16,7 +16,7 @@ std::unique_ptr<Rows> rows_for(const std::string& kernel, double gamma, double c
       Kernel::named(kernel, gamma, coef0, degree), {centre.data(), centre.data() + centre.shape(0)});
 }
 
-/// How many columns there are, after a check of what the rows depend on.
+/// The number of columns; checks the arguments that the rows depend on.
 std::size_t columns_for(const std::string& layout, std::size_t width, std::size_t classes, const Array<double>& centre) {
   if (classes < 2) throw std::invalid_argument("a machine needs at least two classes");
   const std::size_t length = centre.shape(0);
@@ -31,7 +31,7 @@ std::vector<std::int64_t> first(std::size_t n) {
   return all;
 }
 
-/// Features that are no numbers would spoil every kernel value.
+/// Features that are not finite would spoil every kernel value.
 void check_values(const Block& block) {
   const std::size_t count =
       block.is_sparse ? static_cast<std::size_t>(block.starts[block.rows]) : block.rows * block.width;
@@ -126,7 +126,7 @@ nb::object Machine::kept_ids() const {
     return ids;
   }));
 }
-void Machine::let_go(const Array<std::int64_t>& ids) {
+void Machine::drop_lingering(const Array<std::int64_t>& ids) {
   alone([&] { expansion_.drop_lingering(view(ids)); });
 }
 nb::object Machine::labels() const {
@@ -256,7 +256,7 @@ void Machine::set_state(const HeldBlock& block, const nb::dict& state) {
   const auto bias = vector<double>(state, "bias", k);
   const auto delta = entry<double>(state, "delta");  // infinite while a column waits for its second class
   const auto live = vector<std::uint8_t>(state, "live", k);
-  fit(delta.shape(0), k), fit(block.block.rows, n);
+  check_size(delta.shape(0), k), check_size(block.block.rows, n);
   for (std::size_t c = 0; c < k; ++c)
     if (delta(c) != delta(c)) refuse("delta is not a number");
   for (std::size_t s = 0; s < n; ++s) {
@@ -271,7 +271,7 @@ void Machine::set_state(const HeldBlock& block, const nb::dict& state) {
   const Block& rows = checked(block);
   if (!external_) check_values(rows);
   expansion_.restore(*expansion_.rows().take(rows, first(n), true), {view(ids), labels, costs}, diagonal);
-  for (std::size_t s = 0; s < n; ++s) fit(static_cast<std::size_t>(expansion_.find(ids(s))), s);  // no id twice
+  for (std::size_t s = 0; s < n; ++s) check_size(static_cast<std::size_t>(expansion_.find(ids(s))), s);  // no id twice
   const auto line = [n](const auto& matrix, std::size_t c) { return std::span(matrix.data() + c * n, n); };
   for (std::size_t c = 0; c < k; ++c)
     expansion_.restore_column(c, line(alpha, c), line(g, c), line(edge, c), line(member, c), bias[c], delta(c),

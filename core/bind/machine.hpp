@@ -1,4 +1,4 @@
-// An expansion as Python sees it, whatever solver works on it: rows in, decisions and state out.
+// The base of all solver classes in Python: an expansion with rows in, decisions and state out.
 #pragma once
 
 #include <memory>
@@ -20,17 +20,17 @@ class Machine {
   nb::object decide(const HeldBlock& rows, int threads) const;
 
   nb::object ids() const;
-  /// Those of some ids under which no row is kept.
+  /// The ids among these under which no row is kept.
   nb::object missing(const Array<std::int64_t>& ids) const;
-  /// The ids of the rows that are kept; rows that were dropped may linger in their slots for a while.
+  /// The ids of the rows that are kept. Rows that were dropped may linger in their slots for a while.
   nb::object kept_ids() const;
-  /// Drops rows that linger under some ids.
-  void let_go(const Array<std::int64_t>& ids);
+  /// Drops lingering rows that have these ids.
+  void drop_lingering(const Array<std::int64_t>& ids);
   nb::object labels() const;
   nb::object alpha() const;
   nb::object bias() const;
   nb::object delta() const;
-  /// The most by which a column without a bias violates its optimality conditions.
+  /// The largest violation of the optimality conditions of a column without a bias.
   double violation() const;
   double free_margin() const {
     return together([&] { return expansion_.free_margin(); });
@@ -51,15 +51,15 @@ class Machine {
   void set_evaluations(std::uint64_t count) {
     alone([&] { expansion_.kernel().set_evaluations(count); });
   }
-  /// Rows whose steps were cut off.
+  /// The number of rows whose steps were cut off.
   virtual std::int64_t capped() const { return 0; }
 
   nb::dict get_state();
-  /// `block` holds the rows as stored, or the kernel matrix of external rows.
+  /// `block` holds the rows as stored or, for external rows, their kernel matrix.
   void set_state(const HeldBlock& block, const nb::dict& state);
 
  protected:
-  /// What the solver adds to a state, and takes from it.
+  /// What the solver adds to a state, and reads from it.
   virtual void put(nb::dict& state) const = 0;
   virtual void take(const nb::dict& state) = 0;
   /// Called before the expansion is read out.
@@ -71,11 +71,11 @@ class Machine {
   /// out[r * columns + c]: the score of row r.
   virtual void score(const Block& block, int threads, double* out) const { expansion_.decide(block, threads, out); }
 
-  /// Whether coefficients stay between 0 and the edges of their boxes.
+  /// Whether coefficients stay in their boxes.
   virtual bool boxed() const { return true; }
 
-  /// LabeledRows rows with the numbers of those to take in, checked: nothing behind this looks beyond an array. With
-  /// `unknown` no row may be kept already.
+  /// Checks labeled rows and the indices of those to learn, so that no index is out of range afterwards. With `unknown`
+  /// no row may be kept already.
   LabeledRows checked(const HeldBlock& rows, const Array<std::int32_t>& labels, const Array<double>& costs,
                    const Array<std::int64_t>& ids, std::span<const std::int64_t> which, bool unknown = false) const;
   /// Rows of the width that is kept.
@@ -89,14 +89,14 @@ class Machine {
     return give(together([&] { return columns<T>(value); }));
   }
 
-  /// Runs work alone, without the interpreter's lock.
+  /// Runs work that changes the machine: alone, and without the interpreter's lock.
   template <class F>
   std::invoke_result_t<F> alone(F&& work) {
     nb::gil_scoped_release release;
     const std::unique_lock lock(in_use_);
     return work();
   }
-  /// Runs work that only looks, while nobody learns.
+  /// Runs work that only reads, while nobody learns.
   template <class F>
   std::invoke_result_t<F> together(F&& work) const {
     nb::gil_scoped_release release;
@@ -136,7 +136,7 @@ class Machine {
   Image image();
 
   bool external_;
-  mutable std::shared_mutex in_use_;  // many may decide at once; whoever learns does so alone
+  mutable std::shared_mutex in_use_;  // many threads may decide at once; learning is exclusive
 };
 
 }  // namespace everlearn::bind

@@ -1,4 +1,5 @@
-// The only place where C++ and Python meet: arrays in, arrays out, no arithmetic. One class for each solver.
+// The module everlearn._core, and LASVM and its relatives as Python classes. The other bindings are in the files beside
+// this one: arrays in, arrays out, no arithmetic, and one class for each solver.
 #include "bind/solver.hpp"
 #include "gap.hpp"
 #include "lasvm.hpp"
@@ -12,10 +13,10 @@ class LasvmMachine final : public Machine {
   template <class... Spec>
   explicit LasvmMachine(const Spec&... spec) : Machine(spec...), solver_(expansion_, classes_) {}
 
-  void set_parameters(double tau, double delta_max, bool keeps) {
+  void set_parameters(double tau, double delta_max, bool keep_idle) {
     solver_.tau = tau;
     solver_.delta_max = delta_max;
-    solver_.keep_idle = keeps;
+    solver_.keep_idle = keep_idle;
   }
   void seed_generator(const Array<std::uint64_t>& words) { solver_.generator = generator(words); }
   void seed(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
@@ -138,8 +139,8 @@ class RampMachine final : public Machine {
   bool solve(std::size_t rounds) {
     return alone([&] { return solver_.solve(rounds); });
   }
-  std::size_t redraw(bool for_good) {
-    return alone([&] { return solver_.redraw(for_good); });
+  std::size_t redraw(bool commit) {
+    return alone([&] { return solver_.redraw(commit); });
   }
   void drop_idle() {
     alone([&] { solver_.drop_idle(); });
@@ -174,7 +175,13 @@ NB_MODULE(_core, module) {
   using namespace everlearn;
   using namespace everlearn::bind;
   module.doc() = "The native core of everlearn";
-  // A broken invariant of ours is a CoreError; what the caller got wrong arrives as ValueError.
+  // Objects that a daemon thread still holds when the interpreter exits are never destroyed by Python; workers of
+  // pytest-xdist and services end like that. nanobind takes them for errors of reference counting and reports them,
+  // together with all types and functions. Development builds (without NDEBUG) keep the report.
+#ifdef NDEBUG
+  nb::set_leak_warnings(false);
+#endif
+  // A broken invariant is a CoreError; a mistake of the caller is a ValueError.
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
@@ -201,7 +208,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("ids", &Machine::ids)
       .def("missing", &Machine::missing, nb::arg("ids"))
       .def_prop_ro("kept_ids", &Machine::kept_ids)
-      .def("let_go", &Machine::let_go, nb::arg("ids"))
+      .def("drop_lingering", &Machine::drop_lingering, nb::arg("ids"))
       .def_prop_ro("labels", &Machine::labels)
       .def_prop_ro("alpha", &Machine::alpha)
       .def_prop_ro("bias", &Machine::bias)
@@ -215,7 +222,7 @@ NB_MODULE(_core, module) {
       .def_prop_rw("evaluations", &Machine::evaluations, &Machine::set_evaluations);
 
   solver<LasvmMachine>(module, "Lasvm")
-      .def("set_parameters", &LasvmMachine::set_parameters, nb::arg("tau"), nb::arg("delta_max"), nb::arg("keeps"))
+      .def("set_parameters", &LasvmMachine::set_parameters, nb::arg("tau"), nb::arg("delta_max"), nb::arg("keep_idle"))
       .def("seed_generator", &LasvmMachine::seed_generator, nb::arg("words"))
       .def("seed", &LasvmMachine::seed)
       .def("learn_selected", &LasvmMachine::learn_selected, nb::arg("rows"), nb::arg("labels"), nb::arg("costs"),
@@ -239,7 +246,7 @@ NB_MODULE(_core, module) {
       .def("forget", &RampMachine::forget, nb::arg("ids"))
       .def("gather", &RampMachine::gather)
       .def("solve", &RampMachine::solve, nb::arg("rounds"))
-      .def("redraw", &RampMachine::redraw, nb::arg("for_good"))
+      .def("redraw", &RampMachine::redraw, nb::arg("commit"))
       .def("drop_idle", &RampMachine::drop_idle)
       .def_prop_ro("objective", &RampMachine::objective);
 

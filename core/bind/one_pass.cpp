@@ -1,4 +1,4 @@
-// The learners on a budget, each a class of its own for Python.
+// The budget learners as Python classes.
 #include <algorithm>
 
 #include "bind/solver.hpp"
@@ -10,7 +10,7 @@
 namespace everlearn::bind {
 namespace {
 
-/// Ids of several columns one after the other, with the place where each begins.
+/// The lists of all columns one after the other, and where each begins.
 template <class T>
 struct Ragged {
   std::vector<T> values;
@@ -31,9 +31,9 @@ struct Ragged {
     const auto starts = vector<std::int64_t>(state, (name + "_starts").c_str(), columns + 1);
     if constexpr (std::is_floating_point_v<T>) check_finite(view(values), name.c_str());
     std::vector<std::vector<T>> lists(columns);
-    fit(static_cast<std::size_t>(starts[0]), std::size_t{0});
-    fit(static_cast<std::size_t>(starts[columns]), values.shape(0));
-    for (std::size_t c = 0; c < columns; ++c) fit(starts[c] <= starts[c + 1], true);
+    check_size(static_cast<std::size_t>(starts[0]), std::size_t{0});
+    check_size(static_cast<std::size_t>(starts[columns]), values.shape(0));
+    for (std::size_t c = 0; c < columns; ++c) require(starts[c] <= starts[c + 1]);
     for (std::size_t c = 0; c < columns; ++c) {
       lists[c].assign(values.data() + starts[c], values.data() + starts[c + 1]);
     }
@@ -81,13 +81,13 @@ class OnePassMachine : public Machine {
     for (std::size_t c = 0; c < columns; ++c) {
       std::size_t members = 0;
       for (std::size_t s = 0; s < expansion_.size(); ++s) members += expansion_.column(c).member[s] != 0;
-      fit(solver_.state.buffers[c].size(), members);
+      check_size(solver_.state.buffers[c].size(), members);
       std::vector<std::int64_t> ids = solver_.state.buffers[c];
       std::sort(ids.begin(), ids.end());
-      fit(std::adjacent_find(ids.begin(), ids.end()) == ids.end(), true);  // no row twice
+      require(std::adjacent_find(ids.begin(), ids.end()) == ids.end());  // no row twice
       for (const auto id : ids) {
         const std::int64_t slot = expansion_.find(id);
-        fit(slot >= 0 && expansion_.column(c).member[static_cast<std::size_t>(slot)] != 0, true);
+        require(slot >= 0 && expansion_.column(c).member[static_cast<std::size_t>(slot)] != 0);
       }
     }
     solver_.start();
@@ -138,10 +138,10 @@ class PerceptronMachine final : public OnePassMachine<Perceptron> {
     const auto born = Ragged<std::int64_t>::take(state, "entry_times", columns);
     const auto coefficients = Ragged<double>::take(state, "entry_coefficients", columns);
     for (std::size_t c = 0; c < columns; ++c) {
-      fit(born[c].size(), ids[c].size()), fit(coefficients[c].size(), ids[c].size());
+      check_size(born[c].size(), ids[c].size()), check_size(coefficients[c].size(), ids[c].size());
       for (std::size_t e = 0; e < ids[c].size(); ++e) {
         const std::int64_t slot = expansion_.find(ids[c][e]);
-        fit(slot >= 0 && expansion_.column(c).member[static_cast<std::size_t>(slot)] != 0, true);
+        require(slot >= 0 && expansion_.column(c).member[static_cast<std::size_t>(slot)] != 0);
         check_count(born[c][e], "entry_times");
         solver_.entries[c].push_back({ids[c][e], born[c][e], coefficients[c][e]});
       }
@@ -210,7 +210,7 @@ class ProjectronMachine final : public OnePassMachine<Projectron> {
     solver_.factor = Ragged<double>::take(state, "factor", columns);
     for (std::size_t c = 0; c < columns; ++c) {
       const std::size_t n = solver_.state.buffers[c].size();
-      fit(solver_.factor[c].size(), n * (n + 1) / 2);
+      check_size(solver_.factor[c].size(), n * (n + 1) / 2);
     }
     solver_.projections = counts(state, "projections", columns);
     solver_.margin_steps = counts(state, "margin_steps", columns);
@@ -221,12 +221,12 @@ class KoilMachine final : public OnePassMachine<Koil> {
  public:
   using OnePassMachine::OnePassMachine;
 
-  void set_parameters(double eta, std::size_t budget, std::size_t neighbours, const std::string& leaver, bool compensates,
+  void set_parameters(double eta, std::size_t budget, std::size_t neighbors, const std::string& victim, bool compensates,
                       bool nearest_first, bool literal, bool weighted) {
     solver_.eta = eta;
     solver_.budget = budget;
-    solver_.neighbors = neighbours;
-    solver_.victim = named<Victim>(leaver, {{"oldest", Victim::oldest}, {"random", Victim::random}});
+    solver_.neighbors = neighbors;
+    solver_.victim = named<Victim>(victim, {{"oldest", Victim::oldest}, {"random", Victim::random}});
     solver_.compensates = compensates;
     solver_.nearest_first = nearest_first;
     solver_.literal = literal;
@@ -246,13 +246,13 @@ class KoilMachine final : public OnePassMachine<Koil> {
     for (std::size_t c = 0; c < expansion_.columns(); ++c) {
       solver_.seen[c] = {seen[2 * c], seen[2 * c + 1]};
       const auto came = solver_.seen[c][0] + solver_.seen[c][1];
-      fit(solver_.seen[c][0] >= 0 && solver_.seen[c][1] >= 0, true);
-      fit(static_cast<std::size_t>(came) >= solver_.state.buffers[c].size(), true);
+      require(solver_.seen[c][0] >= 0 && solver_.seen[c][1] >= 0);
+      require(static_cast<std::size_t>(came) >= solver_.state.buffers[c].size());
     }
   }
 };
 
-/// What the learners on a budget have beside that which all solvers have.
+/// The methods that budget learners have in addition to those of all solvers.
 template <class Bound>
 nb::class_<Bound, Machine> one_pass(nb::module_& module, const char* name) {
   return solver<Bound>(module, name)
@@ -282,7 +282,7 @@ void bind_one_pass(nb::module_& module) {
       .def_prop_ro("margin_steps", &ProjectronMachine::margin_steps);
   one_pass<KoilMachine>(module, "Koil")
       .def("set_parameters", &KoilMachine::set_parameters, nb::arg("eta"), nb::arg("budget"), nb::arg("neighbors"),
-           nb::arg("leaver"), nb::arg("compensates"), nb::arg("nearest_first"), nb::arg("literal"), nb::arg("weighted"));
+           nb::arg("victim"), nb::arg("compensates"), nb::arg("nearest_first"), nb::arg("literal"), nb::arg("weighted"));
 }
 
 }  // namespace everlearn::bind

@@ -1,4 +1,4 @@
-// How a solver becomes a class that Python knows.
+// Turns a solver into a Python class.
 #pragma once
 
 #include "bind/machine.hpp"
@@ -16,7 +16,7 @@ inline Generator generator(const Array<std::uint64_t>& words) {
   return {{words(0), words(1), words(2), words(3)}};
 }
 
-/// A class for a solver, with what they all have.
+/// A class for a solver, with the methods that all solvers have.
 template <class Solver>
 nb::class_<Solver, Machine> solver(nb::module_& module, const char* name) {
   nb::class_<Solver, Machine> bound(module, name);
@@ -31,15 +31,15 @@ nb::class_<Solver, Machine> solver(nb::module_& module, const char* name) {
   return bound;
 }
 
-/// The learners on a budget.
+/// The budget learners.
 void bind_one_pass(nb::module_& module);
 /// The exact machine.
 void bind_incremental(nb::module_& module);
 /// The SVM with local updates.
 void bind_local(nb::module_& module);
-/// Choosing rows.
+/// Selection of rows.
 void bind_select(nb::module_& module);
-/// The linear learners of AUC.
+/// The linear AUC learners.
 void bind_auc(nb::module_& module);
 
 }  // namespace everlearn::bind

@@ -129,7 +129,7 @@ def test_a_machine_is_built_for_rows_that_it_can_hold():
 def test_sparse_rows_are_checked():
     values, starts = np.ones(2), np.array([0, 1, 2])
     for columns in ([0, 2], [-1, 0]):
-        with pytest.raises(ValueError, match="sparse matrix"):
+        with pytest.raises(ValueError, match="not a valid CSR matrix"):
             _core.Block.csr(values, np.array(columns, dtype=np.int32), starts, 2)
 
 

@@ -1,4 +1,4 @@
-"""Files under a right digest whose parts do not fit together: refused before anything is built on them."""
+"""Files under a right digest whose parts do not match each other: refused before anything is built on them."""
 
 import copy
 import json
@@ -54,13 +54,13 @@ def change_spec(key, value):
     [
         (change_native("labels", lambda old: old[:, None]), "labels is of the wrong type"),
         (change_native("labels", lambda old: old + 2), "label [23] is not"),
-        (change_native("alpha", lambda old: old.T.copy()), "do not fit together"),
+        (change_native("alpha", lambda old: old.T.copy()), "do not match each other"),
         (change_native("alpha", lambda old: old.astype("U3")), "alpha is of the wrong type"),
         (change_native("alpha", lambda old: old + 1e9), "outside of its box"),
         (change_native("g", lambda old: old * np.nan), "g is not finite"),
-        (change_native("ids", lambda old: old * 0), "do not fit together"),
+        (change_native("ids", lambda old: old * 0), "do not match each other"),
         (change_native("values", lambda old: old * np.inf), "a row is not finite"),
-        (change_native("iterations", lambda old: -1), "iterations is no count"),
+        (change_native("iterations", lambda old: -1), "iterations is not a count"),
         (change_native("iterations", lambda old: 2**70), "iterations is of the wrong type"),
         (change_native("generator", lambda old: old[:2]), "four words"),
         (change_fitted("n_features_in_", 7), "n_features_in_ is 7, and the model was built for 3"),

@@ -44,7 +44,8 @@ struct Driven {
     return out;
   }
 
-  /// sum alpha = 0, g = y - K alpha, coefficients in their boxes, gates and counts that follow from them, b by its rule.
+  /// sum alpha = 0, g = y - K alpha, coefficients in their boxes, gates and counts that follow from them, b by its
+  /// rule.
   void check_column(std::size_t c) const {
     const Column& column = expansion.column(c);
     std::size_t above = 0, below_zero = 0, free = 0;

@@ -1,4 +1,5 @@
-// Memory runs out at every point of learning and forgetting: the call throws std::bad_alloc, and the learner stays usable.
+// Memory runs out at every point of learning and forgetting: the call throws std::bad_alloc, and the learner stays
+// usable.
 //
 // An allocation is made to fail, or all from there on; then the gradients must be those of the coefficients, every slot
 // must have its row, no block may be open, and learning must go on.
@@ -87,9 +88,9 @@ struct Learner {
   void learn(std::size_t begin, std::size_t end) {
     Slots which;
     for (std::size_t r = begin; r < end; ++r) which.push_back(static_cast<std::int64_t>(r));
+    if (expansion.rows().external() || std::is_same_v<Solver, Incremental>)  // these want new rows only
+      std::erase_if(which, [&](std::int64_t r) { return expansion.find(problem.ids[static_cast<std::size_t>(r)]) >= 0; });
     if (!expansion.rows().external()) return solver.learn(problem.rows(), which);
-    // Rows that are kept come first, as the caller of external kernels has to see to; then the new ones.
-    std::erase_if(which, [&](std::int64_t r) { return expansion.find(problem.ids[static_cast<std::size_t>(r)]) >= 0; });
     std::vector<double> values;
     std::vector<std::int32_t> labels;
     std::vector<double> costs;

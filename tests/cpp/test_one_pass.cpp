@@ -132,12 +132,12 @@ void check_passive_aggressive() {
 }
 
 void check_koil() {
-  for (const Leaver leaver : {Leaver::oldest, Leaver::random})
+  for (const Victim victim : {Victim::oldest, Victim::random})
     check_streams<Koil>(
-        [leaver](Koil& solver) {
+        [victim](Koil& solver) {
           solver.budget = kBudget;
-          solver.neighbours = 4;
-          solver.leaver = leaver;
+          solver.neighbors = 4;
+          solver.victim = victim;
         },
         2 * kBudget, [](const Driven<Koil>& driven) {
           for (std::size_t c = 0; c < driven.expansion.columns(); ++c) {

@@ -57,7 +57,9 @@ struct Learned {
       Slots which;
       for (std::size_t r = begin; r < begin + 100; ++r) which.push_back(static_cast<std::int64_t>(r));
       solver.learn(problem.rows(), which);
-      solver.forget(Slots{expansion.id(0)});
+      std::size_t oldest = 0;
+      while (expansion.id(oldest) == kNoId) ++oldest;
+      solver.forget(Slots{expansion.id(oldest)});
     }
   }
   static Solver make(Expansion& expansion, std::size_t classes) {

@@ -171,14 +171,14 @@ void test_cached_rows() {
   check::context = "cached rows";
   constexpr std::size_t n = 2 * kPage + 100;
   RowCache cache(1 << 24);
-  RowCache::Entry& entry = cache.touch(5, n, 0);
+  RowCache::Entry& entry = cache.touch(5, n);
   for (std::size_t s = 0; s < n; ++s) entry[s] = 1.0f + static_cast<float>(s);
   entry.valid = n;
   std::vector<std::int64_t> kept;
   for (std::size_t s = 3; s < n; ++s)
     if (s % 3 != 0) kept.push_back(static_cast<std::int64_t>(s));
   cache.keep(3, kept);
-  const RowCache::Entry* moved = cache.peek(4);  // of those from 3 on the second one stays in the second place
+  const RowCache::Entry* moved = cache.find(4);  // of those from 3 on the second one stays in the second place
   CHECK(moved != nullptr && moved->valid == 3 + kept.size());
   bool right = true, rest = true;
   for (std::size_t t = 0; t < kept.size(); ++t) right &= (*moved)[3 + t] == 1.0f + static_cast<float>(kept[t]);

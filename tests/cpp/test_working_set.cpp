@@ -1,4 +1,5 @@
-// The optimizer and its steps against brute force: grids, and the solution of a plain solver on the whole kernel matrix.
+// The optimizer and its steps against brute force: grids, and the solution of a plain solver on the whole kernel
+// matrix.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -36,11 +37,12 @@ void test_steps() {
     const double alone = single_step(i);
     CHECK(alone >= i.lower && alone <= i.upper);
     for (int k = 0; k <= kGrid; ++k) CHECK(gain(i, j, kij, at(i, k), j.alpha) <= gain(i, j, kij, alone, j.alpha) + 1e-9);
-    // Both: never worse than one after the other, and the best of all if it is inside both boxes.
+    // Both: never worse than one after the other, and the best of all if no gradient is left.
     const auto [to_i, to_j] = joint_step(i, j, kij);
     CHECK(to_i >= i.lower && to_i <= i.upper && to_j >= j.lower && to_j <= j.upper);
     CHECK(gain(i, j, kij, to_i, to_j) >= gain(i, j, kij, alone, j.alpha) - 1e-9);
-    if (to_i > i.lower && to_i < i.upper && to_j > j.lower && to_j < j.upper)
+    const double a = to_i - i.alpha, b = to_j - j.alpha;
+    if (std::abs(i.g - a * i.curvature - b * kij) < 1e-9 && std::abs(j.g - b * j.curvature - a * kij) < 1e-9)
       for (int k = 0; k <= kGrid; ++k)
         for (int l = 0; l <= kGrid; ++l) CHECK(gain(i, j, kij, at(i, k), at(j, l)) <= gain(i, j, kij, to_i, to_j) + 1e-9);
     // A pair keeps the sum, and the best step of all lengths that the boxes allow is taken, to the bound exactly.

@@ -12,7 +12,7 @@ configure() { # compiler, build folder, more options
   compiler=$1 folder=$2
   shift 2
   "$bin/cmake" -S . -B "$folder" -G Ninja -DCMAKE_MAKE_PROGRAM="$bin/ninja" -DCMAKE_CXX_COMPILER="$compiler" \
-    -DEVERLEARN_SANITIZE=$sanitizers "$@" >/dev/null
+    -DEVERLEARN_SANITIZE=$sanitizers -DEVERLEARN_WERROR=ON "$@" >/dev/null
   "$bin/cmake" --build "$folder"
 }
 

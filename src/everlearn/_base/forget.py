@@ -170,7 +170,7 @@ class NamingLearner(ForgettingLearner, StreamLearner):
         return rows
 
     def _take_in(self, rows: LabeledRows, counts: Ints) -> None:
-        self._machine.native.let_go(
+        self._machine.native.drop_lingering(
             rows.ids
         )  # or a dropped row would be taken for the new one of the same id
         super()._take_in(rows, counts)

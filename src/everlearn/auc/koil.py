@@ -130,7 +130,7 @@ class KOIL(OnePassLearner):
             "eta": float(self.learning_rate),
             "budget": limit(self.budget),
             "neighbors": int(self.n_neighbors),
-            "leaver": "random" if self.replacement.startswith("rs") else "oldest",
+            "victim": "random" if self.replacement.startswith("rs") else "oldest",
             "compensates": self.replacement.endswith("++"),
             "nearest_first": self.neighbors_of == "all",
             "literal": bool(self.literal),

@@ -266,4 +266,4 @@ class VIRTUAL(KernelLearner):
             raise ValueError("stop_reason_ must be a word for each binary problem")
 
     def _solver_parameters(self) -> dict[str, Any]:
-        return {"tau": float(self.tol), "delta_max": -1.0, "keeps": False}
+        return {"tau": float(self.tol), "delta_max": -1.0, "keep_idle": False}

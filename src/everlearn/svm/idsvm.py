@@ -156,7 +156,7 @@ class IDSVM(NamingLearner):
         self.verbose = verbose
 
     def _solver_parameters(self) -> dict[str, Any]:
-        return {"window": 0 if self.window is None else int(self.window), "cautious": self._cautious()}
+        return {"window": 0 if self.window is None else int(self.window), "check_definite": self._cautious()}
 
     def _cautious(self) -> bool:
         """Whether the kernel may turn out not to be positive semi-definite."""

@@ -161,7 +161,7 @@ class LASVM(NamingLearner, FinishingLearner):
         return {
             "tau": float(self.tol),
             "delta_max": -1.0 if self.delta_max is None else float(self.delta_max),
-            "keeps": self._keeps_rows,
+            "keep_idle": self._keeps_rows,
         }
 
     def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:

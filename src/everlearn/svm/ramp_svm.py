@@ -137,8 +137,8 @@ class RampSVM(ForgettingLearner):
         native = self._machine.native
         self._optimize(native.solve, "start")
         path: list[npt.NDArray[np.float64]] = [native.objective]
-        while (changed := native.redraw(for_good=False)) and len(path) != self.max_iter + 1:
-            native.redraw(for_good=True)
+        while (changed := native.redraw(commit=False)) and len(path) != self.max_iter + 1:
+            native.redraw(commit=True)
             self._optimize(native.solve, f"round {len(path)}")
             path.append(native.objective)
         self._warn_if_unsolved("The last round", stacklevel=3)
