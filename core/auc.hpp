@@ -46,8 +46,8 @@ class LinearAuc {
   /// Halfway between the mean scores of the two classes of a problem; 0 until both have been seen.
   double middle(std::size_t c) const;
 
-  std::vector<std::vector<double>> w;                 // one for each problem
-  std::vector<std::array<std::int64_t, 2>> seen;      // rows of the rest, and of the class
+  std::vector<std::vector<double>> w;             // one for each problem
+  std::vector<std::array<std::int64_t, 2>> seen;  // rows of the rest, and of the class
   std::vector<Generator> generators;
   std::int64_t iterations = 0;
 

@@ -62,8 +62,12 @@ Extremes Expansion::scan(std::size_t c) const {
 /// A pass writes to the gradients only if it is given a move.
 CoefficientView Expansion::view(std::size_t c, std::size_t at) const {
   const Column& column = columns_[c];
-  return {const_cast<double*>(column.g.data()) + at, column.gate.data() + at, column.alpha.data() + at,
-          column.edge.data() + at, diagonal_.data() + at, inverse_.data() + at};
+  return {const_cast<double*>(column.g.data()) + at,
+          column.gate.data() + at,
+          column.alpha.data() + at,
+          column.edge.data() + at,
+          diagonal_.data() + at,
+          inverse_.data() + at};
 }
 
 Survey Expansion::survey(std::size_t c) const { return survey_pass(c, {}); }

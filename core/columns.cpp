@@ -35,7 +35,8 @@ void Expansion::set_alpha(std::size_t c, std::size_t s, double alpha) noexcept {
   column.above += static_cast<std::size_t>(alpha > 0) - static_cast<std::size_t>(column.alpha[s] > 0);
   column.below += static_cast<std::size_t>(alpha < 0) - static_cast<std::size_t>(column.alpha[s] < 0);
   column.alpha[s] = alpha;
-  column.gate[s] = static_cast<std::uint8_t>((alpha < upper(c, s) ? kMayRise : 0) | (alpha > lower(c, s) ? kMayFall : 0));
+  column.gate[s] =
+      static_cast<std::uint8_t>((alpha < upper(c, s) ? kMayRise : 0) | (alpha > lower(c, s) ? kMayFall : 0));
   if (alpha == 0.0 && !column.is_idle[s]) {
     column.is_idle[s] = 1;
     column.idle.push_back(static_cast<std::int64_t>(s));  // resize() has reserved room

@@ -15,7 +15,9 @@ constexpr int kMaxSteps = 10000;
 constexpr int kSingleSteps = 64;
 
 Gap::Gap(Expansion& expansion, std::size_t classes)
-    : expansion_(expansion), surveys_(expansion.columns()), steps_(expansion.columns(), 0),
+    : expansion_(expansion),
+      surveys_(expansion.columns()),
+      steps_(expansion.columns(), 0),
       current_(expansion.columns(), 0) {
   state.outliers.assign(expansion.columns(), 0);
   state.skipped.assign(expansion.columns(), 0);
@@ -138,7 +140,8 @@ bool Gap::process(std::size_t c, std::size_t slot) {
   const double g = column.g[slot];
   const auto k = static_cast<std::int64_t>(slot);
   if ((column.gate[slot] & kMayRise) && (seen.ends.up < 0 || g > seen.ends.high)) seen.ends.high = g, seen.ends.up = k;
-  if ((column.gate[slot] & kMayFall) && (seen.ends.down < 0 || g < seen.ends.low)) seen.ends.low = g, seen.ends.down = k;
+  if ((column.gate[slot] & kMayFall) && (seen.ends.down < 0 || g < seen.ends.low))
+    seen.ends.low = g, seen.ends.down = k;
   column.ends = seen.ends;
   return true;
 }
@@ -173,9 +176,7 @@ const Survey& Gap::survey(std::size_t c) {
   return surveys_[c];
 }
 
-double Gap::gap(std::size_t c) const {
-  return current_[c] ? surveys_[c].gap : expansion_.survey(c).gap;
-}
+double Gap::gap(std::size_t c) const { return current_[c] ? surveys_[c].gap : expansion_.survey(c).gap; }
 
 double Gap::target(std::size_t c) {
   const auto support = static_cast<double>(expansion_.column(c).support());

@@ -69,7 +69,8 @@ void Incremental::sum_counts() {
 }
 
 void Incremental::refuse(std::size_t slot) const {
-  throw std::invalid_argument("the kernel is not positive semi-definite, as row " + std::to_string(expansion_.id(slot)) +
+  throw std::invalid_argument("the kernel is not positive semi-definite, as row " +
+                              std::to_string(expansion_.id(slot)) +
                               " shows: an exact solution needs a kernel that is, such as rbf, linear, or poly with "
                               "coef0 of 0 or above");
 }
@@ -219,7 +220,8 @@ void Incremental::sweep() {
   kernel_.prepare_keep(expansion_.size());
   const std::vector<std::int64_t> kept = expansion_.compact();
   kernel_.keep(kept);  // nothing from here on throws
-  for (std::size_t t = 0; t < kept.size(); ++t) renamed[static_cast<std::size_t>(kept[t])] = static_cast<std::int64_t>(t);
+  for (std::size_t t = 0; t < kept.size(); ++t)
+    renamed[static_cast<std::size_t>(kept[t])] = static_cast<std::int64_t>(t);
   const auto squeeze = [&](auto& values) {
     for (std::size_t t = 0; t < kept.size(); ++t) values[t] = values[static_cast<std::size_t>(kept[t])];
     values.resize(kept.size());
@@ -281,7 +283,8 @@ void Incremental::gather(const LabeledRows& rows, std::span<const std::int64_t> 
 
 void Incremental::guess(std::span<const double> theta) {
   const std::size_t n = expansion_.size();
-  if (theta.size() != n * expansion_.columns()) throw std::invalid_argument("a guess must have a coefficient for each row and column");
+  if (theta.size() != n * expansion_.columns())
+    throw std::invalid_argument("a guess must have a coefficient for each row and column");
   for (std::size_t c = 0; c < expansion_.columns(); ++c)
     for (std::size_t s = 0; s < n; ++s)
       expansion_.set_alpha(c, s, std::clamp(theta[c * n + s], expansion_.lower(c, s), expansion_.upper(c, s)));

@@ -58,7 +58,8 @@ class Incremental {
   /// Unlearns rows that are kept.
   void forget(std::span<const std::int64_t> ids);
   /// Gives kept rows other labels, and multiplies their costs.
-  void relabel(std::span<const std::int64_t> ids, std::span<const std::int32_t> labels, std::span<const double> factors);
+  void relabel(std::span<const std::int64_t> ids, std::span<const std::int32_t> labels,
+               std::span<const double> factors);
 
   /// Adds rows without learning them, for `solve` and `settle`.
   void gather(const LabeledRows& rows, std::span<const std::int64_t> which);
@@ -115,7 +116,7 @@ class Incremental {
     Border border;
     std::vector<std::uint8_t> settled;  // slots outside of S whose conditions hold
     std::vector<std::int32_t> place;    // in S, or -1
-    double negligible = 0;                    // a coefficient that is smaller is 0 but for rounding
+    double negligible = 0;              // a coefficient that is smaller is 0 but for rounding
     bool lost = false;                  // an error has destroyed it; see rebuild()
     Counts counts;
     std::int64_t steps_left = 0, changes = 0;
@@ -134,8 +135,8 @@ class Incremental {
     const Row& row;
     std::size_t slot;
     double direction;
-    bool to_margin;              // or else to the end of its box
-    AlignedVector<double> watched;        // its kernel values with the watched rows
+    bool to_margin;                    // or else to the end of its box
+    AlignedVector<double> watched;     // its kernel values with the watched rows
     std::int64_t entered;              // the row that entered S in a step of length 0, or -1
     std::vector<std::size_t> resting;  // rows that are not watched until something has moved
   };
@@ -145,7 +146,8 @@ class Incremental {
   static constexpr double kTolerance = 1e-11;
 
   // Rows in and out (incremental.cpp).
-  std::vector<ExactRows::Held> append_rows(const LabeledRows& rows, std::span<const std::int64_t> which, bool compute_rows);
+  std::vector<ExactRows::Held> append_rows(const LabeledRows& rows, std::span<const std::int64_t> which,
+                                           bool compute_rows);
   void set_ridges(std::size_t first);
   double scale() const;
   void each_column(FunctionRef<void(std::size_t)> work);
@@ -203,8 +205,9 @@ class Incremental {
   double offset(std::size_t c, std::size_t s) const {
     const ColumnState& state = states_[c];
     const Column& column = expansion_.column(c);
-    return column.bias - (state.watching && state.watch_index[s] >= 0 ? state.watched_g[static_cast<std::size_t>(state.watch_index[s])]
-                                                               : column.g[s]);
+    return column.bias - (state.watching && state.watch_index[s] >= 0
+                              ? state.watched_g[static_cast<std::size_t>(state.watch_index[s])]
+                              : column.g[s]);
   }
 
   Expansion& expansion_;

@@ -44,7 +44,8 @@ void Incremental::change(std::size_t c, FunctionRef<void()> work) {
 
 /// Refuses a kernel that may be indefinite and has not led to a solution.
 void Incremental::check_solution(std::size_t c) const {
-  if (!check_definite || expansion_.column(c).delta <= kMaxViolation * (1 + std::abs(expansion_.column(c).bias))) return;
+  if (!check_definite || expansion_.column(c).delta <= kMaxViolation * (1 + std::abs(expansion_.column(c).bias)))
+    return;
   std::size_t worst = 0;
   for (std::size_t s = 0; s < expansion_.size(); ++s)
     if (violation(c, s) > violation(c, worst)) worst = s;
@@ -132,14 +133,18 @@ void Incremental::solve_margin(std::size_t c) {
       const double left = room(c, s, by.theta[k]), rate = std::abs(by.theta[k]);
       if (rate > left + state.negligible && left / rate < length) length = left / rate, first = state.members[k];
     }
-    const double towards = first < 0 ? 0 : by.theta[static_cast<std::size_t>(state.place[static_cast<std::size_t>(first)])];
+    const double towards =
+        first < 0 ? 0 : by.theta[static_cast<std::size_t>(state.place[static_cast<std::size_t>(first)])];
     column.bias += length * by.b;
     std::vector<double> lengths;
     for (std::size_t k = 0; k < state.members.size(); ++k) {
       const auto s = static_cast<std::size_t>(state.members[k]);
       const double before = column.alpha[s];
       const double to = std::clamp(before + length * by.theta[k], expansion_.lower(c, s), expansion_.upper(c, s));
-      expansion_.set_alpha(c, s, state.members[k] != first ? to : towards > 0 ? expansion_.upper(c, s) : expansion_.lower(c, s));
+      expansion_.set_alpha(c, s,
+                           state.members[k] != first ? to
+                           : towards > 0             ? expansion_.upper(c, s)
+                                                     : expansion_.lower(c, s));
       lengths.push_back(column.alpha[s] - before);
     }
     descend(c, std::vector(state.members), lengths);

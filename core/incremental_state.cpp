@@ -31,7 +31,8 @@ double Incremental::objective(std::size_t c) const {
   const Column& column = expansion_.column(c);
   double sum = 0;
   for (std::size_t s = 0; s < expansion_.size(); ++s)
-    sum += std::abs(column.alpha[s]) - 0.5 * column.alpha[s] * (expansion_.sign(c, s) - column.g[s] - ridge_[s] * column.alpha[s]);
+    sum += std::abs(column.alpha[s]) -
+           0.5 * column.alpha[s] * (expansion_.sign(c, s) - column.g[s] - ridge_[s] * column.alpha[s]);
   return sum;
 }
 
@@ -96,7 +97,8 @@ void Incremental::decide(const Block& block, int threads, double* out) const {
             lines = std::vector<const double*>(kShape.slots),
             weights = std::vector<double>(kShape.slots)](const Tile<double>& tile) mutable {
       if (tile.first)
-        for (std::size_t c = 0; c < k; ++c) std::fill_n(scores.data() + c * kShape.rows, tile.rows, -expansion_.column(c).bias);
+        for (std::size_t c = 0; c < k; ++c)
+          std::fill_n(scores.data() + c * kShape.rows, tile.rows, -expansion_.column(c).bias);
       // The sum of a row runs over the support vectors in their order, for many rows side by side.
       for (std::size_t v = 0; v < tile.slots; ++v) {
         lines[v] = turned.data() + v * kShape.rows;
@@ -105,7 +107,8 @@ void Incremental::decide(const Block& block, int threads, double* out) const {
       for (std::size_t c = 0; c < k; ++c) {
         for (std::size_t v = 0; v < tile.slots; ++v)
           weights[v] = expansion_.column(c).alpha[static_cast<std::size_t>(support[tile.s0 + v])];
-        loops().rank_update_exact(scores.data() + c * kShape.rows, lines.data(), weights.data(), tile.slots, 0, tile.rows);
+        loops().rank_update_exact(scores.data() + c * kShape.rows, lines.data(), weights.data(), tile.slots, 0,
+                                  tile.rows);
       }
       if (!tile.last) return;
       for (std::size_t r = 0; r < tile.rows; ++r)

@@ -118,12 +118,14 @@ void Incremental::start_watching(std::size_t c) {
   std::vector<double> distances;
   for (std::size_t s = 0; s < n; ++s)
     if (column.member[s]) distances.push_back(state.settled[s] ? std::abs(offset(c, s)) : kInf);
-  if (const std::size_t count = kWatched + distances.size() / kWatchedFraction; !state.watches_all && count < distances.size()) {
+  if (const std::size_t count = kWatched + distances.size() / kWatchedFraction;
+      !state.watches_all && count < distances.size()) {
     std::nth_element(distances.begin(), distances.begin() + static_cast<std::ptrdiff_t>(count), distances.end());
     most = distances[count];
   }
   for (std::size_t s = 0; s < n; ++s)
-    if (column.member[s] && state.place[s] < 0 && (!state.settled[s] || std::abs(offset(c, s)) <= most)) watch_row(c, s);
+    if (column.member[s] && state.place[s] < 0 && (!state.settled[s] || std::abs(offset(c, s)) <= most))
+      watch_row(c, s);
   for (const auto& row : state.rows) state.watched_rows.push_back(watched_values(c, *row));
   state.watching = true;
 }
@@ -228,8 +230,8 @@ void Incremental::follow(std::size_t c, const Border::Response& by, double lengt
   for (std::size_t a = 0; a < state.change.size(); ++a) state.watched_g[a] -= length * state.change[a];
   for (std::size_t k = 0; k < state.members.size(); ++k) {
     const auto s = static_cast<std::size_t>(state.members[k]);
-    expansion_.set_alpha(c, s, std::clamp(column.alpha[s] + length * by.theta[k], expansion_.lower(c, s),
-                                          expansion_.upper(c, s)));
+    expansion_.set_alpha(
+        c, s, std::clamp(column.alpha[s] + length * by.theta[k], expansion_.lower(c, s), expansion_.upper(c, s)));
   }
 }
 
@@ -251,7 +253,8 @@ Incremental::Event Incremental::next_event(std::size_t c, const Mover& mover, co
   if (!only_bias || left <= state.negligible) next.consider({left, mine, Event::end, 1, 0});
   const double away = std::max(0.0, -mover.direction * offset(c, own));
   const double pull = mover.direction * (by.b + state.change[static_cast<std::size_t>(state.watch_index[own])]);
-  if (mover.to_margin && pull > 0 && away / pull < next.length) next.consider({away / pull, mine, Event::margin, pull, 0});
+  if (mover.to_margin && pull > 0 && away / pull < next.length)
+    next.consider({away / pull, mine, Event::margin, pull, 0});
 
   double fastest = 0, weight = std::sqrt(diagonal_[own]);
   for (std::size_t k = 0; k < state.members.size(); ++k) {
@@ -274,7 +277,7 @@ Incremental::Event Incremental::next_event(std::size_t c, const Mover& mover, co
     // A rate below the rounding of its terms is none.
     if (only_bias || rate > kRounding * (weight * std::sqrt(diagonal_[s]) + std::abs(by.b)))
       next.consider({slack / rate, static_cast<std::int64_t>(s), Event::margin, rate,
-                diagonal_[s] + diagonal_[own] - 2 * mover.watched[a]});
+                     diagonal_[s] + diagonal_[own] - 2 * mover.watched[a]});
   }
   return next;
 }
@@ -285,7 +288,8 @@ bool Incremental::step(std::size_t c, Mover& mover) {
   const std::size_t own = mover.slot;
   if (--state.steps_left < 0) throw Stuck();
   ++state.counts.steps;
-  while (mover.watched.size() < state.watched.size()) mover.watched.push_back(mover.row[state.watched[mover.watched.size()]]);
+  while (mover.watched.size() < state.watched.size())
+    mover.watched.push_back(mover.row[state.watched[mover.watched.size()]]);
   const bool only_bias = state.members.empty();
   Border::Response by{mover.direction, {}};
   if (only_bias) {
@@ -297,12 +301,14 @@ bool Incremental::step(std::size_t c, Mover& mover) {
   const Event next = next_event(c, mover, by);
   if (next.slot < 0) throw Stuck();
   const auto s = static_cast<std::size_t>(next.slot);
-  const double towards = s == own ? mover.direction
-                         : state.place[s] >= 0 ? by.theta[static_cast<std::size_t>(state.place[s])] : 0;
+  const double towards = s == own              ? mover.direction
+                         : state.place[s] >= 0 ? by.theta[static_cast<std::size_t>(state.place[s])]
+                                               : 0;
   follow(c, by, next.length);
   if (!only_bias)
-    expansion_.set_alpha(c, own, std::clamp(expansion_.column(c).alpha[own] + mover.direction * next.length,
-                                            expansion_.lower(c, own), expansion_.upper(c, own)));
+    expansion_.set_alpha(c, own,
+                         std::clamp(expansion_.column(c).alpha[own] + mover.direction * next.length,
+                                    expansion_.lower(c, own), expansion_.upper(c, own)));
   // A row that enters S and leaves it again while nothing moves has a rate that is only rounding: it is watched again
   // when something has moved.
   const bool futile = next.length == 0 && next.slot == mover.entered;
@@ -351,7 +357,8 @@ void Incremental::settle_row(std::size_t c, std::size_t s) {
 std::size_t Incremental::settle_rows(std::size_t c, std::size_t most) {
   std::size_t seen = 0;
   for (std::size_t s = 0; s < expansion_.size(); ++s)
-    if (expansion_.column(c).member[s] && !states_[c].settled[s] && states_[c].place[s] < 0 && seen++ < most) settle_row(c, s);
+    if (expansion_.column(c).member[s] && !states_[c].settled[s] && states_[c].place[s] < 0 && seen++ < most)
+      settle_row(c, s);
   return seen - std::min(seen, most);
 }
 

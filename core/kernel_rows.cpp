@@ -119,9 +119,8 @@ HeldRows KernelRows::hold(std::span<const std::int64_t> slots) {
 
 void KernelRows::evaluate(const Batch& batch, std::size_t count, float* const* out) {
   // Threads share the kept rows: each needs the whole batch, but only its part of the store.
-  parallel_ranges(count * size() < kSmallBatch ? 1 : threads_, size(), kPad, [&](std::size_t begin, std::size_t end) {
-    rows_.evaluate(batch, 0, count, begin, end, out);
-  });
+  parallel_ranges(count * size() < kSmallBatch ? 1 : threads_, size(), kPad,
+                  [&](std::size_t begin, std::size_t end) { rows_.evaluate(batch, 0, count, begin, end, out); });
   evaluations_ += count * size();
 }
 

@@ -19,8 +19,7 @@ void Koil::learn_row(std::size_t c, std::size_t slot, std::int64_t) {
   choose_opponents(c, slot);
   shrink(c, 1 - eta);
   double cost = expansion_.cost(slot);
-  if (weighted)
-    cost *= std::max(1.0, static_cast<double>(seen[c][other]) / static_cast<double>(budget));
+  if (weighted) cost *= std::max(1.0, static_cast<double>(seen[c][other]) / static_cast<double>(budget));
   const double step = eta * cost * y;
   std::size_t moved = 0;
   for (const Opponent& opponent : scratch_[c].opponents)
@@ -47,7 +46,8 @@ void Koil::choose_opponents(std::size_t c, std::size_t slot) {
   const auto nearer = [](const Opponent& a, const Opponent& b) {
     return a.kernel > b.kernel || (a.kernel == b.kernel && a.place < b.place);
   };
-  std::nth_element(opponents.begin(), opponents.begin() + static_cast<std::ptrdiff_t>(neighbors), opponents.end(), nearer);
+  std::nth_element(opponents.begin(), opponents.begin() + static_cast<std::ptrdiff_t>(neighbors), opponents.end(),
+                   nearer);
   opponents.resize(neighbors);
 }
 
@@ -94,7 +94,8 @@ std::int64_t Koil::place_of_victim(std::size_t c, std::size_t own) {
 /// The place of the `which`-th entry of a class in the buffer.
 std::int64_t Koil::place_of(std::size_t c, std::size_t own, std::uint64_t which) {
   for (std::size_t place = 0; place < buffer(c).size(); ++place)
-    if (side(c, static_cast<std::size_t>(buffer(c)[place])) == own && which-- == 0) return static_cast<std::int64_t>(place);
+    if (side(c, static_cast<std::size_t>(buffer(c)[place])) == own && which-- == 0)
+      return static_cast<std::int64_t>(place);
   return -1;
 }
 

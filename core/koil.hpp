@@ -27,15 +27,16 @@ enum class Victim { oldest, random };
 
 class Koil final : public OnePass {
  public:
-  explicit Koil(Expansion& expansion) : OnePass(expansion), seen(expansion.columns(), {0, 0}), scratch_(expansion.columns()) {}
+  explicit Koil(Expansion& expansion)
+      : OnePass(expansion), seen(expansion.columns(), {0, 0}), scratch_(expansion.columns()) {}
 
   double eta = 0.01;
   std::size_t budget = 100, neighbors = 10;
   Victim victim = Victim::random;
   bool compensates = true;
   bool nearest_first = false;  // V: the bad ones among the k nearest rows of the other class
-  bool literal = false;        // as printed: no coefficient for rows without opponents; rows with coefficient 0 are kept
-  bool weighted = false;       // C grows with the rows of the other class that have no room in the buffer
+  bool literal = false;   // as printed: no coefficient for rows without opponents; rows with coefficient 0 are kept
+  bool weighted = false;  // C grows with the rows of the other class that have no room in the buffer
 
   std::vector<std::array<std::int64_t, 2>> seen;  // rows of each class that arrived, kept or not
 

@@ -133,9 +133,9 @@ bool Lasvm::step(std::size_t c, std::int64_t up, std::int64_t down) {
   Column& column = expansion_.column(c);
   const auto i = static_cast<std::size_t>(up), j = static_cast<std::size_t>(down);
   const HeldRow ki = expansion_.hold(up), kj = expansion_.hold(down);
-  const PairStep pair = pair_step(column.g[i] - column.g[j],
-                                  expansion_.diagonal(i) + expansion_.diagonal(j) - 2.0 * ki[j],
-                                  {column.alpha[i], expansion_.upper(c, i)}, {column.alpha[j], expansion_.lower(c, j)});
+  const PairStep pair =
+      pair_step(column.g[i] - column.g[j], expansion_.diagonal(i) + expansion_.diagonal(j) - 2.0 * ki[j],
+                {column.alpha[i], expansion_.upper(c, i)}, {column.alpha[j], expansion_.lower(c, j)});
   const bool moved = pair.up != column.alpha[i] || pair.down != column.alpha[j];
   expansion_.set_alpha(c, i, pair.up);
   expansion_.set_alpha(c, j, pair.down);
@@ -197,7 +197,8 @@ void Lasvm::hand_over(std::size_t c, std::size_t slot, const std::vector<std::ui
 /// The row that takes over a coefficient at the least cost. Moving a = |alpha_s| from s to j changes the dual by
 /// a (+-(g_j - g_s) - a / 2 (K_ss + K_jj - 2 K_sj)), + where alpha_s is positive; rows are compared as if all of it had
 /// room in the box of j. A row that is to leave, too, may only come nearer to zero. -1 if there is no room at all.
-std::int64_t Lasvm::cheapest_receiver(std::size_t c, std::size_t slot, const HeldRow& k, const std::vector<std::uint8_t>& gone) const {
+std::int64_t Lasvm::cheapest_receiver(std::size_t c, std::size_t slot, const HeldRow& k,
+                                      const std::vector<std::uint8_t>& gone) const {
   const Column& column = expansion_.column(c);
   const double left = column.alpha[slot], sign = left > 0 ? 1.0 : -1.0, half = std::abs(left) / 2;
   const std::uint8_t may = left > 0 ? kMayRise : kMayFall;
@@ -273,8 +274,8 @@ void Lasvm::drop_stuck(std::size_t c) {
   }
 }
 
-void Lasvm::learn_selected(const LabeledRows& rows, std::span<std::int64_t>& remaining, Selection selection, std::size_t pool,
-                           std::size_t count) {
+void Lasvm::learn_selected(const LabeledRows& rows, std::span<std::int64_t>& remaining, Selection selection,
+                           std::size_t pool, std::size_t count) {
   // The thesis draws one candidate at a time until five lie in the margin; here they are drawn in groups.
   constexpr std::size_t kAutoGroup = 20, kAutoMost = 100, kAutoEnough = 5;
   std::vector<float> values;
@@ -345,7 +346,8 @@ std::size_t Lasvm::best_candidate(const LabeledRows& rows, std::span<const std::
     if (columns == 1) {
       margin = gradient ? (label == 1 ? f[0] : -f[0]) : std::abs(f[0]);
     } else {
-      const std::size_t own = gradient ? label : static_cast<std::size_t>(std::max_element(f.begin(), f.end()) - f.begin());
+      const std::size_t own =
+          gradient ? label : static_cast<std::size_t>(std::max_element(f.begin(), f.end()) - f.begin());
       double other = -kInf;
       for (std::size_t c = 0; c < columns; ++c)
         if (c != own) other = std::max(other, f[c]);

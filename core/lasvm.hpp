@@ -36,8 +36,8 @@ class Lasvm {
   Lasvm(Expansion& expansion, std::size_t classes) : expansion_(expansion), seen_(classes, 0) {}
 
   double tau = 1e-3;
-  double delta_max = -1;  // negative: one REPROCESS a row
-  bool keep_idle = false; // labels are expensive, and a row that is idle now may be needed later
+  double delta_max = -1;   // negative: one REPROCESS a row
+  bool keep_idle = false;  // labels are expensive, and a row that is idle now may be needed later
   Generator generator;
 
   /// Keeps rows without a step: their coefficients are zero until a pair moves them.
@@ -46,8 +46,8 @@ class Lasvm {
   void learn(const LabeledRows& rows, std::span<const std::int64_t> which);
   /// The same for `count` rows selected from `remaining`, each among `pool` rows drawn at random. `remaining` shrinks
   /// to the rows that are left, in another order.
-  void learn_selected(const LabeledRows& rows, std::span<std::int64_t>& remaining, Selection selection, std::size_t pool,
-                      std::size_t count);
+  void learn_selected(const LabeledRows& rows, std::span<std::int64_t>& remaining, Selection selection,
+                      std::size_t pool, std::size_t count);
   /// Some rounds of finishing; true when no column has a pair that violates by more than tau, or when no step
   /// changes a coefficient any more.
   bool finish(std::size_t rounds);
@@ -74,7 +74,8 @@ class Lasvm {
   bool reprocess(std::size_t c);
   bool step(std::size_t c, std::int64_t up, std::int64_t down);
   void hand_over(std::size_t c, std::size_t slot, const std::vector<std::uint8_t>& gone);
-  std::int64_t cheapest_receiver(std::size_t c, std::size_t slot, const HeldRow& k, const std::vector<std::uint8_t>& gone) const;
+  std::int64_t cheapest_receiver(std::size_t c, std::size_t slot, const HeldRow& k,
+                                 const std::vector<std::uint8_t>& gone) const;
   void restart_columns();
   void reset(std::size_t c);
   bool update_bias(std::size_t c);

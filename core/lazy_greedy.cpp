@@ -86,13 +86,20 @@ std::unique_ptr<Similarities> kernel_similarities(std::unique_ptr<Rows> rows, st
 
 LazyGreedy::LazyGreedy(std::unique_ptr<Similarities> similarities, std::vector<double> base, double twice_q, double h,
                        std::vector<std::int64_t> sizes)
-    : similarities_(std::move(similarities)), base_(std::move(base)), twice_q_(twice_q), h_(h), sizes_(std::move(sizes)),
-      taken_(sizes_.size(), 0), seen_(base_.size(), 0), gone_(similarities_->size(), 0) {
+    : similarities_(std::move(similarities)),
+      base_(std::move(base)),
+      twice_q_(twice_q),
+      h_(h),
+      sizes_(std::move(sizes)),
+      taken_(sizes_.size(), 0),
+      seen_(base_.size(), 0),
+      gone_(similarities_->size(), 0) {
   if (base_.size() != similarities_->size() * sizes_.size())
     throw std::invalid_argument("greedy needs a base for each row and group");
   heap_.reserve(base_.size());
   for (std::size_t p = 0; p < base_.size(); ++p) {
-    heap_.push_back({base_[p], static_cast<std::int64_t>(p / sizes_.size()), static_cast<std::int32_t>(p % sizes_.size())});
+    heap_.push_back(
+        {base_[p], static_cast<std::int64_t>(p / sizes_.size()), static_cast<std::int32_t>(p % sizes_.size())});
     largest_ = std::max(largest_, std::abs(base_[p]));
   }
   std::make_heap(heap_.begin(), heap_.end());

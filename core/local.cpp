@@ -39,7 +39,8 @@ bool LocalUpdates::any_live() const {
 
 /// The classes of a column among the first `taken` slots, without those that are `gone`. If the column is live, only
 /// members count.
-LocalUpdates::Classes LocalUpdates::classes_among(std::size_t c, std::size_t taken, const std::vector<std::uint8_t>& gone) const {
+LocalUpdates::Classes LocalUpdates::classes_among(std::size_t c, std::size_t taken,
+                                                  const std::vector<std::uint8_t>& gone) const {
   const Column& column = expansion_.column(c);
   Classes classes_among;
   for (std::size_t s = 0; s < taken && !classes_among.both(); ++s)
@@ -214,7 +215,7 @@ void LocalUpdates::update_bias(std::size_t c) {
   for (std::size_t s = 0; s < expansion_.size(); ++s) {
     if (!column.member[s]) continue;
     const double g = column.g[s], share = column.alpha[s] / column.edge[s];
-    const bool to_edge = share < 1 - kAtBound, to_zero = share > kAtBound;  // where it can go
+    const bool to_edge = share<1 - kAtBound, to_zero = share> kAtBound;  // where it can go
     if (to_edge && to_zero) sum += g, ++free;
     if (column.edge[s] > 0 ? to_edge : to_zero) least = std::max(least, g);  // it can rise: g <= b
     if (column.edge[s] > 0 ? to_zero : to_edge) most = std::min(most, g);

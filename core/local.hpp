@@ -51,9 +51,9 @@ class LocalUpdates {
   /// What is saved in addition to the expansion; vectors have one entry for each column.
   struct State {
     std::vector<Generator> generators;
-    std::vector<std::int64_t> updates;      // neighborhoods whose coefficients changed
-    std::vector<std::int64_t> neighbors;   // their rows, summed
-    std::vector<std::int64_t> since;        // updates since the last full pass
+    std::vector<std::int64_t> updates;    // neighborhoods whose coefficients changed
+    std::vector<std::int64_t> neighbors;  // their rows, summed
+    std::vector<std::int64_t> since;      // updates since the last full pass
     std::vector<std::int64_t> full_passes;
     std::vector<std::int64_t> capped;  // times that steps were cut off
     std::int64_t iterations = 0;

@@ -162,7 +162,8 @@ void Neighborhood::hand_over() {
     std::size_t partner = 0;
     for (std::size_t j = 1; j < admitted_; ++j) {
       if (!(problem_.gate[j] & way)) continue;
-      const double space = way == kMayRise ? problem_.upper(j) - problem_.alpha[j] : problem_.alpha[j] - problem_.lower(j);
+      const double space =
+          way == kMayRise ? problem_.upper(j) - problem_.alpha[j] : problem_.alpha[j] - problem_.lower(j);
       const double t = std::min(left, space);
       const double curvature = double(problem_.diagonal[0]) + problem_.diagonal[j] - 2.0 * own[j];
       const double gain = t * (sign * (problem_.g[j] - problem_.g[0]) - 0.5 * t * curvature);

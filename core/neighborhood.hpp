@@ -67,7 +67,7 @@ class Neighborhood {
 
   Expansion& expansion_;
   std::size_t column_, center_;
-  std::vector<Near> near_;           // the other members; sorted as far as needed
+  std::vector<Near> near_;  // the other members; sorted as far as needed
   std::vector<std::int64_t> members_, moved_;
   std::vector<std::int64_t> slots_;  // of the problem, by place, the center first
   std::size_t admitted_ = 0;         // the gates of places from here on are shut

@@ -62,12 +62,16 @@ class OnePass {
 
   /// The buffer of a column, as slots.
   std::vector<std::int64_t>& buffer(std::size_t c) { return slots_[c]; }
-  double score(std::size_t c, std::size_t slot) const { return expansion_.sign(c, slot) - expansion_.column(c).g[slot]; }
+  double score(std::size_t c, std::size_t slot) const {
+    return expansion_.sign(c, slot) - expansion_.column(c).g[slot];
+  }
   bool is_member(std::size_t c, std::size_t slot) const { return expansion_.column(c).member[slot] != 0; }
 
   /// Returns a function that restores what the learner keeps beside `state` and the expansion. While rows are learned,
   /// lists only grow.
-  virtual std::function<void()> make_undo() { return [] {}; }
+  virtual std::function<void()> make_undo() {
+    return [] {};
+  }
 
   /// Puts a row at the end of the buffer, with coefficient 0, unless it is there already.
   void insert_row(std::size_t c, std::size_t slot);

@@ -13,7 +13,8 @@ void Perceptron::learn_row(std::size_t c, std::size_t slot, std::int64_t time) {
   state.mistakes[c] += y * f <= 0;
   if (y * f > margin) return;
   if (overflow == Overflow::forget && expansion_.diagonal(slot) > 1 + 1e-6)
-    throw std::invalid_argument("the kernel of a row with itself is above 1, which the bound of the Forgetron does not allow");
+    throw std::invalid_argument(
+        "the kernel of a row with itself is above 1, which the bound of the Forgetron does not allow");
   const bool full = buffer(c).size() >= budget && !is_member(c, slot);
   if (overflow == Overflow::random && full) remove(c, state.generators[c].below(buffer(c).size()));
   insert_row(c, slot);
@@ -70,7 +71,8 @@ void Perceptron::forget_oldest(std::size_t c) {
   const double alpha = expansion_.column(c).alpha[oldest];
   const double s = std::abs(alpha), mu = (alpha < 0 ? -1 : 1) * score(c, oldest);
   const double a = s * s - 2 * s * mu, b = 2 * s;
-  const double phi = b > 0 ? largest_factor(a, b, spent[c] - 15.0 / 32.0 * static_cast<double>(state.mistakes[c])) : 1.0;
+  const double phi =
+      b > 0 ? largest_factor(a, b, spent[c] - 15.0 / 32.0 * static_cast<double>(state.mistakes[c])) : 1.0;
   if (phi < 1) shrink(c, phi);
   spent[c] += phi * phi * a + phi * b;
   remove(c, 0);

@@ -24,7 +24,8 @@ enum class Averaging { none, mean, vote };
 
 class Perceptron final : public OnePass {
  public:
-  explicit Perceptron(Expansion& expansion) : OnePass(expansion), spent(expansion.columns(), 0), entries(expansion.columns()) {}
+  explicit Perceptron(Expansion& expansion)
+      : OnePass(expansion), spent(expansion.columns(), 0), entries(expansion.columns()) {}
 
   double margin = 0;
   std::size_t budget = 0;  // not used with Overflow::nothing

@@ -21,8 +21,11 @@ namespace everlearn {
 class Projectron final : public OnePass {
  public:
   explicit Projectron(Expansion& expansion)
-      : OnePass(expansion), factor(expansion.columns()), projections(expansion.columns(), 0),
-        margin_steps(expansion.columns(), 0), scratch_(expansion.columns()) {}
+      : OnePass(expansion),
+        factor(expansion.columns()),
+        projections(expansion.columns(), 0),
+        margin_steps(expansion.columns(), 0),
+        scratch_(expansion.columns()) {}
 
   double eta = 0.1;
   std::size_t budget = 200;

@@ -152,9 +152,8 @@ bool RampLoss::redraw(std::size_t c, bool commit) {
 /// Drops rows with alpha = 0 that lie furthest from the boundary, on either side, until max_idle are left.
 void RampLoss::trim_idle(std::size_t c) {
   if (max_idle >= expansion_.size()) return;
-  expansion_.leave_idle(c, max_idle, [&](std::size_t slot) {
-    return std::abs(expansion_.sign(c, slot) - expansion_.column(c).g[slot]);
-  });
+  expansion_.leave_idle(
+      c, max_idle, [&](std::size_t slot) { return std::abs(expansion_.sign(c, slot) - expansion_.column(c).g[slot]); });
 }
 
 void RampLoss::drop_idle() {

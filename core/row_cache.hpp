@@ -196,8 +196,8 @@ class RowCache {
       at += run;
     }
     for (std::size_t behind = to; behind < entry.valid; behind += kPage - behind % kPage)
-      std::fill_n(entry.pages[behind / kPage] + behind % kPage,
-                  std::min(kPage - behind % kPage, entry.valid - behind), 0.0f);
+      std::fill_n(entry.pages[behind / kPage] + behind % kPage, std::min(kPage - behind % kPage, entry.valid - behind),
+                  0.0f);
     return to;
   }
 

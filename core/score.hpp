@@ -35,28 +35,28 @@ void for_each_tile(const Rows& kept, const Block& block, int threads, TileShape 
   const std::size_t n = kept.size();
   parallel_ranges(block.rows * n < kSmallScore ? 1 : threads, block.rows, shape.rows,
                   [&](std::size_t begin, std::size_t end) {
-    const std::size_t width = std::min(shape.slots, n);
-    std::vector<Value> values(shape.rows * width);
-    std::vector<Value*> lines(shape.rows), out(shape.rows);
-    for (std::size_t r = 0; r < shape.rows; ++r) lines[r] = values.data() + r * width;
-    std::vector<std::int64_t> which;
-    auto consume = make_consumer();
-    for (std::size_t r0 = begin; r0 < end; r0 += shape.rows) {
-      const std::size_t rows = std::min(shape.rows, end - r0);
-      which.clear();
-      for (std::size_t r = r0; r < r0 + rows; ++r) which.push_back(static_cast<std::int64_t>(r));
-      const auto batch = kept.take(block, which);
-      std::size_t s0 = 0;
-      do {
-        const std::size_t s1 = std::min(s0 + shape.slots, n);
-        for (std::size_t r = 0; r < rows; ++r) out[r] = lines[r] - s0;
-        if constexpr (std::is_same_v<Value, float>) kept.evaluate(*batch, 0, rows, s0, s1, out.data());
-        else kept.evaluate_exactly(*batch, 0, rows, s0, s1, out.data());
-        consume(Tile<Value>{r0, rows, s0, s1 - s0, lines.data(), s0 == 0, s1 == n});
-        s0 = s1;
-      } while (s0 < n);
-    }
-  });
+                    const std::size_t width = std::min(shape.slots, n);
+                    std::vector<Value> values(shape.rows * width);
+                    std::vector<Value*> lines(shape.rows), out(shape.rows);
+                    for (std::size_t r = 0; r < shape.rows; ++r) lines[r] = values.data() + r * width;
+                    std::vector<std::int64_t> which;
+                    auto consume = make_consumer();
+                    for (std::size_t r0 = begin; r0 < end; r0 += shape.rows) {
+                      const std::size_t rows = std::min(shape.rows, end - r0);
+                      which.clear();
+                      for (std::size_t r = r0; r < r0 + rows; ++r) which.push_back(static_cast<std::int64_t>(r));
+                      const auto batch = kept.take(block, which);
+                      std::size_t s0 = 0;
+                      do {
+                        const std::size_t s1 = std::min(s0 + shape.slots, n);
+                        for (std::size_t r = 0; r < rows; ++r) out[r] = lines[r] - s0;
+                        if constexpr (std::is_same_v<Value, float>) kept.evaluate(*batch, 0, rows, s0, s1, out.data());
+                        else kept.evaluate_exactly(*batch, 0, rows, s0, s1, out.data());
+                        consume(Tile<Value>{r0, rows, s0, s1 - s0, lines.data(), s0 == 0, s1 == n});
+                        s0 = s1;
+                      } while (s0 < n);
+                    }
+                  });
 }
 
 }  // namespace everlearn

@@ -59,7 +59,8 @@ std::vector<std::int64_t> choose(const Expansion& expansion, std::size_t c, Bias
 
 Pivot pivot(std::size_t slot, const Single& i) {
   const double move = single_step(i) - i.alpha;
-  return {static_cast<std::int64_t>(slot), i.g, i.alpha, i.lower, i.upper, i.curvature, move, move * (i.g - 0.5 * i.curvature * move)};
+  return {static_cast<std::int64_t>(slot),        i.g, i.alpha, i.lower, i.upper, i.curvature, move,
+          move * (i.g - 0.5 * i.curvature * move)};
 }
 
 /// The working set's own problem, with its kernel matrix.
@@ -80,8 +81,8 @@ struct Local : SmallProblem {
       const auto i = static_cast<std::size_t>(best.slot);
       const std::int64_t found = loops().partner(view, row(i), pivot(i, single(i)), size).slot;
       const std::size_t j = found < 0 ? i : static_cast<std::size_t>(found);
-      const auto [to_i, to_j] = j == i ? std::pair(single_step(single(i)), alpha[i])
-                                       : joint_step(single(i), single(j), row(i)[j]);
+      const auto [to_i, to_j] =
+          j == i ? std::pair(single_step(single(i)), alpha[i]) : joint_step(single(i), single(j), row(i)[j]);
       const Descent first{row(i), to_i - alpha[i]}, second{row(j), j == i ? 0 : to_j - alpha[j]};
       if (first.length == 0 && second.length == 0) break;
       alpha[i] = to_i;

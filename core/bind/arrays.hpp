@@ -57,13 +57,14 @@ HeldBlock csr_block(const Array<T>& values, const Array<std::int32_t>& columns, 
                     std::size_t width) {
   const std::size_t count = starts.shape(0);
   bool valid = count > 0 && columns.shape(0) == values.shape(0) && starts(0) == 0 &&
-              static_cast<std::size_t>(starts(count - 1)) == values.shape(0);
+               static_cast<std::size_t>(starts(count - 1)) == values.shape(0);
   for (std::size_t r = 0; valid && r + 1 < count; ++r) valid = starts(r) <= starts(r + 1);
   for (std::size_t e = 0; valid && e < columns.shape(0); ++e)
     valid = columns(e) >= 0 && static_cast<std::size_t>(columns(e)) < width;
   if (!valid)
-    throw std::invalid_argument("not a valid CSR matrix: starts must be ascending from 0 to the number of values, and columns "
-                                "must have one entry for each value, from 0 to the width");
+    throw std::invalid_argument(
+        "not a valid CSR matrix: starts must be ascending from 0 to the number of values, and columns "
+        "must have one entry for each value, from 0 to the width");
   return {{sizeof(T) == 4 ? Precision::f32 : Precision::f64, true, starts.shape(0) - 1, width, values.data(),
            columns.data(), starts.data()},
           nb::make_tuple(values, columns, starts)};
@@ -79,7 +80,9 @@ E named(const std::string& name, std::initializer_list<std::pair<const char*, E>
 /// The largest counter that a state may hold, so that it can still grow.
 inline constexpr std::int64_t kMostCounted = std::int64_t{1} << 62;
 
-[[noreturn]] inline void refuse(const std::string& what) { throw std::invalid_argument("the state is broken: " + what); }
+[[noreturn]] inline void refuse(const std::string& what) {
+  throw std::invalid_argument("the state is broken: " + what);
+}
 
 /// A value of a state, or an error that names it.
 template <class T>

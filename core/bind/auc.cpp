@@ -98,7 +98,8 @@ class LinearMachine {
     const auto words = vector<std::uint64_t>(state, "generators", 4 * problems);
     const auto seen = counts(state, "seen", 2 * problems);
     for (std::size_t c = 0; c < problems; ++c) {
-      std::copy_n(w.begin() + static_cast<std::ptrdiff_t>(c * learner_.width()), learner_.width(), learner_.w[c].begin());
+      std::copy_n(w.begin() + static_cast<std::ptrdiff_t>(c * learner_.width()), learner_.width(),
+                  learner_.w[c].begin());
       std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(4 * c), 4, learner_.generators[c].state.begin());
       learner_.seen[c] = {seen[2 * c], seen[2 * c + 1]};
     }
@@ -119,8 +120,8 @@ class LinearMachine {
       throw std::invalid_argument("rows of width " + std::to_string(block.width) + " do not fit rows of width " +
                                   std::to_string(learner_.width()));
     if (labels.shape(0) != block.rows || weights.shape(0) != block.rows)
-      throw std::invalid_argument("labels and weights must have an entry for each of the " + std::to_string(block.rows) +
-                                  " rows");
+      throw std::invalid_argument("labels and weights must have an entry for each of the " +
+                                  std::to_string(block.rows) + " rows");
     for (const auto row : view(which)) {
       if (row < 0 || static_cast<std::size_t>(row) >= block.rows)
         throw std::invalid_argument("row " + std::to_string(row) + " is not one of the " + std::to_string(block.rows) +

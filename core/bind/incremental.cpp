@@ -41,7 +41,8 @@ class IncrementalMachine final : public Machine {
   }
   void relabel(const Ints& ids, const Labels& labels, const Array<double>& factors) {
     if (labels.shape(0) != ids.shape(0) || factors.shape(0) != ids.shape(0))
-      throw std::invalid_argument("labels and factors must have an entry for each of the " + std::to_string(ids.shape(0)) + " ids");
+      throw std::invalid_argument("labels and factors must have an entry for each of the " +
+                                  std::to_string(ids.shape(0)) + " ids");
     for (const auto label : view(labels)) check_label(label);
     for (const auto factor : view(factors))
       if (!(factor >= 0) || !is_finite(factor)) throw std::invalid_argument("factors must be finite, 0 or above");

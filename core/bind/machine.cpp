@@ -17,7 +17,8 @@ std::unique_ptr<Rows> rows_for(const std::string& kernel, double gamma, double c
 }
 
 /// The number of columns; checks the arguments that the rows depend on.
-std::size_t columns_for(const std::string& layout, std::size_t width, std::size_t classes, const Array<double>& centre) {
+std::size_t columns_for(const std::string& layout, std::size_t width, std::size_t classes,
+                        const Array<double>& centre) {
   if (classes < 2) throw std::invalid_argument("a machine needs at least two classes");
   const std::size_t length = centre.shape(0);
   if (length != 0 && (length != width || layout != "dense"))
@@ -57,7 +58,8 @@ void Machine::configure(std::size_t cache_bytes, int threads) {
 
 const Block& Machine::checked(const HeldBlock& rows) const {
   const Block& block = rows.block;
-  const bool fits = external_ ? !block.is_sparse && block.width >= expansion_.size() : block.width == expansion_.rows().width();
+  const bool fits =
+      external_ ? !block.is_sparse && block.width >= expansion_.size() : block.width == expansion_.rows().width();
   if (!fits)
     throw std::invalid_argument("rows of width " + std::to_string(block.width) + " do not fit rows of width " +
                                 std::to_string(external_ ? expansion_.size() : expansion_.rows().width()));
@@ -77,11 +79,11 @@ void Machine::check_distinct(std::vector<std::int64_t> ids) {
 }
 
 LabeledRows Machine::checked(const HeldBlock& rows, const Array<std::int32_t>& labels, const Array<double>& costs,
-                          const Array<std::int64_t>& ids, std::span<const std::int64_t> which, bool unknown) const {
+                             const Array<std::int64_t>& ids, std::span<const std::int64_t> which, bool unknown) const {
   const Block& block = checked(rows);
   if (labels.shape(0) != block.rows || costs.shape(0) != block.rows || ids.shape(0) != block.rows)
-    throw std::invalid_argument("labels, costs and ids must have an entry for each of the " + std::to_string(block.rows) +
-                                " rows");
+    throw std::invalid_argument("labels, costs and ids must have an entry for each of the " +
+                                std::to_string(block.rows) + " rows");
   std::vector<std::int64_t> names;
   names.reserve(which.size());
   for (const auto row : which) {
@@ -133,9 +135,8 @@ nb::object Machine::labels() const {
   return give(together([&] { return slots<std::int32_t>([&](std::size_t s) { return expansion_.label(s); }); }));
 }
 nb::object Machine::alpha() const {
-  std::vector<double> values = together([&] {
-    return table<double>([&](std::size_t c, std::size_t s) { return expansion_.column(c).alpha[s]; });
-  });
+  std::vector<double> values = together(
+      [&] { return table<double>([&](std::size_t c, std::size_t s) { return expansion_.column(c).alpha[s]; }); });
   const std::size_t n = values.size() / expansion_.columns();
   return give(std::move(values), {expansion_.columns(), n});
 }
@@ -265,8 +266,8 @@ void Machine::set_state(const HeldBlock& block, const nb::dict& state) {
     if (ids(s) == kNoId) refuse("an id is reserved");
   }
   for (std::size_t e = 0; boxed() && e < alpha.size(); ++e)
-    if (member.data()[e] != 0 && !(std::min(0.0, edge.data()[e]) <= alpha.data()[e] &&
-                                   alpha.data()[e] <= std::max(0.0, edge.data()[e])))
+    if (member.data()[e] != 0 &&
+        !(std::min(0.0, edge.data()[e]) <= alpha.data()[e] && alpha.data()[e] <= std::max(0.0, edge.data()[e])))
       refuse("a coefficient is outside of its box");
   const Block& rows = checked(block);
   if (!external_) check_values(rows);

@@ -77,7 +77,7 @@ class Machine {
   /// Checks labeled rows and the indices of those to learn, so that no index is out of range afterwards. With `unknown`
   /// no row may be kept already.
   LabeledRows checked(const HeldBlock& rows, const Array<std::int32_t>& labels, const Array<double>& costs,
-                   const Array<std::int64_t>& ids, std::span<const std::int64_t> which, bool unknown = false) const;
+                      const Array<std::int64_t>& ids, std::span<const std::int64_t> which, bool unknown = false) const;
   /// Rows of the width that is kept.
   const Block& checked(const HeldBlock& rows) const;
   void check_label(std::int32_t label) const;

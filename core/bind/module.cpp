@@ -27,10 +27,12 @@ class LasvmMachine final : public Machine {
   }
   /// Reorders `remaining` in place; returns how many rows are left, at its front.
   std::size_t learn_selected(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids,
-                             const MutableInts& remaining, const std::string& rule, std::size_t pool, std::size_t count) {
+                             const MutableInts& remaining, const std::string& rule, std::size_t pool,
+                             std::size_t count) {
     std::span<std::int64_t> left(remaining.data(), remaining.shape(0));
     const Selection chosen = named<Selection>(
-        rule, {{"gradient", Selection::gradient}, {"active", Selection::active}, {"autoactive", Selection::autoactive}});
+        rule,
+        {{"gradient", Selection::gradient}, {"active", Selection::active}, {"autoactive", Selection::autoactive}});
     if (pool == 0) throw std::invalid_argument("pool must be above 0");
     alone([&] { solver_.learn_selected(checked(rows, labels, costs, ids, left), left, chosen, pool, count); });
     return left.size();
@@ -47,7 +49,8 @@ class LasvmMachine final : public Machine {
  private:
   void put(nb::dict& state) const override {
     state["seen"] = give(std::vector<std::uint8_t>(solver_.seen()));
-    state["generator"] = give(std::vector<std::uint64_t>(solver_.generator.state.begin(), solver_.generator.state.end()));
+    state["generator"] =
+        give(std::vector<std::uint64_t>(solver_.generator.state.begin(), solver_.generator.state.end()));
     state["iterations"] = solver_.iterations();
   }
   void take(const nb::dict& state) override {
@@ -105,8 +108,8 @@ class GapMachine final : public Machine {
   }
   void take(const nb::dict& state) override {
     const std::size_t columns = expansion_.columns();
-    solver_.state = {counts(state, "outliers", columns),  counts(state, "skipped", columns),
-                     counts(state, "capped", columns),    vector<double>(state, "class_costs", classes_),
+    solver_.state = {counts(state, "outliers", columns),    counts(state, "skipped", columns),
+                     counts(state, "capped", columns),      vector<double>(state, "class_costs", classes_),
                      counts(state, "class_rows", classes_), count(state, "iterations")};
   }
 
@@ -197,7 +200,8 @@ NB_MODULE(_core, module) {
       .def_static("dense", &dense_block<float>, nb::arg("rows"))
       .def_static("dense", &dense_block<double>, nb::arg("rows"))
       .def_static("csr", &csr_block<float>, nb::arg("values"), nb::arg("columns"), nb::arg("starts"), nb::arg("width"))
-      .def_static("csr", &csr_block<double>, nb::arg("values"), nb::arg("columns"), nb::arg("starts"), nb::arg("width"));
+      .def_static("csr", &csr_block<double>, nb::arg("values"), nb::arg("columns"), nb::arg("starts"),
+                  nb::arg("width"));
 
   nb::class_<Machine>(module, "Machine")
       .def("configure", &Machine::configure, nb::arg("cache_bytes"), nb::arg("threads"))

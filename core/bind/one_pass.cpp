@@ -74,7 +74,8 @@ class OnePassMachine : public Machine {
   void take(const nb::dict& state) override {
     const std::size_t columns = expansion_.columns();
     const auto words = vector<std::uint64_t>(state, "generators", 4 * columns);
-    for (std::size_t c = 0; c < columns; ++c) std::copy_n(words.begin() + 4 * c, 4, solver_.state.generators[c].state.begin());
+    for (std::size_t c = 0; c < columns; ++c)
+      std::copy_n(words.begin() + 4 * c, 4, solver_.state.generators[c].state.begin());
     solver_.state.mistakes = counts(state, "mistakes", columns);
     solver_.state.iterations = count(state, "iterations");
     solver_.state.buffers = Ragged<std::int64_t>::take(state, "buffers", columns);
@@ -107,8 +108,8 @@ class PerceptronMachine final : public OnePassMachine<Perceptron> {
                                                   {"worst", Overflow::worst},
                                                   {"random", Overflow::random},
                                                   {"forget", Overflow::forget}});
-    solver_.averaging = named<Averaging>(
-        averaging, {{"none", Averaging::none}, {"mean", Averaging::mean}, {"vote", Averaging::vote}});
+    solver_.averaging =
+        named<Averaging>(averaging, {{"none", Averaging::none}, {"mean", Averaging::mean}, {"vote", Averaging::vote}});
   }
   nb::object spent() const { return give(std::vector<double>(solver_.spent)); }
 
@@ -221,8 +222,8 @@ class KoilMachine final : public OnePassMachine<Koil> {
  public:
   using OnePassMachine::OnePassMachine;
 
-  void set_parameters(double eta, std::size_t budget, std::size_t neighbors, const std::string& victim, bool compensates,
-                      bool nearest_first, bool literal, bool weighted) {
+  void set_parameters(double eta, std::size_t budget, std::size_t neighbors, const std::string& victim,
+                      bool compensates, bool nearest_first, bool literal, bool weighted) {
     solver_.eta = eta;
     solver_.budget = budget;
     solver_.neighbors = neighbors;
@@ -282,7 +283,8 @@ void bind_one_pass(nb::module_& module) {
       .def_prop_ro("margin_steps", &ProjectronMachine::margin_steps);
   one_pass<KoilMachine>(module, "Koil")
       .def("set_parameters", &KoilMachine::set_parameters, nb::arg("eta"), nb::arg("budget"), nb::arg("neighbors"),
-           nb::arg("victim"), nb::arg("compensates"), nb::arg("nearest_first"), nb::arg("literal"), nb::arg("weighted"));
+           nb::arg("victim"), nb::arg("compensates"), nb::arg("nearest_first"), nb::arg("literal"),
+           nb::arg("weighted"));
 }
 
 }  // namespace everlearn::bind

@@ -27,7 +27,8 @@ class Greedy {
          const Array<double>& base, double twice_q, double h, const Array<std::int64_t>& sizes)
       : held_(rows),
         greedy_(similarities_of(held_, Kernel::named(kernel, gamma, coef0, degree), sizes.shape(0)),
-                {base.data(), base.data() + base.shape(0)}, twice_q, h, {sizes.data(), sizes.data() + sizes.shape(0)}) {}
+                {base.data(), base.data() + base.shape(0)}, twice_q, h, {sizes.data(), sizes.data() + sizes.shape(0)}) {
+  }
 
   bool advance(std::size_t count) {
     nb::gil_scoped_release release;

@@ -22,8 +22,10 @@ inline void count(bool good, const char* file, int line, const char* what, const
 
 inline void count_near(double a, double b, double tolerance, const char* file, int line, const char* what) {
   const bool good = a == b || std::abs(a - b) <= tolerance;
-  count(good, file, line, what, good ? "" : ": " + std::to_string(a) + " and " + std::to_string(b) + ", apart by " +
-                                                std::to_string((a - b) / tolerance) + " tolerances");
+  count(good, file, line, what,
+        good ? ""
+             : ": " + std::to_string(a) + " and " + std::to_string(b) + ", apart by " +
+                   std::to_string((a - b) / tolerance) + " tolerances");
 }
 
 /// Runs a test that may throw; that it did is a failure like any other.
@@ -46,13 +48,13 @@ inline int summary() {
 
 #define CHECK(...) ::check::count(static_cast<bool>(__VA_ARGS__), __FILE__, __LINE__, #__VA_ARGS__)
 #define CHECK_NEAR(a, b, tolerance) ::check::count_near(a, b, tolerance, __FILE__, __LINE__, #a " near " #b)
-#define CHECK_THROWS(type, ...)                                                               \
-  do {                                                                                        \
-    bool caught = false;                                                                      \
-    try {                                                                                     \
-      __VA_ARGS__;                                                                            \
-    } catch (const type&) {                                                                   \
-      caught = true;                                                                          \
-    }                                                                                         \
-    ::check::count(caught, __FILE__, __LINE__, #__VA_ARGS__ " throws " #type);                \
+#define CHECK_THROWS(type, ...)                                                \
+  do {                                                                         \
+    bool caught = false;                                                       \
+    try {                                                                      \
+      __VA_ARGS__;                                                             \
+    } catch (const type&) {                                                    \
+      caught = true;                                                           \
+    }                                                                          \
+    ::check::count(caught, __FILE__, __LINE__, #__VA_ARGS__ " throws " #type); \
   } while (false)

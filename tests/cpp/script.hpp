@@ -101,7 +101,8 @@ struct Script {
     std::vector<double> moves;
     for (std::size_t r = 0; r < slots.size(); ++r) {
       const auto s = static_cast<std::size_t>(slots[r]);
-      for (std::size_t u = 0; u < expansion.size(); ++u) right &= rows[r][u] == kernel(expansion.id(s), expansion.id(u));
+      for (std::size_t u = 0; u < expansion.size(); ++u)
+        right &= rows[r][u] == kernel(expansion.id(s), expansion.id(u));
       const double target = problems::uniform(random, expansion.lower(c, s), expansion.upper(c, s));
       moves.push_back(target - expansion.column(c).alpha[s]);
       expansion.set_alpha(c, s, target);
@@ -182,7 +183,8 @@ struct Script {
   std::vector<double> decide(const Slots& which) const {
     const problems::Table<double> rows = block(which, false);
     std::vector<double> out(which.size() * expansion.columns());
-    expansion.decide(layout == everlearn::Layout::sparse ? rows.sparse() : rows.dense(), expansion.threads(), out.data());
+    expansion.decide(layout == everlearn::Layout::sparse ? rows.sparse() : rows.dense(), expansion.threads(),
+                     out.data());
     return out;
   }
 
@@ -228,7 +230,8 @@ struct Script {
 
   double output(std::size_t c, std::int64_t id) const {
     double sum = 0;
-    for (std::size_t s = 0; s < expansion.size(); ++s) sum += expansion.column(c).alpha[s] * kernel(expansion.id(s), id);
+    for (std::size_t s = 0; s < expansion.size(); ++s)
+      sum += expansion.column(c).alpha[s] * kernel(expansion.id(s), id);
     return sum;
   }
 

@@ -178,12 +178,12 @@ void test_exact_rows(std::size_t limit, bool sparse_rows) {
   const auto rows = make_rows(sparse_rows ? Layout::sparse : Layout::dense, Precision::f64, width, kernel, {});
   ExactRows exact(*rows);
   exact.set_limit(limit);
-  std::vector<std::size_t> names;                            // of the slots: their lines in the table
-  std::map<std::size_t, ExactRows::Held> held;               // by name
-  const auto value = [&](std::size_t a, std::size_t b) { return plain_kernel(kernel, table.row(a), table.row(b), width); };
-  const auto slot_of = [&](std::size_t name) {
-    return std::find(names.begin(), names.end(), name) - names.begin();
+  std::vector<std::size_t> names;               // of the slots: their lines in the table
+  std::map<std::size_t, ExactRows::Held> held;  // by name
+  const auto value = [&](std::size_t a, std::size_t b) {
+    return plain_kernel(kernel, table.row(a), table.row(b), width);
   };
+  const auto slot_of = [&](std::size_t name) { return std::find(names.begin(), names.end(), name) - names.begin(); };
   const auto right = [&](const ExactRows::Row& row, std::size_t name) {
     bool good = row.values.size() == names.size() && row.slot == slot_of(name);
     for (std::size_t s = 0; good && s < names.size(); ++s) good = std::abs(row[s] - value(name, names[s])) < 1e-15;

@@ -20,7 +20,8 @@ namespace {
 /// Rows come and go; what is kept must answer as if it had been there alone.
 template <class T>
 void test_rows(Layout layout, KernelKind kind) {
-  check::context = std::string(layout == Layout::dense ? "dense" : "sparse") + " rows" + (sizeof(T) == 4 ? " f32" : " f64");
+  check::context =
+      std::string(layout == Layout::dense ? "dense" : "sparse") + " rows" + (sizeof(T) == 4 ? " f32" : " f64");
   constexpr std::size_t n = 60, width = 11;
   Random random(17);
   const Table<T> table = random_table<T>(random, n, width, 0.4);
@@ -50,7 +51,8 @@ void test_rows(Layout layout, KernelKind kind) {
       store.evaluate(batch, 0, which.size(), 0, size, out.rows.data());
       bool good = true;
       for (std::size_t r = 0; r < which.size(); ++r)
-        for (std::size_t s = 0; s < size; ++s) good &= out[r][s] == (*truth)[static_cast<std::size_t>(which[r])][model[s]];
+        for (std::size_t s = 0; s < size; ++s)
+          good &= out[r][s] == (*truth)[static_cast<std::size_t>(which[r])][model[s]];
       return good;
     };
     const Slots slots = first(size);
@@ -72,8 +74,7 @@ void test_rows(Layout layout, KernelKind kind) {
   const std::size_t begin = rows->size() / 3, end = rows->size();
   Matrix out(2, end);
   rows->evaluate(*batch, 5, 7, begin, end, out.rows.data());
-  for (std::size_t s = 0; s < end; ++s)
-    CHECK(out[1][s] == (s < begin ? Matrix::kUntouched : (*truth)[6][model[s]]));
+  for (std::size_t s = 0; s < end; ++s) CHECK(out[1][s] == (s < begin ? Matrix::kUntouched : (*truth)[6][model[s]]));
 }
 
 /// Far from the origin, distances keep their digits only if the offset is taken away.
@@ -132,16 +133,17 @@ void test_scripts(Layout layout, std::size_t columns, std::size_t width) {
   std::vector<double> traces[3];
   const std::size_t caches[] = {std::size_t{1} << 40, 0, 50 * CachedRows::bytes_of(1)};
   for (int run = 0; run < (layout == Layout::external ? 1 : 3); ++run) {
-    check::context = "expansion layout " + std::to_string(static_cast<int>(layout)) + (sizeof(T) == 4 ? " f32" : " f64") +
-                     " columns " + std::to_string(columns) + " width " + std::to_string(width) + " cache " +
-                     std::to_string(caches[run]);
+    check::context = "expansion layout " + std::to_string(static_cast<int>(layout)) +
+                     (sizeof(T) == 4 ? " f32" : " f64") + " columns " + std::to_string(columns) + " width " +
+                     std::to_string(width) + " cache " + std::to_string(caches[run]);
     Script<T> script(columns, table, layout, columns, caches[run]);
     script.play(60, 14, run == 0);
     if (run == 2) script.verify();
     traces[run] = script.trace;
     CHECK(script.expansion.size() > 60);
     CHECK(same_bits(traces[run], traces[0]));
-    CHECK(script.expansion.kernel().cache().bytes() <= std::max<std::size_t>(caches[run], 41 * CachedRows::bytes_of(1)));
+    CHECK(script.expansion.kernel().cache().bytes() <=
+          std::max<std::size_t>(caches[run], 41 * CachedRows::bytes_of(1)));
   }
 }
 

@@ -40,7 +40,8 @@ void test_in_turns(const Problem& problem, bool keep_idle) {
       Random random(5);
       for (std::size_t at = 0; at < problem.size(); at += 40) {
         Slots which;
-        for (std::size_t r = at; r < std::min(at + 40, problem.size()); ++r) which.push_back(static_cast<std::int64_t>(r));
+        for (std::size_t r = at; r < std::min(at + 40, problem.size()); ++r)
+          which.push_back(static_cast<std::int64_t>(r));
         machine.learn(which);
         if (at % 120 == 80) CHECK(machine.solver.finish(kRounds));
         const Slots ids = some_kept(machine, random, at % 80 == 0 ? 0.05 : 0.4);
@@ -193,7 +194,8 @@ void test_refusal(const Problem& problem) {
 
 int main() {
   for (const bool keep_idle : {false, true})
-    for (const std::size_t classes : {2, 3}) check::guard([&] { test_in_turns(Problem(31, 400, classes, 0.2), keep_idle); });
+    for (const std::size_t classes : {2, 3})
+      check::guard([&] { test_in_turns(Problem(31, 400, classes, 0.2), keep_idle); });
   check::guard([] { test_in_turns(Problem(32, 300, 2, 0.2, {KernelKind::sigmoid, 2, -1, 1}), false); });
   for (const std::size_t classes : {2, 4}) check::guard([&] { test_exact(Problem(33, 120, classes, 0.15)); });
   for (const std::int32_t left : {0, 1}) check::guard([&] { test_one_class(2, left); });

@@ -16,7 +16,8 @@ using namespace twin;
 namespace {
 
 /// Takes rows out of `remaining` by a rule, and learns them.
-void learn_selected(Lasvm& solver, const LabeledRows& rows, Slots& remaining, Selection rule, std::size_t pool, std::size_t count) {
+void learn_selected(Lasvm& solver, const LabeledRows& rows, Slots& remaining, Selection rule, std::size_t pool,
+                    std::size_t count) {
   std::span<std::int64_t> left(remaining);
   solver.learn_selected(rows, left, rule, pool, count);
   remaining.resize(left.size());
@@ -154,7 +155,8 @@ void test_same_path(const Problem& problem) {
       for (int epoch = 0; epoch < 2; ++epoch) machine.learn(first(problem.size()));
       if (!learnt) learnt = std::make_unique<State>(machine);
       CHECK(State(machine) == *learnt);
-      CHECK(machine.expansion.kernel().cache().bytes() <= std::max(cache, 2 * machine.expansion.columns() * kPage * sizeof(float)));
+      CHECK(machine.expansion.kernel().cache().bytes() <=
+            std::max(cache, 2 * machine.expansion.columns() * kPage * sizeof(float)));
       CHECK(machine.solver.finish(kRounds));
       if (!finished) finished = std::make_unique<State>(machine);
       CHECK(State(machine) == *finished);
@@ -370,7 +372,8 @@ int main() {
     const Problem problem(7, 300, classes, 0.2);
     for (const Layout layout : {Layout::dense, Layout::sparse})
       for (const std::size_t before : {1, 40, 200}) test_restore(problem, layout, before);
-    for (const Selection rule : {Selection::gradient, Selection::active, Selection::autoactive}) test_selection(problem, rule);
+    for (const Selection rule : {Selection::gradient, Selection::active, Selection::autoactive})
+      test_selection(problem, rule);
     for (const std::size_t step : {1, 7, 128}) check::guard([&] { test_external(problem, step); });
     test_same_path(Problem(8, 1500, classes, 0.5));
   }

@@ -73,8 +73,9 @@ void test_against_brute_force(const Kernel& kernel, bool sparse, const Slots& si
   for (std::size_t r = 0; r < n; ++r)
     for (std::size_t c = 0; c < sizes.size(); ++c) {
       const double weight = std::round(uniform(random, 0, 1) * 4) / 4;  // few values: ties
-      task.base.push_back((repeats(r) == r ? weight : task.base[repeats(r) * sizes.size() + c] - q * task.kernel[r][r]) +
-                          q * task.kernel[r][r]);
+      task.base.push_back(
+          (repeats(r) == r ? weight : task.base[repeats(r) * sizes.size() + c] - q * task.kernel[r][r]) +
+          q * task.kernel[r][r]);
     }
   const Block block = sparse ? table.sparse() : table.dense();
   std::unique_ptr<Similarities> similarities;
@@ -110,7 +111,8 @@ void test_products() {
   check::context = "kernel products";
   constexpr std::size_t n = 1500, m = 150, width = 4, columns = 3;
   Random random(3);
-  const Table<double> kept = random_table<double>(random, n, width, 0.8), asked = random_table<double>(random, m, width, 0.8);
+  const Table<double> kept = random_table<double>(random, n, width, 0.8),
+                      asked = random_table<double>(random, m, width, 0.8);
   const Kernel kernel{KernelKind::rbf, 0.7, 0, 1};
   const auto rows = make_rows(Layout::dense, Precision::f64, width, kernel, {});
   std::vector<double> weights(n * columns), out(m * columns), again(m * columns);
@@ -124,7 +126,8 @@ void test_products() {
   for (std::size_t r = 0; r < m; ++r)
     for (std::size_t c = 0; c < columns; ++c) {
       double sum = 0;
-      for (std::size_t s = 0; s < n; ++s) sum += weights[s * columns + c] * plain_kernel(kernel, asked.row(r), kept.row(s), width);
+      for (std::size_t s = 0; s < n; ++s)
+        sum += weights[s * columns + c] * plain_kernel(kernel, asked.row(r), kept.row(s), width);
       CHECK_NEAR(out[r * columns + c], sum, 1e-10);
     }
 }
@@ -140,7 +143,8 @@ int main() {
         test_against_brute_force<double>({KernelKind::rbf, 0.8, 0, 1}, sparse, sizes, q, 3);
         test_against_brute_force<double>({KernelKind::polynomial, 0.5, 1, 2}, sparse, sizes, q, 4);
       }
-  CHECK_THROWS(std::invalid_argument, LazyGreedy(linear_similarities(Table<double>(2, 1, {1, 2}).dense(), 1), {1, 2, 3}, 1, 1, {1}));
+  CHECK_THROWS(std::invalid_argument,
+               LazyGreedy(linear_similarities(Table<double>(2, 1, {1, 2}).dense(), 1), {1, 2, 3}, 1, 1, {1}));
   test_products();
   return check::summary();
 }

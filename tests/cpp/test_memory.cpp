@@ -25,7 +25,7 @@
 
 namespace {
 
-std::atomic<long> left{-1};      // allocations until one fails; negative: none fails
+std::atomic<long> left{-1};        // allocations until one fails; negative: none fails
 std::atomic<bool> lasting{false};  // all later ones fail, too
 std::atomic<long> counted{0};
 
@@ -77,7 +77,8 @@ struct Learner {
 
   Learner(const Problem& p, Layout layout, std::size_t cache)
       : problem(p),
-        expansion(make_rows(layout, Precision::f64, p.table.width, p.kernel, {}), p.classes == 2 ? 1 : p.classes, cache),
+        expansion(make_rows(layout, Precision::f64, p.table.width, p.kernel, {}), p.classes == 2 ? 1 : p.classes,
+                  cache),
         solver(make(expansion, p.classes)) {}
   static Solver make(Expansion& expansion, std::size_t classes) {
     if constexpr (std::is_constructible_v<Solver, Expansion&, std::size_t>) return Solver(expansion, classes);
@@ -89,7 +90,8 @@ struct Learner {
     Slots which;
     for (std::size_t r = begin; r < end; ++r) which.push_back(static_cast<std::int64_t>(r));
     if (expansion.rows().external() || std::is_same_v<Solver, Incremental>)  // these want new rows only
-      std::erase_if(which, [&](std::int64_t r) { return expansion.find(problem.ids[static_cast<std::size_t>(r)]) >= 0; });
+      std::erase_if(which,
+                    [&](std::int64_t r) { return expansion.find(problem.ids[static_cast<std::size_t>(r)]) >= 0; });
     if (!expansion.rows().external()) return solver.learn(problem.rows(), which);
     std::vector<double> values;
     std::vector<std::int32_t> labels;

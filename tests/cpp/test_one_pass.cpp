@@ -46,7 +46,8 @@ struct Driven {
       members += column.member[s];
     }
     Slots buffer = solver.state.buffers[c];
-    for (const auto id : buffer) listed &= expansion.find(id) >= 0 && column.member[static_cast<std::size_t>(expansion.find(id))];
+    for (const auto id : buffer)
+      listed &= expansion.find(id) >= 0 && column.member[static_cast<std::size_t>(expansion.find(id))];
     std::sort(buffer.begin(), buffer.end());
     listed &= std::adjacent_find(buffer.begin(), buffer.end()) == buffer.end();
     CHECK(scores);
@@ -58,8 +59,9 @@ struct Driven {
 };
 
 template <class Solver>
-void check_streams(const std::function<void(Solver&)>& set_up, std::size_t most,
-                   const std::function<void(const Driven<Solver>&)>& check_end = [](const auto&) {}) {
+void check_streams(
+    const std::function<void(Solver&)>& set_up, std::size_t most,
+    const std::function<void(const Driven<Solver>&)>& check_end = [](const auto&) {}) {
   for (const std::size_t classes : {2u, 3u}) {
     const Problem problem(31 + classes, 900, classes, 0.25);
     std::vector<std::vector<std::vector<std::int64_t>>> ends;
@@ -89,7 +91,8 @@ void check_perceptrons() {
           solver.budget = kBudget;
           solver.overflow = overflow;
         },
-        kBudget, [overflow](const Driven<Perceptron>& driven) {
+        kBudget,
+        [overflow](const Driven<Perceptron>& driven) {
           for (std::size_t c = 0; c < driven.expansion.columns() && overflow == Overflow::forget; ++c)
             CHECK(driven.solver.spent[c] <= 15.0 / 32.0 * static_cast<double>(driven.solver.state.mistakes[c]) + 1e-9);
         });
@@ -97,7 +100,8 @@ void check_perceptrons() {
 
 void check_margin_learners() {
   check_streams<Norma>([](Norma& solver) { solver.budget = kBudget; }, kBudget);
-  check_streams<Projectron>([](Projectron& solver) { solver.budget = kBudget, solver.steps_on_margin = true; }, kBudget);
+  check_streams<Projectron>([](Projectron& solver) { solver.budget = kBudget, solver.steps_on_margin = true; },
+                            kBudget);
 }
 
 /// Every step of the passive-aggressive learners, by the formulas of the paper on coefficients kept here.
@@ -139,7 +143,8 @@ void check_koil() {
           solver.neighbors = 4;
           solver.victim = victim;
         },
-        2 * kBudget, [](const Driven<Koil>& driven) {
+        2 * kBudget,
+        [](const Driven<Koil>& driven) {
           for (std::size_t c = 0; c < driven.expansion.columns(); ++c) {
             const Column& column = driven.expansion.column(c);
             std::size_t positive = 0, negative = 0;
@@ -165,7 +170,8 @@ void check_averages() {
     std::vector<double> sums(problem.size(), 0.0), alpha(problem.size(), 0.0);
     for (std::size_t r = 0; r < problem.size(); ++r) {
       driven.learn(r, r + 1);
-      for (std::size_t s = 0; s < driven.expansion.size(); ++s) alpha[driven.row_of(s)] = driven.expansion.column(0).alpha[s];
+      for (std::size_t s = 0; s < driven.expansion.size(); ++s)
+        alpha[driven.row_of(s)] = driven.expansion.column(0).alpha[s];
       for (std::size_t q = 0; q < problem.size(); ++q) {
         double f = 0;
         for (std::size_t t = 0; t <= r; ++t) f += alpha[t] * problem.k(q, t);

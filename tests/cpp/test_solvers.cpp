@@ -165,7 +165,8 @@ void check_forgetting() {
         Slots all;
         for (std::size_t s = 0; s < driven.expansion.size(); ++s) all.push_back(driven.expansion.id(s));
         driven.solver.forget(all);
-        CHECK(driven.expansion.size() == 0 && driven.solver.state.trusted == std::vector<std::uint8_t>(driven.expansion.columns(), 0));
+        CHECK(driven.expansion.size() == 0 &&
+              driven.solver.state.trusted == std::vector<std::uint8_t>(driven.expansion.columns(), 0));
         driven.learn(0, 100);
         Driven<RampLoss> fresh(problem, cache, threads);
         set_up(fresh.solver, kind);
@@ -214,8 +215,8 @@ void check_failing_turn() {
   Driven<RampLoss> driven(problem, 1 << 24, 1);
   driven.learn(0, 150);
   Slots which{200, 201, 202};
-  CHECK_THROWS(std::bad_alloc, in_turns(driven.expansion, problem.rows(), which,
-                                        [](const Turn&) -> bool { throw std::bad_alloc(); }));
+  CHECK_THROWS(std::bad_alloc,
+               in_turns(driven.expansion, problem.rows(), which, [](const Turn&) -> bool { throw std::bad_alloc(); }));
   driven.check_column(0);
   driven.learn(150, 300);
   driven.check_column(0);

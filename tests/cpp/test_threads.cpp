@@ -48,7 +48,8 @@ struct Learned {
   Solver solver;
 
   Learned(const Problem& problem, int threads, const std::function<void(Solver&)>& set_up)
-      : expansion(make_rows(Layout::dense, Precision::f64, problem.table.width, problem.kernel, {}), problem.classes, 1 << 16),
+      : expansion(make_rows(Layout::dense, Precision::f64, problem.table.width, problem.kernel, {}), problem.classes,
+                  1 << 16),
         solver(make(expansion, problem.classes)) {
     if constexpr (requires { solver.seed(Generator{}); }) solver.seed({{5, 6, 7, 8}});
     set_up(solver);
@@ -70,8 +71,7 @@ struct Learned {
     out.assign(problem.size() * expansion.columns(), 0);
     if constexpr (requires { solver.decide(problem.table.dense(), threads, out.data()); })
       solver.decide(problem.table.dense(), threads, out.data());
-    else
-      expansion.decide(problem.table.dense(), threads, out.data());
+    else expansion.decide(problem.table.dense(), threads, out.data());
   }
 };
 
@@ -87,9 +87,10 @@ void test_learner(const std::string& name, const std::function<void(Solver&)>& s
   std::vector<std::vector<double>> answers(4);
   {
     std::vector<std::jthread> threads;
-    for (auto& answer : answers) threads.emplace_back([&] {
-      for (int round = 0; round < 3; ++round) learned.decide(problem, 2, answer);
-    });
+    for (auto& answer : answers)
+      threads.emplace_back([&] {
+        for (int round = 0; round < 3; ++round) learned.decide(problem, 2, answer);
+      });
   }
   for (const auto& answer : answers) CHECK(same_bits(answer, alone));
 }

@@ -67,7 +67,8 @@ using namespace everlearn;
 
 namespace {
 
-constexpr double kValue = 47.31652819463513;  // so far away that kernel values are 0, and every learner keep_idle the row
+constexpr double kValue =
+    47.31652819463513;  // so far away that kernel values are 0, and every learner keep_idle the row
 constexpr std::int32_t kColumn = 19739;
 constexpr std::size_t kWidth = 20000, kRows = 150, kFeatures = 3;
 constexpr std::int64_t kMarked = kRows - 1;  // the last one: nobody moves to its place when it goes
@@ -125,9 +126,9 @@ void check_traces(const std::string& name, const std::function<void(Solver&)>& s
   for (const bool sparse : {false, true}) {
     check::context = name + (sparse ? ", sparse" : ", dense");
     const Kernel kernel{KernelKind::rbf, 0.5, 0, 3};
-    Expansion expansion(make_rows(sparse ? Layout::sparse : Layout::dense, Precision::f64, sparse ? kWidth : kFeatures,
-                                  kernel, {}),
-                        1, 1 << 20);
+    Expansion expansion(
+        make_rows(sparse ? Layout::sparse : Layout::dense, Precision::f64, sparse ? kWidth : kFeatures, kernel, {}), 1,
+        1 << 20);
     Solver solver = build(expansion);
     set_up(solver);
     {
@@ -196,11 +197,13 @@ int main() {
   check_traces<Norma>("NORMA");
   check_traces<Projectron>("Projectron");
   check_traces<Koil>("KOIL");
-  check_traces<RampLoss>("ramp loss", [](RampLoss& solver) { solver.min_support = 1000; },
-                         [](Expansion& expansion) { return RampLoss(expansion, 2); });
+  check_traces<RampLoss>(
+      "ramp loss", [](RampLoss& solver) { solver.min_support = 1000; },
+      [](Expansion& expansion) { return RampLoss(expansion, 2); });
   check_traces<Gap>("gap", [](Gap&) {}, [](Expansion& expansion) { return Gap(expansion, 2); });
-  check_traces<Lasvm>("LASVM", [](Lasvm& solver) { solver.keep_idle = true; },
-                      [](Expansion& expansion) { return Lasvm(expansion, 2); });
+  check_traces<Lasvm>(
+      "LASVM", [](Lasvm& solver) { solver.keep_idle = true; },
+      [](Expansion& expansion) { return Lasvm(expansion, 2); });
   check_traces<LocalUpdates>("local updates");
   check_traces<Incremental>("incremental");
   test_pages();

@@ -36,7 +36,8 @@ void test_steps() {
     // Alone.
     const double alone = single_step(i);
     CHECK(alone >= i.lower && alone <= i.upper);
-    for (int k = 0; k <= kGrid; ++k) CHECK(gain(i, j, kij, at(i, k), j.alpha) <= gain(i, j, kij, alone, j.alpha) + 1e-9);
+    for (int k = 0; k <= kGrid; ++k)
+      CHECK(gain(i, j, kij, at(i, k), j.alpha) <= gain(i, j, kij, alone, j.alpha) + 1e-9);
     // Both: never worse than one after the other, and the best of all if no gradient is left.
     const auto [to_i, to_j] = joint_step(i, j, kij);
     CHECK(to_i >= i.lower && to_i <= i.upper && to_j >= j.lower && to_j <= j.upper);
@@ -44,7 +45,8 @@ void test_steps() {
     const double a = to_i - i.alpha, b = to_j - j.alpha;
     if (std::abs(i.g - a * i.curvature - b * kij) < 1e-9 && std::abs(j.g - b * j.curvature - a * kij) < 1e-9)
       for (int k = 0; k <= kGrid; ++k)
-        for (int l = 0; l <= kGrid; ++l) CHECK(gain(i, j, kij, at(i, k), at(j, l)) <= gain(i, j, kij, to_i, to_j) + 1e-9);
+        for (int l = 0; l <= kGrid; ++l)
+          CHECK(gain(i, j, kij, at(i, k), at(j, l)) <= gain(i, j, kij, to_i, to_j) + 1e-9);
     // A pair keeps the sum, and the best step of all lengths that the boxes allow is taken, to the bound exactly.
     if (i.g <= j.g) continue;
     const double curvature = i.curvature + j.curvature - 2 * kij;
@@ -123,7 +125,8 @@ void test_optimize() {
   for (const Bias bias : {Bias::free, Bias::zero}) {
     std::vector<double> results[2];
     for (const int small : {0, 1}) {
-      check::context = std::string("optimize ") + (bias == Bias::free ? "with" : "without") + " bias, cache " + (small ? "small" : "large");
+      check::context = std::string("optimize ") + (bias == Bias::free ? "with" : "without") + " bias, cache " +
+                       (small ? "small" : "large");
       Open open(problem, small ? 0 : 1 << 26);
       std::int64_t steps = 0;
       double last = 0;
@@ -169,7 +172,8 @@ void test_steps_on_a_column() {
   std::vector<double> targets;
   for (const auto slot : slots) targets.push_back(expansion.column(0).edge[static_cast<std::size_t>(slot)] / 3);
   move_to(expansion, 0, slots, targets);
-  for (std::size_t k = 0; k < slots.size(); ++k) CHECK(expansion.column(0).alpha[static_cast<std::size_t>(slots[k])] == targets[k]);
+  for (std::size_t k = 0; k < slots.size(); ++k)
+    CHECK(expansion.column(0).alpha[static_cast<std::size_t>(slots[k])] == targets[k]);
   CHECK(open.drift() < 1e-8);
 }
 

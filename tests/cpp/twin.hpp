@@ -72,8 +72,9 @@ struct Machine {
   Lasvm solver;
 
   explicit Machine(const Problem& p, Layout layout = Layout::dense, std::size_t cache = 1 << 24, int threads = 1)
-      : problem(p), expansion(make_rows(layout, Precision::f32, p.table.width, p.kernel, {}),
-                              p.classes == 2 ? 1 : p.classes, cache),
+      : problem(p),
+        expansion(make_rows(layout, Precision::f32, p.table.width, p.kernel, {}), p.classes == 2 ? 1 : p.classes,
+                  cache),
         solver(expansion, p.classes) {
     expansion.set_threads(threads);
   }
@@ -166,7 +167,8 @@ struct Twin {
     const auto [i, j] = extremes();
     const bool stepped = step(i, j);
     const auto [up, down] = extremes();
-    const double high = up < 0 ? 0 : g[static_cast<std::size_t>(up)], low = down < 0 ? 0 : g[static_cast<std::size_t>(down)];
+    const double high = up < 0 ? 0 : g[static_cast<std::size_t>(up)],
+                 low = down < 0 ? 0 : g[static_cast<std::size_t>(down)];
     delta = up < 0 || down < 0 ? kInf : high - low;
     bias = up < 0 || down < 0 ? high + low : (high + low) / 2;
     if (up >= 0 && down >= 0)
@@ -236,8 +238,8 @@ struct State {
     flags.insert(flags.end(), machine.solver.seen().begin(), machine.solver.seen().end());
   }
   bool operator==(const State& other) const {
-    bool same = ids == other.ids && flags == other.flags && generator == other.generator && iterations == other.iterations &&
-                numbers.size() == other.numbers.size();
+    bool same = ids == other.ids && flags == other.flags && generator == other.generator &&
+                iterations == other.iterations && numbers.size() == other.numbers.size();
     for (std::size_t k = 0; same && k < numbers.size(); ++k) same = same_bits(numbers[k], other.numbers[k]);
     return same;
   }
@@ -254,8 +256,8 @@ inline void put_back(Machine& from, Machine& to) {
     const HeldRow row = old.hold(s);
     for (std::size_t u = 0; u < n; ++u) kernel.push_back(row[u]);
   }
-  Block block{Precision::f64, !image.starts.empty(), n, old.rows().width(), image.values.data(), image.columns.data(),
-              image.starts.data()};
+  Block block{Precision::f64,       !image.starts.empty(), n, old.rows().width(), image.values.data(),
+              image.columns.data(), image.starts.data()};
   if (external) block = {Precision::f32, false, n, n, kernel.data(), nullptr, nullptr};
   Slots ids;
   std::vector<std::int32_t> labels;
@@ -270,8 +272,8 @@ inline void put_back(Machine& from, Machine& to) {
   to.expansion.restore(*to.expansion.rows().take(block, first(n), true), {ids, labels, costs}, diagonal);
   for (std::size_t c = 0; c < old.columns(); ++c) {
     const Column& column = old.column(c);
-    to.expansion.restore_column(c, {column.alpha.data(), n}, {column.g.data(), n}, {column.edge.data(), n}, {column.member.data(), n},
-                                column.bias, column.delta, column.live);
+    to.expansion.restore_column(c, {column.alpha.data(), n}, {column.g.data(), n}, {column.edge.data(), n},
+                                {column.member.data(), n}, column.bias, column.delta, column.live);
   }
   for (std::size_t s = 0; external && s < n; ++s) to.expansion.kernel().restore(s, {kernel.data() + s * n, n});
   to.solver.set_seen(from.solver.seen());
