@@ -189,10 +189,10 @@ void Incremental::descend(std::size_t c, std::span<const std::int64_t> slots, st
 ///      nearest row is the one whose coefficient has to balance that of the mover;
 ///   4. then the lowest slot.
 struct Incremental::Event {
-  enum Kind { end, margin };
+  enum Kind { at_bound, at_margin };
   double length = kInf;
   std::int64_t slot = -1;
-  Kind kind = end;
+  Kind kind = at_bound;
   double rate = 0, distance = 0;  // the distance from the mover is squared, K_ss + K_cc - 2 K_sc
 
   void consider(const Event& other) {
@@ -250,11 +250,11 @@ Incremental::Event Incremental::next_event(std::size_t c, const Mover& mover, co
   Event next;
   const double left = room(c, own, mover.direction);
   const auto mine = static_cast<std::int64_t>(own);
-  if (!only_bias || left <= state.negligible) next.consider({left, mine, Event::end, 1, 0});
+  if (!only_bias || left <= state.negligible) next.consider({left, mine, Event::at_bound, 1, 0});
   const double away = std::max(0.0, -mover.direction * offset(c, own));
   const double pull = mover.direction * (by.b + state.change[static_cast<std::size_t>(state.watch_index[own])]);
   if (mover.to_margin && pull > 0 && away / pull < next.length)
-    next.consider({away / pull, mine, Event::margin, pull, 0});
+    next.consider({away / pull, mine, Event::at_margin, pull, 0});
 
   double fastest = 0, weight = std::sqrt(diagonal_[own]);
   for (std::size_t k = 0; k < state.members.size(); ++k) {
@@ -265,7 +265,7 @@ Incremental::Event Incremental::next_event(std::size_t c, const Mover& mover, co
     const auto s = static_cast<std::size_t>(state.members[k]);
     const double rate = std::abs(by.theta[k]);
     if (rate > kRounding * (1 + fastest))
-      next.consider({room(c, s, by.theta[k]) / rate, state.members[k], Event::end, rate, 0});
+      next.consider({room(c, s, by.theta[k]) / rate, state.members[k], Event::at_bound, rate, 0});
   }
   for (std::size_t a = 0; a < state.watched.size(); ++a) {
     const std::size_t s = state.watched[a];
@@ -276,7 +276,7 @@ Incremental::Event Incremental::next_event(std::size_t c, const Mover& mover, co
     if (rate <= 0 || slack > next.length * rate) continue;
     // A rate below the rounding of its terms is none.
     if (only_bias || rate > kRounding * (weight * std::sqrt(diagonal_[s]) + std::abs(by.b)))
-      next.consider({slack / rate, static_cast<std::int64_t>(s), Event::margin, rate,
+      next.consider({slack / rate, static_cast<std::int64_t>(s), Event::at_margin, rate,
                      diagonal_[s] + diagonal_[own] - 2 * mover.watched[a]});
   }
   return next;
@@ -312,9 +312,9 @@ bool Incremental::step(std::size_t c, Mover& mover) {
   // A row that enters S and leaves it again while nothing moves has a rate that is only rounding: it is watched again
   // when something has moved.
   const bool futile = next.length == 0 && next.slot == mover.entered;
-  mover.entered = next.length == 0 && next.kind == Event::margin ? next.slot : -1;
+  mover.entered = next.length == 0 && next.kind == Event::at_margin ? next.slot : -1;
   if (next.length > 0) resume_watching(c, mover);
-  if (next.kind == Event::end) {
+  if (next.kind == Event::at_bound) {
     expansion_.set_alpha(c, s, towards > 0 ? expansion_.upper(c, s) : expansion_.lower(c, s));
     if (s == own) state.settled[s] = 1;
     else leave_margin(c, s);

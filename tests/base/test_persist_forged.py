@@ -1,4 +1,4 @@
-"""Files under a right digest whose parts do not match each other: refused before anything is built on them."""
+"""Files with a valid digest whose parts do not match each other: refused before anything is built on them."""
 
 import copy
 import json

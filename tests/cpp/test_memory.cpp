@@ -29,7 +29,8 @@ std::atomic<long> left{-1};        // allocations until one fails; negative: non
 std::atomic<bool> lasting{false};  // all later ones fail, too
 std::atomic<long> counted{0};
 
-void* allocate(std::size_t bytes, std::size_t alignment) {
+// Not inlined, or GCC sees that what new returns goes to free and warns of a mismatch.
+[[gnu::noinline]] void* allocate(std::size_t bytes, std::size_t alignment) {
   ++counted;
   if (left >= 0 && left-- == 0) {
     if (lasting) left = 0;
@@ -39,6 +40,7 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
   if (p == nullptr) throw std::bad_alloc();
   return p;
 }
+[[gnu::noinline]] void release(void* p) noexcept { std::free(p); }
 
 }  // namespace
 
@@ -46,10 +48,10 @@ void* operator new(std::size_t bytes) { return allocate(bytes, 16); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return allocate(bytes, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p) noexcept { release(p); }
+void operator delete(void* p, std::size_t) noexcept { release(p); }
+void operator delete(void* p, std::align_val_t) noexcept { release(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { release(p); }
 
 using namespace twin;
 
