@@ -10,7 +10,7 @@ LEARNERS = [StatQSVM, IncrSVM, QuerySVM]
 VARIANTS = {
     "robust": StatQSVM(),
     "published": StatQSVM(robust=False),
-    "published, p": StatQSVM(robust=False, criterion="p"),
+    "published, p": StatQSVM(robust=False, criterion="outside"),
     "smooth": StatQSVM(sampling="smooth"),
     "smooth, frugal": StatQSVM(sampling="smooth", keep="all", confidence_fraction=None),
     "frugal": StatQSVM(keep="all", confidence_fraction=None),

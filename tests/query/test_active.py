@@ -173,8 +173,8 @@ def test_a_pool_of_one_class():
         ({"max_labels": 0}, "max_labels must be"),
         ({"reask_unknown": "maybe"}, "reask_unknown must be"),
         ({"oracle": [0, 1]}, "one label for each of the 50 rows"),
-        ({"oracle": lambda numbers, rows: 0}, "classes must be given"),
-        ({"oracle": lambda numbers, rows: 7, "classes": [0, 1]}, "none of the classes"),
+        ({"oracle": lambda numbers, rows: 0}, "classes is required"),
+        ({"oracle": lambda numbers, rows: 7, "classes": [0, 1]}, "not one of the classes"),
         ({"X": np.zeros((0, 4))}, "no rows"),
     ],
 )

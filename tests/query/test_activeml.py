@@ -51,7 +51,8 @@ def test_it_says_what_is_missing(monkeypatch):
 @pytest.mark.parametrize("rule", [Gradient(), RampRegion(), Margin, None], ids=str)
 def test_rules_that_will_not_do(rule):
     with pytest.raises(
-        TypeError, match="query_strategy must choose from a pool and need no labels, such as Margin"
+        TypeError,
+        match="query_strategy must be a query strategy for pools that needs no labels, such as Margin",
     ):
         as_skactiveml(rule)
 
@@ -138,7 +139,7 @@ def test_draws_follow_the_labels(wrapper):
 def test_it_can_be_copied(wrapper):
     strategy = as_skactiveml(Margin(pool_size=7), missing_label="?")
     for copy in (clone(strategy), pickle.loads(pickle.dumps(strategy))):
-        assert copy.rule.pool_size == 7
+        assert copy.query_strategy.pool_size == 7
         assert copy.missing_label == "?"
     assert strategy.set_params(query_strategy__pool_size=3).query_strategy.pool_size == 3
     assert np.isnan(as_skactiveml(Margin()).missing_label)

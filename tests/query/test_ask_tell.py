@@ -38,7 +38,9 @@ def test_asking_and_telling_is_running(data, n):
         rows = outside.ask(n)
         outside.tell(rows, y[rows])
     assert outside.history == whole.history
-    np.testing.assert_array_equal(outside.model.decision_function(X), whole.estimator.decision_function(X))
+    np.testing.assert_array_equal(
+        outside.estimator.decision_function(X), whole.estimator.decision_function(X)
+    )
 
 
 def test_a_run_goes_on_from_what_was_told_and_back():
@@ -70,7 +72,7 @@ def test_pending_rows_are_not_asked_again():
     rest = run.ask(100)
     assert len(rest) == 60 - 2 - 35
     assert len(run.ask(3)) == 0
-    assert "57 queries are pending" in run.stop_reason
+    assert "57 questions are pending" in run.stop_reason
     waiting = list(run.pending)
     run.tell(waiting, y[waiting])
     assert run.pending == {}
@@ -282,11 +284,11 @@ def state(run):
 @pytest.mark.parametrize(
     ("rows", "labels", "words"),
     [
-        ([1, 2], [0], "one entry for each row: got 1 for 2 rows"),
-        ([1, 60], [0, 1], r"ids has rows that the pool has not: \[60\]; it has rows 0 to 59"),
-        ([-1], [0], "rows that the pool has not"),
-        (["a"], [0], "rows that the pool has not"),
-        ([1.5], [0], "rows that the pool has not"),
+        ([1, 2], [0], "one label for each row, got 1 for 2 rows"),
+        ([1, 60], [0, 1], r"ids has row numbers that are not in the pool: \[60\]; it has the rows 0 to 59"),
+        ([-1], [0], "row numbers that are not in the pool"),
+        (["a"], [0], "row numbers that are not in the pool"),
+        ([1.5], [0], "row numbers that are not in the pool"),
         ([1, 2], [0, 7], "answered 7 for row 2"),
         ([1, 2], [0, [1]], "answered"),
     ],
@@ -314,7 +316,7 @@ def test_what_comes_before_start():
     for call in (run.ask, lambda: run.tell([0], [1])):
         with pytest.raises(ValueError, match=r"call start\(X, classes=...\) before ask and tell"):
             call()
-    with pytest.raises(ValueError, match="classes must be given"):
+    with pytest.raises(ValueError, match="classes is required"):
         run.start(two_clouds(20)[0])
     with pytest.raises(ValueError, match="initial_labels=3 needs an array of labels"):
         run.start(two_clouds(20)[0], classes=[0, 1], initial_labels=3)
@@ -330,5 +332,5 @@ def test_a_model_or_a_strategy_that_is_replaced_is_noticed():
 def test_a_batch_that_a_strategy_cannot_choose():
     X, _ = two_clouds(80)
     run = ActiveLearner(query_strategy=query.Margin(), random_state=0).start(X, classes=[0, 1])
-    with pytest.raises(ValueError, match="batch_size=70 rows cannot be taken from pool_size=59"):
+    with pytest.raises(ValueError, match="batch_size=70 is larger than pool_size=59"):
         run.ask(70)

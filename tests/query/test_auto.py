@@ -60,7 +60,13 @@ def test_a_batch_draws_more_rows():
 
 @pytest.mark.parametrize(
     ("name", "bad"),
-    [("pool_size", 0), ("full_search", -1), ("explore_every", 1), ("reask_every", 0), ("explore_every", 2.5)],
+    [
+        ("pool_size", 0),
+        ("max_full_search", -1),
+        ("explore_every", 1),
+        ("reask_every", 0),
+        ("explore_every", 2.5),
+    ],
 )
 def test_bad_parameters(name, bad):
     with pytest.raises(ValueError, match=f"'{name}' of Auto must be"):
@@ -76,8 +82,8 @@ def loop(model=None, strategy=None, **options):
 
 
 def test_it_is_the_default():
-    assert repr(ActiveLearner().query) == repr(Auto())
-    assert isinstance(ActiveLearner().model, LASVM)
+    assert repr(ActiveLearner().query_strategy) == repr(Auto())
+    assert isinstance(ActiveLearner().estimator, LASVM)
 
 
 @pytest.mark.parametrize("model", [LASVM(C=5, gamma=0.5), SGDClassifier(random_state=0)], ids=repr)

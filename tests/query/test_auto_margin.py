@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from everlearn import LASVM, LASVMG
 from everlearn.query import AutoMargin
 from everlearn.query._pool import generator, sample
-from everlearn.query.auto_margin import _violations
+from everlearn.query.auto_margin import violations
 from everlearn.svm._selection import pick
 from query.query_helpers import Given, column, three_class_model, two_class_model
 from svm.lasvm_helpers import two_clouds
@@ -39,7 +39,7 @@ def test_one_by_one(f, enough, most, seed):
     X = column(*f)
     drawn, best = plain(X, order, enough, most, 1.0)
     assert rule.query(Given(), X)[0] == best
-    places, worth = rule._candidates(Given(), X, 1, 0)
+    places, worth = rule.candidates(Given(), X, 1, 0)
     assert places.tolist() == drawn
     np.testing.assert_array_equal(worth, rule.utilities(Given(), X)[drawn])
 
@@ -78,10 +78,10 @@ def test_the_violation_widens_the_margin():
         rule = AutoMargin(random_state=seed)
         assert rule.query(model, X, n=None).tolist() == sorted(drawn)
         assert rule.query(model, X)[0] == best
-    np.testing.assert_array_equal(_violations(model), delta)
-    np.testing.assert_array_equal(_violations(make_pipeline(StandardScaler(), model)), delta)
-    assert _violations(LASVMG().fit(X, y)) == 0  # without a bias a step is made below 1
-    assert _violations(SGDClassifier().fit(X, y)) == 0
+    np.testing.assert_array_equal(violations(model), delta)
+    np.testing.assert_array_equal(violations(make_pipeline(StandardScaler(), model)), delta)
+    assert violations(LASVMG().fit(X, y)) == 0  # without a bias a step is made below 1
+    assert violations(SGDClassifier().fit(X, y)) == 0
 
 
 def test_rows_at_one_lie_outside():
@@ -118,7 +118,7 @@ class HidesScores(LogisticRegression):
 def test_probabilities_have_no_margin(model):
     X, y = two_clouds(40)
     model.fit(X, y)
-    words = f"AutoMargin needs a decision_function, which {type(model).__name__} does not have.*Take Margin"
+    words = f"AutoMargin needs a decision_function, which {type(model).__name__} does not have.*Use Margin"
     for look in (AutoMargin().query, AutoMargin().utilities):
         with pytest.raises(TypeError, match=words):
             look(model, X)

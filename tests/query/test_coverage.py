@@ -41,8 +41,8 @@ def test_sparse_rows():
     X = np.random.RandomState(0).randn(30, 4) * (np.random.RandomState(1).rand(30, 4) < 0.4)
     dense, thin = Coverage(20), Coverage(20)
     for start in range(0, 20, 5):
-        dense.note(X[start : start + 5])
-        thin.note(sparse.csr_matrix(X[start : start + 5]))
+        dense.add(X[start : start + 5])
+        thin.add(sparse.csr_matrix(X[start : start + 5]))
     found = thin.distances(sparse.csr_matrix(X))
     np.testing.assert_allclose(found, dense.distances(X), atol=1e-9)
     again = Coverage.from_state(thin.state())
@@ -63,8 +63,8 @@ def test_a_state_goes_on():
     whole, part = Coverage(5), Coverage(5)
     for number in range(12):
         rows = random.randn(2, 3)
-        whole.note(rows)
-        part.note(rows)
+        whole.add(rows)
+        part.add(rows)
         if number == 6:
             part = Coverage.from_state(part.state())
     asked = random.randn(9, 3)
@@ -74,16 +74,16 @@ def test_a_state_goes_on():
 
 @pytest.mark.parametrize("limit", [0, -1, 2.5, None, True])
 def test_a_bad_limit(limit):
-    with pytest.raises(ValueError, match=r"limit must be an integer of 1 or above, got"):
+    with pytest.raises(ValueError, match=r"max_rows must be an integer of 1 or above, got"):
         Coverage(limit)
 
 
 def test_bad_rows_leave_it_as_it_was():
     coverage = Coverage()
     coverage.add([[0.0, 0.0]])
-    with pytest.raises(ValueError, match="rows have 3 features, those noted before have 2"):
+    with pytest.raises(ValueError, match="rows must have 2 features, as those before, got 3"):
         coverage.add([[0.0, 0.0, 0.0]])
     for bad in ([["a", "b"]], [[np.nan, 0.0]], [[np.inf, 0.0]]):
-        with pytest.raises(ValueError, match="not finite numbers"):
+        with pytest.raises(ValueError, match="Distances need rows of finite numbers"):
             coverage.add(bad)
     assert len(coverage) == 1

@@ -70,7 +70,7 @@ def test_labels_of_rows_that_are_not_drawn_are_not_read(seed):
     drawn = sample(generator(seed, 0), 40, 10)
     y[drawn] = seed % 2
     assert Gradient(pool_size=10, random_state=seed).query(model, X, y=y)[0] in drawn
-    with pytest.raises(ValueError, match="y has the label nan, which the model does not know"):
+    with pytest.raises(ValueError, match="y has the label nan, which is not one of the model's classes"):
         Gradient(pool_size=11, random_state=seed).query(model, X, y=y)
 
 
@@ -97,7 +97,7 @@ def test_probabilities(data):
 
 
 def test_without_labels():
-    words = r"Gradient needs the labels of the rows it chooses from: pass them as y=..., or take Margin"
+    words = r"Gradient needs the labels of the rows that it selects from: pass them as y=..., or use Margin"
     for look in (FULL.query, FULL.utilities, Gradient().query):
         with pytest.raises(ValueError, match=words):
             look(Named(0, 1), column(0.0, 1.0))
@@ -112,13 +112,13 @@ def test_labels_of_another_number(y):
 
 @pytest.mark.parametrize("label", [2, np.nan, "a"])
 def test_labels_that_the_model_does_not_know(label):
-    words = r"y has the label .*, which the model does not know: it knows \[0, 1\]"
+    words = r"y has the label .*, which is not one of the model's classes \[0, 1\]"
     with pytest.raises(ValueError, match=words):
         FULL.query(Named(0, 1), column(0.0, 1.0), y=[0, label])
 
 
 def test_a_model_that_does_not_name_its_classes():
-    with pytest.raises(TypeError, match="Given has no classes_, so that it is not known which score belongs"):
+    with pytest.raises(TypeError, match="Given has no classes_: it is unknown which score belongs"):
         FULL.query(Given(), column(0.0, 1.0), y=[0, 1])
 
 

@@ -51,7 +51,7 @@ def test_in_print(run):
     assert len(lines) == 13
     assert lines[1].split()[3:6] == ["initial", "-", "-"]
     assert lines[-1].startswith("26 labels: ")
-    assert str(loop().history) == "No label has been given yet."
+    assert str(loop().history) == "No labels yet."
 
 
 def test_as_a_drawing(run):

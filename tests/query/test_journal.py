@@ -101,14 +101,14 @@ def test_a_torn_line_is_cut_off(tmp_path):
     ("content", "error", "words"),
     [
         ("hello\n", FileFormatError, "Line 1 .* is damaged"),
-        ('{"everlearn": "model"}\n', FileFormatError, "no journal of labels"),
-        ("[1]\n", FileFormatError, "no JSON object"),
-        ("my precious notes", FileFormatError, "no journal of labels"),
+        ('{"everlearn": "model"}\n', FileFormatError, "not a journal of labels"),
+        ("[1]\n", FileFormatError, "not a JSON object"),
+        ("my precious notes", FileFormatError, "not a journal of labels"),
         ("line one\nline two without end", FileFormatError, "Line 1 .* is damaged"),
-        ('HEADER\n{"row": -1, "label": 0}\n', FileFormatError, "Line 2 .* no row of the pool"),
+        ('HEADER\n{"row": -1, "label": 0}\n', FileFormatError, "Line 2 .* not a row of the pool"),
         ('{"everlearn": "labels", "rows": 60, "features": 9}\n', ValueError, "with 9 features"),
         ('{"everlearn": "labels", "rows": 7, "features": 4}\n', ValueError, "pool of 7 rows"),
-        ('HEADER\n{"row": 60, "label": 0}\n', FileFormatError, "Line 2 .* no row of the pool"),
+        ('HEADER\n{"row": 60, "label": 0}\n', FileFormatError, "Line 2 .* not a row of the pool"),
         ('HEADER\n{"row": 1, "label": 0, "x": 1}\n', FileFormatError, "Line 2"),
         ('HEADER\n{"row": 1, "label": 9}\n', ValueError, "answered 9 for row 1"),
     ],
@@ -131,7 +131,9 @@ def test_a_journal_that_contradicts_the_loop_is_refused(tmp_path):
     run = loop().run(X, y, 5, initial_labels={1: int(y[1])})
     text = json.dumps(header_of(X)) + "\n" + json.dumps({"row": 1, "label": int(1 - y[1])}) + "\n"
     (tmp_path / "j").write_text(text)
-    with pytest.raises(ValueError, match=f"The journal says {1 - y[1]} of row 1, this loop was told {y[1]}"):
+    with pytest.raises(
+        ValueError, match=f"The journal has the label {1 - y[1]} for row 1, but this loop was told {y[1]}"
+    ):
         run.run(X, y, 5, journal=tmp_path / "j")
     assert (tmp_path / "j").read_text() == text
     assert len(run.history) == 6

@@ -15,8 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from everlearn import LASVM, query
+from everlearn import LASVM, ActiveLearner, query
 from everlearn.query._pool import PoolQueryStrategy
+from everlearn.query._scores import margins
 from everlearn.query._strategy import QueryStrategy
 from query.query_helpers import Given, column, three_class_model, two_class_model
 from svm.lasvm_helpers import assert_same, snapshot, three_clouds, two_clouds
@@ -109,6 +110,62 @@ def test_groups_of_rows_are_judged_on_their_own(rule):
 def test_asking_every_row_is_what_it_says(rule):
     asked = rule.query(Given(), column(0.0, 1e6, -1e6, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0))
     assert rule.asks_every_row == (len(asked) == 10)
+
+
+# -------------------------------------------------------------------------- what a strategy says of itself
+
+every_strategy = pytest.mark.parametrize("strategy", [*RULES, *FOR_POOLS], ids=repr)
+
+
+@every_strategy
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_are_all_that_a_strategy_says_it_needs(strategy, name):
+    model, X = MODELS[name]()
+    scores = model.decision_function(X).reshape(len(X), -1)
+    if strategy.uses_scores_only:
+        np.testing.assert_array_equal(strategy.utilities_from_scores(scores), strategy.utilities(model, X))
+    if strategy.uses_margin:
+        np.testing.assert_array_equal(strategy.utilities(model, X), -margins(scores))
+        assert all("near the boundary between" in reason for reason in strategy.reasons(model, X))
+    elif not strategy.uses_scores_only:
+        with pytest.raises(NotImplementedError, match=strategy.name):
+            strategy.utilities_from_scores(scores)
+    assert len(strategy.reasons(model, X[:7])) == 7
+
+
+@every_strategy
+def test_a_strategy_takes_what_it_says_it_needs(strategy):
+    parameters = inspect.signature(strategy.query).parameters
+    assert strategy.needs_pool == ("draw" in parameters) == isinstance(strategy, PoolQueryStrategy)
+    assert strategy.needs_labels == ("y" in parameters)
+
+
+@pytest.mark.parametrize("strategy", FOR_POOLS, ids=repr)
+def test_the_largest_batch_is_what_it_says(strategy):
+    model, X = two_class_model()
+    X = np.repeat(X, 11, axis=0)
+    y = {"y": np.zeros(len(X), dtype=int)} if strategy.needs_labels else {}
+    most = strategy.max_batch_size
+    assert len(strategy.query(model, X, most or len(X), **y)) == (most or len(X))
+    if most is not None:
+        with pytest.raises(ValueError, match=f"n={most + 1} is larger than .*={most} of {strategy.name}"):
+            strategy.query(model, X, most + 1, **y)
+
+
+def test_a_subclass_that_selects_in_its_own_way_is_called():
+    class Last(query.Margin):
+        def query(self, model, X, n=1, *, draw=0):
+            return np.arange(len(X))[-n:]
+
+    class Named(query.Margin):
+        pass
+
+    assert query.Margin.uses_scores_only
+    assert Named.uses_scores_only
+    assert not Last.uses_scores_only
+    X, y = two_clouds(60)
+    run = ActiveLearner(LASVM(), Last()).run(X, y, 5, initial_labels=2)
+    assert {record["chosen_by"] for record in run.history[4:]} == {"Last"}
 
 
 # ------------------------------------------------------------------------------------- rows in what they come

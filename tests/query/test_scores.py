@@ -90,14 +90,14 @@ def test_a_pipeline_without_scores():
 
 
 def test_a_class_instead_of_a_model():
-    refused(LASVM, np.zeros((3, 2)), "model is the class LASVM; pass an instance", TypeError)
+    refused(LASVM, np.zeros((3, 2)), "model is the class LASVM: pass a fitted instance", TypeError)
 
 
 @pytest.mark.parametrize(
     "model", [LASVM(), SVC(), SGDClassifier(), make_pipeline(StandardScaler(), SGDClassifier())], ids=str
 )
 def test_a_model_that_has_learned_nothing(model):
-    words = f"This {type(model).__name__} has learned nothing yet: call fit or partial_fit"
+    words = f"This {type(model).__name__} is not fitted: call fit or partial_fit"
     refused(model, np.zeros((3, 2)), words, NotFittedError)
 
 
@@ -105,13 +105,13 @@ def test_a_model_that_has_learned_nothing(model):
     "rows", [[], np.zeros((0, 1)), sparse.csr_matrix((0, 1))], ids=["list", "dense", "sparse"]
 )
 def test_no_rows(rows):
-    refused(Given(), rows, "X has no rows: there is nothing to ask about")
+    refused(Given(), rows, "X has no rows: pass at least one")
     with pytest.raises(ValueError, match="X has no rows"):
         All().query(Given(), rows)
 
 
 def test_a_single_row_must_be_a_row():
-    words = r"X must be two-dimensional, got shape \(3,\): a single row is X.reshape\(1, -1\)"
+    words = r"X must be two-dimensional, got shape \(3,\): pass a single row as X.reshape\(1, -1\)"
     refused(Given(), np.zeros(3), words)
     with pytest.raises(ValueError, match=words):
         All().query(Given(), np.zeros(3))
@@ -123,9 +123,7 @@ def test_something_without_rows():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_scores_that_are_no_numbers(bad):
-    words = (
-        r"decision scores of Returns contain NaN or infinity \(first in row 1\): it has learned too few rows"
-    )
+    words = r"scores of Returns contain NaN or infinity \(first in row 1\): it has learned too few rows"
     refused(Returns([0.0, bad, bad]), np.zeros((3, 2)), words)
     refused(Returns([[0.0, 1.0, 2.0], [0.0, 1.0, bad], [bad, 0.0, 1.0]]), np.zeros((3, 2)), words)
 
@@ -134,7 +132,7 @@ def test_scores_that_are_no_numbers(bad):
     "scores", [np.zeros(2), np.zeros((2, 3)), np.zeros((3, 0)), np.zeros((3, 1, 1)), 0.0]
 )
 def test_scores_of_another_shape(scores):
-    words = r"The decision_function of Returns returned shape \(.*\) for 3 rows; it must return one score"
+    words = r"decision_function of Returns returned shape \(.*\) for 3 rows; it must return one score"
     refused(Returns(scores), np.zeros((3, 2)), words)
 
 
@@ -157,7 +155,7 @@ def test_two_classes_have_one_pair():
 
 
 def test_columns_that_do_not_fit_the_classes():
-    refused(Returns(np.zeros((3, 4)), classes=3), np.zeros((3, 2)), "has 4 columns that are not one for each")
+    refused(Returns(np.zeros((3, 4)), classes=3), np.zeros((3, 2)), "has 4 columns, not one for each")
 
 
 def test_what_the_model_refuses_is_refused_with_its_words():

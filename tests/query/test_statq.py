@@ -61,7 +61,7 @@ def test_it_is_the_plain_loop(name, seed):
             assert (last["n_outside_margin"], last["queried"]) == tuple(counts[1:])
 
 
-@pytest.mark.parametrize("keep", ["all", "sv"])
+@pytest.mark.parametrize("keep", ["all", "support"])
 @pytest.mark.parametrize("seed", range(8))
 def test_queries_to_the_end(seed, keep):
     X, y = clouds(200, seed, apart=2.5)
@@ -247,7 +247,7 @@ def test_a_walk_takes_rows_once_and_none_that_is_kept(seed, chunk, c, robust, sm
 def test_labels_that_were_not_read_do_not_matter(name):
     X, y = clouds(600, 5, apart=1.5)
     model = clone(VARIANTS[name]).set_params(chunk_size=20, max_iter=4, random_state=0).fit(X, y)
-    read = np.union1d(model.examined_, getattr(model, "test_", model.examined_))
+    read = np.union1d(model.examined_, getattr(model, "confidence_rows_", model.examined_))
     assert len(read) == getattr(model, "n_labels_", model.n_examined_) < 500
     other = y.copy()
     unread = np.setdiff1d(np.arange(600), read)

@@ -178,8 +178,8 @@ def test_parameters_can_be_searched_through_a_loop():
         def __init__(self, stopping=None):
             self.stopping = stopping
 
-    loop = clone(Loop(stopping=SupportSaturation())).set_params(stopping__window=9)
-    assert loop.get_params()["stopping__window"] == 9
+    loop = clone(Loop(stopping=SupportSaturation())).set_params(stopping__n_iter_no_change=9)
+    assert loop.get_params()["stopping__n_iter_no_change"] == 9
 
 
 # ----------------------------------------------------------------------------------------------- combinations
@@ -216,7 +216,7 @@ def test_the_reasons_of_those_that_decided():
     for labels in (1, 2):
         rule.update(Progress(labels, margin=0.5))
     verdict = rule.verdict()
-    assert verdict.reason == "The budget of 2 labels is used up: there are 2."
+    assert verdict.reason == "The budget of 2 labels is used up (2 labels)."
     assert verdict.evidence["LabelBudget"] == {"stop": True, "labels": 2, "budget": 2}
     assert verdict.evidence["LabelBudget 2"] == {"stop": False, "labels": 2, "budget": 3}
     assert verdict.evidence["MarginExhausted"]["stop"] is False
@@ -224,7 +224,7 @@ def test_the_reasons_of_those_that_decided():
 
 def test_what_one_rule_refuses_no_rule_keeps():
     rule = LabelBudget(5) | SupportSaturation()
-    with pytest.raises(ValueError, match="SupportSaturation needs n_support of every label"):
+    with pytest.raises(ValueError, match="SupportSaturation needs n_support after every label"):
         rule.update(Progress(1))
     assert rule.get_state() == clone(rule).get_state()
 
@@ -277,9 +277,7 @@ def test_bad_updates(rule):
     before = rule.get_state()
     with pytest.raises(TypeError, match="event must be an Progress, got 3"):
         rule.update(3)
-    with pytest.raises(
-        ValueError, match=r"The number of labels fell from 4 to 1: .* Call reset before another"
-    ):
+    with pytest.raises(ValueError, match=r"n_labels fell from 4 to 1: .* Call reset before another"):
         rule.update(events(1)[0])
     assert rule.get_state() == before
 
@@ -299,10 +297,10 @@ def test_states_of_other_combinations():
     one = told(LabelBudget(1) | MarginExhausted())
     before = one.get_state()
     with pytest.raises(
-        ValueError, match="state must come from get_state of MarginExhausted, got one of 'StatQ'"
+        ValueError, match="state must come from get_state of MarginExhausted, got a state of 'StatQ'"
     ):
         one.set_state((LabelBudget(1) | StatQ()).get_state())
-    with pytest.raises(ValueError, match="state must be of 2 rules, got one of 3"):
+    with pytest.raises(ValueError, match="state must have 2 rules, got 3"):
         one.set_state((LabelBudget(1) | StatQ() | StatQ()).get_state())
     assert one.get_state() == before
 
@@ -318,7 +316,7 @@ def test_drawings_show_the_evidence(rule, count):
     for ax in axes if isinstance(axes, list) else [axes]:
         assert ax.get_xlabel() == "labels"
         assert ax.get_ylabel()
-        assert ("stop" in ax.get_title()) != ("go on" in ax.get_title())
+        assert ("stop" in ax.get_title()) != ("continue" in ax.get_title())
         assert len(ax.lines) > 0 or count == 0
     plt.close("all")
 

@@ -55,18 +55,19 @@ def test_saturation(n_support, window, rtol):
 def test_saturation_in_words():
     rule = SupportSaturation(n_iter_no_change=2)
     found = verdicts(rule, [Progress(k, n_support=count) for k, count in enumerate([5, 6, 7, 7, 7])])
-    assert found[1].reason == "2 questions have been asked; a window of 2 takes 3."
+    assert found[1].reason == "2 labels so far; n_iter_no_change=2 needs 3."
     assert found[2].reason == (
-        "The support vectors still moved within 5 to 7 over the last 2 questions: a spread of 2, allowed is "
-        "0."
+        "The number of support vectors moved between 5 and 7 over the last 2 labels: 2 apart, 0 allowed."
     )
-    assert found[4].reason.startswith("The support vectors stayed within 7 to 7 over the last 2 questions")
+    assert found[4].reason.startswith(
+        "The number of support vectors stayed between 7 and 7 over the last 2 labels"
+    )
     assert found[4].evidence == {"least": 7, "most": 7, "range": 0, "allowed": 0.0, "n_iter_no_change": 2}
 
 
 def test_saturation_refuses():
     with pytest.raises(
-        ValueError, match="SupportSaturation needs n_support of every label, but Progress has none"
+        ValueError, match="SupportSaturation needs n_support after every label, but Progress has none"
     ):
         SupportSaturation().update(Progress(1))
     refused(
@@ -98,11 +99,11 @@ def test_exhaustion_in_words():
     )
     assert [verdict.reason for verdict in found] == [
         "The last row lies within the margin: |f| = 0.25, the free support vectors reach 1.5. 2 in "
-        "succession are wanted.",
-        "The last 1 question was about a row outside the margin: |f| = 1, there are no free support vectors, "
-        "and it ends at 1. 2 in succession are wanted.",
-        "The last 2 questions were about rows outside the margin: |f| = 1.25, there are no free support "
-        "vectors, and it ends at 1.",
+        "succession are required.",
+        "The last 1 question was about a row outside the margin: |f| = 1, without free support vectors "
+        "the margin ends at 1. 2 in succession are required.",
+        "The last 2 questions were about rows outside the margin: |f| = 1.25, without free support "
+        "vectors the margin ends at 1.",
     ]
     assert found[2].evidence == {"margin": 1.25, "bound": 1.0, "in_succession": 2, "patience": 2}
 
@@ -149,16 +150,11 @@ def test_statistical_queries_in_words():
     assert verdicts(StatQ(), [event])[0].reason == "confidence*outside is 0.5 x 0.96 = 0.48, not above 0.9."
     assert verdicts(StatQ(criterion="outside"), [event])[0].reason == "outside is 0.96, above 0.9."
     assert verdicts(StatQ(robust=True), [event])[0].reason == (
-        "The share of examined rows outside the margin is 0.5, not above 0.995."
+        "The fraction of examined rows outside the margin is 0.5, not above 0.995."
     )
-    assert (
-        StatQ().verdict().reason
-        == "No label has come with outside and confidence yet (the threshold is 0.9)."
-    )
-    assert StatQ(criterion="outside").verdict().reason.startswith("No label has come with outside_margin yet")
-    assert (
-        StatQ(robust=True).verdict().reason.startswith("No label has come with examined_outside_margin yet")
-    )
+    assert StatQ().verdict().reason == "No label with outside_margin and confidence yet (threshold 0.9)."
+    assert StatQ(criterion="outside").verdict().reason.startswith("No label with outside_margin yet")
+    assert StatQ(robust=True).verdict().reason.startswith("No label with examined_outside_margin yet")
 
 
 def test_statistical_queries_refuse():
@@ -229,22 +225,18 @@ def test_cost_in_words():
     found = verdicts(
         rule, [Progress(k, score=score) for k, score in enumerate([0.5, 0.625, 0.75, 0.75, 0.75])]
     )
-    assert (
-        found[1].reason
-        == "2 of the labels so far came with score; three are needed, over a window of 2 labels."
-    )
+    assert found[1].reason == "2 labels so far have score; three are needed, over a window of 2 labels."
     assert found[2].reason == (
-        "The next label is expected to raise the score by 0.125 and so to bring 12.5, not less than "
-        "the 2 it costs."
+        "The next label is expected to raise the score by 0.125, worth 12.5: not less than its cost of 2."
     )
     assert found[4].reason == (
-        "The next label is expected to raise the score by 0 and so to bring 0, less than the 2 it costs."
+        "The next label is expected to raise the score by 0, worth 0: less than its cost of 2."
     )
     rule = CostOfLabel(cost=2, gain=100, window=2, n_standard_errors=1)
     reason = verdicts(rule, [Progress(k, score=score) for k, score in enumerate([0.5, 0.75, 0.75])])[
         -1
     ].reason
-    assert "raise the score by 0.197 (the slope 0.125 and 1 standard errors)" in reason
+    assert "raise the score by 0.197 (slope 0.125 plus 1 standard errors)" in reason
 
 
 def test_cost_by_noisy_estimates():

@@ -62,7 +62,7 @@ def test_how_far_rows_are_judged_ahead_changes_nothing(monkeypatch, most):
     X, y = two_clouds(700)
     plain = LASVM(C=2, gamma=0.3)
     wanted = plain_loop(plain, in_ramp, 1, X, y, [0, 1])
-    monkeypatch.setattr(stream_module, "_MOST_AHEAD", most)
+    monkeypatch.setattr(stream_module, "_MAX_LOOKAHEAD", most)
     model = LASVM(C=2, gamma=0.3)
     np.testing.assert_array_equal(learn_stream(model, RampRegion(), X, y), wanted)
     assert_same(learned(model), learned(plain))

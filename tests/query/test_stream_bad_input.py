@@ -39,7 +39,7 @@ def refused(words, model=None, rule=None, X=X, oracle=Y, error=ValueError, **opt
 @pytest.mark.parametrize("rule", [RampRegion, "ramp", LASVM(), lambda model, X: [0]])
 def test_a_rule_that_is_none(rule):
     refused(
-        "query_strategy must be one of everlearn.query for a stream, such as RampRegion",
+        "query_strategy must be a query strategy for streams, such as RampRegion",
         rule=rule,
         error=TypeError,
     )
@@ -73,7 +73,7 @@ def test_labels_that_do_not_fit_the_rows(oracle):
 
 
 def test_a_function_needs_classes():
-    refused("classes must be given, all labels that will come", oracle=lambda numbers, rows: Y[numbers])
+    refused("classes is required, with all labels that can occur", oracle=lambda numbers, rows: Y[numbers])
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_missing_labels_are_no_class(oracle):
 
 @pytest.mark.parametrize("answer", [0, [], [0, 1], [[0]]])
 def test_a_function_that_does_not_answer_what_it_is_asked(answer):
-    words = "oracle must return one label for each row it is asked about: asked about 1, it returned shape"
+    words = "oracle must return one label for each row: it got 1 rows and returned shape"
     refused(words, oracle=lambda numbers, rows: answer, classes=[0, 1])
 
 

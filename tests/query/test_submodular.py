@@ -55,7 +55,7 @@ def test_by_a_model_margins_stand_for_the_labels(seed, M, weights):
     choice, h = choice_of_questions(K, margin, weights or usual)
     path = choice.lazy(M, h)
     assert rule.query(model, X[8:], M).tolist() == sorted(path.order)
-    worth = rule._judged(model, X[8:], M)
+    worth = rule.candidates(model, X[8:], M, 0)[1]
     np.testing.assert_allclose(worth[path.order], path.gains, atol=1e-9)  # K ≥ 0: gains fall
     assert set(np.argsort(-worth, kind="stable")[:M]) == set(path.order)
 
@@ -166,7 +166,7 @@ def test_bad_parameters(params, words):
     [
         (np.eye(3), "labeled must be a tuple of rows and labels"),
         ((np.eye(3)[:, :2], [1, 2]), "inconsistent numbers of samples"),
-        ((np.eye(3), [1, 2, 1]), "The labeled rows have 3 features, those of the pool 2"),
+        ((np.eye(3), [1, 2, 1]), "labeled has rows with 3 features, the pool has 2"),
         ((np.eye(2), [None, np.nan]), "labeled has no label"),
     ],
 )
@@ -176,7 +176,7 @@ def test_bad_labels(labeled, words):
 
 
 def test_rows_that_are_no_numbers():
-    with pytest.raises(ValueError, match="compares rows with each other, which must be numbers"):
+    with pytest.raises(ValueError, match="computes similarities of rows, which must be numeric"):
         Submodular().query(Fixed(np.zeros(2)), np.array([["a"], ["b"]]))
     with pytest.raises(ValueError, match="overflow"):
         Submodular(kernel="linear", scaling="none").query(Fixed(np.zeros(2)), np.full((2, 1), 1e200))

@@ -1,34 +1,31 @@
-"""Which rows are worth a label, the loop that asks for them while a stream goes by, and when to stop asking.
+"""Query strategies, which select the rows worth labeling, and the loops that ask for labels.
 
-A query strategy looks at a model and at rows without labels. ``strategy.utilities(model, X)`` says how much
-each row is worth asking about, ``strategy.query(model, X)`` which rows to ask about; neither changes the
-model or the query strategy. The model may be any classifier with a ``decision_function``, scikit-learn's
-included.
+A query strategy looks at a model and at unlabeled rows. ``strategy.utilities(model, X)`` says how much a
+label of each row is worth, ``strategy.query(model, X)`` which rows to ask about; neither changes the model or
+the strategy. The model may be any classifier with a ``decision_function``, including scikit-learn's.
 
-For a stream, judged as it goes by; `learn_stream` takes a model through it: ask the query strategy, ask the
-oracle, learn, go on.
+Strategies for streams; `learn_stream` is the loop: select, ask the oracle, learn, continue.
 
 ==============  ==============================================================================================
-`All`           asks about every row: what the others are compared with
-`RampRegion`    asks about rows that can lie inside the ramp, from which a ramp-loss SVM can learn
-`RecentMargin`  asks about the row nearest to the boundary of every few rows: a fixed share of the stream
+`All`           selects every row: a baseline
+`RampRegion`    selects rows that may lie inside the ramp, from which a ramp-loss SVM can learn
+`RecentMargin`  selects the row nearest to the boundary from each block: a fixed fraction of the stream
 ==============  ==============================================================================================
 
-For a pool, from which rows are drawn at random; a model with ``predict_proba`` alone will do for all but
-`AutoMargin`. `as_skactiveml` makes them strategies of scikit-activeml.
+Strategies for pools, from which rows are drawn at random. A model with ``predict_proba`` instead of
+``decision_function`` works with all but `AutoMargin`. `as_skactiveml` converts them to scikit-activeml.
 
 ==============  ==============================================================================================
-`Auto`          the default: near the boundary, every tenth query far from all rows asked
-`Random`        asks about rows at random: what the others are compared with
-`Margin`        asks about the row nearest to the boundary, of 59 drawn (`pool_size_for` has other numbers)
-`AutoMargin`    the same, of as many drawn as it takes to find five within the margin
-`Submodular`    asks about a batch of rows near to the boundary that are unlike each other
-`Gradient`      takes the row that the model gets most wrong; needs the labels
+`Auto`          the default: near the boundary, and every tenth question far from all rows asked about
+`Random`        selects rows at random: a baseline, and unbiased
+`Margin`        selects the row nearest to the boundary, of 59 drawn (`pool_size_for` computes other numbers)
+`AutoMargin`    the same, of as many drawn as needed to find five within the margin
+`Submodular`    selects a batch of rows near the boundary that differ from each other
+`Gradient`      selects the row that the model gets most wrong; needs the labels
 ==============  ==============================================================================================
 
 `everlearn.ActiveLearner` is the loop over a pool; `Terminal` lets it ask a person, `History` is its record.
-`Coverage` says how far rows are from all that were asked about.
-`stopping` has the rules that say when enough has been asked, and why.
+`Coverage` computes the distance of rows to all rows asked about. `stopping` has the stopping rules.
 
 Z. Wang, S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines" (ICDM 2009).
 S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009).

@@ -1,4 +1,4 @@
-"""The side of a loop that is asked: labels from an array, a function or a person, checked."""
+"""Labels from an oracle, checked: an array, a function or a person."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -6,25 +6,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._rows import Places
 from ._scores import has_learned
-from ._strategy import Places
 
 
 class StopAsking(Exception):
-    """Raised by an oracle that wants no more questions; a loop then ends as if its labels were used up."""
+    """Raised by an oracle to end a run, as if ``max_labels`` had been reached."""
 
 
 class Answers:
-    """What an oracle says of rows, in one form whatever it is.
+    """The answers of any kind of oracle.
 
-    Invariant: a label that passes is one of the known classes, as a plain value; None stands for a row of
-    which the oracle knows nothing.
+    Invariant: a checked label is one of the known classes, as a Python value, or None if it is unknown.
     """
 
     def __init__(self, oracle: Any, classes: Any, model: Any, total: int) -> None:
         self.oracle = oracle
         self._oracle: Callable[[Places, Any], Any]
-        if oracle is None or callable(oracle):  # None where answers are told, not asked for
+        if oracle is None or callable(oracle):  # None if answers are told, not asked for
             self.labels = None
             self._oracle = oracle
         else:
@@ -36,18 +35,18 @@ class Answers:
         self._known = {label: label for label in self.classes.tolist()}
 
     def __call__(self, numbers: Places, rows: Any) -> list[Any]:
-        """The oracle's answers, one for each row, not looked at yet."""
+        """The oracle's answers, one for each row, not checked yet."""
         answer = self._oracle(numbers, rows)
-        found = [answer] if _is_single(answer) else list(answer)
+        found = [answer] if is_single(answer) else list(answer)
         if len(found) != len(numbers):
             raise ValueError(
-                f"The oracle gave {len(found)} labels for {len(numbers)} rows: one is needed for each, None "
-                "for a row about which nothing is known."
+                f"The oracle returned {len(found)} labels for {len(numbers)} rows: it must return one for "
+                "each, None for a label that it does not know."
             )
         return found
 
     def checked(self, label: Any, row: int) -> Any:
-        """One answer as a plain value; None if the oracle does not know."""
+        """One answer as a Python value; None if the label is unknown."""
         if _is_missing(label):
             return None
         plain = label.item() if isinstance(label, np.generic | np.ndarray) and label.ndim == 0 else label
@@ -55,17 +54,16 @@ class Answers:
             return self._known[plain]
         except (KeyError, TypeError):
             raise ValueError(
-                f"The oracle answered {label!r} for row {row}, which is none of the classes "
-                f"{self.classes.tolist()!r}: answer one of them, or None for a row about which nothing is "
-                "known."
+                f"The oracle answered {label!r} for row {row}, which is not one of the classes "
+                f"{self.classes.tolist()!r}: answer one of them, or None for an unknown label."
             ) from None
 
     def rows_of_each_class(self, count: int, random: np.random.RandomState) -> Places:
-        """Row numbers of `count` rows of each class, drawn at random: it looks at all labels of the array."""
+        """Numbers of `count` random rows of each class; reads all labels of the array."""
         if self.labels is None:
             raise ValueError(
-                f"initial_labels={count} needs an array of labels to draw rows of each class from: "
-                "give initial_labels as a dict of row numbers and labels, or leave them to cold_start."
+                f"initial_labels={count} needs an array of labels in which to find rows of each class: pass "
+                "a dict of row numbers and labels instead, or leave them to cold_start."
             )
         found = []
         for label in self.classes:
@@ -86,14 +84,15 @@ def _column(oracle: Any, total: int) -> npt.NDArray[Any]:
     return labels
 
 
-def _is_single(answer: Any) -> bool:
+def is_single(answer: Any) -> bool:
+    """Whether an answer is one label, not a sequence of labels."""
     if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
         return True
     return isinstance(answer, np.ndarray | np.generic) and answer.ndim == 0
 
 
 def _is_missing(label: Any) -> bool:
-    """None, NaN, and what else differs from itself or will not say."""
+    """Whether a label is None, NaN or another value that differs from itself, such as pandas.NA."""
     if label is None or isinstance(label, str | bytes | np.ndarray):
         return label is None
     try:
@@ -103,26 +102,26 @@ def _is_missing(label: Any) -> bool:
 
 
 def _classes(labels: npt.NDArray[Any] | None, classes: Any, model: Any) -> npt.NDArray[Any]:
-    """All labels that may come, sorted."""
+    """All labels that can occur, sorted."""
     if has_learned(model):
         if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), model.classes_):
             raise ValueError(
-                f"classes={classes!r} differs from those that the model knows, {model.classes_.tolist()!r}."
+                f"classes={classes!r} differs from the classes of the fitted model, "
+                f"{model.classes_.tolist()!r}."
             )
         return np.asarray(model.classes_)
     if classes is None and labels is None:
         raise ValueError(
-            "classes must be given: there is no array of labels to read them from, and the model knows none "
-            "yet."
+            "classes is required: there is no array of labels to read them from, and the model is not fitted."
         )
     if classes is None:
         classes = [label for label in labels.tolist() if not _is_missing(label)]  # type: ignore[union-attr]
         if not classes:
-            raise ValueError("oracle holds no label at all: every one is missing.")
+            raise ValueError("All labels in oracle are missing.")
     known = np.unique(np.asarray(classes))
     if len(known) < 2:
         raise ValueError(
-            f"There is one class only, {known.tolist()[0]!r}: nothing can be told apart. Name all that may "
-            "come with classes=..."
+            f"There is only one class, {known.tolist()[0]!r}, and at least two are needed: pass all labels "
+            "that can occur as classes=..."
         )
     return known

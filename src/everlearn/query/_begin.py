@@ -1,7 +1,6 @@
-"""How a loop begins: its pool is checked, its journal opened, its baseline set beside it."""
+"""Opening a loop: the pool is checked, the journal read, the state set up."""
 
 import os
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +8,10 @@ from ._answers import Answers
 from ._journal import Journal
 from ._loop import Loop, Scoring
 from ._pool import generator
+from ._rows import count_rows
 from ._run_checks import check_numbers, check_scorer, digest
-from ._scores import count_rows, has_learned
-from .random_rows import Random
+from ._scores import has_learned
+from ._state import LoopState, PoolIdentity
 
 if TYPE_CHECKING:
     from .active import ActiveLearner
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """What `run` and `start` have in common."""
+    """The parameters that `run` and `start` share."""
 
     test: Any
     scoring: Any
@@ -28,62 +28,57 @@ class Options:
     reask_unknown: bool
     journal: Any
 
+    def checked_scoring(self) -> Scoring:
+        """How the model is scored."""
+        return Scoring(self.test, check_scorer(self.test, self.scoring), self.score_every)
 
-def open_loops(
-    learner: "ActiveLearner", X: Any, answers: Answers, options: Options, baseline: Any = None
-) -> list[Loop]:
-    """Check everything, then make the loops of a learner and, if there is one, of its baseline."""
-    total = count_rows(X)
+
+@dataclass(frozen=True)
+class Member:
+    """A learner that takes part in a run, its state, and the suffix of its journal."""
+
+    learner: "ActiveLearner"
+    state: LoopState
+    suffix: str = ""
+
+
+def check_pool(learner: "ActiveLearner", state: LoopState, X: Any, options: Options) -> None:
+    """Check what is given, then remember the pool of the first run; refuse another one later."""
+    n_rows = count_rows(X)
     check_numbers(X)
-    scorer = check_scorer(options.test, options.scoring)
-    scoring = Scoring(options.test, scorer, options.score_every)
-    pool = _same_pool(learner, X, total)
-    loops = []
-    for member, ending in _learners(learner, baseline):
-        path = None if options.journal is None else f"{os.fsdecode(options.journal)}{ending}"
-        journal = None if path is None else Journal(path, *pool)
-        loops.append(Loop(member, X, answers, scoring, options.cold_start, options.reask_unknown, journal))
-        member._loop = loops[-1]
-    return loops
-
-
-def _same_pool(learner: "ActiveLearner", X: Any, total: int) -> tuple[int, int, str]:
-    """Rows, features and digest of the pool, which must be that of the first run."""
-    pool = (total, int(X.shape[1]), digest(X, total))
-    if learner._pool is None:
-        learner._pool, learner._experienced = pool, has_learned(learner.estimator)
-        learner._seed = int(generator(learner.random_state, 0).randint(2**31 - 1))
-    before = learner._pool
+    options.checked_scoring()
+    pool = PoolIdentity(n_rows, int(X.shape[1]), digest(X, n_rows))
+    if state.pool is None:
+        state.pool, state.experienced = pool, has_learned(learner.estimator)
+        state.seed = int(generator(learner.random_state, 0).randint(2**31 - 1))
+    before = state.pool
     if before != pool:
-        others = " other" if before[:2] == pool[:2] else ""
+        other = " other" if before[:2] == pool[:2] else ""
         raise ValueError(
-            f"X has {pool[0]}{others} rows with {pool[1]} features, and the pool of the first run had "
-            f"{before[0]} with {before[1]}: a loop stays with its pool. Begin another one."
+            f"X has {pool.n_rows}{other} rows with {pool.n_features} features, but the pool of the first run "
+            f"had {before.n_rows} with {before.n_features}: pass the same pool, or create a new "
+            "ActiveLearner."
         )
-    return pool
 
 
-def _learners(learner: "ActiveLearner", strategy: Any) -> list[tuple["ActiveLearner", str]]:
-    """The learners to run, the given one first, with the endings of their journals."""
-    if strategy is None:
-        return [(learner, "")]
-    if learner.baseline is None:
-        learner.baseline = _baseline(learner, strategy)
-    return [(learner, ""), (learner.baseline, ".baseline")]
-
-
-def _baseline(learner: "ActiveLearner", strategy: Any) -> "ActiveLearner":
-    if learner.history:
-        raise ValueError(
-            f"baseline={strategy!r} comes after {len(learner.history)} labels: it must be there from the "
-            "first run on, or it would begin with what this loop has learned."
+def open_loops(members: list[Member], X: Any, answers: Answers, options: Options) -> list[Loop]:
+    """A loop for each member."""
+    scoring = options.checked_scoring()
+    loops = []
+    for member in members:
+        journal = None
+        if options.journal is not None and member.state.pool is not None:
+            journal = Journal(f"{os.fsdecode(options.journal)}{member.suffix}", *member.state.pool)
+        loops.append(
+            Loop(
+                member.learner,
+                member.state,
+                X,
+                answers,
+                scoring,
+                options.cold_start,
+                options.reask_unknown,
+                journal,
+            )
         )
-    strategy = (
-        Random(random_state=learner._seed) if isinstance(strategy, str) and strategy == "random" else strategy
-    )
-    if isinstance(strategy, str | type) or not hasattr(strategy, "query"):
-        raise ValueError(f'baseline must be "random" or a query strategy such as Random(), got {strategy!r}.')
-    baseline = type(learner)(deepcopy(learner.estimator), strategy, None, learner.random_state)
-    baseline._pool, baseline._experienced = learner._pool, learner._experienced
-    baseline._seed = learner._seed
-    return baseline
+    return loops

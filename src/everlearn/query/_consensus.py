@@ -1,4 +1,4 @@
-"""Several answers for one row: what they say together, and how much it weighs."""
+"""The consensus of several answers for one row."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,12 +6,11 @@ from typing import Any
 
 
 def consensus(answers: Sequence[Any]) -> tuple[Any, float]:
-    """The label that most answers name, and its weight between 0 and 1.
+    """The majority label of some answers, and its weight between 0 and 1.
 
-    The weight is the lead of the majority over the next label, as a share of all answers: 1 where all agree,
-    1/3 for two against one, 0 for a tie, from which nothing can be learned. To a model that is linear in its
-    weights, such as an SVM for a row within the margin, that is as much as learning every answer with an
-    equal share.
+    The weight is the lead of the majority over the next label, as a fraction of all answers: 1 if all agree,
+    1/3 for two against one, 0 for a tie, which is not learned. For a model that is linear in its weights,
+    such as an SVM for a row within the margin, this equals learning every answer with an equal weight.
 
     Parameters
     ----------
@@ -21,7 +20,7 @@ def consensus(answers: Sequence[Any]) -> tuple[Any, float]:
     Returns
     -------
     tuple of (label, float)
-        The label, of equal ones the first that was answered, and its weight.
+        The label, in case of ties the first that was answered, and its weight.
     """
     if len(answers) == 1:
         return answers[0], 1.0

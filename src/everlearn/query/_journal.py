@@ -1,7 +1,6 @@
-"""Labels on disk as they are given: one line each, so that a process that is killed loses none.
+"""A journal of labels on disk, one line each, so that a process that is killed loses none.
 
-The first line says what pool the labels belong to; each other line is a row and its label, null if the oracle
-did not know it::
+The first line identifies the pool; each other line is a row and its label, null if it is unknown::
 
     {"everlearn": "labels", "rows": 1500, "features": 2, "digest": "9f86d081884c7d65"}
     {"row": 17, "label": "spam"}
@@ -15,10 +14,10 @@ from ..errors import FileFormatError
 
 
 class Journal:
-    """A file of labels that only grows.
+    """An append-only file of labels.
 
-    Invariant: when `write` returns, the label is on disk; when it raises, the file is as it was before. A
-    last line without an end, which a crash may leave, never counted and is cut off.
+    Invariant: when `write` returns, the label is on disk; when it raises, the file is unchanged. A last line
+    without a line end, which a crash may leave, is ignored and removed.
     """
 
     def __init__(self, path: str, rows: int, features: int, digest: str) -> None:
@@ -31,13 +30,13 @@ class Journal:
         lines, torn = self._lines()
         if not lines:
             if not json.dumps(header).encode().startswith(torn):
-                raise FileFormatError(f"{self.path} is no journal of labels; choose another file.")
+                raise FileFormatError(f"{self.path} is not a journal of labels: choose another file.")
             os.truncate(self.path, 0)
             self._append(json.dumps(header))
             return
         found = self._parsed(lines[0], 1)
         if found.get("everlearn") != "labels":
-            raise FileFormatError(f"{self.path} is no journal of labels; choose another file.")
+            raise FileFormatError(f"{self.path} is not a journal of labels: choose another file.")
         if found != header:
             others = "" if (found.get("rows"), found.get("features")) != (rows, features) else " other"
             raise ValueError(
@@ -48,27 +47,29 @@ class Journal:
             entry = self._parsed(line, number)
             row = entry.get("row")
             if set(entry) != {"row", "label"} or type(row) is not int or not 0 <= row < rows:
-                raise FileFormatError(f"Line {number} of {self.path} is no row of the pool and its label.")
+                raise FileFormatError(f"Line {number} of {self.path} is not a row of the pool with a label.")
             self.answers.append((row, entry["label"]))
         if torn:
             os.truncate(self.path, os.path.getsize(self.path) - len(torn))
 
     def write(self, row: int, label: Any) -> None:
-        """Add a label; it is on disk when this returns."""
+        """Append a label; it is on disk when this returns."""
         try:
             line = json.dumps({"row": int(row), "label": label})
         except TypeError as error:
             raise TypeError(
-                f"A journal holds labels that are strings, numbers or booleans, got {label!r}."
+                f"Labels in a journal must be strings, numbers or booleans, got {label!r}."
             ) from error
         self._append(line)
         self.answers.append((int(row), label))
 
     def _append(self, line: str) -> None:
-        with open(self.path, "ab", buffering=0) as file:  # a buffer would be written again on closing
+        with open(
+            self.path, "ab", buffering=0
+        ) as file:  # unbuffered: a buffer would be written again on closing
             size, rest = file.seek(0, os.SEEK_END), line.encode() + b"\n"
             try:
-                while rest:  # a disk that is nearly full takes a part
+                while rest:  # a disk that is nearly full accepts a part
                     rest = rest[file.write(rest) :]
                 os.fsync(file.fileno())
             except BaseException:
@@ -76,7 +77,7 @@ class Journal:
                 raise
 
     def _lines(self) -> tuple[list[bytes], bytes]:
-        """The lines of the file, and what follows the last one that has an end; nothing is changed."""
+        """The complete lines of the file, and what follows them; changes nothing."""
         with open(self.path, "rb") as file:
             *lines, torn = file.read().split(b"\n")
         return lines, torn
@@ -87,5 +88,5 @@ class Journal:
         except ValueError as error:
             raise FileFormatError(f"Line {number} of {self.path} is damaged: {error}.") from error
         if not isinstance(entry, dict):
-            raise FileFormatError(f"Line {number} of {self.path} is damaged: it is no JSON object.")
+            raise FileFormatError(f"Line {number} of {self.path} is damaged: it is not a JSON object.")
         return entry

@@ -1,4 +1,4 @@
-"""The core of asking over a pool: choose queries, keep what was answered, learn it, write it down."""
+"""The core of a loop over a pool: select questions, record answers, learn them."""
 
 import math
 from collections import Counter
@@ -12,19 +12,19 @@ from ._answers import Answers
 from ._consensus import consensus
 from ._journal import Journal
 from ._pool import generator, seeded
-from ._questions import AGAIN, RANDOM_START, Pool, Query, Questions
-from ._scores import Scores, ScoresNotFinite, count_rows, decided, margins
-from ._view import View
-from .random_rows import Random
+from ._pool_model import PoolModel
+from ._questions import REASKED, Pool, PoolQuestion, QuestionSelector
+from ._rows import count_rows, take
+from ._scores import Scores, ScoresNotFinite, margins, predicted_classes
+from ._state import Learned, LoopState
 from .stopping import Progress
-from .stream import _take
 
 if TYPE_CHECKING:
     from .active import ActiveLearner
 
-_INITIAL, _GIVEN, _TOLD = "initial", "journal", "told"
-# A model that can is brought to its optimum after every label up to so many labels; from then on when there
-# is one label more for every hundred.
+_INITIAL, _JOURNAL, _TOLD = "initial", "journal", "told"
+# A model with a `finish` is optimized after every label up to this many labels; from then on each time the
+# number of labels has grown by a hundredth.
 _EVERY_LABEL = 1000
 _FINISHES = 100
 
@@ -44,13 +44,13 @@ class Scoring:
 class Loop:
     """One learner over one pool.
 
-    Invariant: an answer is in the learner's answers, and in the journal, before anything is done with it that
-    can fail.
+    Invariant: an answer is in the state, and in the journal, before anything is done with it that can fail.
     """
 
     def __init__(
         self,
         learner: "ActiveLearner",
+        state: LoopState,
         X: Any,
         answers: Answers,
         scoring: Scoring,
@@ -58,321 +58,312 @@ class Loop:
         reask_unknown: bool,
         journal: Journal | None,
     ) -> None:
-        self.learner, self.X, self.answers, self.scoring = learner, X, answers, scoring
-        self.journal, self.again = journal, reask_unknown
-        self.lookup: dict[int, list[Any]] = {}
+        self.learner, self.state, self.X, self.answers, self.scoring = learner, state, X, answers, scoring
+        self.journal, self.reasks_unknown = journal, reask_unknown
+        self.known_answers: dict[int, list[Any]] = {}  # of the other loop, which need not be asked for again
         self.over = False
-        self.view = View(learner.estimator, X, answers.classes)
-        self.pool = Pool(self.view.rows, count_rows(X), learner._gone)
-        for row in learner._pending:
+        self.model = PoolModel(learner.estimator, X, answers.classes)
+        self.pool = Pool(self.model.rows, count_rows(X), state.gone)
+        for row in state.pending:
             self.pool.remove(row)
         self.query_strategy = learner.query_strategy
-        self.questions = Questions(
-            self.pool, seeded(self.query_strategy, learner._seed), cold_start, learner._seed
-        )
+        strategy = seeded(self.query_strategy, state.seed)
+        self.selector = QuestionSelector(self.pool, strategy, cold_start, state.seed)
         self.seen = {record["label"] for record in learner.history}
 
     @property
-    def refused(self) -> list[int]:
-        """Rows that were asked about in vain."""
-        learner = self.learner
+    def unknown(self) -> list[int]:
+        """Rows that were asked about without getting a label."""
+        state = self.state
         return [
-            row
-            for row in dict.fromkeys(learner._gone)
-            if row not in learner._answers and row not in learner._pending
+            row for row in dict.fromkeys(state.gone) if row not in state.answers and row not in state.pending
         ]
 
     # ------------------------------------------------------------------------------- what is known already
 
     def catch_up(self) -> None:
-        """Learn the answers of the journal and those kept but not learned; write what the journal lacks."""
-        learner = self.learner
+        """Learn the answers of the journal and those not learned yet; write those that the journal lacks."""
+        state = self.state
         read = [] if self.journal is None else self.journal.answers
         pairs = [(row, self.answers.checked(answer, row)) for row, answer in read]
         written: dict[int, list[Any]] = {}
         for row, label in pairs:
             if label is not None:
                 written.setdefault(row, []).append(label)
-        for row, labels in written.items():  # nothing is kept of a journal that is refused
-            for theirs, ours in zip(labels, learner._answers.get(row, []), strict=False):
+        for row, labels in written.items():  # check all first: a journal is accepted as a whole or not at all
+            for theirs, ours in zip(labels, state.answers.get(row, []), strict=False):
                 if theirs != ours:
                     raise ValueError(
-                        f"The journal says {theirs!r} of row {row}, this loop was told {ours!r}: choose "
-                        "another file, or correct that line."
+                        f"The journal has the label {theirs!r} for row {row}, but this loop was told "
+                        f"{ours!r}: use another file, or correct that line."
                     )
         for row, labels in written.items():
-            ours = learner._answers.setdefault(row, [])
+            ours = state.answers.setdefault(row, [])
             ours += labels[len(ours) :]
-        counted = Counter(learner._gone)  # a journal repeats what this loop itself wrote
+        counted = Counter(state.gone)  # a journal repeats what this loop itself wrote
         for row, _ in pairs:
             if counted[row]:
                 counted[row] -= 1
             else:
-                self._take_out(row)
-        for row in learner._answers:
-            if self.pool.has(row):  # interrupted before it was taken out
-                self._take_out(row)
+                self._remove(row)
+        for row in state.answers:
+            if self.pool.has(row):  # interrupted before it was removed
+                self._remove(row)
         if self.journal is not None:
-            for row, labels in learner._answers.items():
+            for row, labels in state.answers.items():
                 for label in labels[len(written.get(row, [])) :]:
                     self.journal.write(row, label)
-        learned = Counter(record["row"] for record in learner.history)
-        for row, labels in list(learner._answers.items()):
+        learned = Counter(record["row"] for record in self.learner.history)
+        for row, labels in list(state.answers.items()):
             for label in labels[learned[row] :]:
-                self._learn(Query(row, _GIVEN, "given before"), label)
-                self.over = self._told_to_stop() or self.over
+                self._learn_and_check(PoolQuestion(row, _JOURNAL, "given before"), label)
 
     def learn_initial(self, initial_labels: Any) -> None:
-        """Learn the labels to begin with, those that are not known yet."""
+        """Learn the initial labels that are not known yet."""
         if initial_labels is None:
             return
-        learner = self.learner
+        answers = self.state.answers
         if isinstance(initial_labels, dict):
             self.check_rows(initial_labels, "initial_labels")
-            pairs = [(int(row), self.answers.checked(label, row)) for row, label in initial_labels.items()]
+            given = list(initial_labels.items())
         else:
-            rows = self.answers.rows_of_each_class(initial_labels, generator(learner._seed, 0))
-            labels = self.answers(rows, _take(self.X, rows))
-            pairs = [
-                (int(row), self.answers.checked(label, row)) for row, label in zip(rows, labels, strict=True)
-            ]
+            rows = self.answers.rows_of_each_class(initial_labels, generator(self.state.seed, 0))
+            given = list(zip(rows, self.answers(rows, take(self.X, rows)), strict=True))
+        pairs = [(int(row), self.answers.checked(label, row)) for row, label in given]
         for row, label in pairs:
-            if label is not None and row in learner._answers and learner._answers[row][0] != label:
+            if label is not None and row in answers and answers[row][0] != label:
                 raise ValueError(
                     f"initial_labels has {label!r} for row {row}, but this loop was told "
-                    f"{learner._answers[row][0]!r}."
+                    f"{answers[row][0]!r}: correct one of them."
                 )
         for row, label in pairs:
-            if label is not None and row not in learner._answers:
-                self._note([(row, label)])
-                self._learn(Query(row, _INITIAL, "initial label"), label)
-                self.over = self._told_to_stop() or self.over
+            if label is not None and row not in answers:
+                self._record([(row, label)])
+                self._learn_and_check(PoolQuestion(row, _INITIAL, "initial label"), label)
 
     def check_rows(self, rows: Iterable[Any], name: str) -> None:
-        """Refuse numbers that are no rows of the pool."""
+        """Refuse numbers that are not rows of the pool."""
         bad = [row for row in rows if not (constraints.is_integer(row) and 0 <= row < self.pool.total)]
         if bad:
             raise ValueError(
-                f"{name} has rows that the pool has not: {bad!r}; it has rows 0 to {self.pool.total - 1}."
+                f"{name} has row numbers that are not in the pool: {bad!r}; it has the rows 0 to "
+                f"{self.pool.total - 1}."
             )
 
     # --------------------------------------------------------------------------------------------- questions
 
-    def choose(self, n: int) -> list[Query]:
-        """At most n queries; none when there is nothing to ask, and then the loop is over."""
-        learner = self.learner
+    def choose(self, n: int) -> list[PoolQuestion]:
+        """At most n questions; none if there is nothing left to ask, and then the loop is over."""
+        state = self.state
         while not self.over:
-            seen = len(self.answers.classes) if learner._experienced else len(self.seen)
-            draw = len(learner._gone) + len(learner._pending)
-            labels = math.inf if learner._experienced else len(learner.history)
-            found = self.questions.next(self.view, n, draw, seen, labels, self._settled)
+            n_seen = len(self.answers.classes) if state.experienced else len(self.seen)
+            draw = len(state.gone) + len(state.pending)
+            n_labels = math.inf if state.experienced else len(self.learner.history)
+            found = self.selector.next(self.model, n, draw, n_seen, n_labels, self._answered)
             if found or not self._second_round():
                 return found
         return []
 
-    def hold(self, queries: list[Query]) -> None:
-        """Mark queries as pending, so that they are not asked again."""
-        for query in queries:
-            self.learner._pending[query.row] = query
-            self.pool.remove(query.row)
+    def hold(self, questions: list[PoolQuestion]) -> None:
+        """Mark questions as pending, so that they are not asked again."""
+        for question in questions:
+            self.state.pending[question.row] = question
+            self.pool.remove(question.row)
 
-    def put(self, queries: list[Query]) -> int:
-        """Put queries to the oracle and learn what is answered; how many labels there were."""
+    def put(self, questions: list[PoolQuestion]) -> int:
+        """Put questions to the oracle and learn the answers; returns the number of labels."""
         one_by_one = getattr(self.answers.oracle, "one_at_a_time", False)
-        turns = [[query] for query in queries] if one_by_one else [queries]
+        turns = [[question] for question in questions] if one_by_one else [questions]
         return sum(self._ask(turn) for turn in turns if not self.over)
 
-    def follow(self, labels: int, batch_size: int) -> None:
+    def follow(self, n_labels: int, batch_size: int) -> None:
         """Ask until there are as many labels as in the other loop."""
-        while (missing := labels - len(self.learner.history)) > 0:
-            queries = self.choose(min(batch_size, missing))
-            if not queries:
+        while (missing := n_labels - len(self.learner.history)) > 0:
+            questions = self.choose(min(batch_size, missing))
+            if not questions:
                 return
-            self.put(queries)
+            self.put(questions)
 
-    def _settled(self) -> dict[int, list[Any]]:
-        """Answers by row, without rows that are asked about at present."""
-        answers, pending = self.learner._answers, self.learner._pending
-        return {row: given for row, given in answers.items() if row not in pending}
+    def _answered(self) -> dict[int, list[Any]]:
+        """Answers by row, without rows that have a pending question."""
+        pending = self.state.pending
+        return {row: given for row, given in self.state.answers.items() if row not in pending}
 
-    def _ask(self, queries: list[Query]) -> int:
-        """Ask the oracle, then keep and learn what it answered."""
+    def _ask(self, questions: list[PoolQuestion]) -> int:
+        """Ask the oracle, then record and learn what it answered."""
         known = {
-            query.row: self.lookup[query.row][0]
-            for query in queries
-            if query.row in self.lookup and query.why != AGAIN
+            question.row: self.known_answers[question.row][0]
+            for question in questions
+            if question.row in self.known_answers and question.chosen_by != REASKED
         }
-        fresh = np.array([query.row for query in queries if query.row not in known], dtype=np.intp)
+        fresh = np.array([question.row for question in questions if question.row not in known], dtype=np.intp)
         if len(fresh):
-            known |= dict(zip(fresh.tolist(), self.answers(fresh, _take(self.X, fresh)), strict=True))
+            known |= dict(zip(fresh.tolist(), self.answers(fresh, take(self.X, fresh)), strict=True))
         refusal: ValueError | None = None
-        pairs: list[tuple[Query, Any]] = []
-        for query in queries:
+        pairs: list[tuple[PoolQuestion, Any]] = []
+        for question in questions:
             try:
-                pairs.append((query, self.answers.checked(known[query.row], query.row)))
-            except ValueError as error:  # noqa: PERF203  (the other answers count all the same)
+                pairs.append((question, self.answers.checked(known[question.row], question.row)))
+            except ValueError as error:  # noqa: PERF203  (the other answers are kept)
                 refusal = refusal or error
         count = self.receive(pairs)
         if refusal is not None:
             raise refusal
         return count
 
-    def told(self, row: int) -> Query:
-        """The query that an answer belongs to, or one that stands for an answer that nobody asked for."""
-        return self.learner._pending.get(row) or Query(row, _TOLD, "told without being asked")
+    def told(self, row: int) -> PoolQuestion:
+        """The pending question about a row, or one for an answer that was not asked for."""
+        return self.state.pending.get(row) or PoolQuestion(row, _TOLD, "told without being asked")
 
-    def receive(self, pairs: list[tuple[Query, Any]]) -> int:
-        """Keep checked answers, all of them before anything can fail, then learn; returns how many labels."""
-        self._note([(query.row, label) for query, label in pairs])
-        labels = [(query, label) for query, label in pairs if label is not None]
-        nearest, margin = self._nearest([query for query, _ in labels if self._by_margin(query.why)])
-        for query, label in labels:
-            self._learn(query, label)
-            self.over = self._told_to_stop(margin if query.row == nearest else {}) or self.over
+    def receive(self, pairs: list[tuple[PoolQuestion, Any]]) -> int:
+        """Record checked answers, all of them before anything can fail, then learn; returns their number."""
+        self._record([(question.row, label) for question, label in pairs])
+        labels = [(question, label) for question, label in pairs if label is not None]
+        nearest, margin = self._nearest([question for question, _ in labels if question.by_model])
+        for question, label in labels:
+            self._learn_and_check(question, label, margin if question.row == nearest else {})
         return len(labels)
 
-    def _by_margin(self, why: str) -> bool:
-        """Whether a row was chosen by a strategy that looks at the model."""
-        query = self.learner.query_strategy
-        return why == type(query).__name__ and not isinstance(query, Random)
-
-    def _nearest(self, queries: list[Query]) -> tuple[int | None, dict[str, Any]]:
-        """Of rows chosen at once, the one nearest to the boundary as it is now, and how near."""
-        if not queries or self.learner.stopping is None:
+    def _nearest(self, questions: list[PoolQuestion]) -> tuple[int | None, dict[str, Any]]:
+        """Of rows selected at once, the one nearest to the boundary at present, and its margin."""
+        if not questions or self.learner.stopping is None:
             return None, {}
         try:
-            found = [float(margins(self._scores(query))[0]) for query in queries]
+            found = [float(margins(self._scores(question))[0]) for question in questions]
         except ScoresNotFinite:
             return None, {}
         best = int(np.argmin(found))
-        return queries[best].row, {"margin": found[best], "free_margin": self.view.free_margin()}
+        return questions[best].row, {"margin": found[best], "free_margin": self.model.free_margin()}
 
-    def _scores(self, query: Query) -> Scores:
-        """Scores of the row of a query: those by which it was chosen, unless the model has changed since."""
-        if query.scores is not None and query.version == self.view.version:
-            return query.scores
-        return self.view.scores_at(np.array([query.row]))
+    def _scores(self, question: PoolQuestion) -> Scores:
+        """Scores of a row: those by which it was selected, unless the model has changed since."""
+        if question.scores is not None and question.version == self.model.version:
+            return question.scores
+        return self.model.scores_at(np.array([question.row]))
 
     def _second_round(self) -> bool:
-        """Nothing is left: put back what was asked about in vain, once; otherwise say why asking ends."""
-        learner, refused = self.learner, self.refused
-        if self.again and refused and self.pool.left == 0:
-            self.again = False  # a second time is enough
-            for row in refused:
+        """When no row is left: put back, once, the rows without a label; otherwise set the stop reason."""
+        learner, unknown, n_pending = self.learner, self.unknown, len(self.state.pending)
+        if self.reasks_unknown and unknown and self.pool.left == 0:
+            self.reasks_unknown = False  # only once
+            for row in unknown:
                 self.pool.give_back(row)
             return True
-        if learner._pending:  # their answers may change what is asked: the loop is not over
-            learner.stop_reason = (
-                f"{len(learner._pending)} queries are pending, and no other row is left to ask"
-            )
+        if n_pending:  # their answers may change what is asked: the loop is not over
+            learner.stop_reason = f"{n_pending} questions are pending, and no other row is left to ask about"
             return False
         self.over = True
         if self.pool.left > 0:
-            learner.stop_reason = f"the query strategy wants none of the {self.pool.left} rows that are left"
+            learner.stop_reason = f"the query strategy selects none of the {self.pool.left} remaining rows"
         else:
-            learner.stop_reason = "the oracle knows no more labels" if refused else "the pool is used up"
+            learner.stop_reason = "the oracle knows no more labels" if unknown else "the pool is used up"
         return False
 
-    def _take_out(self, row: int) -> None:
-        self.learner._gone.append(row)
+    def _remove(self, row: int) -> None:
+        self.state.gone.append(row)
         self.pool.remove(row)
 
-    def _note(self, answers: list[tuple[int, Any]]) -> None:
-        """Keep answers, None for one that was not known: all of them before anything can fail."""
-        learner = self.learner
+    def _record(self, answers: list[tuple[int, Any]]) -> None:
+        """Record answers, None for an unknown label: all of them before anything can fail."""
+        state = self.state
         for row, label in answers:
             if label is not None:
-                learner._answers.setdefault(row, []).append(label)
+                state.answers.setdefault(row, []).append(label)
         for row, _ in answers:
-            learner._pending.pop(row, None)
-            self._take_out(row)
+            state.pending.pop(row, None)
+            self._remove(row)
         if self.journal is not None:
             for row, label in answers:
                 self.journal.write(row, label)
 
-    # ----------------------------------------------------------------------------------------- what is
-    # learned
+    # -------------------------------------------------------------------------------------------- learning
 
-    def _learn(self, query: Query, label: Any) -> None:
-        view, history = self.view, self.learner.history
+    def _learn_and_check(
+        self, question: PoolQuestion, label: Any, margin: dict[str, Any] | None = None
+    ) -> None:
+        """Learn a label and update the stopping rule, which may end the loop."""
+        self._learn(question, label)
+        self.over = self._told_to_stop(question, margin or {}) or self.over
+
+    def _learn(self, question: PoolQuestion, label: Any) -> None:
+        model, history = self.model, self.learner.history
         record: dict[str, Any] = {
             "n_labels": len(history) + 1,
-            "row": query.row,
+            "row": question.row,
             "label": label,
-            "chosen_by": query.why,
-            "reason": query.reason,
+            "chosen_by": question.chosen_by,
+            "reason": question.reason,
             "correct": None,
             "margin": None,
             "free_margin": None,
             "n_support": None,
             "score": None,
         }
-        if view.ready:
-            self._note_before(record, query, label)
-        self._teach(query.row)
+        if model.ready:
+            self._test_model(record, question, label)
+        self._teach(question.row)
         history.append(record)  # at once: what is learned must not be learned again
         self.seen.add(label)
         count = record["n_labels"]
-        if not view.ready:  # a tie between the first answers: nothing has been learned yet
+        if not model.ready:  # a tie between the first answers: nothing has been learned yet
             return
-        if view.finishes and (count <= _EVERY_LABEL or count % (count // _FINISHES) == 0):
-            view.finish()
-        record["n_support"] = view.n_support()
+        if model.finishes and (count <= _EVERY_LABEL or count % (count // _FINISHES) == 0):
+            model.finish()
+        record["n_support"] = model.n_support()
         if count % self.scoring.every == 0:
-            record["score"] = self.scoring(view.model)
+            record["score"] = self.scoring(model.model)
 
     def _teach(self, row: int) -> None:
-        """Let the model know what the answers for a row say by majority, with their weight.
+        """Let the model learn the consensus of the answers for a row.
 
-        A model that cannot forget keeps what it learned, and learns the new majority beside it.
+        A model that cannot forget keeps what it learned, and learns the new majority in addition.
         """
-        learner, view = self.learner, self.view
-        label, weight = consensus(learner._answers[row])
-        before = learner._learned.get(row)
+        state, model = self.state, self.model
+        label, weight = consensus(state.answers[row])
+        before = state.learned.get(row)
         if before is not None:
-            if before[:2] == (label, weight):
+            if (before.label, before.weight) == (label, weight):
                 return
-            forgot = view.forget(before[2])
-            if not forgot and before[1] > 0 and (before[0] == label or weight == 0):
+            forgot = model.forget(before.row_id)
+            if not forgot and before.weight > 0 and (before.label == label or weight == 0):
                 return
-        learned_as = view.learn(row, label, weight) if weight > 0 else None
-        learner._learned[row] = (label, weight, learned_as)
+        row_id = model.learn(row, label, weight) if weight > 0 else None
+        state.learned[row] = Learned(label, weight, row_id)
 
-    def _note_before(self, record: dict[str, Any], query: Query, label: Any) -> None:
-        """What the model says of a row whose label it is about to learn; nothing if it cannot say yet."""
+    def _test_model(self, record: dict[str, Any], question: PoolQuestion, label: Any) -> None:
+        """Record what the model predicts for a row before it learns the label, if it can score yet."""
         try:
-            scores = self._scores(query)
+            scores = self._scores(question)
         except ScoresNotFinite:
             return
         record["margin"] = float(margins(scores)[0])
-        record["correct"] = bool(self.answers.classes[decided(scores)[0]] == label)
-        record["free_margin"] = self.view.free_margin()
+        record["correct"] = bool(self.answers.classes[predicted_classes(scores)[0]] == label)
+        record["free_margin"] = self.model.free_margin()
 
     def score_last(self) -> None:
-        """The last label of a run has a score, whatever the interval is."""
+        """Score after the last label of a run, whatever the interval is."""
         history = self.learner.history
-        if history and history[-1]["score"] is None and self.view.ready:
+        if history and history[-1]["score"] is None and self.model.ready:
             history[-1]["score"] = self.scoring(self.learner.estimator)
 
-    def _told_to_stop(self, margin: dict[str, Any] | None = None) -> bool:
-        """Tell the stopping rule about the last label; whether it says stop.
+    def _told_to_stop(self, question: PoolQuestion, margin: dict[str, Any]) -> bool:
+        """Tell the stopping rule about the last label; returns whether it says stop.
 
-        `margin` is told of the row nearest to the boundary of those that a strategy chose at once: that of
-        another row says nothing about what the strategy could find. That the model was right about a row
-        drawn at random is an unbiased estimate of how often it is.
+        `margin` is passed for the nearest of the rows that the strategy selected at once: the margin of
+        another row says nothing about what is left. Whether the model was right about a row drawn at random
+        is an unbiased estimate of its accuracy.
         """
         rule, last = self.learner.stopping, self.learner.history[-1]
         if rule is None:
             return False
-        at_random = last["chosen_by"] in ("Random", RANDOM_START) and last["correct"] is not None
-        score = last["score"]
+        score, correct = last["score"], last["correct"]
         rule.update(
             Progress(
                 last["n_labels"],
                 last["n_support"],
-                **(margin or {}),
+                **margin,
                 score=None if score is None or math.isnan(score) else score,
-                estimate=float(last["correct"]) if at_random else None,
+                estimate=float(correct) if question.at_random and correct is not None else None,
                 n_classes=len(self.answers.classes),
             )
         )

@@ -1,158 +1,217 @@
-"""What query strategies for a pool share: a draw that changes no generator, and the best of what is drawn."""
+"""PoolQueryStrategy: draws rows from a pool and selects the best of them."""
 
-from abc import abstractmethod
 from copy import copy, deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from .._base import constraints
-from ._scores import count_rows
-from ._strategy import _LIMIT, Places, QueryStrategy
-from .stream import _sliceable, _take
+from ._rows import Places, count_rows, sliceable, take
+from ._strategy import LIMIT, QueryStrategy, Utilities
 
-Worth = npt.NDArray[np.float64]
-
-_MOST_SEED = 2**32 - 1
+_MAX_SEED = 2**32 - 1
 
 RANDOM_STATE = constraints.Constraint(
-    f"None, an integer from 0 to {_MOST_SEED} or a RandomState",
+    f"None, an integer from 0 to {_MAX_SEED} or a RandomState",
     lambda value: (
         value is None
         or isinstance(value, np.random.RandomState)
-        or (constraints.is_integer(value) and 0 <= value <= _MOST_SEED)
+        or (constraints.is_integer(value) and 0 <= value <= _MAX_SEED)
     ),
 )
 _DRAW = constraints.integer_from(0)
 
 
 class PoolQueryStrategy(QueryStrategy):
-    """A query strategy for a pool: draws some of its rows at random and takes those of the highest utility.
+    """Selects from a pool: draws some of its rows at random and takes those with the highest utilities.
 
-    Invariant: no call writes. A generator given as `random_state` is copied before it is used, so that a
-    query is a function of the seed, the number of rows, n and the number of the draw. A loop that wants other
-    rows in every round counts the draws.
+    Invariant: no call changes anything. A generator given as `random_state` is copied before use, so that the
+    selection is a function of the seed, the pool, n and the number of the draw. A loop that wants other
+    candidates in every round counts up the draws.
     """
 
+    needs_pool: ClassVar[bool] = True
     random_state: Any
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {"random_state": RANDOM_STATE}
+    _size_parameter: ClassVar[str | None] = "pool_size"  # which limits how many rows are drawn, and a batch
 
     @property
-    def rows_per_question(self) -> int:
-        """A pool is no stream, and is not judged in groups."""
-        raise AttributeError(
-            f"{type(self).__name__} chooses from a pool and has no rows_per_question: for a stream take "
-            "RampRegion or RecentMargin."
-        )
+    def max_batch_size(self) -> int | None:
+        """How many rows `query` can select at once; None for no limit."""
+        size = None if self._size_parameter is None else getattr(self, self._size_parameter)
+        return None if size is None else int(size)
+
+    def check_batch_size(self, n: int | None, name: str = "n") -> None:
+        """Refuse a batch that is larger than what is drawn.
+
+        Parameters
+        ----------
+        n : int or None
+            The number of rows to select.
+        name : str, default="n"
+            How the caller names it.
+        """
+        most = self.max_batch_size
+        if n is not None and most is not None and n > most:
+            raise ValueError(
+                f"{name}={n} is larger than {self._size_parameter}={most} of {self.name}: set "
+                f"{self._size_parameter} to at least {n}."
+            )
 
     def query(self, model: Any, X: Any, n: int | None = 1, *, draw: int = 0) -> Places:
-        """Which rows of a pool to ask about; nothing is changed, the generator included.
+        """Select rows of a pool to ask about; changes nothing, not even the generator.
 
         Parameters
         ----------
         model : object
-            A classifier that has learned something.
+            A fitted classifier.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The pool, as the model takes it.
         n : int, default=1
-            At most so many rows, those of the highest utilities among the drawn; of equal ones those drawn
-            first. None is all that are drawn.
+            The maximum number of rows. Of the rows drawn, those with the highest utilities are selected; in
+            case of ties those drawn first. None selects all that are drawn.
         draw : int, default=0
-            Number of the draw. With a seed the same number draws the same rows again, another one others: a
-            loop counts it up. Without a seed every call draws others anyway.
+            The number of the draw. With a seed, the same number draws the same rows and another number draws
+            others: a loop counts it up. Without a seed every call draws other rows anyway.
 
         Returns
         -------
-        ndarray of shape (n_asked,)
+        ndarray of shape (n_selected,)
             Row numbers, ascending.
         """
-        places, worth = self._candidates(model, X, n, draw)
-        return np.sort(places[best_first(worth)[:n]])
+        places, utilities = self.candidates(model, X, n, draw)
+        return np.sort(places[best_first(utilities)[:n]])
 
-    def _candidates(self, model: Any, X: Any, n: int | None, draw: int) -> tuple[Places, Worth]:
-        """The rows looked at, in the order drawn, and their utilities."""
-        places = self._drawn(X, n, draw)
-        worth = self._judged(model, self._rows(X, n, places), n)
-        return places[: len(worth)], worth
+    def candidates(self, model: Any, X: Any, n: int | None, draw: int) -> tuple[Places, Utilities]:
+        """Draw rows and compute their utilities for a batch.
 
-    def _drawn(self, X: Any, n: int | None, draw: int) -> Places:
-        """The rows to look at, in the order drawn; all in their own order where the search is a full one."""
+        Parameters
+        ----------
+        model : object
+            A fitted classifier.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The pool, as the model takes it.
+        n : int or None
+            The size of the batch.
+        draw : int
+            The number of the draw.
+
+        Returns
+        -------
+        tuple of (ndarray, ndarray)
+            Row numbers in the order drawn, and the utility of each.
+        """
+        places = self.draw_rows(X, n, draw)
+        utilities = self._batch_utilities(model, self._rows(X, n, places), n)
+        return places[: len(utilities)], utilities
+
+    def draw_rows(self, X: Any, n: int | None, draw: int) -> Places:
+        """Draw the rows to look at.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The pool.
+        n : int or None
+            The size of the batch.
+        draw : int
+            The number of the draw.
+
+        Returns
+        -------
+        ndarray of shape (n_drawn,)
+            Row numbers in the order drawn; all, ascending, where all rows are searched.
+        """
         constraints.check(self)
-        if not _LIMIT.test(n):
-            raise ValueError(f"n must be {_LIMIT.accepts}, got {n!r}.")
-        if not _DRAW.test(draw):
-            raise ValueError(f"draw must be {_DRAW.accepts}, got {draw!r}.")
-        rows, size, name = count_rows(X), self._size(n), self._size_name
-        if name is not None and size is not None and n is not None and n > size:
-            raise ValueError(
-                f"n={n} rows cannot be taken from {name}={size} drawn: set {name} to {n} or above."
-            )
-        if size is None or self._searches_all(rows, n):
-            return np.arange(rows)
-        return sample(generator(self.random_state, draw), rows, min(size, rows))
+        for name, constraint, value in (("n", LIMIT, n), ("draw", _DRAW, draw)):
+            if not constraint.test(value):
+                raise ValueError(f"{name} must be {constraint.accepts}, got {value!r}.")
+        self.check_batch_size(n)
+        n_rows, size = count_rows(X), self.draw_size(n)
+        if size is None or self.searches_all(n_rows, n):
+            return np.arange(n_rows)
+        return sample(generator(self.random_state, draw), n_rows, min(size, n_rows))
+
+    def draw_size(self, n: int | None) -> int | None:
+        """Return how many rows are drawn at most.
+
+        Parameters
+        ----------
+        n : int or None
+            The size of the batch.
+
+        Returns
+        -------
+        int or None
+            The number; None for all rows.
+        """
+        return self.max_batch_size
+
+    def searches_all(self, n_rows: int, n: int | None) -> bool:
+        """Whether all rows are looked at in their order, so that nothing is drawn.
+
+        Parameters
+        ----------
+        n_rows : int
+            The size of the pool.
+        n : int or None
+            The size of the batch.
+
+        Returns
+        -------
+        bool
+            The answer.
+        """
+        size = self.draw_size(n)
+        return size is None or size >= n_rows
 
     def _rows(self, X: Any, n: int | None, places: Places) -> Any:
-        """The rows drawn, without a copy where they are all of them."""
-        return X if self._searches_all(count_rows(X), n) else _take(_sliceable(X), places)
+        """The rows drawn; not copied where they are all of them."""
+        return X if self.searches_all(count_rows(X), n) else take(sliceable(X), places)
 
-    _size_name: ClassVar[str | None] = "pool_size"
-
-    @abstractmethod
-    def _size(self, n: int | None) -> int | None:
-        """How many rows to draw at most; None for all."""
-
-    def _searches_all(self, rows: int, n: int | None) -> bool:
-        """Whether all rows are looked at, so that no draw is needed."""
-        size = self._size(n)
-        return size is None or size >= rows
-
-    def _judged(self, model: Any, X: Any, n: int | None) -> Worth:
-        """The utilities of drawn rows, as far as they are looked at."""
-        return self._worth(model, X)
-
-    def _asked(self, worth: Worth) -> Places:
-        return np.arange(len(worth))  # which of them is a matter of the draw
+    def _batch_utilities(self, model: Any, X: Any, n: int | None) -> Utilities:
+        """The utilities of drawn rows for a batch of n, fewer where drawing ends before."""
+        return self._utilities(model, X)
 
 
-def best_first(worth: Worth) -> Places:
-    """Places from the highest utility to the lowest, the first of equal ones first."""
-    return np.argsort(-worth, kind="stable")
+def best_first(utilities: Utilities) -> Places:
+    """Places from the highest utility to the lowest; ties in their order."""
+    return np.argsort(-utilities, kind="stable")
 
 
 def generator(random_state: Any, draw: int) -> np.random.RandomState:
-    """A generator for one draw, which leaves the one it comes from as it is.
+    """A generator for one draw; the one that it is derived from is not advanced.
 
-    Its numbers are the same with every release of NumPy: `RandomState` is frozen, and so is `SeedSequence`.
+    Its numbers do not change with the version of NumPy: `RandomState` and `SeedSequence` are frozen.
     """
     if random_state is None:
         return np.random.RandomState(np.random.MT19937())
     if isinstance(random_state, np.random.RandomState):
-        random_state = deepcopy(random_state).randint(0, _MOST_SEED, dtype=np.uint32)
+        random_state = deepcopy(random_state).randint(0, _MAX_SEED, dtype=np.uint32)
     seeds = np.random.SeedSequence([int(random_state), int(draw)])
     return np.random.RandomState(np.random.MT19937(seeds))
 
 
-def sample(random: np.random.RandomState, rows: int, count: int) -> Places:
-    """Draw ``count`` of ``rows`` numbers uniformly without replacement, in order.
+def sample(random: np.random.RandomState, n_rows: int, count: int) -> Places:
+    """Draw ``count`` of ``n_rows`` numbers uniformly without replacement, in the order drawn.
 
-    Cost: O(count), however large the pool is. It is the beginning of a shuffle (Fisher and Yates), which
-    keeps only what it has moved; so a longer draw begins with the shorter one.
+    The first steps of a Fisher-Yates shuffle that stores only what it has moved: O(count), however large the
+    pool is. A longer draw begins with the shorter one.
     """
-    with_place = random.random_sample(count)
+    fractions = random.random_sample(count)
     moved: dict[int, int] = {}
     drawn = np.empty(count, dtype=np.intp)
     for place in range(count):
-        other = place + int(with_place[place] * (rows - place))
+        other = place + int(fractions[place] * (n_rows - place))
         drawn[place] = moved.get(other, other)
         moved[other] = moved.get(place, place)
     return drawn
 
 
-def seeded(query: Any, seed: int | None) -> Any:
-    """A query strategy that draws by a seed, where its own ``random_state`` is None; otherwise itself."""
-    if seed is None or not hasattr(query, "random_state") or query.random_state is not None:
-        return query
-    query = copy(query)
-    query.random_state = seed
-    return query
+def seeded(strategy: Any, seed: int | None) -> Any:
+    """The strategy, or a copy with a seed where its ``random_state`` is None."""
+    if seed is None or not hasattr(strategy, "random_state") or strategy.random_state is not None:
+        return strategy
+    strategy = copy(strategy)
+    strategy.random_state = seed
+    return strategy

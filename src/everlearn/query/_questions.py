@@ -1,4 +1,4 @@
-"""The side of a loop that asks: the rows that are left, and which of them comes next."""
+"""What to ask next in a loop over a pool: the rows that are left, and the selection of questions."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -7,41 +7,55 @@ from typing import Any
 
 import numpy as np
 
-from ._explore import Spread
-from ._pool import PoolQueryStrategy, Worth, best_first, generator, sample
-from ._scores import Scores, ScoresNotFinite, margins
-from ._strategy import Places
-from ._view import View
-from .auto import Auto, boundary_reasons
+from ._explore import FarthestRows
+from ._pool import best_first, generator, sample
+from ._pool_model import PoolModel
+from ._rows import Places, take
+from ._scores import Scores, ScoresNotFinite
+from ._strategy import QueryStrategy
 from .coverage import NoDistances
-from .margin import Margin
-from .random_rows import Random
-from .stream import _take
 
 RANDOM_START, FARTHEST_START = "cold start (random)", "cold start (farthest)"
-EXPLORED, AGAIN = "explore", "ask again"
-_MOST_ANSWERS = 3  # for one row, when a strategy asks again
-# `Auto` goes on with the cold start in every second query up to so many labels: with a handful of labels the
-# boundary is nowhere near its place, and on imbalanced sets rows near to it are worse than random ones.
-_FEW_LABELS = 20
+EXPLORED, REASKED = "explore", "ask again"
+_MAX_ANSWERS = 3  # for one row, when a strategy asks again
 
 
 @dataclass(frozen=True)
-class Query:
-    """A row to ask about, what chose it, why, and its scores if it was scored to be chosen."""
+class PoolQuestion:
+    """A row to ask about.
+
+    Parameters
+    ----------
+    row : int
+        Its number in the pool.
+    chosen_by : str
+        What chose it, as `History` names it.
+    reason : str
+        Why.
+    scores : ndarray of shape (1, n_columns), default=None
+        Its scores, if it was scored to be chosen.
+    version : int, default=-1
+        The version of the model that gave the scores.
+    by_model : bool, default=False
+        Whether the query strategy chose it, by the model.
+    at_random : bool, default=False
+        Whether it was drawn uniformly from the pool: then its label is an unbiased test of the model.
+    """
 
     row: int
-    why: str
+    chosen_by: str
     reason: str
-    scores: Scores | None = None  # one line
-    version: int = -1  # of the model that gave the scores
+    scores: Scores | None = None
+    version: int = -1
+    by_model: bool = False
+    at_random: bool = False
 
 
 class Pool:
-    """The rows of a pool that have not been asked about, fetched only when they are looked at.
+    """The rows of a pool that have not been asked about, read only when they are needed.
 
-    Invariant: the order of the rows that are left is a function of the rows taken out and their order, so
-    that a loop which goes on after an interruption asks what it would have asked.
+    Invariant: the order of the remaining rows is a function of the rows removed and their order, so that a
+    loop that is resumed after an interruption asks what it would have asked.
     """
 
     def __init__(self, X: Any, total: int, gone: list[int]) -> None:
@@ -54,7 +68,7 @@ class Pool:
             self.remove(row)
 
     def use(self, X: Any) -> None:
-        """Take the same rows in another form."""
+        """Read the same rows from another array."""
         if X is not self.X:
             self.X, self._block = X, None
 
@@ -71,22 +85,22 @@ class Pool:
         return self._left
 
     def __getitem__(self, places: Any) -> Any:
-        return _take(self.X, self.numbers[: self._left][places])
+        return take(self.X, self.numbers[: self._left][places])
 
     def rows(self, numbers: Places) -> Any:
         """Rows by their numbers, whether they are left or not."""
-        return _take(self.X, numbers)
+        return take(self.X, numbers)
 
     def all_rows(self) -> Any:
-        """The rows that are left; an array stays in place from query to query."""
+        """The rows that are left; an array is kept in place from question to question."""
         if not isinstance(self.X, np.ndarray):
-            return _take(self.X, self.numbers[: self._left])
+            return take(self.X, self.numbers[: self._left])
         if self._block is None:
             self._block = self.X[self.numbers[: self._left]]
         return self._block[: self._left]
 
     def gone(self) -> Any:
-        """Which rows are not left."""
+        """Which rows are not left, as a mask."""
         return self._place >= self._left
 
     def has(self, row: int) -> bool:
@@ -94,7 +108,7 @@ class Pool:
         return bool(self._place[row] < self._left)
 
     def remove(self, row: int) -> None:
-        """Take a row out; the last one gets its place."""
+        """Remove a row; the last one takes its place."""
         if self.has(row):
             self._left -= 1
             place = self._swap(row)
@@ -102,133 +116,170 @@ class Pool:
                 self._block[place] = self._block[self._left]
 
     def give_back(self, row: int) -> None:
-        """Put a row back that was taken out."""
+        """Put back a row that was removed."""
         if not self.has(row):
             self._swap(row)
             self._left += 1
             self._block = None
 
     def _swap(self, row: int) -> int:
-        """Change places with the row at the end of those left, or just behind them; its old place."""
+        """Swap a row with the one at place ``_left``; returns its old place."""
         place, other = int(self._place[row]), int(self.numbers[self._left])
         self.numbers[place], self.numbers[self._left] = other, row
         self._place[other], self._place[row] = place, self._left
         return place
 
 
-class Questions:
-    """Which rows of a pool to ask about next.
+class _ForeignStrategy(QueryStrategy):
+    """Any object with ``query(model, X, n)`` as a query strategy."""
 
-    By a strategy once the model has seen two classes. Before, a strategy has nothing to go by, and rows are
-    drawn at random, or are those furthest from all that were asked about, or by turns. While some of the
-    named classes have not been seen, every second query goes on so; with `Auto` also up to 20 labels.
+    def __init__(self, strategy: Any) -> None:
+        self.strategy = strategy
+
+    @property
+    def name(self) -> str:
+        return type(self.strategy).__name__
+
+    def query(self, model: Any, X: Any, n: int | None = None) -> Places:
+        return np.asarray(self.strategy.query(model, X, n))
+
+    def __repr__(self) -> str:
+        return repr(self.strategy)
+
+
+class _KnownScores:
+    """A model whose scores of some rows are known."""
+
+    def __init__(self, scores: Scores, classes: Any) -> None:
+        self.scores, self.classes_ = scores, classes
+
+    def decision_function(self, X: Any) -> Scores:
+        return self.scores
+
+
+class QuestionSelector:
+    """Selects the rows of a pool to ask about next.
+
+    The strategy selects once the model has seen two classes. Before, it has nothing to go by, and the cold
+    start selects: rows drawn at random, rows far from all rows asked about, or both in turn. Every second
+    question continues the cold start while one of the named classes has not been seen, or there are fewer
+    labels than the strategy wants from it.
     """
 
-    def __init__(self, pool: Pool, query: Any, cold_start: str, random_state: Any) -> None:
-        self.pool, self.query, self.cold_start, self.random_state = pool, query, cold_start, random_state
-        self._spread: Spread | None = None
+    def __init__(self, pool: Pool, strategy: Any, cold_start: str, random_state: Any) -> None:
+        self.pool, self.cold_start, self.random_state = pool, cold_start, random_state
+        self.strategy = strategy if isinstance(strategy, QueryStrategy) else _ForeignStrategy(strategy)
+        self._farthest_rows: FarthestRows | None = None
 
     def next(
         self,
-        view: View,
+        model: PoolModel,
         n: int,
         draw: int,
-        seen: int,
-        labels: float,
+        n_seen: int,
+        n_labels: float,
         answered: Callable[[], dict[int, list[Any]]],
-    ) -> list[Query]:
-        """At most n queries; how many there were, and how many classes and labels have been seen."""
-        self.pool.use(view.rows)
-        n = min(n, self.pool.left)
-        if isinstance(self.query, Random) and n > 0:  # it needs no model, and stays a fair sample
-            return self._foreign(view, n, draw, "drawn at random")
-        few = isinstance(self.query, Auto) and labels < _FEW_LABELS
-        by_turns = few or seen < len(view.classes)
-        if seen >= 2 and view.ready and not (by_turns and n > 0 and draw // n % 2):
-            with suppress(ScoresNotFinite):  # a model that cannot score yet
-                return self._by_strategy(view, n, draw, answered)
+    ) -> list[PoolQuestion]:
+        """At most n questions.
+
+        ``draw`` is the number of questions so far, ``n_seen`` that of classes seen, ``n_labels`` that of
+        labels; ``answered`` returns the answers by row.
+        """
+        self.pool.use(model.rows)
+        n, strategy = min(n, self.pool.left), self.strategy
+        if strategy.is_random_sample and n > 0:  # needs no model, and no cold start may bias the sample
+            return self._by_query(model, n, draw, [])
+        n_classes = len(model.classes)
+        in_turn = n_labels < strategy.cold_start_labels or n_seen < n_classes
+        if n_seen >= 2 and model.ready and not (in_turn and n > 0 and draw // n % 2):
+            with suppress(ScoresNotFinite):  # the model cannot score yet
+                return self._by_strategy(model, n, draw, answered)
         if n == 0:
             return []
-        reason = "a class has not been seen yet" if seen < len(view.classes) else "there are few labels yet"
-        reason = "the model has seen too few classes" if seen < 2 else reason
-        return self._begin(n, draw, draw if seen < 2 else draw // n // 2, reason)
+        reason = "a class has not been seen yet" if n_seen < n_classes else "there are few labels yet"
+        reason = "the model has seen too few classes" if n_seen < 2 else reason
+        return self._by_cold_start(n, draw, draw if n_seen < 2 else draw // n // 2, reason)
 
-    # ---------------------------------------------------------------------------------------- by a strategy
+    # ---------------------------------------------------------------------------------------- by the strategy
 
     def _by_strategy(
-        self, view: View, n: int, draw: int, answered: Callable[[], dict[int, list[Any]]]
-    ) -> list[Query]:
-        query = self.query
-        if not isinstance(query, Auto):
-            if n == 0:
-                return []
-            return self._by_margin(view, n, draw) if type(query) is Margin else self._foreign(view, n, draw)
-        found: list[Query] = []
-        if _due(query.reask_every, draw, max(n, 1)):
-            found = self._again(view, answered())
-        if n and len(found) < n and (count := _due(query.explore_every, draw, n)):
-            found += self._furthest(min(count, n - len(found)), draw)
+        self, model: PoolModel, n: int, draw: int, answered: Callable[[], dict[int, list[Any]]]
+    ) -> list[PoolQuestion]:
+        strategy, found = self.strategy, list[PoolQuestion]()
+        if _due(strategy.reask_every, draw, max(n, 1)):
+            found = self._contradicted(model, answered())
+        if n and len(found) < n and (count := _due(strategy.explore_every, draw, n)):
+            found += self._outstanding(min(count, n - len(found)), draw)
         if n > len(found):
-            found += self._by_margin(view, n - len(found), draw, [q.row for q in found])
+            select = self._by_scores if strategy.needs_pool and strategy.uses_scores_only else self._by_query
+            found += select(model, n - len(found), draw, [question.row for question in found])
         return found
 
-    def _by_margin(self, view: View, n: int, draw: int, without: list[int] | None = None) -> list[Query]:
-        """The rows nearest to the boundary, with the scores by which they were chosen."""
-        strategy: PoolQueryStrategy = self.query
-        more = min(n + len(without or []), self.pool.left)
-        places = strategy._drawn(self.pool, more, draw)
-        whole = strategy._searches_all(self.pool.left, more)
-        scores = view.scores(self.pool.all_rows() if whole else self.pool[places])
-        worth: Worth = 0.0 - margins(scores)
-        best = np.array([worth.argmax()]) if more == 1 else best_first(worth)[:more]
-        numbers = self._at(places[best]).tolist()
-        reasons = boundary_reasons(scores[best], view.classes)
-        name = type(strategy).__name__
+    def _by_scores(self, model: PoolModel, n: int, draw: int, without: list[int]) -> list[PoolQuestion]:
+        """The selection of a strategy that needs scores only, best first; questions keep their scores."""
+        strategy: Any = self.strategy
+        more = min(n + len(without), self.pool.left)
+        places = strategy.draw_rows(self.pool, more, draw)
+        whole = strategy.searches_all(self.pool.left, more)
+        scores = model.scores(self.pool.all_rows() if whole else self.pool[places])
+        utilities = strategy.utilities_from_scores(scores)
+        best = np.array([utilities.argmax()]) if more == 1 else best_first(utilities)[:more]
+        scores = scores[best]
+        reasons = strategy.reasons(_KnownScores(scores, model.classes), scores)
         return [
-            Query(row, name, reasons[i], scores[best[i : i + 1]], view.version)
-            for i, row in enumerate(numbers)
-            if not without or row not in without
+            PoolQuestion(row, strategy.name, reasons[i], scores[i : i + 1], model.version, by_model=True)
+            for i, row in enumerate(self._at(places[best]).tolist())
+            if row not in without
         ][:n]
 
-    def _foreign(self, view: View, n: int, draw: int, reason: str | None = None) -> list[Query]:
-        """The choice of any other strategy, which sees the model itself."""
-        query, name = self.query, type(self.query).__name__
-        if isinstance(query, PoolQueryStrategy):
-            whole = query._searches_all(self.pool.left, n)
+    def _by_query(self, model: PoolModel, n: int, draw: int, without: list[int]) -> list[PoolQuestion]:
+        """The selection of any strategy, which gets the model itself."""
+        strategy: Any = self.strategy
+        more = min(n + len(without), self.pool.left)
+        if strategy.needs_pool:
+            whole = strategy.searches_all(self.pool.left, more)
             rows = self.pool.all_rows() if whole else self.pool
-            places = query.query(view.model, rows, n, draw=draw)
+            places = strategy.query(model.model, rows, more, draw=draw)
         else:
-            places = np.asarray(query.query(view.model, self.pool.all_rows(), n))
-        reason = f"chosen by {name}" if reason is None else reason
-        return [Query(row, name, reason) for row in self._at(places)[:n].tolist()]
+            places = strategy.query(model.model, self.pool.all_rows(), more)
+        numbers = [row for row in self._at(places)[:more].tolist() if row not in without][:n]
+        if not numbers:
+            return []
+        at_random = strategy.is_random_sample
+        reasons = strategy.reasons(model.model, self.pool.rows(np.array(numbers)))
+        return [
+            PoolQuestion(row, strategy.name, reason, by_model=not at_random, at_random=at_random)
+            for row, reason in zip(numbers, reasons, strict=True)
+        ]
 
     def _at(self, places: Places) -> Places:
         """The row numbers at some places of the pool."""
         places = np.asarray(places, dtype=np.intp)
         if len(places) and not 0 <= places.min() <= places.max() < self.pool.left:
             raise ValueError(
-                f"{self.query!r} chose places {places.tolist()}, and the pool has {self.pool.left} rows left."
+                f"{self.strategy!r} selected the places {places.tolist()}, but the pool has {self.pool.left} "
+                "rows left."
             )
         return self.pool.numbers[: self.pool.left][places]
 
-    def _furthest(self, n: int, draw: int) -> list[Query]:
-        """Rows much further from all asked than others, where there are any."""
+    def _outstanding(self, n: int, draw: int) -> list[PoolQuestion]:
+        """Rows much farther from all rows asked about than others, if there are any."""
         try:
-            rows, away = self._spreading().outstanding(n, generator(self.random_state, draw))
+            rows, distances = self._farthest().outstanding(n, generator(self.random_state, draw))
         except NoDistances:
             return []
         return [
-            Query(row, EXPLORED, f"far from every row asked so far (distance {distance:.3g})")
-            for row, distance in zip(rows.tolist(), away, strict=True)
+            PoolQuestion(row, EXPLORED, f"far from every row asked so far (distance {distance:.3g})")
+            for row, distance in zip(rows.tolist(), distances, strict=True)
         ]
 
-    def _again(self, view: View, answered: dict[int, list[Any]]) -> list[Query]:
-        """The row that the model, though it has learned the answer, puts furthest on the other side."""
-        rows = [row for row, answers in answered.items() if len(answers) < _MOST_ANSWERS]
+    def _contradicted(self, model: PoolModel, answered: dict[int, list[Any]]) -> list[PoolQuestion]:
+        """The row that the model, having learned its label, puts farthest on the other side."""
+        rows = [row for row, answers in answered.items() if len(answers) < _MAX_ANSWERS]
         if not rows:
             return []
-        scores = view.scores_at(np.array(rows))
-        labels = np.searchsorted(view.classes, [answered[row][-1] for row in rows])
+        scores = model.scores_at(np.array(rows))
+        labels = np.searchsorted(model.classes, [answered[row][-1] for row in rows])
         if scores.shape[1] == 1:
             against = np.where(labels == 0, scores[:, 0], -scores[:, 0])
         else:
@@ -238,17 +289,17 @@ class Questions:
             return []
         row, number = rows[worst], int(scores[worst].argmax()) if scores.shape[1] > 1 else 1 - labels[worst]
         reason = (
-            f"asked again: the answer was {answered[row][-1]}, and the model, having learned it, still says "
-            f"{view.classes[number]} (by {against[worst]:.2g})"
+            f"asked again: the answer was {answered[row][-1]}, but the model, having learned it, still "
+            f"predicts {model.classes[number]} (by {against[worst]:.2g})"
         )
-        return [Query(row, AGAIN, reason, scores[worst : worst + 1], view.version)]
+        return [PoolQuestion(row, REASKED, reason, scores[worst : worst + 1], model.version)]
 
     # --------------------------------------------------------------------------------------------- cold start
 
-    def _begin(self, n: int, draw: int, turn: int, missing: str) -> list[Query]:
-        """Queries without a strategy: at random, spread, or by turns.
+    def _by_cold_start(self, n: int, draw: int, turn: int, why: str) -> list[PoolQuestion]:
+        """Questions without a model: random rows, the farthest rows, or both in turn.
 
-        By turns: a row at random, one drawn by its squared distance to all rows asked, and the furthest.
+        In turn: a random row, a row drawn by its squared distance to all rows asked about, the farthest row.
         """
         kinds = {"random": [0], "farthest": [2], "alternate": [0, 1, 2]}[self.cold_start]
         kinds = [kinds[(turn + number) % len(kinds)] for number in range(n)]
@@ -256,25 +307,29 @@ class Questions:
         far = self._far_rows([kind == 1 for kind in kinds if kind > 0], random)
         drawn = self.pool.numbers[sample(random, self.pool.left, min(n + len(far), self.pool.left))]
         others = [row for row in drawn.tolist() if row not in far]
-        reason = f"{missing}: far from every row asked so far"
-        found = [Query(row, FARTHEST_START, reason) for row in far]
-        why = FARTHEST_START if self.cold_start == "farthest" else RANDOM_START
-        return found + [Query(row, why, f"{missing}: drawn at random") for row in others[: n - len(far)]]
+        reason = f"{why}: far from every row asked so far"
+        found = [PoolQuestion(row, FARTHEST_START, reason) for row in far]
+        uniform = self.cold_start != "farthest"
+        chosen_by = RANDOM_START if uniform else FARTHEST_START
+        return found + [
+            PoolQuestion(row, chosen_by, f"{why}: drawn at random", at_random=uniform)
+            for row in others[: n - len(far)]
+        ]
 
     def _far_rows(self, drawn: list[bool], random: np.random.RandomState) -> list[int]:
         try:
-            return self._spreading().next(drawn, random)[0].tolist() if drawn else []
+            return self._farthest().next(drawn, random)[0].tolist() if drawn else []
         except NoDistances:
             if self.cold_start == "farthest":
                 raise
             return []  # rows without distances are drawn at random
 
-    def _spreading(self) -> Spread:
-        if self._spread is None:
-            self._spread = Spread(self.pool, self.random_state)
-        return self._spread
+    def _farthest(self) -> FarthestRows:
+        if self._farthest_rows is None:
+            self._farthest_rows = FarthestRows(self.pool, self.random_state)
+        return self._farthest_rows
 
 
 def _due(every: int | None, draw: int, n: int) -> int:
-    """How many of the next n queries are one in so many."""
+    """How many of the next n questions are the last of every so many."""
     return 0 if every is None else (draw + n) // int(every) - draw // int(every)

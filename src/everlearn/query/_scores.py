@@ -1,30 +1,27 @@
-"""What a query strategy may know of a model: its decision scores, in one shape whatever the model is."""
+"""The scores of any classifier in one shape."""
 
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
+
+from ._rows import count_rows
 
 Scores = npt.NDArray[np.float64]
 
 
 class ScoresNotFinite(ValueError):
-    """A model has scores that are no numbers: it has diverged, or has not learned enough to have any."""
+    """The scores of a model are NaN or infinite: it has diverged, or has learned too little to have any."""
 
 
-def count_rows(X: Any) -> int:
-    """Number of rows of X, of which there must be one at least."""
-    shape = getattr(X, "shape", None)
-    if shape is not None and len(shape) == 1:
-        raise ValueError(
-            f"X must be two-dimensional, got shape {tuple(shape)}: a single row is X.reshape(1, -1)."
-        )
-    rows = int(_num_samples(X))
-    if rows == 0:
-        raise ValueError("X has no rows: there is nothing to ask about.")
-    return rows
+class Unfitted:
+    """Stands for a model that has learned nothing: f = 0 everywhere."""
+
+    def decision_function(self, X: Any) -> Scores:
+        """Score rows."""
+        return np.zeros(count_rows(X))
 
 
 def has_learned(model: Any) -> bool:
@@ -38,12 +35,12 @@ def has_learned(model: Any) -> bool:
 
 
 def decision_scores(model: Any, X: Any) -> Scores:
-    """Decision scores of a classifier.
+    """Decision values of a classifier.
 
     Parameters
     ----------
     model : object
-        A classifier that has learned something and has a ``decision_function``.
+        A fitted classifier with a ``decision_function``.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The rows, as the model takes them.
 
@@ -55,19 +52,19 @@ def decision_scores(model: Any, X: Any) -> Scores:
     _refuse_class(model)
     if not hasattr(model, "decision_function"):
         raise TypeError(
-            f"{type(model).__name__} has no decision_function, which this query strategy needs: take a "
+            f"{type(model).__name__} has no decision_function, which this query strategy needs: use a "
             "classifier that has one, such as LASVM, SGDClassifier or SVC, or a Pipeline that ends with one."
         )
     return _scores_by(model, "decision_function", X)
 
 
 def class_scores(model: Any, X: Any) -> Scores:
-    """Decision scores of a classifier, or what its probabilities say where it has none.
+    """Decision values of a classifier, or scores from its probabilities if it has none.
 
     Parameters
     ----------
     model : object
-        A classifier that has learned something and has a ``decision_function`` or a ``predict_proba``.
+        A fitted classifier with a ``decision_function`` or a ``predict_proba``.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The rows, as the model takes them.
 
@@ -75,16 +72,16 @@ def class_scores(model: Any, X: Any) -> Scores:
     -------
     ndarray of shape (n_samples, n_columns)
         One column for two classes, 0 on the boundary, otherwise one for each class; finite. Two probabilities
-        make their difference, second minus first; more are the columns themselves.
+        become their difference, second minus first; more are returned as they are.
     """
     _refuse_class(model)
     if hasattr(model, "decision_function"):
         return _scores_by(model, "decision_function", X)
     if not hasattr(model, "predict_proba"):
         raise TypeError(
-            f"{type(model).__name__} has neither decision_function nor predict_proba, one of which this "
-            "query strategy needs: take a classifier that has one, such as LASVM or GaussianNB, or a "
-            "Pipeline that ends with one."
+            f"{type(model).__name__} has neither decision_function nor predict_proba, and this query "
+            "strategy needs one of them: use a classifier such as LASVM or GaussianNB, or a Pipeline that "
+            "ends with one."
         )
     found = _scores_by(model, "predict_proba", X)
     return found[:, 1:] - found[:, :1] if found.shape[1] == 2 else found
@@ -92,41 +89,41 @@ def class_scores(model: Any, X: Any) -> Scores:
 
 def _refuse_class(model: Any) -> None:
     if isinstance(model, type):
-        raise TypeError(f"model is the class {model.__name__}; pass an instance that has learned something.")
+        raise TypeError(f"model is the class {model.__name__}: pass a fitted instance.")
 
 
 def _scores_by(model: Any, method: str, X: Any) -> Scores:
-    """What a method of a model says of rows, in two dimensions and finite."""
+    """The output of a method of a model, two-dimensional and finite."""
     name = type(model).__name__
     if hasattr(model, "fit"):
         try:
             check_is_fitted(model)
         except NotFittedError as error:
             raise NotFittedError(
-                f"This {name} has learned nothing yet: call fit or partial_fit before asking about rows, or "
-                "begin with learn_stream."
+                f"This {name} is not fitted: call fit or partial_fit before selecting rows, or use "
+                "learn_stream."
             ) from error
-    rows = count_rows(X)
+    n_rows = count_rows(X)
     scores = np.asarray(getattr(model, method)(X), dtype=np.float64)
     if scores.ndim == 1:
         scores = scores[:, np.newaxis]
-    if scores.ndim != 2 or len(scores) != rows or scores.shape[1] == 0:
+    if scores.ndim != 2 or len(scores) != n_rows or scores.shape[1] == 0:
         raise ValueError(
-            f"The {method} of {name} returned shape {scores.shape} for {rows} rows; it must return one score "
+            f"{method} of {name} returned shape {scores.shape} for {n_rows} rows; it must return one score "
             "for each row, or one for each row and class."
         )
     _refuse_pairs(model, scores.shape[1])
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
         raise ScoresNotFinite(
-            f"The decision scores of {name} contain NaN or infinity (first in row {row}): it has learned too "
-            "few rows, or its learning has diverged. Scale the features or take smaller steps."
+            f"The scores of {name} contain NaN or infinity (first in row {row}): it has learned too few "
+            "rows, or has diverged. Scale the features or use a smaller learning rate."
         )
     return scores
 
 
 def _refuse_pairs(model: Any, columns: int) -> None:
-    """A column for each pair of classes, as "ovo" of `SVC` makes them, is no column for each class.
+    """Refuse one-vs-one scores, which `SVC` gives with "ovo": they have no column for each class.
 
     Three classes have three pairs, so that the shape does not tell; then the parameter does.
     """
@@ -135,8 +132,8 @@ def _refuse_pairs(model: Any, columns: int) -> None:
         return
     if columns == 1:
         raise ValueError(
-            f"{type(model).__name__} has {classes} classes and one column of scores: it has learned two of "
-            "them only, and which ones it does not say. Let it learn a row of each class first."
+            f"{type(model).__name__} has {classes} classes and one column of scores: it has seen only two of "
+            "them, and does not say which. Let it learn a row of each class first."
         )
     pairs = columns != classes
     if columns == classes == 3 and hasattr(model, "get_params"):
@@ -147,21 +144,21 @@ def _refuse_pairs(model: Any, columns: int) -> None:
         )
     if pairs:
         raise ValueError(
-            f"The decision_function of {type(model).__name__} has {columns} columns that are not one for "
-            f'each of its {classes} classes: for SVC set decision_function_shape="ovr".'
+            f"The decision_function of {type(model).__name__} has {columns} columns, not one for each of its "
+            f'{classes} classes: for SVC set decision_function_shape="ovr".'
         )
 
 
 def margins(scores: Scores) -> Scores:
-    """Distance from the boundary: |f| for two classes, otherwise the gap between the two largest scores."""
+    """The margin: |f| for two classes, otherwise the gap between the two largest scores."""
     if scores.shape[1] == 1:
         return np.abs(scores[:, 0])
     highest = np.partition(scores, -2, axis=1)
     return np.asarray(highest[:, -1] - highest[:, -2])
 
 
-def decided(scores: Scores) -> npt.NDArray[np.intp]:
-    """The class that scores stand for, by its number; a score of 0 is the first of two."""
+def predicted_classes(scores: Scores) -> npt.NDArray[np.intp]:
+    """The predicted classes by number; a score of 0 means the first of two."""
     if scores.shape[1] == 1:
         return (scores[:, 0] > 0).astype(np.intp)
     return np.asarray(scores.argmax(axis=1))

@@ -1,6 +1,7 @@
-"""ActiveLearner: the loop that buys labels for a pool, one by one, and remembers what came of each."""
+"""ActiveLearner: pool-based active learning, with an oracle or by `ask` and `tell`."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -8,16 +9,15 @@ from tqdm.auto import tqdm
 
 from .._base import constraints
 from ..svm import LASVM
-from ._answers import Answers, StopAsking, _is_single
-from ._begin import Options, open_loops
+from ._answers import Answers, StopAsking, is_single
+from ._begin import Member, Options, check_pool, open_loops
 from ._loop import Loop
-from ._questions import Query
-from ._run_checks import check_loop
-from ._scores import count_rows
-from ._strategy import Places
+from ._rows import Places, count_rows, sliceable
+from ._run_checks import check_loop, check_strategy
+from ._state import LoopState
 from .auto import Auto
 from .history import History
-from .stream import _sliceable
+from .random_rows import Random
 
 _RUN = {
     "max_labels": constraints.NONE | constraints.integer_from(1),
@@ -27,55 +27,57 @@ _RUN = {
     "reask_unknown": constraints.BOOLEAN,
     "initial_labels": constraints.NONE | constraints.integer_from(1) | constraints.MAPPING,
 }
-_QUERIES = constraints.integer_from(1)
+_QUESTIONS = constraints.integer_from(1)
 
 
 class ActiveLearner:
-    """Learn from a pool of rows without labels, asking for those that matter.
+    """Pool-based active learning: learn from unlabeled rows by asking for the labels that matter.
 
-    Two ways to drive it. `run` asks an oracle (an array of labels, a function, a person at the terminal)
-    until there is reason to stop. `start`, `ask` and `tell` leave the driving to a notebook, a service or a
-    web page: ``ask`` says which rows to label and why, ``tell`` takes answers whenever they come.
+    There are two ways to use it. `run` asks an oracle (an array of labels, a function, a person at the
+    terminal) until there is a reason to stop. `start`, `ask` and `tell` leave control to the caller, such as
+    a notebook, a service or a web page: ``ask`` returns the rows to label and why, ``tell`` takes answers
+    whenever they come.
 
-    The model is updated after every label, never refitted. `LASVM` keeps all labeled rows and is brought to
-    its optimum after every label up to 1,000 labels; from then on once per 1 % more. `history` has what was
-    asked, why, what was answered and what the model was like then. A run can be interrupted, by the oracle or
-    by Ctrl-C, and resumed by calling `run` again with the same pool: no label is asked for twice, or lost.
+    The model is updated after every label and never retrained. `LASVM` keeps all labeled rows and is
+    optimized after every label up to 1,000 labels; from then on each time their number has grown by 1 %.
+    `history` records what was asked, why, what was answered and how good the model was then. A run that was
+    interrupted, by the oracle or by Ctrl-C, is resumed by calling `run` again with the same pool: no label is
+    lost or asked for twice.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        It has ``partial_fit`` and scores, such as `LASVM`; it goes on from what it knows. What a learner of
-        everlearn takes from features alone, such as ``gamma="scale"``, it takes from the first 1,000 rows of
-        the pool. None is ``LASVM()``.
+        A classifier with ``partial_fit`` and scores, such as `LASVM`. If it is fitted, it continues from
+        there. What everlearn's learners derive from features alone, such as ``gamma="scale"``, is derived
+        from the first 1,000 rows of the pool. None is ``LASVM()``.
     query_strategy : query strategy, default=None
-        Which rows of the pool to ask about. None is `query.Auto`.
-    stopping : rule of `query.stopping`, default=None
-        When enough has been asked. None asks until the labels are used up. To go on after it has said stop,
-        change its parameters or put another one, or None, in its place.
+        Selects the rows to ask about. None is `query.Auto`.
+    stopping : StoppingRule, default=None
+        When to stop, see `query.stopping`. None asks until there are no more rows or ``max_labels`` is
+        reached. To continue after it said stop, change its parameters, or replace it by another rule or None.
     random_state : int, RandomState instance or None, default=None
-        Makes a run repeatable: it initial_labels the cold start, the initial_labels and exploration, and
-        every query strategy in the loop whose own ``random_state`` is None.
+        Makes a run reproducible: seeds the cold start, the initial labels, exploration, and every query
+        strategy in the loop whose own ``random_state`` is None.
 
     Attributes
     ----------
     history : History
-        A list with a dict for each label, which can be printed, drawn, and made a data frame.
+        A list with a dict for each label; it can be printed, plotted, and converted to a data frame.
     answers : dict of row number to list of labels
-        All answers, in the order in which they came. Usually one for a row.
+        All answers, in the order in which they came. Usually one for each row.
     pending : dict of row number to str
-        The rows that `ask` has returned and that have not been told yet, with the reason for each in words.
+        The rows that `ask` returned and that have no answer yet, with the reason for each.
     baseline : ActiveLearner or None
-        The loop that ran beside this one, if `run` was told to.
+        The loop that ran beside this one, if `run` was called with ``baseline``.
     stop_reason : str
         Why the last run ended, or why `ask` returned nothing.
 
     Notes
     -----
-    Several answers for one row are kept. The model learns the majority, weighted by its lead over the next
-    label as a share of the answers: 1 where all agree, 1/3 for two against one. A tie is not learned.
-    Learners that can forget a row, such as `LASVM` and `IDSVM`, forget what they were told before; other
-    models keep it and learn the new majority beside it.
+    Several answers for one row are kept. The model learns the majority label, weighted by its lead over the
+    next label as a fraction of the answers: 1 if all agree, 1/3 for two against one. A tie is not learned.
+    Learners that can forget a row, such as `LASVM` and `IDSVM`, forget what they learned before; other models
+    keep it and learn the new majority in addition.
 
     Examples
     --------
@@ -87,7 +89,7 @@ class ActiveLearner:
     >>> len(loop.history), loop.estimator.score(X[1500:], y[1500:]) > 0.9
     (100, True)
 
-    The same, driven from outside:
+    The same by ask and tell:
 
     >>> loop = ActiveLearner(random_state=0).start(X[:1500], classes=[-1, 1])
     >>> rows = loop.ask(5)
@@ -111,15 +113,8 @@ class ActiveLearner:
         self.history = History()
         self.baseline: ActiveLearner | None = None
         self.stop_reason = "nothing has been asked yet"
-        self._answers: dict[int, list[Any]] = {}
-        self._learned: dict[int, tuple[Any, float, int | None]] = {}  # label, weight and id within the model
-        self._gone: list[int] = []  # rows asked about, answered or not, in order
-        self._pending: dict[int, Query] = {}
+        self._state = LoopState()
         self._loop: Loop | None = None
-        # Of the first run: the pool, whether the model knew something before, what all draws come from.
-        self._pool: tuple[int, int, str] | None = None
-        self._experienced = False
-        self._seed: int | None = None
 
     def __repr__(self) -> str:
         return f"ActiveLearner({self.estimator!r}, {self.query_strategy!r}, stopping={self.stopping!r})"
@@ -127,12 +122,12 @@ class ActiveLearner:
     @property
     def answers(self) -> dict[int, list[Any]]:
         """All answers by row number, a copy."""
-        return {row: list(labels) for row, labels in self._answers.items()}
+        return {row: list(labels) for row, labels in self._state.answers.items()}
 
     @property
     def pending(self) -> dict[int, str]:
-        """The reasons of the queries that wait for an answer, by row number, a copy."""
-        return {row: query.reason for row, query in self._pending.items()}
+        """The reasons of the questions without an answer, by row number, a copy."""
+        return {row: question.reason for row, question in self._state.pending.items()}
 
     # ----------------------------------------------------------------------------------------- ask and tell
 
@@ -149,29 +144,29 @@ class ActiveLearner:
         reask_unknown: bool = True,
         journal: Any = None,
     ) -> "ActiveLearner":
-        """Take a pool, so that `ask` and `tell` can be called; nothing is asked yet.
+        """Set the pool, so that `ask` and `tell` can be called; asks nothing yet.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The pool.
         classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed unless the model knows them.
+            All labels that can occur; required unless the model is fitted.
         initial_labels : dict of row number to label, default=None
-            Labels to begin with, learned at once.
+            Labels to start with, learned at once.
         cold_start : {"alternate", "farthest", "random"}, default="alternate"
             As in `run`.
         test : tuple of (X, y), default=None
             Rows on which the model is scored.
         scoring : callable or str, default=None
-            ``scoring(model, X, y)``, or a name known to scikit-learn; None is the model's own ``score``.
+            ``scoring(model, X, y)``, or the name of a scorer of scikit-learn; None is the model's ``score``.
         score_every : int, default=1
             After how many labels to score.
         reask_unknown : bool, default=True
-            Whether rows that were answered with None are asked again when no others are left.
+            Whether rows that were answered with None are asked about again when no others are left.
         journal : path, default=None
-            A file to which each answer is written before it is learned. What is in it already is learned
-            first.
+            A file to which each answer is written before it is learned. Answers that it already has are
+            learned first.
 
         Returns
         -------
@@ -181,36 +176,37 @@ class ActiveLearner:
         _check({name: value for name, value in locals().items() if name in _RUN})
         options = Options(test, scoring, score_every, cold_start, reask_unknown, journal)
         check_loop(self, 1)
-        (loop,) = open_loops(self, _sliceable(X), Answers(None, classes, self.estimator, 0), options)
+        (loop,) = self._open(sliceable(X), Answers(None, classes, self.estimator, 0), options)
         loop.catch_up()
         loop.learn_initial(initial_labels)
         self.stop_reason = "asking goes on"
         return self
 
     def ask(self, n: int = 1) -> Places:
-        """Rows to label next; they are pending until they are told.
+        """Select rows to label next; they are pending until `tell` is called for them.
 
         Parameters
         ----------
         n : int, default=1
-            At most so many rows.
+            The maximum number of rows.
 
         Returns
         -------
-        ndarray of shape (n_asked,)
-            Row numbers. `pending` has the reasons. Fewer than n, or none, when no more rows are left or the
-            stopping rule says stop; `stop_reason` then says why.
+        ndarray of shape (n_selected,)
+            Row numbers; `pending` has the reasons. Fewer than n, or none, if no more rows are left or the
+            stopping rule says stop: then `stop_reason` says why.
         """
         loop = self._started()
-        if not _QUERIES.test(n):
-            raise ValueError(f"n must be {_QUERIES.accepts}, got {n!r}.")
+        if not _QUESTIONS.test(n):
+            raise ValueError(f"n must be {_QUESTIONS.accepts}, got {n!r}.")
         if n > 1:
             check_loop(self, n)
-        if self._stops(loop):
+        if self._stops():
             return np.zeros(0, dtype=np.intp)
-        queries = loop.choose(n)
-        loop.hold(queries)
-        return np.array([query.row for query in queries], dtype=np.intp)
+        loop.over = False  # a loop that was over continues if the stopping rule no longer says stop
+        questions = loop.choose(n)
+        loop.hold(questions)
+        return np.array([question.row for question in questions], dtype=np.intp)
 
     def tell(self, ids: Any, labels: Any) -> "ActiveLearner":
         """Take answers, in any order and number, and learn them.
@@ -218,10 +214,10 @@ class ActiveLearner:
         Parameters
         ----------
         ids : int or array-like of int
-            Row numbers: those that `ask` returned, some of them, or any others. A row may be there several
-            times, with answers of several people.
+            Row numbers: some or all of those that `ask` returned, or any others. A row may occur several
+            times, with the answers of several people.
         labels : label or array-like of labels
-            An answer for each; None for a row about which nothing is known.
+            An answer for each; None where the label is unknown.
 
         Returns
         -------
@@ -229,11 +225,11 @@ class ActiveLearner:
             The loop itself.
         """
         loop = self._started()
-        rows = [ids] if _is_single(ids) else list(ids)
-        found = [labels] if _is_single(labels) else list(labels)
+        rows = [ids] if is_single(ids) else list(ids)
+        found = [labels] if is_single(labels) else list(labels)
         if len(rows) != len(found):
             raise ValueError(
-                f"labels must have one entry for each row: got {len(found)} for {len(rows)} rows."
+                f"labels must have one label for each row, got {len(found)} for {len(rows)} rows."
             )
         loop.check_rows(rows, "ids")
         pairs = [
@@ -244,23 +240,20 @@ class ActiveLearner:
         return self
 
     def _started(self) -> Loop:
-        if self._loop is None:
+        loop = self._loop
+        if loop is None:
             raise ValueError("There is no pool yet: call start(X, classes=...) before ask and tell.")
-        if (
-            self._loop.view.model is not self.estimator
-            or self._loop.query_strategy is not self.query_strategy
-        ):
-            raise ValueError("The model or the query strategy was replaced after start: call start again.")
-        return self._loop
+        if loop.model.model is not self.estimator or loop.query_strategy is not self.query_strategy:
+            raise ValueError("estimator or query_strategy was replaced after start: call start again.")
+        return loop
 
-    def _stops(self, loop: Loop) -> bool:
-        """Whether the stopping rule says stop; a loop that was over goes on if it does not."""
+    def _stops(self) -> bool:
+        """Whether the stopping rule says stop."""
         verdict = None if self.stopping is None else self.stopping.verdict()
-        if verdict is not None and verdict.stop:
-            self.stop_reason = verdict.reason
-            return True
-        loop.over = False
-        return False
+        if verdict is None or not verdict.stop:
+            return False
+        self.stop_reason = verdict.reason
+        return True
 
     # -------------------------------------------------------------------------------------------------- run
 
@@ -282,51 +275,50 @@ class ActiveLearner:
         journal: Any = None,
         verbose: bool | int = False,
     ) -> "ActiveLearner":
-        """Ask, learn, and go on, until there is reason to stop.
+        """Ask for labels and learn them until there is a reason to stop.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The pool.
         oracle : array-like of shape (n_samples,) or callable
-            The labels, of which only those asked for are read, NaN or None where there is none; or a function
-            ``oracle(numbers, rows)`` that gets the numbers and the rows asked about and returns their labels,
-            None for one that it does not know. It may raise `query.StopAsking`. A person at the terminal is
-            `query.Terminal`.
+            The labels, of which only those asked for are read, NaN or None where unknown; or a function
+            ``oracle(numbers, rows)`` that gets row numbers and rows and returns their labels, None where
+            unknown. It may raise `query.StopAsking`. `query.Terminal` asks a person at the terminal.
         max_labels : int, default=None
-            Labels to ask for in this run, those of initial_labels and of a journal not counted; None for all
-            that the pool and the stopping rule allow.
+            The number of labels to ask for in this run, without initial labels and those of a journal; None
+            for as many as the pool and the stopping rule allow.
         classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed with a function that has no ``classes`` of its own, as
-            `query.Terminal` has, before the model has learned anything.
+            All labels that can occur; required if the oracle is a function without ``classes`` (which
+            `query.Terminal` has) and the model is not fitted.
         initial_labels : int or dict of row number to label, default=None
-            Labels to begin with, learned before anything is asked. A number takes so many rows of each class
-            at random, for which it looks at all labels of the array.
+            Labels to start with, learned before anything is asked. A number takes that many random rows of
+            each class, for which it reads all labels of the array.
         cold_start : {"alternate", "farthest", "random"}, default="alternate"
-            How to ask as long as the model has seen one class only. "alternate" takes turns: a row at random,
-            a row drawn in proportion to its squared distance to all rows asked, the row furthest from them.
-            "farthest" always takes the farthest, "random" always draws. Every second query is such a one
-            while any of the named classes has not been seen, with `query.Auto` also up to 20 labels. `Random`
-            asks at random all the time.
+            What to ask while the model has seen only one class. "alternate" takes in turn a random row, a row
+            drawn in proportion to its squared distance to all rows asked about, and the row farthest from
+            them. "farthest" always takes the farthest row, "random" a random one. Every second question
+            continues like this while one of the named classes has not been seen, with `query.Auto` also up to
+            20 labels. `Random` always asks about random rows.
         batch_size : int, default=1
-            Rows to choose and ask about at once. The model learns them one by one all the same.
+            How many rows to select and ask about at once. The model still learns them one by one.
         test : tuple of (X, y), default=None
             Rows on which the model is scored.
         scoring : callable or str, default=None
-            ``scoring(model, X, y)``, or a name known to scikit-learn; None is the model's own ``score``.
+            ``scoring(model, X, y)``, or the name of a scorer of scikit-learn; None is the model's ``score``.
         score_every : int, default=1
-            After how many labels to score; the last one of a run is scored in any case.
+            After how many labels to score; the last one of a run is always scored.
         baseline : "random" or a query strategy, default=None
-            A second loop to run beside this one, label for label, with a copy of the model, for an honest
-            comparison. It asks for labels of its own, but not for those that were given already, and has no
-            stopping rule.
+            A second loop to run beside this one with a copy of the model, label for label, for comparison. It
+            asks for labels of its own, except for those already given, and has no stopping rule.
         reask_unknown : bool, default=True
-            Whether rows that the oracle answered with None are asked again when no others are left.
+            Whether rows that the oracle answered with None are asked about again when no others are left.
         journal : path, default=None
-            A file to which each label is written before it is learned. What is in it already is learned
-            first, so that a process that was killed can go on. The baseline's has ".baseline" at its end.
+            A file to which each label is written before it is learned. Labels that it already has are learned
+            first, so that a process that was killed can be resumed. The baseline's journal has the suffix
+            ".baseline".
         verbose : bool or int, default=False
-            Whether to show progress.
+            Whether to show a progress bar.
 
         Returns
         -------
@@ -336,20 +328,47 @@ class ActiveLearner:
         _check({name: value for name, value in locals().items() if name in _RUN})
         options = Options(test, scoring, score_every, cold_start, reask_unknown, journal)
         check_loop(self, batch_size)
-        X = _sliceable(X)
+        X = sliceable(X)
         answers = Answers(oracle, classes, self.estimator, count_rows(X))
-        loops = open_loops(self, X, answers, options, baseline)
+        loops = self._open(X, answers, options, baseline)
         self.stop_reason = "the run was interrupted"
         try:
             self._run(loops, max_labels, initial_labels, batch_size, verbose)
         except StopAsking as reason:
-            self.stop_reason = str(reason) or "the oracle wanted no more questions"
+            self.stop_reason = str(reason) or "the oracle ended the run"
         for loop in loops:
             loop.score_last()
         return self
 
+    def _open(self, X: Any, answers: Answers, options: Options, baseline: Any = None) -> list[Loop]:
+        """The loop of this learner and, if there is one, that of its baseline."""
+        check_pool(self, self._state, X, options)
+        members = [Member(self, self._state)]
+        if baseline is not None:
+            if self.baseline is None:
+                self.baseline = self._new_baseline(baseline)
+            members.append(Member(self.baseline, self.baseline._state, ".baseline"))
+        loops = open_loops(members, X, answers, options)
+        for member, loop in zip(members, loops, strict=True):
+            member.learner._loop = loop
+        return loops
+
+    def _new_baseline(self, strategy: Any) -> "ActiveLearner":
+        if self.history:
+            raise ValueError(
+                f"baseline={strategy!r} was added after {len(self.history)} labels: pass it from the first "
+                "run on, so that it starts with the same model."
+            )
+        state = self._state
+        if isinstance(strategy, str) and strategy == "random":
+            strategy = Random(random_state=state.seed)
+        check_strategy(strategy, "baseline", ' or "random"')
+        baseline = type(self)(deepcopy(self.estimator), strategy, None, self.random_state)
+        baseline._state = LoopState(pool=state.pool, experienced=state.experienced, seed=state.seed)
+        return baseline
+
     def _run(
-        self, loops: list[Loop], labels: int | None, initial_labels: Any, batch_size: int, verbose: Any
+        self, loops: list[Loop], max_labels: int | None, initial_labels: Any, batch_size: int, verbose: Any
     ) -> None:
         """Learn what is known, then ask."""
         main, *others = loops
@@ -357,25 +376,24 @@ class ActiveLearner:
             loop.catch_up()
             loop.learn_initial(initial_labels)
         if self.baseline is not None:
-            main.lookup = self.baseline._answers
+            main.known_answers = self.baseline._state.answers
         for other in others:
-            other.lookup = self._answers
-        verdict = None if self.stopping is None else self.stopping.verdict()
-        if verdict is not None and verdict.stop:
-            self.stop_reason = verdict.reason
+            other.known_answers = self._state.answers
+        if self._stops():
             return
-        wanted = main.pool.left + len(main.refused) if labels is None else labels
+        wanted = main.pool.left + len(main.unknown) if max_labels is None else max_labels
         first = len(self.history)
         with tqdm(total=wanted, desc="asking", unit="label", disable=not verbose) as bar:
             while not main.over and (missing := wanted - (len(self.history) - first)) > 0:
-                queries = main.choose(min(batch_size, missing))
-                if not queries:
+                questions = main.choose(min(batch_size, missing))
+                if not questions:
                     return
-                bar.update(main.put(queries))
+                bar.update(main.put(questions))
                 for other in others:
                     other.follow(len(self.history), batch_size)
         if not main.over:
-            self.stop_reason = "the pool is used up" if main.pool.left == 0 else f"{wanted} labels were given"
+            used_up = main.pool.left == 0
+            self.stop_reason = "the pool is used up" if used_up else f"{wanted} labels were given"
 
 
 def _check(options: dict[str, Any]) -> None:

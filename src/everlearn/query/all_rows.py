@@ -1,19 +1,18 @@
-"""All: ask about every row."""
+"""All: select every row."""
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ._scores import count_rows
-from ._strategy import Places, QueryStrategy
+from ._rows import Places, count_rows
+from ._strategy import StreamQueryStrategy, Utilities
 
 
-class All(QueryStrategy):
-    """Ask about every row.
+class All(StreamQueryStrategy):
+    """Select every row.
 
-    What a frugal strategy is compared with. It does not look at the model, which may have learned nothing
-    yet and needs no ``decision_function``.
+    The baseline for strategies that save labels. The model is not used: it need not be fitted, nor have a
+    ``decision_function``.
 
     Examples
     --------
@@ -21,17 +20,17 @@ class All(QueryStrategy):
     >>> from everlearn.query import All
     >>> All().query(LASVM(), [[0.0], [1.0], [2.0]])
     array([0, 1, 2])
-    >>> All().query(LASVM(), [[0.0], [1.0], [2.0]], n=2)  # all are worth the same, the first come first
+    >>> All().query(LASVM(), [[0.0], [1.0], [2.0]], n=2)  # all utilities are equal: the first rows
     array([0, 1])
     """
 
     @property
     def asks_every_row(self) -> bool:
-        """Always."""
+        """True."""
         return True
 
-    def _worth(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
+    def _utilities(self, model: Any, X: Any) -> Utilities:
         return np.ones(count_rows(X))
 
-    def _asked(self, worth: npt.NDArray[np.float64]) -> Places:
-        return np.arange(len(worth))
+    def _selected(self, utilities: Utilities) -> Places:
+        return np.arange(len(utilities))

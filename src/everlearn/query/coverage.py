@@ -1,4 +1,4 @@
-"""Coverage: how far rows are from all rows that have been asked about."""
+"""Coverage: the distance of rows to all rows asked about."""
 
 from typing import Any
 
@@ -9,25 +9,24 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 Distances = npt.NDArray[np.float64]
 
-# Entries of a block of distances computed at once: 8 MB.
-_BLOCK = 1_000_000
+_BLOCK = 1_000_000  # distances computed at once: 8 MB
 _ROUNDING = 1e-14
 
 
 class NoDistances(ValueError):
-    """Rows are not finite numbers, so that there are no distances between them."""
+    """Rows are not finite numbers, so that distances between them are not defined."""
 
 
 class Coverage:
-    """The rows that have been asked about, and how far others are from them.
+    """Keeps the rows asked about, and computes the distance of other rows to them.
 
-    A row far from every row asked so far is one about which a model can only guess, however sure it looks.
+    For a row far from every row asked about, a model can only guess, however confident it looks.
 
     Parameters
     ----------
     max_rows : int, default=1000
-        How many rows are kept at most. Beyond it the oldest are dropped, so that memory stays bounded on a
-        stream and regions that have not been asked about for long count as new again.
+        The maximum number of rows kept. The oldest are dropped first: memory is bounded on a stream, and
+        regions that have not been asked about for long count as new again.
 
     Examples
     --------
@@ -49,7 +48,7 @@ class Coverage:
         return min(self._count, self.max_rows)
 
     def add(self, rows: Any) -> None:
-        """Add rows that have been asked about.
+        """Add rows asked about.
 
         Parameters
         ----------
@@ -61,7 +60,7 @@ class Coverage:
             return
         if self._parts and self._parts[0].shape[1] != rows.shape[1]:
             raise ValueError(
-                f"rows have {rows.shape[1]} features, those added before have {self._parts[0].shape[1]}."
+                f"rows must have {self._parts[0].shape[1]} features, as those before, got {rows.shape[1]}."
             )
         self._parts.append(rows.copy())
         self._count += rows.shape[0]
@@ -69,7 +68,7 @@ class Coverage:
             self._merge()
 
     def distances(self, rows: Any) -> Distances:
-        """Squared Euclidean distance of each row to the nearest row added; nothing is changed.
+        """Compute the squared Euclidean distance of each row to the nearest row added; changes nothing.
 
         Parameters
         ----------
@@ -79,14 +78,14 @@ class Coverage:
         Returns
         -------
         ndarray of shape (n_rows,)
-            The distances; infinity while nothing has been noted.
+            The distances; infinite before rows have been added.
         """
         rows = numeric(rows)
         found = np.full(rows.shape[0], np.inf)
         return nearest(rows, self._rows(), found) if self._count else found
 
     def state(self) -> dict[str, Any]:
-        """What `from_state` takes: plain values and arrays.
+        """Return the state for `from_state`: plain values and arrays.
 
         Returns
         -------
@@ -97,7 +96,7 @@ class Coverage:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Coverage":
-        """The object that `state` described.
+        """Restore an object from its state.
 
         Parameters
         ----------
@@ -107,7 +106,7 @@ class Coverage:
         Returns
         -------
         Coverage
-            An object that goes on as the other would have.
+            An object that continues as the other would have.
         """
         coverage = cls(state["max_rows"])
         if state["rows"] is not None:
@@ -128,16 +127,16 @@ class Coverage:
 
 
 def nearest(rows: Any, others: Any, so_far: Distances) -> Distances:
-    """Squared distance of each row to the nearest of others, or what it was so far if that is less."""
-    step = max(1, _BLOCK // max(1, rows.shape[0]))
-    for start in range(0, others.shape[0], step):
-        found = _squared(rows, others[start : start + step])
+    """Squared distance of each row to the nearest of others, or ``so_far`` if that is less."""
+    size = max(1, _BLOCK // max(1, rows.shape[0]))
+    for start in range(0, others.shape[0], size):
+        found = _squared(rows, others[start : start + size])
         so_far = np.minimum(so_far, found.min(axis=1))
     return so_far
 
 
 def _squared(rows: Any, others: Any) -> Distances:
-    """Squared distances of all pairs; those that are 0 up to rounding are 0."""
+    """Squared distances of all pairs; 0 where they are rounding errors."""
     if sparse.issparse(rows) or sparse.issparse(others):
         return np.asarray(euclidean_distances(rows, others, squared=True))
     lengths = np.einsum("ij,ij->i", rows, rows)[:, np.newaxis] + np.einsum("ij,ij->i", others, others)
@@ -147,7 +146,7 @@ def _squared(rows: Any, others: Any) -> Distances:
 
 
 def numeric(rows: Any) -> Any:
-    """Rows as finite numbers, between which there are distances."""
+    """Rows as finite numbers, which distances need."""
     if sparse.issparse(rows):
         rows, values = rows.tocsr(), rows.data
     else:
@@ -157,7 +156,7 @@ def numeric(rows: Any) -> Any:
             values = np.full(1, np.nan)
     if not np.isfinite(values).all():
         raise NoDistances(
-            "The rows are not finite numbers, so that there are no distances between them: convert them to "
-            "numbers, or ask with cold_start='random'."
+            "Distances need rows of finite numbers: convert the features to numbers, or set "
+            "cold_start='random'."
         )
     return rows

@@ -1,46 +1,46 @@
-"""History: what a loop asked, what was answered and what the model was like then."""
+"""History: the record of an `ActiveLearner`, one entry for each label."""
 
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from .stopping._rule import pyplot
+from .stopping._stopping_rule import pyplot
 
 _COLUMNS = ("n_labels", "row", "label", "chosen_by", "correct", "margin", "free_margin", "n_support", "score")
-_ALL_COLUMNS = (*_COLUMNS, "reason")  # the reason is too long for a printed table
-_ENDS = 5  # lines shown of the beginning and of the end
+_ALL_COLUMNS = (*_COLUMNS, "reason")  # too long for a printed table
+_ENDS = 5  # entries printed at the beginning and at the end
 
 
 class History(list[dict[str, Any]]):
     """A list with one dict for each label, in the order in which they were given.
 
     ==============  ==========================================================================================
-    "n_labels"      how many labels there are, this one included; several answers for one row count each
-    "row"           its number in the pool
-    "label"         its class
-    "chosen_by"     what chose it: "initial", "cold start (farthest)", "cold start (random)", the name of
+    "n_labels"      number of labels, this one included; several answers for one row count each
+    "row"           row number in the pool
+    "label"         the label
+    "chosen_by"     what chose the row: "initial", "cold start (farthest)", "cold start (random)", the name of
                     the query strategy, "explore" and "ask again" of `Auto`, "told" for a label that was not
-                    asked for, or "journal" for one read back from a journal
-    "reason"        the same in words: near which boundary the row lies, how far it is from all others
-    "correct"       whether the model would have said so before it learned the label; None if it knew nothing
+                    asked for, or "journal" for one read from a journal
+    "reason"        why, for example near which boundary the row lies, or how far it is from all others
+    "correct"       whether the model predicted the label before it learned it; None if it was not fitted
     "margin"        |f(x)| before the label was learned, with more than two classes the gap between the two
-                    largest scores; None if the model knew nothing
-    "free_margin"   the largest such value over the free support vectors at that time, None if there are none
-    "n_support"     support vectors after the label was learned, None if the model has none
-    "score"         score on the test rows after it, None where it was not taken
+                    largest scores; None if the model was not fitted
+    "free_margin"   the largest such value over the free support vectors then; None if there are none
+    "n_support"     number of support vectors after the label was learned; None if the model has none
+    "score"         score on the test rows after that; None if the model was not scored
     ==============  ==========================================================================================
 
     Parameters
     ----------
     records : iterable of dict, default=()
-        What to begin with.
+        Initial entries.
     """
 
     def __init__(self, records: Iterable[dict[str, Any]] = ()) -> None:
         super().__init__(records)
 
     def to_pandas(self) -> Any:
-        """The history as a data frame, a line for each label; needs pandas.
+        """Convert to a data frame with a row for each label; needs pandas.
 
         Returns
         -------
@@ -56,40 +56,40 @@ class History(list[dict[str, Any]]):
         return pandas.DataFrame(list(self), columns=list(_ALL_COLUMNS))
 
     def label_counts(self) -> dict[Any, int]:
-        """How many labels of each class were given, the most frequent first.
+        """Count the labels of each class, the most frequent first.
 
         Returns
         -------
         dict
-            Number by class.
+            Counts by class.
         """
         return dict(Counter(record["label"] for record in self).most_common())
 
     def scores(self) -> tuple[list[int], list[float]]:
-        """Numbers of labels at which the model was scored, and the scores.
+        """Return the learning curve: numbers of labels and the scores at them.
 
         Returns
         -------
         tuple of (list, list)
-            Labels and scores.
+            Numbers of labels, and scores.
         """
         scored = [record for record in self if record["score"] is not None]
         return [record["n_labels"] for record in scored], [record["score"] for record in scored]
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the scores over the labels, or the support vectors if there are none; needs matplotlib.
+        """Plot scores over labels, or support vectors if there are no scores; needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. None makes a new figure.
+            The axes. None creates a new figure.
         options : dict
-            Passed on to ``ax.plot``, for instance ``label``.
+            Passed to ``ax.plot``, for example ``label``.
 
         Returns
         -------
         matplotlib Axes
-            Where it was drawn.
+            The axes.
         """
         ax = pyplot().subplots()[1] if ax is None else ax
         labels, values = self.scores()
@@ -102,7 +102,7 @@ class History(list[dict[str, Any]]):
 
     def __str__(self) -> str:
         if not self:
-            return "No label has been given yet."
+            return "No labels yet."
         whole = len(self) <= 2 * _ENDS + 1
         shown = list(self) if whole else [*self[:_ENDS], None, *self[-_ENDS:]]
         lines = [["…"] * len(_COLUMNS) if r is None else [_cell(r[c]) for c in _COLUMNS] for r in shown]

@@ -1,4 +1,4 @@
-"""Margin: ask about the row nearest to the boundary, of a few drawn at random.
+"""Margin: of a few rows drawn at random, select those nearest to the decision boundary.
 
 S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapters 3 and 4.
 """
@@ -7,26 +7,26 @@ import math
 from typing import Any, ClassVar
 
 from .._base import constraints
-from ._pool import PoolQueryStrategy, Worth
-from ._scores import class_scores, margins
+from ._pool import PoolQueryStrategy
 
-_SHARE = constraints.Constraint(
+_PROBABILITY = constraints.Constraint(
     "a number between 0 and 1, both excluded", lambda value: constraints.is_real(value) and 0 < value < 1
 )
 
 
 def pool_size_for(top_fraction: float = 0.05, failure_probability: float = 0.05) -> int:
-    """How many rows to draw so that the best of them is probably among the best of all.
+    """How many rows to draw so that the best of them is probably among the best of the pool.
 
-    The best of L rows drawn at random is not among the best share p with a probability of at most (1 - p)^L,
-    whatever the size of the pool; the smallest L for which this is eta or less is ⌈ln eta / ln(1 - p)⌉.
+    The best of L rows drawn at random misses the top fraction p of the pool with a probability of at most
+    (1 - p)^L, whatever the size of the pool. The smallest L for which this is at most eta is
+    ⌈ln eta / ln(1 - p)⌉.
 
     Parameters
     ----------
     top_fraction : float, default=0.05
-        The share of the best.
+        The fraction p of the pool that counts as the best.
     failure_probability : float, default=0.05
-        The probability of missing it.
+        The probability eta of missing it.
 
     Returns
     -------
@@ -42,35 +42,33 @@ def pool_size_for(top_fraction: float = 0.05, failure_probability: float = 0.05)
     299
     """
     for name, value in (("top_fraction", top_fraction), ("failure_probability", failure_probability)):
-        if not _SHARE.test(value):
-            raise ValueError(f"{name} must be {_SHARE.accepts}, got {value!r}.")
+        if not _PROBABILITY.test(value):
+            raise ValueError(f"{name} must be {_PROBABILITY.accepts}, got {value!r}.")
     exact = math.log(failure_probability) / math.log1p(-top_fraction)
-    return max(
-        1, math.ceil(exact * (1 - 1e-12))
-    )  # an exact power of 1 - top_fraction is not to be rounded past
+    return max(1, math.ceil(exact * (1 - 1e-12)))  # rounding must not push an exact power to the next integer
 
 
 class Margin(PoolQueryStrategy):
-    """Ask about the rows nearest to the boundary, of a few drawn at random.
+    """Select the rows nearest to the decision boundary, of a few drawn at random.
 
-    A full search looks at every row of the pool for each label. It is hardly worth it: of 59 rows drawn at
+    A full search scores every row of the pool for each label. That is rarely worth it: of 59 rows drawn at
     random the best is among the best 5 % of the pool with a probability of 95 %, however large the pool is
     (`pool_size_for`).
 
     Parameters
     ----------
     pool_size : int, default=59
-        How many rows to draw. None looks at all of them, and so does a pool that has no more.
+        How many rows to draw. With None, or in a pool that is not larger, all rows are scored.
     random_state : int, RandomState instance or None, default=None
-        Decides the draw. With an int the answer is a function of it, of the pool, of n and of ``draw``; with
-        a generator, of its present state, which stays as it is; with None it differs from call to call.
+        Seeds the draw. With an int, the selection is a function of it, the pool, n and ``draw``; with a
+        generator, of its current state, which is not advanced; with None it differs from call to call.
 
     Notes
     -----
-    The margin is |f(x)|, with more than two classes the gap between the two largest scores; the utility of a
-    row is minus its margin. A model without ``decision_function`` is judged by its ``predict_proba``: the gap
-    between the two largest probabilities. Of equal rows the first drawn is taken, in a full search the first
-    of the pool. No label is read.
+    The margin is |f(x)|; with more than two classes it is the gap between the two largest scores. The utility
+    of a row is minus its margin. For a model without ``decision_function``, the gap between the two largest
+    probabilities of ``predict_proba`` is used. In case of ties the row drawn first is selected, in a full
+    search the first of the pool. No label is read.
 
     References
     ----------
@@ -93,6 +91,8 @@ class Margin(PoolQueryStrategy):
     True
     """
 
+    uses_margin: ClassVar[bool] = True
+    uses_scores_only: ClassVar[bool] = True
     _constraints: ClassVar[dict[str, constraints.Constraint]] = PoolQueryStrategy._constraints | {
         "pool_size": constraints.NONE | constraints.integer_from(1)
     }
@@ -100,9 +100,3 @@ class Margin(PoolQueryStrategy):
     def __init__(self, pool_size: int | None = 59, random_state: Any = None) -> None:
         self.pool_size = pool_size
         self.random_state = random_state
-
-    def _size(self, n: int | None) -> int | None:
-        return None if self.pool_size is None else int(self.pool_size)
-
-    def _worth(self, model: Any, X: Any) -> Worth:
-        return 0.0 - margins(class_scores(model, X))

@@ -1,31 +1,30 @@
-"""Random: ask about rows at random."""
+"""Random: select rows of a pool at random."""
 
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ._pool import PoolQueryStrategy, Worth
-from ._scores import count_rows
+from ._pool import PoolQueryStrategy
+from ._rows import count_rows
+from ._strategy import Utilities
 
 
 class Random(PoolQueryStrategy):
-    """Ask about rows of a pool at random.
+    """Select rows of a pool at random.
 
-    What a query strategy that looks at the model is compared with, and the only one whose labels are a fair
-    sample: an estimate from them is unbiased. It does not look at the model, which may have learned nothing
-    yet.
+    The baseline for strategies that use the model, and the only one whose labels are a random sample, so that
+    estimates from them are unbiased. The model is not used and need not be fitted.
 
     Parameters
     ----------
     random_state : int, RandomState instance or None, default=None
-        Decides the draw. With an int the answer is a function of it, of the number of rows, of n and of
-        ``draw``; with a generator, of its present state, which stays as it is; with None it differs from call
-        to call.
+        Seeds the draw. With an int, the selection is a function of it, the number of rows, n and ``draw``;
+        with a generator, of its current state, which is not advanced; with None it differs from call to call.
 
     Notes
     -----
-    Every row is worth the same, so the utilities are ones. Rows are drawn without replacement; with the same
-    seed and ``draw`` the answer for a larger n holds that for a smaller one.
+    All utilities are 1. Rows are drawn without replacement. With the same seed and ``draw``, the selection
+    for a larger n contains that for a smaller one.
 
     Examples
     --------
@@ -33,21 +32,50 @@ class Random(PoolQueryStrategy):
     >>> from everlearn.query import Random
     >>> pool = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
     >>> strategy = Random(random_state=0)
-    >>> first = strategy.query(LASVM(), pool, n=2)
-    >>> bool((strategy.query(LASVM(), pool, n=2) == first).all())  # nothing has changed
+    >>> bool((strategy.query(LASVM(), pool, n=2) == strategy.query(LASVM(), pool, n=2)).all())
     True
     >>> rounds = [int(strategy.query(LASVM(), pool, draw=number)[0]) for number in range(20)]
-    >>> len(set(rounds)) > 1  # a loop counts the draws
+    >>> len(set(rounds)) > 1  # a loop counts up the draws
     True
     """
 
-    _size_name: ClassVar[str | None] = None
+    is_random_sample: ClassVar[bool] = True
+    _size_parameter: ClassVar[str | None] = None
 
     def __init__(self, random_state: Any = None) -> None:
         self.random_state = random_state
 
-    def _size(self, n: int | None) -> int | None:
+    def draw_size(self, n: int | None) -> int | None:
+        """Return how many rows are drawn.
+
+        Parameters
+        ----------
+        n : int or None
+            The size of the batch.
+
+        Returns
+        -------
+        int or None
+            The size of the batch; None for all rows.
+        """
         return None if n is None else max(int(n), 1)
 
-    def _worth(self, model: Any, X: Any) -> Worth:
+    def reasons(self, model: Any, X: Any) -> list[str]:
+        """Explain why rows were selected.
+
+        Parameters
+        ----------
+        model : object
+            Not used.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The selected rows.
+
+        Returns
+        -------
+        list of str
+            "drawn at random" for each row.
+        """
+        return ["drawn at random"] * count_rows(X)
+
+    def _utilities(self, model: Any, X: Any) -> Utilities:
         return np.ones(count_rows(X))

@@ -1,35 +1,34 @@
-"""RecentMargin: ask about the row nearest to the boundary of every few.
+"""RecentMargin: select the row nearest to the decision boundary from each block of a stream.
 
-Z. Wang, S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines" (ICDM 2009), the query
-strategy Greedy.
+Z. Wang, S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines" (ICDM 2009), there "Greedy".
 """
 
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from .._base import constraints
-from ._scores import decision_scores, margins
-from ._strategy import Places, QueryStrategy
+from ._rows import Places
+from ._scores import decision_scores
+from ._strategy import StreamQueryStrategy, Utilities
 
 
-class RecentMargin(QueryStrategy):
-    """Ask about one of every `block_size` rows, the one nearest to the boundary.
+class RecentMargin(StreamQueryStrategy):
+    """Select one row from each block of a stream: the one nearest to the decision boundary.
 
     The rows are cut into consecutive blocks. At the end of a block the row with the smallest margin is
-    asked about, the first of equal ones, and the others are forgotten. A last block that is not complete is
-    not asked about, so that T rows cost floor(T / block_size) labels.
+    selected, the first in case of ties. A last block that is incomplete is skipped, so that T rows cost
+    floor(T / block_size) labels.
 
     Parameters
     ----------
     block_size : int, default=5
-        Rows in a block. With 1 every row is asked about.
+        Rows in a block. With 1 every row is selected.
 
     Notes
     -----
-    The margin is |f(x)|, with more than two classes the gap between the two largest scores; the utility of a
-    row is minus its margin. The paper calls the query strategy Greedy.
+    The margin is |f(x)|; with more than two classes it is the gap between the two largest scores. The utility
+    of a row is minus its margin. The paper calls the strategy Greedy.
 
     References
     ----------
@@ -43,10 +42,12 @@ class RecentMargin(QueryStrategy):
     >>> X, y = make_banana(412, random_state=0)
     >>> model = LASVM(C=10, gamma=1, random_state=0).fit(X[:400], y[:400])
     >>> asked = RecentMargin(block_size=5).query(model, X[400:])
-    >>> (asked // 5).tolist()  # one of each of the two complete blocks
+    >>> (asked // 5).tolist()  # one of each complete block
     [0, 1]
     """
 
+    uses_margin: ClassVar[bool] = True
+    uses_scores_only: ClassVar[bool] = True
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {"block_size": constraints.integer_from(1)}
 
     def __init__(self, block_size: int = 5) -> None:
@@ -63,10 +64,10 @@ class RecentMargin(QueryStrategy):
         """Whether a block is a single row."""
         return self.rows_per_question == 1
 
-    def _worth(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
-        return 0.0 - margins(decision_scores(model, X))
+    def _utilities(self, model: Any, X: Any) -> Utilities:
+        return self.utilities_from_scores(decision_scores(model, X))
 
-    def _asked(self, worth: npt.NDArray[np.float64]) -> Places:
+    def _selected(self, utilities: Utilities) -> Places:
         size = int(self.block_size)
-        blocks = worth[: len(worth) // size * size].reshape(-1, size)
+        blocks = utilities[: len(utilities) // size * size].reshape(-1, size)
         return np.asarray(np.arange(len(blocks)) * size + blocks.argmax(axis=1))

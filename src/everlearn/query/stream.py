@@ -1,4 +1,4 @@
-"""The loop that takes a model through a stream and asks for labels on the way."""
+"""Stream-based active learning: one pass over a stream that asks for labels on the way."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -6,54 +6,43 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from sklearn.utils import get_tags
 
 from .._base.online import OnlineLearner
-from ._scores import count_rows, has_learned
-from ._strategy import Places, QueryStrategy
+from ._rows import FIRST_ROWS, Places, count_rows, is_pairwise, sliceable, take
+from ._run_checks import check_model
+from ._scores import Unfitted, has_learned
+from ._strategy import StreamQueryStrategy
 
-# How many groups of rows may be judged ahead, and how many rows are learned in a call where every row is
-# asked about.
-_MOST_AHEAD = 64
-_ROWS_PER_CALL = 256
-_FIRST_ROWS = 1000  # from which a learner of ours takes what depends on features alone
+_MAX_LOOKAHEAD = 64  # groups of rows that are scored ahead
+_ROWS_PER_CALL = 256  # that are learned in a call where every row is asked about
 
 Ask = Callable[[Places, Any], npt.NDArray[Any]]
 
 
-class _Nothing:
-    """A model that has learned nothing: f = 0 everywhere."""
-
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        return np.zeros(count_rows(X))
-
-
 def learn_stream(
-    model: Any, query_strategy: QueryStrategy, X: Any, oracle: Any, *, classes: Any = None
+    model: Any, query_strategy: StreamQueryStrategy, X: Any, oracle: Any, *, classes: Any = None
 ) -> Places:
-    """Go through a stream of rows, ask for the labels that a query strategy wants, and learn them.
+    """Pass over a stream, ask for the labels that a query strategy selects, and learn them.
 
-    The query strategy judges the rows with the model as it is when they come,
-    `query_strategy.rows_per_question` rows at a time: what is asked about is labeled by the oracle and
-    learned by ``model.partial_fit`` before the next rows are judged. A model that has learned nothing yet
-    has f = 0, so that the first rows are asked about.
+    The rows are taken in groups of `query_strategy.rows_per_question`. The strategy selects from a group with
+    the current model; the oracle labels the selected rows, and ``model.partial_fit`` learns them before the
+    next group. An unfitted model counts as f = 0, so that the first rows are asked about.
 
     Parameters
     ----------
     model : object
-        A classifier with ``partial_fit`` and, unless the strategy does not look at it,
-        ``decision_function``. It goes on from what it has learned.
+        A classifier with ``partial_fit`` and, unless the strategy does not use it, ``decision_function``. If
+        it is fitted, it continues from there.
     query_strategy : All, RampRegion or RecentMargin
         The query strategy.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The rows, in the order of the stream.
     oracle : array-like of shape (n_samples,) or callable
         The labels of the stream, of which only those asked for are read; or a function
-        ``oracle(numbers, rows)`` that gets the row numbers and the rows asked about and returns their labels.
+        ``oracle(numbers, rows)`` that gets row numbers and rows and returns their labels.
     classes : array-like of shape (n_classes,), default=None
-        All labels that will ever come. If the model has learned nothing yet, None takes those that occur in
-        the array of labels; with a function as oracle they must be given.
+        All labels that can occur. For an unfitted model None takes those of the array of labels; if the
+        oracle is a function, they are required.
 
     Returns
     -------
@@ -62,11 +51,11 @@ def learn_stream(
 
     Notes
     -----
-    Each row asked about makes a call of ``partial_fit``. Learners of everlearn that have learned nothing yet
-    take what depends on features alone, such as ``gamma="scale"``, from the first 1,000 rows of the stream,
-    whether asked about or not; other models take it from the first row they learn. Where every row is asked
-    about, learners of everlearn get many rows in a call: they learn them one after the other anyway, while
-    other models may shuffle or average the rows of a call.
+    Each row asked about is a call of ``partial_fit``. What everlearn's learners derive from features alone,
+    such as ``gamma="scale"``, is derived from the first 1,000 rows of the stream if the model is not fitted,
+    whether they are asked about or not; other models derive it from the first row that they learn. If every
+    row is asked about, everlearn's learners get many rows in a call, which they learn one after the other;
+    other models get one, because they may shuffle or average the rows of a call.
 
     Examples
     --------
@@ -81,37 +70,31 @@ def learn_stream(
     >>> model.finish().score(X[1000:], y[1000:]) > 0.95
     True
     """
-    if (
-        isinstance(query_strategy, type)
-        or not hasattr(query_strategy, "query")
-        or not hasattr(query_strategy, "rows_per_question")
+    if isinstance(query_strategy, type) or not all(
+        hasattr(query_strategy, name) for name in ("query", "rows_per_question")
     ):
         raise TypeError(
-            "query_strategy must be one of everlearn.query for a stream, such as RampRegion(), not one for a "
-            f"pool, got {query_strategy!r}."
+            "query_strategy must be a query strategy for streams, such as RampRegion(), not one for pools, "
+            f"got {query_strategy!r}."
         )
-    if isinstance(model, type) or not hasattr(model, "partial_fit"):
-        raise TypeError(
-            f"model must be an instance with partial_fit, by which it learns more rows, such as LASVM() or "
-            f"SGDClassifier(), got {model!r}."
-        )
-    X = _sliceable(X)
-    total = count_rows(X)
-    ask = _ask_function(oracle) if callable(oracle) else _ask_array(oracle, total)
+    check_model(model, "model")
+    X = sliceable(X)
+    n_rows = count_rows(X)
+    ask = _ask_function(oracle) if callable(oracle) else _ask_array(oracle, n_rows)
     every_row = getattr(query_strategy, "asks_every_row", False)
-    if not every_row and _is_pairwise(model):
+    if not every_row and is_pairwise(model):
         raise ValueError(
-            "A precomputed kernel has a column for every row learned; where not every row of a stream is "
-            "learned, the columns of X are others: pass the kernel as a callable."
+            "kernel='precomputed' needs a column for every learned row, and the columns of X are all rows of "
+            "the stream: pass the kernel as a callable, or ask about every row."
         )
     learner = _Learner(model, X, ask, _first_classes(model, oracle, classes))
     if every_row:
-        return _learn_every_row(learner, total)
-    return _learn_asked_rows(learner, query_strategy, total)
+        return _learn_every_row(learner, n_rows)
+    return _learn_selected_rows(learner, query_strategy, n_rows)
 
 
 class _Learner:
-    """The side of the loop that learns: fetches labels, learns rows, notes which."""
+    """The learning side of the pass: gets labels, learns rows, records which."""
 
     def __init__(self, model: Any, X: Any, ask: Ask, classes: Any) -> None:
         self.model, self.X, self.ask = model, X, ask
@@ -121,12 +104,12 @@ class _Learner:
 
     def rows(self, start: int, stop: int) -> Any:
         """Consecutive rows of the stream."""
-        return _take(self.X, slice(start, stop))
+        return take(self.X, slice(start, stop))
 
     def learn(self, numbers: Places) -> None:
         """Ask for the labels of some rows, in ascending order, and learn them in one call."""
         consecutive = numbers[-1] - numbers[0] == len(numbers) - 1
-        rows = _take(self.X, slice(numbers[0], numbers[-1] + 1) if consecutive else numbers)
+        rows = take(self.X, slice(numbers[0], numbers[-1] + 1) if consecutive else numbers)
         labels = self.ask(numbers, rows)
         if self.classes is None:
             self.model.partial_fit(rows, labels)
@@ -134,81 +117,65 @@ class _Learner:
             self.model.partial_fit(rows, labels, classes=self.classes)
         else:
             with self.model._unchanged_on_error():
-                # A row that cannot be learned is refused when its turn comes.
+                # A row that cannot be learned is refused when it is asked about.
                 with suppress(ValueError):
-                    self.model._prepare(self.rows(0, _FIRST_ROWS), self.classes)
+                    self.model._prepare(self.rows(0, FIRST_ROWS), self.classes)
                 self.model.partial_fit(rows, labels, classes=self.classes)
         self.classes = None
         self.has_learned = self.has_learned or has_learned(self.model)
         self.asked.append(numbers)
 
 
-def _learn_every_row(learner: _Learner, total: int) -> Places:
-    """Learn all rows, many in a call if the model learns the rows of a call in order, each on its own."""
+def _learn_every_row(learner: _Learner, n_rows: int) -> Places:
+    """Learn all rows, many in a call if the model learns the rows of a call one after the other."""
     rows_per_call = _ROWS_PER_CALL if isinstance(learner.model, OnlineLearner) else 1
-    for start in range(0, total, rows_per_call):
-        learner.learn(np.arange(start, min(start + rows_per_call, total)))
+    for start in range(0, n_rows, rows_per_call):
+        learner.learn(np.arange(start, min(start + rows_per_call, n_rows)))
     return np.concatenate(learner.asked)
 
 
-def _learn_asked_rows(learner: _Learner, query_strategy: QueryStrategy, total: int) -> Places:
-    """Judge rows and learn those asked about.
+def _learn_selected_rows(learner: _Learner, strategy: StreamQueryStrategy, n_rows: int) -> Places:
+    """Learn the rows that the strategy selects.
 
-    Problem: a call that judges one row costs nearly what one that judges many does, and most rows may not be
-    asked about. So rows are judged ahead. Invariant: an answer is used only if the model has not changed
-    since, that is, up to the first group of rows of which some are asked about; the rows behind it are judged
-    again. The way ahead doubles as long as nothing is asked about and is halved when something is, so that
-    little is judged in vain. A row that cannot be judged is no reason to stop before its turn.
+    Problem: a call for one group of rows costs nearly as much as a call for many, and most groups may not be
+    asked about. So several groups are passed at once. Invariant: a selection is used only if the model has
+    not changed since, that is, up to the first group with a selected row; the groups after it are passed
+    again. The lookahead doubles while nothing is selected and is halved when something is, so that little is
+    scored in vain. A row that cannot be scored raises only when it is its turn.
     """
-    size, ahead, start = query_strategy.rows_per_question, 1, 0
-    nothing = _Nothing()
-    while start < total:
-        stop = min(start + ahead * size, total)
+    size, lookahead, start = strategy.rows_per_question, 1, 0
+    unfitted = Unfitted()
+    while start < n_rows:
+        stop = min(start + lookahead * size, n_rows)
         try:
-            model = learner.model if learner.has_learned else nothing
-            chosen = query_strategy.query(model, learner.rows(start, stop))
+            selected = strategy.query(
+                learner.model if learner.has_learned else unfitted, learner.rows(start, stop)
+            )
         except ValueError:
-            if ahead == 1:
+            if lookahead == 1:
                 raise
-            ahead = 1
+            lookahead = 1
             continue
-        if len(chosen) == 0:
-            start, ahead = stop, min(2 * ahead, _MOST_AHEAD)
+        if len(selected) == 0:
+            start, lookahead = stop, min(2 * lookahead, _MAX_LOOKAHEAD)
             continue
-        end = (int(chosen[0]) // size + 1) * size  # of the first group that is asked about
-        learner.learn(start + chosen[chosen < end])
-        start, ahead = start + end, max(ahead // 2, 1)
+        end = (int(selected[0]) // size + 1) * size  # of the first group with a selected row
+        learner.learn(start + selected[selected < end])
+        start, lookahead = start + end, max(lookahead // 2, 1)
     return np.concatenate([np.zeros(0, dtype=np.intp), *learner.asked])
 
 
-# ---------------------------------------------------------------------------------------------- what is given
-
-
-def _sliceable(X: Any) -> Any:
-    """X as something that `_take` can cut: data frames stay what they are, for the sake of their names."""
-    if sparse.issparse(X):
-        return X.tocsr()
-    if hasattr(X, "shape") and hasattr(X, "__getitem__"):
-        return X
-    return np.asarray(X)
-
-
-def _take(X: Any, which: slice | Places) -> Any:
-    return X.iloc[which] if hasattr(X, "iloc") else X[which]
-
-
-def _is_pairwise(model: Any) -> bool:
-    return hasattr(model, "__sklearn_tags__") and bool(get_tags(model).input_tags.pairwise)
+# ---------------------------------------------------------------------------------------------------- inputs
 
 
 def _first_classes(model: Any, oracle: Any, classes: Any) -> Any:
-    """What the first call of ``partial_fit`` gets as classes, None for nothing."""
+    """The classes for the first call of ``partial_fit``; None for none."""
     if classes is not None or has_learned(model):
         return classes
     if callable(oracle):
         raise ValueError(
-            "classes must be given, all labels that will come: the oracle is a function and the model has "
-            "learned nothing yet."
+            "classes is required, with all labels that can occur: the oracle is a function and the model is "
+            "not fitted."
         )
     labels = np.asarray(oracle)
     try:
@@ -218,32 +185,32 @@ def _first_classes(model: Any, oracle: Any, classes: Any) -> Any:
         missing = True
     if missing:
         raise ValueError(
-            "The classes cannot be read from oracle, which has missing labels or labels of several kinds: "
-            "name them with classes=..."
+            "The classes cannot be read from oracle, which has missing labels or labels of several types: "
+            "pass classes=..."
         )
     return known
 
 
-def _ask_array(oracle: Any, total: int) -> Ask:
-    """Answers from an array of the labels of all rows."""
+def _ask_array(oracle: Any, n_rows: int) -> Ask:
+    """Answers from an array with the labels of all rows."""
     labels = np.asarray(oracle)
-    if labels.ndim != 1 or len(labels) != total:
+    if labels.ndim != 1 or len(labels) != n_rows:
         raise ValueError(
-            f"oracle must be a function or hold one label for each of the {total} rows of X, got shape "
+            f"oracle must be a function or hold one label for each of the {n_rows} rows of X, got shape "
             f"{labels.shape}."
         )
     return lambda numbers, rows: labels[numbers]
 
 
 def _ask_function(oracle: Callable[[Places, Any], Any]) -> Ask:
-    """Answers from a function, of which there must be as many as questions."""
+    """Answers from a function, one for each row."""
 
     def ask(numbers: Places, rows: Any) -> npt.NDArray[Any]:
         labels = np.asarray(oracle(numbers, rows))
         if labels.shape != numbers.shape:
             raise ValueError(
-                f"oracle must return one label for each row it is asked about: asked about {len(numbers)}, "
-                f"it returned shape {labels.shape}."
+                f"oracle must return one label for each row: it got {len(numbers)} rows and returned shape "
+                f"{labels.shape}."
             )
         return labels
 

@@ -1,4 +1,4 @@
-"""Terminal: a person at the keyboard as oracle."""
+"""Terminal: a person at the terminal as oracle."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -8,24 +8,23 @@ from scipy import sparse
 
 from .._visible import visible, visible_lines
 from ._answers import StopAsking
-from ._strategy import Places
-from .stream import _take
+from ._rows import Places, take
 
 _UNKNOWN, _QUIT = "?", "quit"
-_MOST_SHOWN = 12
+_MAX_SHOWN = 12
 
 
 class Terminal:
     """Ask a person at the terminal for labels.
 
-    Hand it to `ActiveLearner.run` as the oracle. A label is typed in full or by its first letters; ``?`` is
-    for a row of which nothing is known, ``quit`` or the end of the input ends the questions. What was
-    answered until then is kept.
+    Pass it to `ActiveLearner.run` as the oracle. A label is typed in full or by its first letters; ``?``
+    means that the label is unknown; ``quit`` or the end of the input ends the run. Answers given until then
+    are kept.
 
     Parameters
     ----------
     classes : list of labels
-        What may be answered.
+        The possible answers.
     show : callable, default=None
         ``show(number, row)`` returns the text to show for a row. None lists its first features.
 
@@ -48,14 +47,14 @@ class Terminal:
             or {_UNKNOWN, _QUIT, ""} & {n.strip() for n in names}
         ):
             raise ValueError(
-                f"classes must be two labels or more that differ in print and are neither empty nor "
-                f"{_UNKNOWN!r} nor {_QUIT!r}, got {self.classes!r}."
+                f"classes must be at least two labels with different names, not empty and not {_UNKNOWN!r} "
+                f"or {_QUIT!r}, got {self.classes!r}."
             )
         self._asked = 0
 
     def __call__(self, numbers: Places, rows: Any) -> list[Any]:
         """The labels typed for some rows."""
-        return [self._ask(int(number), _take(rows, np.array([i]))) for i, number in enumerate(numbers)]
+        return [self._ask(int(number), take(rows, np.array([i]))) for i, number in enumerate(numbers)]
 
     def _ask(self, number: int, row: Any) -> Any:
         self._asked += 1
@@ -68,22 +67,22 @@ class Terminal:
             except EOFError:
                 raise StopAsking("the input ended") from None
             if typed == _QUIT:
-                raise StopAsking("the person at the terminal wanted no more questions")
+                raise StopAsking("the person at the terminal quit")
             if typed == _UNKNOWN:
                 return None
-            found = self._meant(typed)
+            found = self._matches(typed)
             if len(found) == 1:
                 return found[0]
             print(f"{typed!r} could be {' or '.join(map(visible, found))}." if found else f"{typed!r}?")
 
-    def _meant(self, typed: str) -> list[Any]:
+    def _matches(self, typed: str) -> list[Any]:
         shown = [label for label in self.classes if visible(label).strip() == typed]
         exact = shown or [label for label in self.classes if str(label).strip() == typed]
         return exact or [label for label in self.classes if typed and str(label).strip().startswith(typed)]
 
 
 def _features(row: Any) -> str:
-    """The first features of a row, with their names where it has some."""
+    """The first features of a row, with their names if it has any."""
     if sparse.issparse(row):
         entries = sparse.csr_matrix(row)
         names, values = [str(column) for column in entries.indices], entries.data
@@ -95,7 +94,7 @@ def _features(row: Any) -> str:
         f"  {visible(name)}: {value:.6g}"
         if isinstance(value, float | np.floating)
         else f"  {visible(name)}: {visible(value)}"
-        for name, value in list(zip(names, values, strict=True))[:_MOST_SHOWN]
+        for name, value in list(zip(names, values, strict=True))[:_MAX_SHOWN]
     ]
     more = len(names) - len(shown)
     return "\n".join([*shown, *([f"  and {more} more"] if more else [])])

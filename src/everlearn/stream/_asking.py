@@ -8,11 +8,10 @@ import numpy as np
 
 from .. import query
 from .._base import checked
-from ..query.auto import boundary_reasons
 from ..store.events import Ints
 from ._kept import Kept
 from ._scored import Scored
-from .settings import Settings, is_pool_strategy
+from .settings import Settings
 
 _MOST_OPEN = 10_000
 _MOST_ANSWERED = 2_000
@@ -204,9 +203,9 @@ class Asking:
     def _most(self, model: Any) -> int:
         """How many questions the strategy takes at a time, beside its share of audits."""
         strategy = self.settings.query_strategy
-        if model is None or not isinstance(strategy, query.Margin) or strategy.pool_size is None:
+        if model is None or strategy.max_batch_size is None:
             return 2**62
-        return int(strategy.pool_size / max(1 - self.settings.audit, 1e-9))
+        return int(strategy.max_batch_size / max(1 - self.settings.audit, 1e-9))
 
     def _not_open(self, rows: Kept) -> Kept:
         here = Kept(rows.X, rows.numbers)
@@ -255,15 +254,15 @@ class Asking:
         self, strategy: Any, count: int, rest: Kept, rows: Candidates, model: Any
     ) -> list[Question]:
         options: dict[str, Any] = {}
-        if is_pool_strategy(strategy):
+        if strategy.needs_pool:
             options["draw"] = self.draws
         self.draws += 1
         scored = rows.scored(model, rest)
-        by_scores = isinstance(strategy, query.Auto | query.Margin)
+        by_scores = strategy.uses_scores_only
         places = strategy.query(scored if by_scores else model, rest.X, count, **options)
         chosen = scored.at(places)
         worth = strategy.utilities(chosen if by_scores else model, chosen.X)
-        reasons = _reasons(strategy, chosen)
+        reasons = strategy.reasons(chosen, chosen.X)
         return [
             Question(int(number), "strategy", reasons[i], float(worth[i]), rows.n_rows)
             for i, number in enumerate(rest.numbers[places].tolist())
@@ -276,16 +275,6 @@ class Asking:
         self.n_audits += sum(question.kind == "audit" for question in chosen)
         for number in list(self.open)[: max(0, len(self.open) - _MOST_OPEN)]:
             del self.open[number]
-
-
-def _reasons(strategy: Any, chosen: Scored) -> list[str]:
-    """Why a strategy chose rows: where it looks at the boundary, between which classes each lies."""
-    if isinstance(strategy, query.Random):
-        return ["drawn at random"] * chosen.X.shape[0]
-    if not isinstance(strategy, query.Auto | query.Margin | query.AutoMargin | query.RecentMargin):
-        return [f"chosen by {type(strategy).__name__}"] * chosen.X.shape[0]
-    scores = chosen.scores
-    return boundary_reasons(scores if scores.ndim == 2 else scores[:, np.newaxis], chosen.classes_)
 
 
 def numbers_of(questions: list[Question]) -> Ints:

@@ -12,7 +12,6 @@ from .._base import constraints, persist
 from .._base.validate import Array
 from ..adaptive import AdaptiveSVM
 from ..evaluate.drift import DriftDetector
-from ..query._pool import PoolQueryStrategy
 from ..query._strategy import QueryStrategy
 from ..select import Exemplars
 from ..semi import StreamS3VM
@@ -251,11 +250,6 @@ def strategy_from_state(state: dict[str, Any]) -> Any:
     if not (isinstance(cls, type) and issubclass(cls, QueryStrategy)):
         raise ValueError(f"everlearn.query has no query strategy {state['strategy']!r}.")
     return cls(**state["params"])
-
-
-def is_pool_strategy(strategy: Any) -> bool:
-    """Whether a query strategy draws from a pool, and counts its draws."""
-    return isinstance(strategy, PoolQueryStrategy)
 
 
 def with_learner(settings: Settings, learner: Any) -> Settings:

@@ -1,9 +1,9 @@
-"""AnyOf and AllOf: stopping rules made of others."""
+"""AnyOf and AllOf: combinations of stopping rules."""
 
 from typing import Any, ClassVar, TypeVar
 
 from ..._base import constraints
-from ._rule import Progress, Reading, StoppingRule, Verdict, pyplot
+from ._stopping_rule import Progress, Reading, StoppingRule, Verdict, pyplot
 
 Combined = TypeVar("Combined", bound="_Combined")
 
@@ -16,7 +16,7 @@ _RULES = constraints.Constraint(
 
 
 class _Combined(StoppingRule):
-    """Several rules that are told the same; their states are its state."""
+    """Several rules that are told the same progress; their states are its state."""
 
     rules: Any
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {"rules": _RULES}
@@ -24,17 +24,17 @@ class _Combined(StoppingRule):
 
     @classmethod
     def of(cls: type[Combined], first: StoppingRule, second: StoppingRule) -> Combined:
-        """Two rules as one, with the parts of those that are such combinations themselves."""
+        """Combine two rules; combinations of the same kind are flattened."""
         parts = [rule.rules if type(rule) is cls else (rule,) for rule in (first, second)]
         return cls((*parts[0], *parts[1]))
 
     def verdict(self) -> Verdict:
-        """Whether to stop, and why; nothing is changed.
+        """Decide whether to stop, and why; changes nothing.
 
         Returns
         -------
         Verdict
-            Its reason is those of the rules that decided, its evidence theirs by their names.
+            Its reason joins those of the deciding rules; its evidence has theirs by name.
         """
         constraints.check(self)
         verdicts = [rule.verdict() for rule in self.rules]
@@ -48,17 +48,17 @@ class _Combined(StoppingRule):
         return Verdict(stop, reason, evidence)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the evidence of each rule, those within combinations included; needs matplotlib.
+        """Plot the evidence of each rule, including nested ones; needs matplotlib.
 
         Parameters
         ----------
         ax : sequence of matplotlib Axes, default=None
-            Where to draw, one for each rule. None makes a new figure with one below the other.
+            The axes, one for each rule. None creates a new figure with one below the other.
 
         Returns
         -------
         list of matplotlib Axes
-            Where they were drawn.
+            The axes.
         """
         constraints.check(self)
         simple = self._simple()
@@ -72,12 +72,12 @@ class _Combined(StoppingRule):
         return [rule.plot(one) for rule, one in zip(simple, axes, strict=True)]
 
     def reset(self) -> None:
-        """Forget everything that the rules have been told."""
+        """Forget everything that was recorded."""
         for rule in self.rules:
             rule.reset()
 
     def get_state(self) -> dict[str, Any]:
-        """What the rules have been told, in plain values that can be written as JSON.
+        """Return what was recorded, as plain values that can be written as JSON.
 
         Returns
         -------
@@ -87,19 +87,19 @@ class _Combined(StoppingRule):
         return {"rule": type(self).__name__, "rules": [rule.get_state() for rule in self.rules]}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state.
+        """Continue from a state.
 
         Parameters
         ----------
         state : dict
-            What `get_state` of a combination of the same rules returned.
+            From `get_state` of a combination of the same rules.
         """
         self._check_state(state)
         for rule, part in zip(self.rules, state["rules"], strict=True):
             rule.set_state(part)
 
     def _simple(self) -> list[StoppingRule]:
-        """The rules that are no combinations."""
+        """The rules that are not combinations."""
         return [
             simple
             for rule in self.rules
@@ -112,18 +112,18 @@ class _Combined(StoppingRule):
     def _check_state(self, state: Any) -> None:
         super()._check_state(state)
         if len(state["rules"]) != len(self.rules):
-            raise ValueError(f"state must be of {len(self.rules)} rules, got one of {len(state['rules'])}.")
+            raise ValueError(f"state must have {len(self.rules)} rules, got {len(state['rules'])}.")
         for rule, part in zip(self.rules, state["rules"], strict=True):
             rule._check_state(part)
 
     def _read(self, event: Progress) -> Reading:
-        return [rule._read(event) for rule in self.rules]  # nobody keeps what somebody refuses
+        return [rule._read(event) for rule in self.rules]  # all check before any records
 
     def _keep(self, reading: Reading | None) -> None:
         for rule, part in zip(self.rules, reading or [], strict=True):
             rule._keep(part)
 
-    # What has readings of its own needs these; a combination has none.
+    # Only for rules with readings of their own; a combination has none.
 
     def _reading(self, event: Progress) -> Reading | None:
         raise NotImplementedError
@@ -136,12 +136,12 @@ class _Combined(StoppingRule):
 
 
 class AnyOf(_Combined):
-    """Stop when one of some rules would; ``a | b`` makes it.
+    """Stop when at least one rule says stop; written ``a | b``.
 
     Parameters
     ----------
     rules : tuple or list of stopping rules
-        The rules, which are told what this one is told.
+        The rules. Each is told what this one is told.
 
     Examples
     --------
@@ -163,17 +163,17 @@ class AnyOf(_Combined):
 
 
 class AllOf(_Combined):
-    """Stop when all of some rules would at the same time; ``a & b`` makes it.
+    """Stop when all rules say stop at the same time; written ``a & b``.
 
     Parameters
     ----------
     rules : tuple or list of stopping rules
-        The rules, which are told what this one is told.
+        The rules. Each is told what this one is told.
 
     Examples
     --------
     >>> from everlearn.query.stopping import Progress, LabelBudget, MarginExhausted
-    >>> rule = MarginExhausted() & LabelBudget(2)  # two labels at least
+    >>> rule = MarginExhausted() & LabelBudget(2)  # at least two labels
     >>> rule.update(Progress(1, margin=1.1))
     >>> print(rule.verdict().reason)
     1 of 2 labels are used.

@@ -1,4 +1,4 @@
-"""CostOfLabel: stop when the next label is expected to bring less than it costs."""
+"""CostOfLabel: stop when the next label is expected to be worth less than it costs."""
 
 import itertools
 import math
@@ -7,42 +7,41 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._base import constraints
-from ._rule import Progress, Reading, StoppingRule, Verdict
+from ._stopping_rule import Progress, Reading, StoppingRule, Verdict
 
 
 class CostOfLabel(StoppingRule):
-    """Stop when the next label is expected to bring less than it costs.
+    """Stop when the next label is expected to be worth less than it costs.
 
-    What the next label brings is taken from what the last ones brought: over the last `window` labels a
-    straight line is laid through the scores by least squares. Its slope is the expected rise of the score
-    with the next label, and `gain` times that is what it is worth.
+    A line is fitted by least squares to the scores over the last `window` labels. Its slope is the expected
+    gain in score from the next label, and `gain` times the slope is what the label is worth.
 
     Parameters
     ----------
     cost : float, default=1.0
-        What a label costs.
+        The cost of a label.
     gain : float, default=1000.0
-        What a rise of the score by 1 is worth, in the same unit. If a label costs 1 and a point of accuracy,
-        0.01, is worth 10, then 1,000.
+        The value of a score that is higher by 1, in the same unit. If a label costs 1 and a percentage point
+        of accuracy is worth 10, this is 1,000.
     window : int, default=50
-        How many labels the line goes over. Before so many have come, nothing is said.
+        How many labels the line is fitted to. The rule never stops before.
     metric : {"score", "estimate"}, default="score"
-        What is read: the score on rows kept apart, or an unbiased estimate of it.
+        Which value of `Progress` to use: the score on held-out rows, or an unbiased estimate of it.
     n_standard_errors : float, default=0.0
-        How many standard errors of the slope to add to it. Above 0 the rule stops only if the scores show
-        that it is time, not already where they are too noisy to show the opposite.
+        How many standard errors to add to the slope. With a value above 0 the rule does not stop just because
+        the scores are noisy.
 
     Notes
     -----
-    Labels without what is read are passed over, and the scores need not come at every label: the slope is per
-    label. Three scores at least are needed, and they must be a window apart from the first to the last.
+    Labels without the metric are skipped: scores need not come with every label, and the slope is per label.
+    At least three scores are needed, and the first and last must be at least a window apart.
 
-    If every reading is an unbiased estimate of the score at its time, the slope is an unbiased estimate of
-    that of the line nearest to the true curve. On rows that a rule such as `Margin` asked about a model does
-    worse than on others, and whether it was right about them is no such estimate; about rows asked about at
-    random, as `Random` does, it is. Learning curves flatten, so that the slope of the past rather exceeds
-    that of the future: the rule stops somewhat late. The standard errors take the deviations from the line to
-    be independent, which scores on the same rows are not; they are then too small.
+    If every value is an unbiased estimate of the score at its time, the slope is an unbiased estimate of the
+    slope of the true learning curve's least-squares line. Whether the model was right about a row that was
+    selected by a strategy such as `Margin` is biased, because such rows are harder than others; for random
+    rows, as from `Random`, it is unbiased. Learning curves flatten, so that the past slope exceeds the future
+    one: the rule stops somewhat late. The standard errors assume independent deviations from the line; scores
+    on the same test rows are not independent, and their standard errors are too small.
 
     Examples
     --------
@@ -53,7 +52,7 @@ class CostOfLabel(StoppingRule):
     ...     if rule.verdict().stop:
     ...         break
     >>> print(rule.verdict().reason)
-    The next label is expected to raise the score by 0.000667 and so to bring 0.667, less than the 1 it costs.
+    The next label is expected to raise the score by 0.000667, worth 0.667: less than its cost of 1.
     >>> labels
     50
     """
@@ -88,8 +87,8 @@ class CostOfLabel(StoppingRule):
         line = self._line(readings)
         if line is None:
             words = (
-                f"{len(readings)} of the labels so far came with {self.metric}; three are needed, over a "
-                f"window of {int(self.window)} labels."
+                f"{len(readings)} labels so far have {self.metric}; three are needed, over a window of "
+                f"{int(self.window)} labels."
             )
             return Verdict(False, words, {"readings": len(readings), "window": int(self.window)})
         slope, error, _, _ = line
@@ -97,19 +96,19 @@ class CostOfLabel(StoppingRule):
         worth, cost = float(self.gain) * rise, float(self.cost)
         stop = worth < cost
         hedge = (
-            f" (the slope {slope:.4g} and {float(self.n_standard_errors):g} standard errors)"
+            f" (slope {slope:.4g} plus {float(self.n_standard_errors):g} standard errors)"
             if self.n_standard_errors
             else ""
         )
         words = (
-            f"The next label is expected to raise the score by {rise:.3g}{hedge} and so to bring "
-            f"{worth:.3g}, {'less than' if stop else 'not less than'} the {cost:g} it costs."
+            f"The next label is expected to raise the score by {rise:.3g}{hedge}, worth {worth:.3g}: "
+            f"{'less' if stop else 'not less'} than its cost of {cost:g}."
         )
         evidence = {"slope": slope, "standard_error": error, "worth": worth, "cost": cost}
         return Verdict(stop, words, evidence)
 
     def _line(self, readings: list[Reading]) -> tuple[float, float, float, float] | None:
-        """Slope of the line over the window, its standard error, and the point in its middle."""
+        """Slope of the line over the window, its standard error, and the mean point."""
         begin = readings[-1][0] - int(self.window) if readings else 0
         if not readings or readings[0][0] > begin:
             return None
@@ -119,13 +118,13 @@ class CostOfLabel(StoppingRule):
             return None
         labels, scores = last.T
         middle, mean = float(labels.mean()), float(scores.mean())
-        away = labels - middle
-        spread = float(away @ away)
-        if spread == 0:
+        apart = labels - middle
+        squares = float(apart @ apart)
+        if squares == 0:
             return None
-        slope = float(away @ (scores - mean)) / spread
-        left = scores - mean - slope * away
-        error = math.sqrt(float(left @ left) / (len(last) - 2) / spread)
+        slope = float(apart @ (scores - mean)) / squares
+        residuals = scores - mean - slope * apart
+        error = math.sqrt(float(residuals @ residuals) / (len(last) - 2) / squares)
         return slope, error, middle, mean
 
     def _draw(self, ax: Any, readings: list[Reading]) -> None:
@@ -138,7 +137,7 @@ class CostOfLabel(StoppingRule):
         if line is not None:
             slope, _, middle, mean = line
             ends = np.array([labels[-1] - int(self.window), labels[-1]])
-            ax.plot(ends, mean + slope * (ends - middle), label="slope of the window")
+            ax.plot(ends, mean + slope * (ends - middle), label="slope over the window")
             if self.gain > 0:
                 needed = float(self.cost) / float(self.gain)
                 ax.plot(
@@ -146,5 +145,5 @@ class CostOfLabel(StoppingRule):
                     mean + needed * (ends - middle),
                     color="0.5",
                     linestyle="--",
-                    label="slope that pays",
+                    label="break-even slope",
                 )

@@ -1,16 +1,16 @@
-"""LabelBudget: stop after so many labels."""
+"""LabelBudget: stop after a number of labels."""
 
 from typing import Any, ClassVar
 
 from ..._base import constraints
-from ._rule import Progress, Reading, StoppingRule, Verdict, columns
+from ._stopping_rule import Progress, Reading, StoppingRule, Verdict, columns
 
 
 class LabelBudget(StoppingRule):
-    """Stop after so many labels.
+    """Stop after a number of labels.
 
-    By itself the plainest of rules; with ``|`` the limit of another one, with ``&`` the least that it must
-    have seen.
+    ``other | LabelBudget(n)`` limits another rule to n labels; ``other & LabelBudget(n)`` lets it stop after
+    at least n labels.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class LabelBudget(StoppingRule):
     >>> for number in (1, 2):
     ...     rule.update(Progress(number))
     >>> print(rule.verdict().reason)
-    The budget of 2 labels is used up: there are 2.
+    The budget of 2 labels is used up (2 labels).
     """
 
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {"max_labels": constraints.integer_from(0)}
@@ -38,7 +38,7 @@ class LabelBudget(StoppingRule):
     def _verdict(self, readings: list[Reading]) -> Verdict:
         used, budget = (readings[-1][0] if readings else 0), int(self.max_labels)
         stop = used >= budget
-        words = f"The budget of {budget} labels is used up: there are {used}."
+        words = f"The budget of {budget} labels is used up ({used} labels)."
         return Verdict(
             stop,
             words if stop else f"{used} of {budget} labels are used.",

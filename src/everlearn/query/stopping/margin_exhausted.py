@@ -6,27 +6,27 @@ S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 4.
 from typing import Any, ClassVar
 
 from ..._base import constraints
-from ._rule import Progress, Reading, StoppingRule, Verdict, columns
+from ._stopping_rule import Progress, Reading, StoppingRule, Verdict, columns
 
 
 class MarginExhausted(StoppingRule):
-    """Stop when even the rows asked about are no closer to the boundary than the support vectors.
+    """Stop when the rows asked about are no closer to the boundary than the support vectors.
 
-    A rule such as `Margin` asks about the row nearest to the boundary. If that one lies outside the margin,
-    so do all others that were looked at, and none of them would become a support vector.
+    A strategy such as `Margin` selects the row nearest to the boundary. If it lies outside the margin, so do
+    all other rows that were scored, and none of them would become a support vector.
 
     Parameters
     ----------
     patience : int, default=1
-        How many questions in succession must have been about such rows. A rule that draws a few rows at
-        random may miss the nearest one, and a higher number guards against that.
+        How many such rows in succession are required. A strategy that draws a few rows at random may miss the
+        nearest one; a higher number guards against that.
 
     Notes
     -----
-    Needs ``margin``; labels that come without it, such as those of rows that no rule chose, are passed over.
-    A row is outside if |f(x)| is at least the largest |f| over the free support vectors, ``free_margin``, or
-    1 if there are none (2 with more than two classes, where it is the gap between two scores). Support
-    vectors at their bound do not count: on noisy data they lie anywhere, and the rule would never stop.
+    Needs ``margin``; labels without it, such as those of rows that no strategy selected, are skipped. A row
+    is outside if |f(x)| is at least the largest |f| over the free support vectors, ``free_margin``, or 1 if
+    there are none (2 with more than two classes, where the margin is a gap between two scores). Support
+    vectors at their bound do not count: with label noise they lie anywhere, and the rule would never stop.
 
     References
     ----------
@@ -53,7 +53,7 @@ class MarginExhausted(StoppingRule):
     def _reading(self, event: Progress) -> Reading | None:
         if event.margin is None:
             return None
-        whole = 1.0 if (event.n_classes or 2) == 2 else 2.0  # of the gap between two scores, 1 and -1
+        whole = 1.0 if (event.n_classes or 2) == 2 else 2.0  # the gap between the scores 1 and -1
         bound = whole if event.free_margin is None else event.free_margin
         return [event.n_labels, event.margin, bound, event.free_margin is not None]
 
@@ -64,19 +64,19 @@ class MarginExhausted(StoppingRule):
                 break
             in_succession += 1
         if not readings:
-            return Verdict(False, "Nothing has been asked yet.", {"in_succession": 0, "patience": patience})
+            return Verdict(False, "No questions yet.", {"in_succession": 0, "patience": patience})
         _, margin, bound, has_free = readings[-1]
         stop = in_succession >= patience
         what = (
             "the free support vectors reach"
             if has_free
-            else "there are no free support vectors, and it ends at"
+            else "without free support vectors the margin ends at"
         )
         count = f"{in_succession} question{' was about a row' if in_succession == 1 else 's were about rows'}"
         begin = (
             f"The last {count} outside the margin" if in_succession else "The last row lies within the margin"
         )
-        wanted = "" if stop else f" {patience} in succession are wanted."
+        wanted = "" if stop else f" {patience} in succession are required."
         evidence = {"margin": margin, "bound": bound, "in_succession": in_succession, "patience": patience}
         return Verdict(stop, f"{begin}: |f| = {margin:.4g}, {what} {bound:.4g}.{wanted}", evidence)
 
@@ -85,4 +85,4 @@ class MarginExhausted(StoppingRule):
         if readings:
             labels, margin, bound, _ = columns(readings)
             ax.plot(labels, margin, ".", label="row asked about")
-            ax.plot(labels, bound, color="0.5", linestyle="--", label="end of the margin")
+            ax.plot(labels, bound, color="0.5", linestyle="--", label="margin")

@@ -7,28 +7,28 @@ from typing import Any, ClassVar
 
 from ..._base import constraints
 from ...svm._selection import support_settled
-from ._rule import Progress, Reading, StoppingRule, Verdict, columns
+from ._stopping_rule import Progress, Reading, StoppingRule, Verdict, columns
 
 
 class SupportSaturation(StoppingRule):
     """Stop when the number of support vectors no longer changes.
 
-    While labels bring something new, an SVM gains support vectors. When all that matter have been found, the
-    curve of their number goes flat, and more labels cost time and bring support vectors that are noise.
+    While labels are informative, an SVM gains support vectors. Once all that matter have been found, their
+    number stops growing; more labels cost time and add support vectors that are noise.
 
     Parameters
     ----------
     n_iter_no_change : int, default=100
-        Over how many questions the number must have stood still.
+        Over how many labels the number must not have changed.
     rtol : float, default=0.0
-        How far it may have moved, as a share of the present number. 0 demands that it has not moved at all,
-        which noisy data never grant: 0.02 is a good beginning there.
+        By how much it may have changed, as a fraction of the current number. 0 allows no change, which label
+        noise rules out: try 0.02 then.
 
     Notes
     -----
-    Needs ``n_support`` of every label. It stops when the largest minus the smallest of the last window + 1
-    numbers, the present one included, is at most rtol times the present one. The thesis gives the idea, the
-    numbers are ours.
+    Needs ``n_support`` after every label. Of the last n_iter_no_change + 1 numbers, including the current
+    one, the largest minus the smallest must be at most rtol times the current one. The idea is from the
+    thesis, the numbers are ours.
 
     References
     ----------
@@ -42,7 +42,7 @@ class SupportSaturation(StoppingRule):
     >>> for labels, n_support in enumerate([90, 99, 100, 102], start=1):
     ...     rule.update(Progress(labels, n_support=n_support))
     >>> print(rule.verdict().reason)
-    The support vectors stayed within 99 to 102 over the last 2 questions: a spread of 3, allowed is 5.1.
+    The number of support vectors stayed between 99 and 102 over the last 2 labels: 3 apart, 5.1 allowed.
     """
 
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {
@@ -58,26 +58,26 @@ class SupportSaturation(StoppingRule):
         return [event.n_labels, self._needed(event, "n_support")]
 
     def _verdict(self, readings: list[Reading]) -> Verdict:
-        window = int(self.n_iter_no_change)
-        if len(readings) <= window:
-            words = f"{len(readings)} questions have been asked; a window of {window} takes {window + 1}."
-            return Verdict(False, words, {"known": len(readings), "n_iter_no_change": window})
-        last = [n_support for _, n_support in readings[-window - 1 :]]
+        count = int(self.n_iter_no_change)
+        if len(readings) <= count:
+            reason = f"{len(readings)} labels so far; n_iter_no_change={count} needs {count + 1}."
+            return Verdict(False, reason, {"n_labels": len(readings), "n_iter_no_change": count})
+        last = [n_support for _, n_support in readings[-count - 1 :]]
         least, most = min(last), max(last)
         allowed = float(self.rtol) * last[-1]
-        stop = support_settled(last, window, float(self.rtol))
-        words = (
-            f"The support vectors {'stayed' if stop else 'still moved'} within {least} to {most} over the "
-            f"last {window} questions: a spread of {most - least}, allowed is {allowed:.4g}."
+        stop = support_settled(last, count, float(self.rtol))
+        reason = (
+            f"The number of support vectors {'stayed' if stop else 'moved'} between {least} and {most} over "
+            f"the last {count} labels: {most - least} apart, {allowed:.4g} allowed."
         )
         evidence = {
             "least": least,
             "most": most,
             "range": most - least,
             "allowed": allowed,
-            "n_iter_no_change": window,
+            "n_iter_no_change": count,
         }
-        return Verdict(stop, words, evidence)
+        return Verdict(stop, reason, evidence)
 
     def _draw(self, ax: Any, readings: list[Reading]) -> None:
         ax.set_ylabel("support vectors")

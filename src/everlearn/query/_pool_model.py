@@ -1,4 +1,4 @@
-"""A model over a pool: scores and learning by row numbers, with the rows validated once."""
+"""A model and its pool: scoring and learning by row number, with the rows validated once."""
 
 from inspect import signature
 from typing import Any
@@ -11,20 +11,19 @@ from .._base.forget import ForgettingLearner, NamingLearner
 from .._base.learner import KernelLearner
 from .._base.online import OnlineLearner, StreamLearner
 from .._base.validate import check_rows
+from ._rows import FIRST_ROWS, Places, take
 from ._scores import Scores, ScoresNotFinite, class_scores, has_learned
-from ._strategy import Places
-from .stream import _FIRST_ROWS, _take
 
-# A pool that must be converted is converted as a whole up to this size; a larger one row by row.
-_MOST_CONVERTED = 256 * 2**20
+# Bytes up to which a pool that must be converted is converted as a whole; a larger one is row by row.
+_MAX_CONVERTED = 256 * 2**20
 
 
-class View:
+class PoolModel:
     """A model and the pool that it learns from.
 
-    Problem: validating one row costs more than learning it. Learners of everlearn have methods that take
-    validated rows; for them the pool is validated once, when the model has seen its first label. Every other
-    model is called as it documents.
+    Problem: validating one row costs more than learning it. everlearn's learners have methods that take
+    validated rows; for them the pool is validated once, after the model has seen its first label. Every other
+    model is called through its public methods.
 
     ``version`` changes whenever the model does: scores are valid as long as it stays the same.
     """
@@ -40,7 +39,7 @@ class View:
         self.validated = self.ready and self._validate()
 
     def scores(self, rows: Any) -> Scores:
-        """Scores of rows of the pool, in the form in which ``self.rows`` has them."""
+        """Scores of rows of the pool, given as ``self.rows`` has them."""
         if not self.validated:
             return class_scores(self.model, rows)
         found = self.model._decide(rows)
@@ -50,15 +49,15 @@ class View:
 
     def scores_at(self, numbers: Places) -> Scores:
         """Scores of rows by their numbers."""
-        return self.scores(_take(self.rows, numbers))
+        return self.scores(take(self.rows, numbers))
 
     def learn(self, row: int, label: Any, weight: float = 1.0) -> int | None:
-        """Learn a label; returns the id by which the model can forget it, None if it cannot."""
+        """Learn a label; returns the id by which the model can forget it, None if it cannot forget."""
         self.version += 1
         labels = np.asarray([label], self.classes.dtype)
         weights = None if weight == 1.0 else np.array([weight])
         if not self.ready and isinstance(self.model, OnlineLearner):
-            self.model._prepare(_take(self.X, slice(0, _FIRST_ROWS)), self.classes)
+            self.model._prepare(take(self.X, slice(0, FIRST_ROWS)), self.classes)
         if not self.validated and has_learned(self.model):
             self.validated = self._validate()
         if self.validated:
@@ -68,12 +67,12 @@ class View:
         options = {} if self.ready else {"classes": self.classes}
         if weights is not None and "sample_weight" in signature(self.model.partial_fit).parameters:
             options["sample_weight"] = weights
-        self.model.partial_fit(_take(self.X, np.array([row])), labels, **options)
+        self.model.partial_fit(take(self.X, np.array([row])), labels, **options)
         self.ready = True
         return self.model._last_id if isinstance(self.model, StreamLearner) else None
 
     def forget(self, row_id: int | None) -> bool:
-        """Take a label back; whether the model could."""
+        """Let the model forget a row; returns whether it could."""
         model = self.model
         if row_id is None or not isinstance(model, ForgettingLearner):
             return False
@@ -84,17 +83,17 @@ class View:
         return True
 
     def finish(self) -> None:
-        """Bring the model to its optimum."""
+        """Optimize the model on the rows that it keeps."""
         self.version += 1
         self.model.finish()
 
     def n_support(self) -> int | None:
-        """How many support vectors there are, None if the model has none."""
+        """The number of support vectors; None if the model has no such attribute."""
         support = getattr(self.model, "support_", None)
         return None if support is None else len(support)
 
     def free_margin(self) -> float | None:
-        """How far the free support vectors lie from the boundary at most."""
+        """The largest |f| over the free support vectors; None if there are none."""
         return self.model._free_margin() if isinstance(self.model, KernelLearner) else None
 
     def _validate(self) -> bool:
@@ -110,7 +109,7 @@ class View:
             return False
         ready = isinstance(self.X, np.ndarray) or sparse.issparse(self.X)
         ready = ready and self.X.dtype in (np.float32, np.float64)
-        if not ready and 8 * self.X.shape[0] * self.X.shape[1] > _MOST_CONVERTED:
+        if not ready and 8 * self.X.shape[0] * self.X.shape[1] > _MAX_CONVERTED:
             return False
         rows = check_rows(self.model, self.X, reset=False)
         self.model._machine.check_range(rows)
