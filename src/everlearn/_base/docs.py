@@ -1,7 +1,7 @@
-"""Documentation that learners share: a class documents its own parameters, `complete` adds the shared ones.
+"""Shared docstrings: a class documents its own parameters, `complete` adds the common ones.
 
-Docstrings do not list the kernels themselves: `with_kernels` replaces ``<kernels>`` by their names,
-``<formulas>`` by what they compute, and ``<users of gamma>`` by the names of those that use a parameter.
+Docstrings do not list the kernels: `with_kernels` replaces ``<kernels>`` by their names, ``<formulas>`` by
+their formulas, and ``<users of gamma>`` by the names of those that use a parameter.
 """
 
 import inspect
@@ -15,12 +15,12 @@ Class = TypeVar("Class", bound=type)
 
 PARAMETERS = """
 C : float, default=1.0
-    Cost of a violated margin.
+    Regularization parameter: cost of a margin violation. Smaller values regularize more.
 kernel : {<kernels>, "precomputed"} or callable, default="rbf"
     The kernel.
     <formulas>
     A callable ``kernel(X, Y)`` returns the matrix of values. A callable and "precomputed" are slower, and
-    keep the kernel matrix of the kept rows in memory.
+    keep the kernel matrix of the kept rows in memory; ``cache_size`` does not apply.
 degree : int, default=3
     Degree of <users of degree>.
 gamma : {"scale", "auto"} or float, default="scale"
@@ -30,58 +30,58 @@ gamma : {"scale", "auto"} or float, default="scale"
 coef0 : float, default=0.0
     Constant of <users of coef0>.
 tol : float, default=1e-3
-    How much a coefficient may violate the optimality conditions.
+    Optimality tolerance: the largest accepted violation of the optimality conditions.
 class_weight : dict or "balanced", default=None
     Multiplies C for the rows of a class. "balanced" is ``n / (k * n_c)`` for a class with n_c of the n rows
-    seen, k being the number of classes among them. `fit` counts all its rows; `partial_fit` goes on counting,
-    and weights the rows of a call by the counts that include them. A row keeps the weight it came with, rows
-    with a sample weight of 0 are not counted, and forgetting a row does not change the counts.
+    seen so far and k classes among them. `fit` counts all its rows; `partial_fit` continues counting, and
+    weights the rows of a call by the counts that include them. The weight of a row does not change later.
+    Rows with a sample weight of 0 are not counted, and forgetting a row does not change the counts.
 epochs : int, default=1
-    Passes over the rows in `fit`.
+    Passes over the rows in `fit`, each in a new random order.
 finishing : bool, default=False
     Whether `fit` ends with `finish`.
 clean_every : int, default=300
-    Rows between two cleanings, which drop rows that are not support vectors.
+    Number of rows between two cleanings, which drop rows that are not support vectors.
 max_idle : int, default=100
-    How many of them a cleaning leaves, those nearest to becoming support vectors. `fit` ends with a
-    cleaning that leaves none.
+    Number of rows that are not support vectors and that a cleaning keeps: those nearest to becoming support
+    vectors. `fit` ends with a cleaning that keeps none.
 s : float, default=-1.0
-    Left end of the ramp: a row that lies further than this on the wrong side, y f(x) < s, costs no more than
-    one at s, and has no say. 0 or below; -inf is the hinge loss, under which every row has its say.
+    Where the ramp loss becomes constant, 0 or below. A row with y f(x) < s has the same loss as one at s and
+    no influence on the model. -inf is the hinge loss, under which every row has influence.
 cache_size : float, default=200
-    Limit of the kernel cache, in megabytes.
+    Size of the kernel cache in megabytes.
 n_jobs : int, default=None
-    Threads; None is one, -1 all. They share kernel blocks, rows to decide about and, where there are several,
-    classes. The result does not depend on it.
+    Number of threads; None means 1, -1 all processors. Threads share the work on kernel blocks, on rows to
+    predict and, with several classes, on classes. The result does not depend on it.
 random_state : int, RandomState instance or None, default=None
-    Decides the order of the rows in `fit`.
+    Determines the order of the rows in `fit`.
 verbose : bool or int, default=False
     Whether to show progress.
 """
 
 ATTRIBUTES = """
 classes_ : ndarray of shape (n_classes,)
-    The labels.
+    The class labels.
 n_features_in_ : int
     Number of features.
 feature_names_in_ : ndarray of shape (n_features_in_,)
-    Their names, when X had names that are strings.
+    Names of the features, if X has names that are all strings.
 support_ : ndarray of shape (n_SV,)
     Row numbers of the support vectors.
 support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
     The support vectors.
 dual_coef_ : ndarray of shape (1, n_SV) or (n_classes, n_SV)
-    Their signed coefficients.
+    Signed coefficients of the support vectors.
 intercept_ : ndarray of shape (1,) or (n_classes,)
-    The biases; 0 for learners that have none.
+    The biases; 0 for learners without a bias.
 n_support_ : ndarray of shape (n_classes,)
     Number of support vectors of each class.
 n_kept_ : int
-    Rows kept: the support vectors, and rows that may still become some.
+    Number of rows kept: support vectors, and rows that may still become support vectors.
 n_kernel_evaluations_ : int
-    Kernel values computed.
+    Number of kernel values computed.
 n_iter_ : int
-    Rows taken in.
+    Number of rows processed.
 """
 
 
@@ -102,7 +102,7 @@ def _section(text: str, title: str) -> tuple[str, dict[str, str], str]:
 
 
 def with_kernels(cls: Class) -> Class:
-    """Fill in what the docstring of a class says about kernels; use it as a decorator."""
+    """Decorator: fill in the kernels in the docstring of a class."""
     if cls.__doc__ is not None:
         cls.__doc__ = _filled_in(cls.__doc__)
     return cls
@@ -120,9 +120,9 @@ def _filled_in(text: str) -> str:
 
 
 def complete(cls: Class, parameters: str = PARAMETERS, attributes: str = ATTRIBUTES) -> Class:
-    """Add the shared parameters and attributes to the docstring of a learner; use it as a decorator.
+    """Decorator: add the shared parameters and attributes to the docstring of a learner.
 
-    Entries of the class itself win. Parameters come in the order of the signature.
+    Entries of the class itself take precedence. Parameters are in the order of the signature.
     """
     if cls.__doc__ is None:  # python -OO
         return cls

@@ -1,4 +1,4 @@
-"""Words that the learners from labeled and unlabeled rows share in their docstrings."""
+"""Docstring entries that the semi-supervised learners share."""
 
 from typing import TypeVar
 
@@ -8,18 +8,18 @@ Class = TypeVar("Class", bound=type)
 
 _PARAMETERS = """
 C : float, default=1.0
-    Cost of a violated margin, for the SVM by which labels pull and for the rule. Beside clusters labels weigh
-    what ``rho`` says.
+    Regularization parameter of the SVM that scores rows by the labels, and of the classifier for new rows.
+    ``rho`` weights the clusters against the labels.
 rho : float or "auto", default="auto"
-    How much the similarity of unlabeled rows to each other counts beside the pull of the labels: at 1 both
-    pull as hard, at 0 unlabeled rows count nothing. Too large a one finds clusters and may mix up their
-    names. "auto" is 1, 0.3, 0.1 or 0, whichever finds labels best that are hidden from it; 1 where a class
-    has fewer than two.
+    Weight of the similarity of unlabeled rows to each other, relative to the scores from the labels: at 1
+    both count the same, at 0 unlabeled rows have no influence. If it is too large, clusters are found but may
+    get the wrong labels. "auto" is 1, 0.3, 0.1 or 0, whichever predicts held-out labels best; 1 if a class
+    has fewer than two labels.
 label_scores : {"svm", "similarity"}, default="svm"
-    How labels pull: by the scores of the SVM on labeled rows, 3,000 at most, which with few labels are the
-    sums of similarities, or by these sums, as in the thesis.
+    How labels score unlabeled rows. "svm": by an SVM trained on at most 3,000 labeled rows; with few labels
+    this equals "similarity". "similarity": by sums of similarities to labeled rows, as in the thesis.
 kernel : {"auto", <kernels>, "precomputed"}, default="auto"
-    The similarity of two rows. "auto" is "linear" from 50 features on, otherwise "rbf".
+    The similarity of two rows. "auto" is "linear" with 50 features or more, otherwise "rbf".
     <formulas>
 gamma : {"median", "scale", "auto"} or float, default="median"
     Coefficient of <users of gamma>, for scaled rows.
@@ -30,69 +30,70 @@ degree : int, default=3
 coef0 : float, default=0.0
     Constant of <users of coef0>.
 scaling : {"auto", "standard", "unit", "none"}, default="auto"
-    "standard" scales columns to mean 0 and standard deviation 1, "unit" scales rows to length 1. "auto" does
-    both, with exceptions: columns of sparse rows stay as they are, because centering would fill them; so do
-    the lengths of dense rows under kernels of differences of rows; and kernels that ignore the lengths of
-    rows get them as they are. Learned from all rows of `fit`, and applied to the rows of `predict`.
+    "standard" scales features to mean 0 and standard deviation 1, "unit" scales rows to length 1. "auto" does
+    both, with exceptions. Features of sparse rows are not standardized, because centering would make them
+    dense. Lengths of dense rows stay under kernels of differences of rows. Rows stay unchanged under kernels
+    that ignore lengths. Estimated from all rows of `fit`, and applied to the rows of `predict`.
 positive_fraction : float or dict, default=None
-    Share of ``classes_[1]`` among the unlabeled rows, or the share of each class by its label. None
-    estimates it for two classes from the margins of labelings, at most 2,000 rows of each kind, within what
-    labels leave possible if they are a random sample; for more it is that among the labels, shrunk toward
-    equal shares.
+    Fraction of ``classes_[1]`` among the unlabeled rows, or the fraction of each class by its label. None
+    estimates it. For two classes the estimate comes from the margins of possible labelings (on at most 2,000
+    labeled and 2,000 unlabeled rows), within what the labels allow if they are a random sample. For more
+    classes it is the fraction among the labels, shrunk toward equal fractions.
 balance_classes : "auto" or bool, default="auto"
-    Whether classes pull as hard as each other however many labels they have. "auto": with more than two.
+    Whether all classes have the same influence regardless of their number of labels. "auto": if there are
+    more than two classes.
 n_components : int, default=None
-    Compare rows by that many features of a Nystroem approximation of the kernel, in time and memory that grow
-    as the number of rows does.
+    Number of features of a Nystroem approximation of the kernel. Time and memory then grow linearly with the
+    number of rows. None uses the kernel itself.
 unlabeled : label, default=None
-    A value in y that means no label, such as the -1 of scikit-learn; None and NaN always mean that.
+    A value in y that means "no label", such as scikit-learn's -1. None and NaN always mean that.
 estimator : classifier, "auto" or None, default="auto"
-    What learns the rule for new rows, on scaled rows. A given label has weight 1; found ones together weigh
-    as much as given ones together, and none more than 1. "auto" is `LinearSVC` for linear kernels and else
-    `LASVM`, where weights are then brought to a mean of 1; None: there is no rule.
+    The classifier for new rows, trained on scaled rows. A given label has weight 1; all found labels together
+    weigh as much as all given ones, and none more than 1. "auto" is `LinearSVC` for linear kernels and
+    otherwise `LASVM`, whose weights are rescaled to mean 1. None trains no classifier.
 n_jobs : int, default=None
-    Threads for kernel values; None is one, -1 all. The result does not depend on it.
+    Number of threads for kernel values; None means 1, -1 all processors. The result does not depend on it.
 random_state : int, RandomState instance or None, default=None
-    Decides samples, landmarks, and what the rule needs.
+    Determines samples, landmarks, and the random state of the classifier.
 verbose : bool or int, default=False
     Whether to show progress.
 """
 
 _ATTRIBUTES = """
 classes_ : ndarray of shape (n_classes,)
-    The labels.
+    The class labels.
 transduction_ : ndarray of shape (n_samples,)
-    A label for every row of `fit`; given ones are never changed.
+    A label for every row of `fit`. Given labels are never changed.
 supervised_transduction_ : ndarray of shape (n_samples,)
-    The same by similarity to labeled rows alone, at the same shares: where it does not differ, the
-    unlabeled rows have changed nothing.
+    The same by similarity to labeled rows alone, with the same class fractions. If it equals
+    ``transduction_``, the unlabeled rows made no difference.
 scores_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-    How much the objective would rise if a row belonged a little more to the second class, or to each class;
-    NaN for rows with a given label.
+    Derivative of the objective with respect to a row's membership in the second class, or in each class; NaN
+    for rows with a given label.
 objective_ : float
-    What was maximized: the pull of the labels less the similarities that are cut.
+    The maximized objective: scores from the labels minus the similarities that are cut.
 n_evaluations_ : int
-    Gains that greedy has computed.
+    Number of gains that greedy has computed.
 positive_fraction_ : float or dict
-    The share of ``classes_[1]`` among the unlabeled rows that was given or estimated; with more than two
-    classes the share of each.
+    The fraction of ``classes_[1]`` among the unlabeled rows, given or estimated; with more than two classes
+    the fraction of each.
 rho_ : float
-    The ``rho`` that was given or chosen.
+    The value of ``rho``, given or chosen.
 fraction_reliable_ : bool
-    Whether to rely on it: it was given, or the estimate stands out and leaves ten rows to each class. True
-    has been wrong for shares below a fifth.
+    Whether ``positive_fraction_`` is reliable: it was given, or the estimate is distinct and leaves at least
+    ten rows to each class. True has been wrong for fractions below 0.2.
 fraction_depth_ : float
-    How far the squared norm of the SVM rises on both sides of the estimate; 0 where there was none to find
-    and the labels' own share was taken, NaN where none was wanted.
+    By how much the squared norm of the SVM rises on both sides of the estimate. 0 if there was no minimum and
+    the fraction among the labels was used, NaN if nothing was estimated.
 estimator_ : classifier or None
-    The rule for new rows.
+    The classifier for new rows.
 n_features_in_ : int
     Number of features.
 feature_names_in_ : ndarray of shape (n_features_in_,)
-    Their names, when X had names that are strings.
+    Names of the features, if X has names that are all strings.
 """
 
 
 def documented(cls: Class) -> Class:
-    """Add the shared parameters and attributes to a docstring; use it as a decorator."""
+    """Decorator: add the shared parameters and attributes to a docstring."""
     return complete(cls, _PARAMETERS, _ATTRIBUTES)
