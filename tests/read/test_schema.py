@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from everlearn.read import _cells
-from everlearn.read.schema import Field, Schema
+from everlearn.read.field import Field
+from everlearn.read.schema import Schema
 
 PROFILE = settings(derandomize=True, deadline=None, max_examples=60)
 
@@ -28,7 +29,7 @@ def encode(schema, columns):
 # ------------------------------------------------------------------------------------------------ the rules
 
 
-def test_kinds_are_guessed_by_name_and_contents_and_marked():
+def test_kinds_are_inferred_by_name_and_contents_and_marked():
     n = 40
     schema = Schema.infer(
         {
@@ -54,8 +55,8 @@ def test_kinds_are_guessed_by_name_and_contents_and_marked():
         "unnamed_1": "ignore",
         "Class": "label",
     }
-    assert all(field.guessed for field in schema.fields)
-    assert str(schema).count("(guessed)") == len(schema.fields)
+    assert all(field.inferred for field in schema.fields)
+    assert str(schema).count("(inferred)") == len(schema.fields)
     assert schema.label_type == "int"
 
 
@@ -63,19 +64,19 @@ def test_what_is_given_wins_and_is_not_marked():
     columns = {"id": ["1", "2"], "label": ["0", "1"], "x": ["5", "6"], "is_fraud": ["no", "yes"]}
     schema = Schema.infer(columns, label="is_fraud", kinds={"id": "categorical"})
     assert kinds(schema) == {"id": "categorical", "label": "numeric", "x": "numeric", "is_fraud": "label"}
-    assert [field.guessed for field in schema.fields] == [False, True, True, False]
+    assert [field.inferred for field in schema.fields] == [False, True, True, False]
     assert "named like a label" in str(schema)
     assert schema.label_type == "string"
 
 
-def test_no_label_is_guessed_without_its_name():
+def test_no_label_is_inferred_without_its_name():
     assert Schema.infer({"x": ["1", "2"], "fraud": ["0", "1"]}).name_of("label") is None
 
 
 def test_a_target_that_is_a_measurement_stays_a_feature_with_a_note():
     schema = Schema.infer({"y": [str(i / 7) for i in range(500)]})
     assert kinds(schema) == {"y": "numeric"}
-    assert "named like a label, has 500 values" in str(schema)
+    assert "named like a label, but has 500 values" in str(schema)
 
 
 @pytest.mark.parametrize("cells", [["1", "1"], ["1", ""], ["0.5", "1.5"]])
@@ -137,7 +138,7 @@ def test_a_label_that_is_no_int_is_bad():
         ({"label": "nope"}, "no field 'nope'"),
         ({"kinds": {"x": "number"}}, "must be one of"),
         ({"label": "x", "kinds": {"x": "text"}}, "choose one"),
-        ({"kinds": {"x": "id", "z": "id"}}, "there may be one"),
+        ({"kinds": {"x": "id", "z": "id"}}, "at most one may"),
         ({"label_type": "float"}, "must be one of"),
     ],
 )
@@ -205,7 +206,8 @@ def test_what_is_no_finite_number_is_bad(cell):
 def test_columns_convert_as_their_cells_do(values):
     for cells in (values, [str(value) for value in values]):
         whole, bad = _cells.numbers(cells)
-        single, reasons = zip(*(_cells.attempt(_cells.number, cell, np.nan) for cell in cells), strict=True)
+        converted = [_cells.try_convert(_cells.number, cell, np.nan) for cell in cells]
+        single, reasons = zip(*converted, strict=True)
         assert np.array_equal(whole, np.array(single), equal_nan=True)
         assert bad == {row: reason for row, reason in enumerate(reasons) if reason}
 
@@ -294,7 +296,7 @@ def test_what_is_no_schema_is_refused(tmp_path, text):
 def test_fields_are_checked():
     with pytest.raises(ValueError, match="must be one of"):
         Field("x", "float")
-    with pytest.raises(ValueError, match="more than once"):
+    with pytest.raises(ValueError, match="Duplicate field names"):
         Schema([Field("x", "numeric"), Field("x", "text")])
 
 
@@ -304,10 +306,10 @@ def test_the_table_is_neat():
     )
     assert str(schema) == "\n".join(
         [
-            "field   kind                   columns  note",
-            "amount  numeric (guessed)            2  some are missing: 2.25 instead",
-            "shop    categorical (guessed)        3  2 categories",
-            "f       label                        -  int",
+            "field   kind                    columns  note",
+            "amount  numeric (inferred)            2  missing values become 2.25",
+            "shop    categorical (inferred)        3  2 categories",
+            "f       label                         -  int",
             "5 columns, dense.",
         ]
     )

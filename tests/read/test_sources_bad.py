@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from everlearn.read.schema import Field, Schema
+from everlearn.read.field import Field
+from everlearn.read.schema import Schema
 from everlearn.read.sources import open_source
 
 PROFILE = settings(
@@ -46,13 +47,13 @@ CSV_CASES = [
     ("i9,2024-01-01,1e999,0", "field 'x': infinite"),
     ("i9,soon,1,0", "field 'time': malformed time"),
     ("i9,2024-01-01,1,maybe", "field 'label': bad label"),
-    ("i1,2024-01-01,1,0", "field 'id': repeated within the block"),
+    ("i1,2024-01-01,1,0", "field 'id': duplicate id within the block"),
     (",2024-01-01,1,0", "field 'id': missing"),
     (b"i\xff,2024-01-01,1,0", "invalid UTF-8"),
     (b'"i\xff",2024-01-01,1,0', "invalid UTF-8"),
     ('"i9"x,2024-01-01,1,0', "text after a closing quote"),
-    ('"i9,2024-01-01,1,0', "a quote that is not closed"),
-    ('i9,"2024-01-01\n,1,0', "a quote that is not closed"),
+    ('"i9,2024-01-01,1,0', "unclosed quote"),
+    ('i9,"2024-01-01\n,1,0', "unclosed quote"),
 ]
 
 
@@ -117,8 +118,8 @@ def test_a_bad_line_of_json(tmp_path, row, reason):
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ("1 3:1", "an index outside 1 to 2"),
-        ("1 0:1", "an index outside 1 to 2"),
+        ("1 3:1", "index outside 1 to 2"),
+        ("1 0:1", "index outside 1 to 2"),
         ("1 1:x", "not a number"),
         ("1 1:nan", "not a number"),
         ("1 1:inf", "infinite"),
@@ -161,7 +162,7 @@ def test_a_stray_quote_does_not_swallow_a_row_that_ends_in_one(tmp_path):
     (batch,) = source
     assert batch.X.ravel().tolist() == [2, 3]
     assert batch.y.tolist() == ['5"', "six, 6"]
-    assert [(row.line, row.reason) for row in source.bad] == [(2, "a quote that is not closed")]
+    assert [(row.line, row.reason) for row in source.bad] == [(2, "unclosed quote")]
 
 
 def test_a_block_of_bad_rows_alone_is_passed_over(tmp_path):
@@ -244,7 +245,7 @@ def test_csv_is_read_as_the_standard_library_reads_it(tmp_path, rows):
 
 
 def test_no_schema_can_be_made_of_bad_rows_alone(tmp_path):
-    with pytest.raises(ValueError, match=r"No row .* can be read as jsonl \(line 1: invalid JSON\)"):
+    with pytest.raises(ValueError, match=r"None of the first rows .* valid jsonl \(line 1: invalid JSON\)"):
         open_source(write(tmp_path / "t.jsonl", "a,b\n1,2\n"))
 
 
@@ -274,7 +275,7 @@ def test_another_header_further_down(tmp_path):
     with open_source(path, infer_rows=1, batch_size=1, unknown_fields="ignore") as source:
         assert [row for batch in source for row in batch.X.tolist()] == [[1, 2], [3, 4]]
     path = write(tmp_path / "u.csv", "alpha,beta,gamma\n1,2,3\nalpha,beta\n3,4\n")
-    with pytest.raises(ValueError, match=r"line 3 .* lacks the fields \['gamma'\]"):
+    with pytest.raises(ValueError, match=r"line 3 .* lacks the required fields \['gamma'\]"):
         list(open_source(path))
     schema = Schema([Field("alpha", "numeric"), Field("beta", "numeric"), Field("gamma", "label")])
     (batch,) = open_source(path, schema=schema)
@@ -303,7 +304,7 @@ def test_fields_that_are_not_there(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,a\n1,2\n", r"\['a'\] more than once"),
+        ("a,a\n1,2\n", r"Duplicate field names \['a'\]"),
         ("1,2,7\n3,4,5\n", "looks like data"),
         ("5.1,setosa\n", "looks like data"),
         (b"\xe4,b\n1,2\n", "header .* invalid UTF-8"),
@@ -325,8 +326,8 @@ def test_headers_that_cannot_be_used(tmp_path, text, message):
         ("t.csv", "", "is empty"),
         ("t.jsonl", "", "is empty"),
         ("t.csv", "\n\n", "has no rows"),
-        ("t.csv", "x\n", "has a header and no rows"),
-        ("t.csv", "x", "has a header and no rows"),
+        ("t.csv", "x\n", "has a header, but no rows"),
+        ("t.csv", "x", "has a header, but no rows"),
     ],
 )
 def test_nothing_to_read_is_no_error(tmp_path, schema, name, text, message):
@@ -340,7 +341,7 @@ def test_there_is_a_message_if_no_row_was_good(tmp_path):
     source = open_source(write(tmp_path / "t.csv", "x\nbad\n"), schema=NUMBER)
     assert source.message == ""
     assert list(source) == []
-    assert source.message.startswith("No row of")
+    assert source.message.startswith("All rows of")
 
 
 def test_a_damaged_archive_gives_what_is_whole_and_then_an_error(tmp_path):

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from everlearn.read import Schema, _lines, open_source
+from everlearn.read import Schema, _line_reader, open_source
 from everlearn.read._csv import CSVReader
 from everlearn.read._infer import _median
-from everlearn.read._lines import Lines
+from everlearn.read._line_reader import LineReader
 
 LONG = 1000  # bytes, where a test sets the limit itself
 
@@ -118,9 +118,9 @@ def test_a_quote_that_never_closes_spoils_its_line_only(tmp_path):
     rows, bad = read(path, kinds={"b": "numeric"})
     assert rows == [1, *range(400)]
     assert {line: row.reason for line, row in bad.items()} == {
-        3: "a quote that is not closed",
+        3: "unclosed quote",
         404: "longer than 1,000 bytes",
-        405: "a quote that is not closed",
+        405: "unclosed quote",
     }
 
 
@@ -132,7 +132,7 @@ def test_a_record_over_lines_has_the_same_limit(tmp_path):
     rows, bad = read(path, kinds={"b": "text"})
     assert rows == [1, 2]
     assert min(bad) == 14
-    assert bad[14].reason == "a quote that is not closed"
+    assert bad[14].reason == "unclosed quote"
 
 
 FIELD = st.text(st.sampled_from('ab",;\n\r 1'), max_size=6)
@@ -146,7 +146,7 @@ def test_quoted_records_are_read_as_pythons_csv_reads_them(tmp_path_factory, row
     writer.writerows(rows)
     path = tmp_path_factory.mktemp("csv") / "s.csv"
     path.write_bytes(text.getvalue().encode())
-    reader = CSVReader(Lines(str(path), 10**6), None, True, "error")
+    reader = CSVReader(LineReader(str(path), 10**6), None, True, "error")
     block = reader.read(100)
     if {"x", "y", "z"} & {cell for row in rows for cell in row}:
         return
@@ -168,8 +168,8 @@ def test_blocks_end_early_where_rows_are_long(tmp_path, format, monkeypatch):
 
     whole, n_bad = batches()
     assert max(whole) > 15
-    for module in ("_lines", "_csv", "_formats"):
-        monkeypatch.setattr(f"everlearn.stream.{module}.BLOCK_BYTES", 300)
+    for module in ("_line_reader", "_csv", "_jsonl", "_libsvm"):
+        monkeypatch.setattr(f"everlearn.read.{module}.BLOCK_BYTES", 300)
     short, again = batches()
     assert (sum(short), again) == (sum(whole), n_bad)
     assert max(short) < 15
@@ -210,7 +210,7 @@ def test_the_work_is_linear_in_the_columns(tmp_path, monkeypatch):
 def test_repeated_names_are_found_among_many(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text(",".join([*(f"c{i}" for i in range(20_000)), "c7", "c19999"]) + "\n")
-    with pytest.raises(ValueError, match=r"\['c19999', 'c7'\] more than once"):
+    with pytest.raises(ValueError, match=r"Duplicate field names \['c19999', 'c7'\]"):
         open_source(path)
 
 
@@ -231,7 +231,7 @@ def test_json_rows_with_keys_of_their_own_need_no_square_of_cells(tmp_path):
     path.write_text("\n".join(map(json.dumps, rows)))
     schema = Schema.infer({"a": [1.0, 2.0]})
     with open_source(path, schema=schema, unknown_fields="ignore") as source:
-        block = source._ahead[0]
+        block = source._blocks[0]
         assert list(block.columns) == ["a"]
         assert next(source).X.ravel().tolist() == list(range(100))
     with open_source(path, schema=schema) as source, pytest.raises(ValueError, match=r"'k0_0'.* in line 1"):
@@ -266,10 +266,10 @@ def test_a_carriage_return_in_a_quoted_field_stays(tmp_path):
 
 
 def test_carriage_returns_that_are_seen_too_late_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(_lines, "_BUFFER", 16)
+    monkeypatch.setattr(_line_reader, "_BUFFER", 16)
     path = tmp_path / "s.csv"
     path.write_bytes(b"a" * 50 + b",b\r1,2\r3,4\n5,6\n")
-    with pytest.raises(ValueError, match="has a carriage return in it: lines must end in LF or CRLF"):
+    with pytest.raises(ValueError, match="contains a carriage return: lines must end in LF or CRLF"):
         open_source(path)
 
 

@@ -24,7 +24,7 @@ _MEASURES = {"accuracy": "accuracy", "g_means": "g-means", "mcc": "mcc", "auc": 
 def schema_table(schema: Schema, console: Console) -> None:
     """The fields of a schema; what was guessed is marked."""
     rows = _schema_lines(schema)
-    guessed = {field.name for field in schema.fields if field.guessed}
+    guessed = {field.name for field in schema.fields if field.inferred}
     table = _table("field", "kind", ">columns", "note")
     for name, kind, columns, note in rows[:_MOST_FIELDS]:
         kinds = styled(kind)
@@ -43,7 +43,7 @@ def _schema_lines(schema: Schema) -> list[tuple[str, str, str, str]]:
     found: list[tuple[str, str, str, str]] = []
     for field in schema.fields:
         n_columns = Schema([field]).n_features
-        found.append((field.name, field.kind, count(n_columns) if n_columns else "-", schema._note(field)))
+        found.append((field.name, field.kind, count(n_columns) if n_columns else "-", schema.note_on(field)))
     if schema.n_sparse is not None:
         found.append(("index:value", "numeric", count(schema.n_sparse), "as LIBSVM has them"))
     return found

@@ -1,4 +1,4 @@
-"""Reading: files and standard input as a stream of batches, their schema, and a quarantine for bad rows."""
+"""Reading: files and standard input as a stream of batches, with a schema and a quarantine for bad rows."""
 
 from .schema import Schema
 from .sources import Source, open_source

@@ -1,4 +1,4 @@
-"""Batches: the good rows of a block as arrays, the bad ones with what is wrong with them."""
+"""Batches: the good rows of a block as arrays, and its bad rows with the reasons."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _cells
-from ._formats import BadRow, Block, printable
+from ._blocks import BadRow, Block, printable
 from ._parquet import JSONRows
 from .schema import Schema
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows that arrived together.
+    """The good rows of a block.
 
     Attributes
     ----------
     ids : ndarray of str objects, or None
-        What the rows are called; None if the stream has no ids.
+        Row ids; None if the stream has no ids.
     X : ndarray or csr_matrix of shape (n_rows, n_features), float64
         The rows.
     y : ndarray of objects, or None
-        Labels, int or str, None where the label is unknown; None if the stream has no labels.
+        Labels, int or str, None for unlabeled rows; None if the stream has no labels.
     time : ndarray of float64
-        Seconds since 1970, NaN where the stream does not say.
+        Seconds since 1970, NaN where the time is missing.
     first_line : int
-        The line of the first row in its file (in Parquet the number of the row), from 1.
+        The line number of the first row (Parquet: its row number), from 1.
     raw : sequence of str
-        The rows as they were written; those of Parquet as JSON.
+        The rows as they are in the source; Parquet rows as JSON.
     """
 
     ids: NDArray[np.object_] | None
@@ -47,7 +47,7 @@ class Batch:
 
 
 def without_first(batch: Batch, n: int, first_line: int) -> Batch:
-    """The batch without its first n rows; the line is that of the row which is then the first."""
+    """The batch without its first n rows; `first_line` is the line number of the next row."""
     return Batch(
         ids=None if batch.ids is None else batch.ids[n:],
         X=batch.X[n:],
@@ -58,8 +58,8 @@ def without_first(batch: Batch, n: int, first_line: int) -> Batch:
     )
 
 
-def judge(block: Block, schema: Schema) -> tuple[Batch | None, list[int], list[BadRow]]:
-    """The good rows of a block (None if there are none), their lines, and the bad rows by line."""
+def encode_block(block: Block, schema: Schema) -> tuple[Batch | None, list[int], list[BadRow]]:
+    """The good rows of a block (None if there are none), their line numbers, and the bad rows."""
     n_rows = len(block.lines)
     if not n_rows:
         return None, [], block.bad
@@ -93,14 +93,14 @@ def judge(block: Block, schema: Schema) -> tuple[Batch | None, list[int], list[B
     return Batch(ids, X, y, time, lines[0], raw), lines, bad_rows
 
 
-def _features(block: Block, schema: Schema) -> tuple[Any, _cells.Bad]:
+def _features(block: Block, schema: Schema) -> tuple[Any, _cells.BadCells]:
     if schema.n_sparse is None:
         return schema.encode(block.columns, len(block.lines))
     first = 0 if schema.zero_based else 1
     rows, last = block.rows, first + schema.n_sparse
     outside = (rows.indices < first) | (rows.indices >= last)
     row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    reason = f"an index outside {first} to {last - 1}"
+    reason = f"index outside {first} to {last - 1}"
     bad = dict.fromkeys(np.unique(row_of[outside]).tolist(), reason)
     if rows.shape[1] < last:
         rows.resize(rows.shape[0], last)
@@ -113,8 +113,8 @@ def _picked(raw: Sequence[str], keep: NDArray[np.intp]) -> Sequence[str]:
     return raw.pick(keep) if isinstance(raw, JSONRows) else [raw[row] for row in keep]
 
 
-def _ids(cells: Any, bad: _cells.Bad) -> tuple[NDArray[np.object_], _cells.Bad]:
-    """Ids as strings. An id that another row of the block has is bad, unless that row is bad anyway."""
+def _ids(cells: Any, bad: _cells.BadCells) -> tuple[NDArray[np.object_], _cells.BadCells]:
+    """Ids as strings. An id that an earlier good row of the block has is bad."""
     texts, wrong = _cells.strings(cells)
     seen: set[str] = set()
     for row, text in enumerate(texts):
@@ -123,7 +123,7 @@ def _ids(cells: Any, bad: _cells.Bad) -> tuple[NDArray[np.object_], _cells.Bad]:
         if not text:
             wrong[row] = "missing"
         elif text in seen:
-            wrong[row] = "repeated within the block"
+            wrong[row] = "duplicate id within the block"
         seen.add(text)
     ids = np.empty(len(texts), dtype=object)
     ids[:] = texts

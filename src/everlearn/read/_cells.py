@@ -1,8 +1,8 @@
-"""Cells: what a field of a row says, as a number, a time, a string or a label.
+"""Cells: conversion of what a source holds to numbers, times, strings and labels.
 
-A column comes as a list of cells (strings from CSV; strings, numbers, booleans or None from JSON and Parquet)
-or, where the file has numbers of one type, as an array. Every function here converts a whole column and, only
-where that fails, cell by cell: it returns the values and the reason for each row whose cell is bad.
+A column is a list of cells (strings from CSV; strings, numbers, booleans or None from JSON and Parquet) or an
+array of numbers. `numbers`, `times`, `strings` and `labels` convert a whole column at once, and cell by cell
+only if that fails. They return the values and, for each row with a bad cell, the reason.
 """
 
 import datetime
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 _T = TypeVar("_T")
-Bad = dict[int, str]  # row of the block -> what is wrong with its cell
+BadCells = dict[int, str]  # row of the block -> reason
 
-INFINITE = "infinite"  # or so large that its square is
+INFINITE = "infinite"  # or too large to be squared
 LARGEST = 1e150
 NUL = "a NUL character"
-# What stands for "no value", in any kind of field, once the blanks around it are gone.
+# Missing values in fields of any kind, after stripping whitespace.
 MISSING = frozenset({"", "?", "NA", "N/A", "null", "NULL", "nan", "NaN"})
 
 _ISO = re.compile(
@@ -33,16 +33,16 @@ _INTEGER = re.compile(r"[+-]?\d+(?:\.0*)?", re.ASCII)
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell says that there is no value."""
+    """Whether a cell is a missing value."""
     if isinstance(cell, str):
         return cell.strip() in MISSING
     return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
 def string(cell: Any) -> str:
-    """A cell as a string without blanks around it, "" if it is missing; ValueError if it is nested.
+    """A cell as a stripped string, "" if it is missing; ValueError if it is nested.
 
-    A NUL is refused, too: databases cannot hold it, and it is a sign of a damaged file.
+    NUL characters are an error, too: databases cannot store them, and they indicate a damaged file.
     """
     if isinstance(cell, str):
         cell = cell.strip()
@@ -61,12 +61,12 @@ def string(cell: Any) -> str:
 
 
 def number(cell: Any) -> float:
-    """A cell as a float, NaN if it is missing; ValueError if it is not a number, or an infinite one."""
+    """A cell as a float, NaN if it is missing; ValueError if it is not a finite number."""
     if isinstance(cell, str):
         cell = cell.strip()
         if cell in MISSING:
             return math.nan
-        if "_" in cell:  # Python reads 1_000, files do not mean it
+        if "_" in cell:  # float("1_000") is valid in Python, but not in data
             raise ValueError("not a number")
     elif cell is None:
         return math.nan
@@ -84,11 +84,11 @@ def number(cell: Any) -> float:
 
 
 def seconds(cell: Any) -> float:
-    """A time as seconds since 1970: epoch seconds, or ISO 8601 (UTC unless it says otherwise)."""
+    """A time as seconds since 1970; from epoch seconds or ISO 8601 (UTC unless it has an offset)."""
     if isinstance(cell, str):
         match = _ISO.fullmatch(cell.strip())
         if match is None:
-            return _malformed(number, cell)
+            return _epoch_seconds(cell)
         year, month, day, hour, minute, second, fraction, _, sign, off_hours, off_minutes = match.groups()
         if hour is None and (match[8] or sign):
             raise ValueError("malformed time")
@@ -106,11 +106,11 @@ def seconds(cell: Any) -> float:
         return cell.replace(tzinfo=zone).timestamp()
     if isinstance(cell, datetime.date):
         return float((cell - _EPOCH.date()).days * 86400)
-    return _malformed(number, cell)
+    return _epoch_seconds(cell)
 
 
 def integer(cell: Any) -> int | None:
-    """A label of the type "int", None if it is missing."""
+    """A cell as an integer label, None if it is missing."""
     if type(cell) is int:
         return cell
     if isinstance(cell, float) and cell.is_integer():
@@ -124,15 +124,15 @@ def integer(cell: Any) -> int | None:
 
 
 def looks_like_integer(cell: Any) -> bool:
-    """Whether a label that is not missing could be of the type "int"."""
+    """Whether a cell is a non-missing integer label."""
     try:
         return integer(cell) is not None
     except ValueError:
         return False
 
 
-def numbers(cells: Any) -> tuple[NDArray[np.float64], Bad]:
-    """A column as float64 with NaN for missing cells; bad cells are NaN, too."""
+def numbers(cells: Any) -> tuple[NDArray[np.float64], BadCells]:
+    """A column as float64, with NaN for missing and bad cells."""
     if isinstance(cells, np.ndarray):
         values = cells.astype(np.float64)
     else:
@@ -140,11 +140,11 @@ def numbers(cells: Any) -> tuple[NDArray[np.float64], Bad]:
         if types == {str} and "_" not in "".join(cells):
             cells = [cell or "nan" for cell in cells]
         elif not types <= {int, float}:
-            return _one_by_one(number, cells)
+            return _numbers_one_by_one(number, cells)
         try:
             values = np.array(list(map(float, cells)), dtype=np.float64)
         except (ValueError, OverflowError):
-            return _one_by_one(number, cells)
+            return _numbers_one_by_one(number, cells)
     bad = {}
     with np.errstate(invalid="ignore"):
         large = np.abs(values) > LARGEST
@@ -154,54 +154,54 @@ def numbers(cells: Any) -> tuple[NDArray[np.float64], Bad]:
     return values, bad
 
 
-def times(cells: Any) -> tuple[NDArray[np.float64], Bad]:
-    """A column as seconds since 1970 with NaN for missing cells; bad cells are NaN, too."""
+def times(cells: Any) -> tuple[NDArray[np.float64], BadCells]:
+    """A column as seconds since 1970, with NaN for missing and bad cells."""
     if isinstance(cells, np.ndarray):
         values, bad = numbers(cells)
         return values, dict.fromkeys(bad, "malformed time")
-    return _one_by_one(seconds, cells)
+    return _numbers_one_by_one(seconds, cells)
 
 
-def strings(cells: Any) -> tuple[list[str], Bad]:
-    """A column as strings, "" for missing and for bad cells."""
+def strings(cells: Any) -> tuple[list[str], BadCells]:
+    """A column as strings, "" for missing and bad cells."""
     values, bad = _each(string, cells, "")
     return values, {row: why if why == NUL else "not a single value" for row, why in bad.items()}
 
 
-def labels(cells: Any, label_type: str) -> tuple[NDArray[np.object_], Bad]:
-    """A column of labels as objects: int or str, None where the label is unknown or bad."""
+def labels(cells: Any, label_type: str) -> tuple[NDArray[np.object_], BadCells]:
+    """A column as an object array of int or str labels, None for missing and bad cells."""
     found, bad = _each(integer if label_type == "int" else string, cells, None)
     values = np.empty(len(found), dtype=object)
     values[:] = [None if label == "" else label for label in found]
     return values, {row: why if why == NUL else "bad label" for row, why in bad.items()}
 
 
-def attempt(convert: Callable[[Any], _T], cell: Any, otherwise: _T) -> tuple[_T, str]:
-    """A cell converted, and ""; if that is impossible, what stands for it and why."""
+def try_convert(convert: Callable[[Any], _T], cell: Any, otherwise: _T) -> tuple[_T, str]:
+    """The converted cell and ""; if conversion fails, `otherwise` and the reason."""
     try:
         return convert(cell), ""
     except ValueError as error:
         return otherwise, str(error)
 
 
-def _malformed(convert: Callable[[Any], float], cell: Any) -> float:
+def _epoch_seconds(cell: Any) -> float:
     try:
-        return convert(cell)
+        return number(cell)
     except ValueError:
         raise ValueError("malformed time") from None
 
 
-def _one_by_one(convert: Callable[[Any], float], cells: Any) -> tuple[NDArray[np.float64], Bad]:
+def _numbers_one_by_one(convert: Callable[[Any], float], cells: Any) -> tuple[NDArray[np.float64], BadCells]:
     values, bad = _each(convert, cells, math.nan)
     return np.array(values, dtype=np.float64), bad
 
 
-def _each(convert: Callable[[Any], Any], cells: Any, otherwise: Any) -> tuple[list[Any], Bad]:
-    """Convert cell by cell; of strings, which repeat, each different one once."""
+def _each(convert: Callable[[Any], Any], cells: Any, otherwise: Any) -> tuple[list[Any], BadCells]:
+    """Convert cell by cell; each distinct string only once."""
     cells = cells.tolist() if isinstance(cells, np.ndarray) else cells
     if set(map(type, cells)) == {str}:
-        known = {cell: attempt(convert, cell, otherwise) for cell in set(cells)}
+        known = {cell: try_convert(convert, cell, otherwise) for cell in set(cells)}
         found = [known[cell] for cell in cells]
     else:
-        found = [attempt(convert, cell, otherwise) for cell in cells]
+        found = [try_convert(convert, cell, otherwise) for cell in cells]
     return [value for value, _ in found], {row: why for row, (_, why) in enumerate(found) if why}

@@ -1,4 +1,4 @@
-"""The kinds of fields, guessed from the warm-up by the rules in the docstring of `Schema`."""
+"""The kinds of fields, inferred from the first rows by the rules in the docstring of `Schema`."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -7,27 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from . import _cells, encode
-from .schema import KINDS, Field
+from . import _cells
+from .field import KINDS, MAX_CATEGORIES, UNNAMED, Field
 
 _LABEL_NAMES = ("label", "class", "target", "y")
 _ID_NAMES = ("id", "row_id", "uid", "uuid")
 _TIME_NAMES = ("time", "timestamp", "datetime", "date", "ts")
 _MAX_LABELS = 100
-_STRAYS = 0.01  # share of cells that may be no number in a field that is numeric all the same
-_TEXT_WORDS = 3
-NAMELESS = "unnamed_"  # and a number: what a field without a name is called
+_MAX_STRAY_FRACTION = 0.01  # of the cells of a numeric field that need not be numbers
+_MIN_TEXT_WORDS = 3
 
 
 def infer_fields(
     columns: Mapping[str, Any], given: Mapping[str, str], label_type: str | None
 ) -> tuple[list[Field], str]:
-    """The fields, in their order, and the type of the labels."""
+    """The fields, in their order, and the type of labels."""
     for name, kind in given.items():
         if name not in columns:
             raise ValueError(f"There is no field {name!r}; the fields are {list(columns)}.")
         if kind not in KINDS:
-            raise ValueError(f"Field {name!r} is given the kind {kind!r}; it must be one of {list(KINDS)}.")
+            raise ValueError(f"Field {name!r} has kind={kind!r}; it must be one of {list(KINDS)}.")
     cells = {
         name: column.tolist() if isinstance(column, np.ndarray) else list(column)
         for name, column in columns.items()
@@ -38,22 +37,22 @@ def infer_fields(
         if name in given:
             field = Field(name, given[name])
         elif name in roles:
-            field = Field(name, roles[name], guessed=True)
+            field = Field(name, roles[name], inferred=True)
         else:
             kind, note = _feature(name, column)
-            field = Field(name, kind, guessed=True, note=note)
-        fields.append(_fitted(field, column))
+            field = Field(name, kind, inferred=True, note=note)
+        fields.append(_with_statistics(field, column))
     label = next((field.name for field in fields if field.kind == "label"), None)
     known = [] if label is None else [cell for cell in cells[label] if not _cells.is_missing(cell)]
     if label_type is None:
         label_type = "int" if known and all(map(_cells.looks_like_integer, known)) else "string"
     if label is not None and not known:
-        fields = [replace(f, note="none in the warm-up") if f.name == label else f for f in fields]
+        fields = [replace(f, note="no label in the first rows") if f.name == label else f for f in fields]
     return fields, label_type
 
 
 def _roles(cells: Mapping[str, list[Any]], given: Mapping[str, str]) -> dict[str, str]:
-    """The label, the id and the time, as far as they are not given, by name and contents."""
+    """The label, id and time fields that are not given, found by name and contents."""
     roles: dict[str, str] = {}
     by_name: dict[str, list[str]] = {}
     for field in cells:
@@ -73,41 +72,45 @@ def _roles(cells: Mapping[str, list[Any]], given: Mapping[str, str]) -> dict[str
         roles |= dict.fromkeys([name for name in ids if _is_id(cells[name])][:1], "id")
     if "time" not in given.values():
         iso = [field for field in free(cells) if _is_iso(cells[field])]
-        times = [name for name in named(_TIME_NAMES) if _share(_cells.seconds, cells[name]) >= 1 - _STRAYS]
+        times = [
+            name
+            for name in named(_TIME_NAMES)
+            if _fraction(_cells.seconds, cells[name]) >= 1 - _MAX_STRAY_FRACTION
+        ]
         roles |= dict.fromkeys([*times, *iso][:1], "time")
     return roles
 
 
 def _feature(name: str, column: list[Any]) -> tuple[str, str]:
-    """The kind of a field that has no role, and a note."""
+    """The kind of a field that is neither label, id nor time, and a note."""
     values = [cell for cell in column if not _cells.is_missing(cell)]
     if not values:
-        return "ignore", "no value in the warm-up"
+        return "ignore", "no value in the first rows"
     if any(isinstance(cell, list | dict) for cell in values):
         return "ignore", "nested values"
-    if name.startswith(NAMELESS):
-        return "ignore", "has no name"
+    if name.startswith(UNNAMED):
+        return "ignore", "no name"
     if _is_iso(column):
-        return "ignore", "a further time"
-    if _share(_cells.number, column) >= 1 - _STRAYS:
+        return "ignore", "another time field"
+    if _fraction(_cells.number, column) >= 1 - _MAX_STRAY_FRACTION:
         return "numeric", _warning(name, column)
-    words = [len(_cells.attempt(_cells.string, cell, "")[0].split()) for cell in values]
-    if sum(words) >= _TEXT_WORDS * len(words) and 2 * _distinct(values) > len(values):
+    words = [len(_cells.try_convert(_cells.string, cell, "")[0].split()) for cell in values]
+    if sum(words) >= _MIN_TEXT_WORDS * len(words) and 2 * _distinct(values) > len(values):
         return "text", ""
     return "categorical", _warning(name, column)
 
 
 def _warning(name: str, column: list[Any]) -> str:
-    """What to say of a feature whose name promises something else."""
+    """A note on a feature whose name suggests a label, an id or a time."""
     if name.lower() in _LABEL_NAMES:
-        return f"named like a label, has {_distinct(column)} values"
+        return f"named like a label, but has {_distinct(column)} values"
     if name.lower() in _ID_NAMES or name.lower().endswith("_id"):
         return "named like an id"
     return "named like a time" if name.lower() in _TIME_NAMES else ""
 
 
-def _fitted(field: Field, column: list[Any]) -> Field:
-    """The field with what its encoding needs to know of the warm-up."""
+def _with_statistics(field: Field, column: list[Any]) -> Field:
+    """The field with the median or the categories of the first rows."""
     if field.kind == "numeric":
         values, bad = _cells.numbers(column)
         gaps = np.isnan(values)
@@ -116,14 +119,14 @@ def _fitted(field: Field, column: list[Any]) -> Field:
     if field.kind == "categorical":
         texts, bad = _cells.strings(column)
         counts = Counter(text for row, text in enumerate(texts) if row not in bad)
-        if len(counts) > encode.MAX_CATEGORIES:
+        if len(counts) > MAX_CATEGORIES:
             return replace(field, categories=None)
         return replace(field, categories=tuple(sorted(counts, key=lambda text: (-counts[text], text))))
     return field
 
 
 def _median(values: list[float]) -> float:
-    """What `numpy.median` returns, at a tenth of its cost for few values; 0 for none."""
+    """The same as `numpy.median`, ten times as fast for few values; 0 without values."""
     values.sort()
     middle = len(values) // 2
     if len(values) % 2:
@@ -136,24 +139,26 @@ def _distinct(column: list[Any]) -> int:
 
 
 def _is_id(column: list[Any]) -> bool:
-    """Whether the cells could name their rows: all there, all different, no fractions."""
+    """Whether the cells can be row ids: none missing, all distinct, none fractional."""
     if not column or any(map(_cells.is_missing, column)) or any(map(_is_fraction, column)):
         return False
     return len({str(cell) for cell in column}) == len(column)
 
 
 def _is_fraction(cell: Any) -> bool:
-    return not _cells.attempt(_cells.number, cell, 0.0)[0].is_integer()
+    return not _cells.try_convert(_cells.number, cell, 0.0)[0].is_integer()
 
 
 def _is_iso(column: list[Any]) -> bool:
-    """Whether the cells are times that cannot be taken for numbers."""
-    return _share(_cells.seconds, column) >= 1 - _STRAYS and _share(_cells.number, column) == 0
+    """Whether the cells are times and not numbers."""
+    return (
+        _fraction(_cells.seconds, column) >= 1 - _MAX_STRAY_FRACTION and _fraction(_cells.number, column) == 0
+    )
 
 
-def _share(convert: Any, column: list[Any]) -> float:
-    """Share of the cells that are not missing which can be converted; 0 if all are missing."""
+def _fraction(convert: Any, column: list[Any]) -> float:
+    """The fraction of non-missing cells that can be converted; 0 if all are missing."""
     values = [cell for cell in column if not _cells.is_missing(cell)]
-    reasons = [_cells.attempt(convert, cell, 0.0)[1] for cell in values]
-    good = sum(reason in ("", _cells.INFINITE) for reason in reasons)  # infinite: a number, though a bad one
+    reasons = [_cells.try_convert(convert, cell, 0.0)[1] for cell in values]
+    good = sum(reason in ("", _cells.INFINITE) for reason in reasons)  # an infinite value is a number
     return good / len(values) if values else 0.0

@@ -1,4 +1,4 @@
-"""Schema: what the fields of a stream mean and which columns they become. Fixed once the warm-up is over."""
+"""Schema: the fields of a stream and the columns that they are encoded as; fixed once it is inferred."""
 
 from __future__ import annotations
 
@@ -6,100 +6,63 @@ import dataclasses
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .. import _atomic
 from .._visible import json_visible
-from . import encode
-from ._formats import repeated
+from ._infer import infer_fields
+from .field import KINDS, Field, duplicates
 
 __all__ = ["KINDS", "Field", "Schema"]
 
-KINDS = ("numeric", "categorical", "text", "id", "label", "time", "ignore")
 _SINGLE = ("id", "label", "time")  # at most one field of each of these kinds
 _LABEL_TYPES = ("int", "string")
 _VERSION = 1
 
 
-@dataclass(frozen=True)
-class Field:
-    """One field of a stream.
-
-    Attributes
-    ----------
-    name : str
-        Its name in the header, or the key in JSON.
-    kind : {"numeric", "categorical", "text", "id", "label", "time", "ignore"}
-        What it is.
-    guessed : bool, default=False
-        Whether the kind was guessed from the warm-up and not given.
-    note : str, default=""
-        What to look at twice, for the table.
-    median : float, default=0.0
-        What stands in for a missing number.
-    missing : bool, default=False
-        Whether a number has a second column that says that it was missing.
-    categories : tuple of str, default=()
-        The categories that have a column, the most frequent first; "" is a missing value. None hashes.
-    """
-
-    name: str
-    kind: str
-    guessed: bool = False
-    note: str = ""
-    median: float = 0.0
-    missing: bool = False
-    categories: tuple[str, ...] | None = ()
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"Field {self.name!r} has kind {self.kind!r}; it must be one of {list(KINDS)}.")
-
-
 class Schema:
-    """What the fields of a stream mean, and the columns of float64 that they become.
+    """The fields of a stream, and the float64 columns that they are encoded as.
 
-    Most schemas are inferred, by these rules, from the first rows of a stream (the warm-up). What is given
-    (`label`, `id`, `time`, `kinds`) always wins; all else is marked as guessed in the table that `str` makes.
-    Names are compared without regard to case.
+    A schema is usually inferred from the first rows of a stream, by the rules below. Kinds that are given
+    (`label`, `id`, `time`, `kinds`) take precedence; all others are marked "inferred" in the printed table.
+    Names are compared case-insensitively.
 
-    1. A field with nested values, without any value, or without a name (as the index that pandas writes) is
-       ignored.
-    2. label: the first of "label", "class", "target", "y" that exists and has at most 100 different values.
-       With no such name there is no label.
+    1. Ignored: fields with nested values, without any value, or without a name (such as a pandas index).
+    2. label: the first of "label", "class", "target", "y" that exists and has at most 100 distinct values.
+       Without such a field there is no label.
     3. id: the first of "id", "row_id", "uid", "uuid", then of the names that end in "_id", whose values are
-       all there and all different, and are not fractions.
+       all present, distinct and not fractional.
     4. time: the first of "time", "timestamp", "datetime", "date", "ts" whose values are times (ISO 8601 or
-       seconds since 1970); else the first field of ISO 8601 times. Further fields of ISO times are ignored.
-    5. numeric: numbers; one cell in a hundred may be something else and sends its row to the quarantine.
-    6. text: strings of three words and more on average, of which more than half are different.
-    7. categorical: all other strings. Numbers that are codes must be declared,
-       ``kinds={"zip": "categorical"}``.
+       seconds since 1970); otherwise the first field of ISO 8601 times. Other such fields are ignored.
+    5. numeric: numbers. Up to 1 % of the cells may be something else; their rows are quarantined.
+    6. text: strings with three or more words on average, more than half of them distinct.
+    7. categorical: all other strings. Declare numeric codes with ``kinds={"zip": "categorical"}``.
 
     A cell is missing if it is empty, "?", "NA", "N/A", "null", "NULL", "nan" or "NaN".
 
-    A number is taken as it is; a missing one becomes the median of the warm-up and, if the warm-up had
-    missing ones, a second column is 1. A categorical field with up to 50 categories has a column for each and
-    one for others; with more it is hashed to 2^10 columns. Text is hashed to 2^16 columns by scikit-learn's
-    `HashingVectorizer`. Rows are CSR if a field is hashed, else dense. Labels are ints if all labels of the
-    warm-up look like ints, else strings. Scaling is not done here; `scale_features` says what may be scaled.
+    Numbers are used unchanged. A missing number becomes the median of the first rows; if the first rows had
+    missing numbers, a second column is 1 where the number is missing. A categorical field with up to 50
+    categories is one-hot encoded, with one more column for unseen categories; with more than 50 it is hashed
+    to 2^10 columns. Text is hashed to 2^16 columns by scikit-learn's `HashingVectorizer`. Rows are CSR if a
+    field is hashed, otherwise dense. Labels are ints if all labels of the first rows are, otherwise strings.
+    Nothing is scaled here; `scale_features` says which columns may be.
 
     Parameters
     ----------
     fields : iterable of Field
         The fields, in the order of their columns.
     label_type : {"int", "string"}, default="string"
-        What labels are converted to.
+        The type of labels.
     header : bool, default=True
-        Whether a CSV file begins with the names of its fields; without them `fields` are in the file's order.
+        Whether CSV files start with a header; without one, `fields` are in the order of the file.
     n_sparse : int, default=None
-        The number of columns of a LIBSVM stream, which has no fields but a label. None for all other formats.
+        LIBSVM: the number of features. None for all other formats.
     zero_based : bool, default=False
-        Whether the indices of a LIBSVM stream begin at 0.
+        LIBSVM: whether indices start at 0.
 
     Examples
     --------
@@ -107,10 +70,10 @@ class Schema:
     >>> columns = {"amount": ["3.5", "", "1"], "shop": ["A", "B", "A"], "is_fraud": ["0", "1", ""]}
     >>> schema = Schema.infer(columns, label="is_fraud")
     >>> print(schema)
-    field     kind                   columns  note
-    amount    numeric (guessed)            2  some are missing: 2.25 instead
-    shop      categorical (guessed)        3  2 categories
-    is_fraud  label                        -  int
+    field     kind                    columns  note
+    amount    numeric (inferred)            2  missing values become 2.25
+    shop      categorical (inferred)        3  2 categories
+    is_fraud  label                         -  int
     5 columns, dense.
     >>> schema.feature_names
     ['amount', 'amount (missing)', 'shop=A', 'shop=B', 'shop=(other)']
@@ -130,15 +93,15 @@ class Schema:
         self.header = header
         self.n_sparse = n_sparse
         self.zero_based = zero_based
-        if twice := repeated(field.name for field in self.fields):
-            raise ValueError(f"Fields {twice} appear more than once: give each field a name of its own.")
+        if twice := duplicates(field.name for field in self.fields):
+            raise ValueError(f"Duplicate field names {twice}: names must be unique.")
         for kind in _SINGLE:
             of_kind = [field.name for field in self.fields if field.kind == kind]
             if len(of_kind) > 1:
-                raise ValueError(f"Fields {of_kind} are all of kind {kind!r}; there may be one.")
+                raise ValueError(f"Fields {of_kind} all have kind={kind!r}; at most one may.")
         if label_type not in _LABEL_TYPES:
             raise ValueError(f"label_type={label_type!r} must be one of {list(_LABEL_TYPES)}.")
-        self._parts = [field for field in self.fields if encode.n_columns(field)]
+        self._features = [field for field in self.fields if field.n_columns]
 
     @classmethod
     def infer(
@@ -152,85 +115,85 @@ class Schema:
         label_type: str | None = None,
         header: bool = True,
     ) -> Schema:
-        """Make a schema from the warm-up, by the rules above.
+        """Infer a schema from the first rows of a stream, by the rules above.
 
         Parameters
         ----------
         columns : mapping of str to sequence
-            The cells of each field; lists, or arrays of numbers.
+            The cells of each field: lists, or arrays of numbers.
         label : str, default=None
-            The field that is the label.
+            The field that holds the label.
         id : str, default=None
-            The field that names the row.
+            The field that holds the row id.
         time : str, default=None
-            The field that says when it happened.
+            The field that holds the time.
         kinds : mapping of str to str, default=None
             The kinds of other fields.
         label_type : {"int", "string"}, default=None
-            What labels are converted to; None looks at them.
+            The type of labels; None infers it.
         header : bool, default=True
-            Whether the names come from a header.
+            Whether the names come from a CSV header.
 
         Returns
         -------
         Schema
             The schema.
         """
-        from ._infer import infer_fields  # it builds Fields
-
         given = dict(kinds or {})
         for kind, name in (("label", label), ("id", id), ("time", time)):
             if name is not None:
                 if given.get(name, kind) != kind:
                     raise ValueError(
-                        f"Field {name!r} is given as {kind} and, in kinds, as {given[name]!r}: choose one."
+                        f"Field {name!r} is given as {kind} and in kinds as {given[name]!r}: choose one."
                     )
                 given[name] = kind
         fields, found = infer_fields(columns, given, label_type)
         return cls(fields, label_type=found, header=header)
 
-    # ---------------------------------------------------------------------------------------- what it says
+    # ----------------------------------------------------------------------------------------- encoding
 
     def name_of(self, kind: str) -> str | None:
-        """The name of the field that is the id, the label or the time.
+        """The name of the id, label or time field.
 
         Parameters
         ----------
         kind : {"id", "label", "time"}
-            Which.
+            The kind of the field.
 
         Returns
         -------
         str or None
-            Its name, None if there is none.
+            Its name; None if there is no such field.
         """
         return next((field.name for field in self.fields if field.kind == kind), None)
 
     @property
     def is_sparse(self) -> bool:
-        """Whether rows are CSR."""
-        return self.n_sparse is not None or any(map(encode.is_sparse, self._parts))
+        """Whether encoded rows are CSR."""
+        return self.n_sparse is not None or any(field.is_hashed for field in self._features)
 
     @property
     def n_features(self) -> int:
-        """The number of columns."""
-        return sum(map(encode.n_columns, self._parts)) if self.n_sparse is None else self.n_sparse
+        """The number of encoded columns."""
+        if self.n_sparse is not None:
+            return self.n_sparse
+        return sum(field.n_columns for field in self._features)
 
     @property
     def feature_names(self) -> list[str]:
-        """The names of the columns; those of LIBSVM are called after their index."""
+        """The names of the encoded columns; in LIBSVM, "x" and the index."""
         if self.n_sparse is None:
-            return [name for field in self._parts for name in encode.column_names(field)]
+            return [name for field in self._features for name in field.column_names]
         first = 0 if self.zero_based else 1
         return [f"x{column}" for column in range(first, first + self.n_sparse)]
 
     @property
     def scale_features(self) -> NDArray[np.bool_]:
-        """A mask of the columns that are numbers and may be scaled; indicators and text are not."""
+        """A mask of the columns that may be scaled: numbers, but not indicators or hashed text."""
         if self.n_sparse is not None:
             return np.ones(self.n_sparse, dtype=bool)
-        mask = [np.zeros(encode.n_columns(field), dtype=bool) for field in self._parts]
-        for field, part in zip(self._parts, mask, strict=True):
+        mask = [np.zeros(field.n_columns, dtype=bool) for field in self._features]
+        for field, part in zip(self._features, mask, strict=True):
             part[0] = field.kind == "numeric"
         return np.concatenate(mask) if mask else np.zeros(0, dtype=bool)
 
@@ -240,28 +203,28 @@ class Schema:
         Parameters
         ----------
         columns : mapping of str to sequence
-            The cells of each feature field; other fields are not looked at.
+            The cells of each feature; other fields are not used.
         n_rows : int
-            How many cells each has.
+            The number of cells of each field.
 
         Returns
         -------
         tuple of (ndarray or csr_matrix, dict)
-            Rows of float64, and what is wrong with each bad row; the encoding of a bad row means nothing.
+            The float64 rows, and for each bad row the reason; the encoding of a bad row is meaningless.
         """
         parts: list[Any] = []
         bad: dict[int, str] = {}
-        for field in self._parts:
-            part, wrong = encode.columns_of(field, columns[field.name])
+        for field in self._features:
+            part, wrong = field.encode(columns[field.name])
             parts.append(part)
             for row, reason in wrong.items():
                 bad.setdefault(row, f"field {field.name!r}: {reason}")
-        return encode.rows_of(parts, n_rows), bad
+        return _side_by_side(parts, n_rows), bad
 
-    # ------------------------------------------------------------------------------------------- and keeps
+    # --------------------------------------------------------------------------------- saving and printing
 
     def state(self) -> dict[str, Any]:
-        """What the schema is, in values that JSON knows.
+        """The schema as JSON-compatible values.
 
         Returns
         -------
@@ -282,12 +245,12 @@ class Schema:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Schema:
-        """Make the schema of a state again.
+        """Restore a schema from its state.
 
         Parameters
         ----------
         state : mapping
-            What `state` returned, with or without a journey through JSON.
+            The value of `state()`, possibly after a round trip through JSON.
 
         Returns
         -------
@@ -296,11 +259,11 @@ class Schema:
         """
         known = {"version", "fields", "label_type", "header", "n_sparse", "zero_based"}
         if not isinstance(state, Mapping) or not {"version", "fields"} <= set(state) <= known:
-            raise ValueError("This is not the state of a schema.")
+            raise ValueError("This is not a saved schema.")
         if state["version"] != _VERSION:
             raise ValueError(
-                f"The schema has version {state['version']!r}, this everlearn reads {_VERSION}: "
-                "use the version of everlearn that wrote it."
+                f"The schema has format version {state['version']!r}; this version of everlearn reads "
+                f"{_VERSION}: use the version of everlearn that wrote it."
             )
         options = {key: value for key, value in state.items() if key not in ("version", "fields")}
         fields = []
@@ -311,16 +274,16 @@ class Schema:
             try:
                 fields.append(Field(**values))
             except TypeError as error:
-                raise ValueError(f"This is not the state of a schema: {error}.") from None
+                raise ValueError(f"This is not a saved schema: {error}.") from None
         return cls(fields, **options)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the schema to a JSON file, which may be edited by hand.
+        """Write the schema to a JSON file, which can be edited by hand.
 
         Parameters
         ----------
         path : str or path-like
-            The file; one that exists is replaced, unless it is a store or another SQLite database.
+            The file. An existing file is replaced, unless it is a store or another SQLite database.
         """
         text = json_visible(json.dumps(self.state(), indent=2, ensure_ascii=False)) + "\n"
 
@@ -347,7 +310,7 @@ class Schema:
             try:
                 return cls.from_state(json.load(file))
             except ValueError as error:
-                raise ValueError(f"{os.fspath(path)} is not a schema that can be read: {error}") from error
+                raise ValueError(f"{os.fspath(path)} is not a valid schema file: {error}") from error
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schema) and self.state() == other.state()
@@ -361,9 +324,8 @@ class Schema:
     def __str__(self) -> str:
         lines = [("field", "kind", "columns", "note")]
         for field in self.fields:
-            width = encode.n_columns(field)
-            kind = f"{field.kind} (guessed)" if field.guessed else field.kind
-            lines.append((field.name, kind, str(width) if width else "-", self._note(field)))
+            kind = f"{field.kind} (inferred)" if field.inferred else field.kind
+            lines.append((field.name, kind, str(field.n_columns or "-"), self.note_on(field)))
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         table = [
             f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {columns:>{widths[2]}}  {note}".rstrip()
@@ -374,14 +336,35 @@ class Schema:
             [*table, f"{self.n_features} columns, {'sparse' if self.is_sparse else 'dense'}{first}."]
         )
 
-    def _note(self, field: Field) -> str:
+    def note_on(self, field: Field) -> str:
+        """How a field is encoded, in a few words.
+
+        Parameters
+        ----------
+        field : Field
+            One of the fields.
+
+        Returns
+        -------
+        str
+            The text for the column "note" of a table.
+        """
         notes = [field.note] if field.note else []
         if field.kind == "label":
             notes.insert(0, self.label_type)
         elif field.kind == "numeric" and field.missing:
-            notes.insert(0, f"some are missing: {field.median:.6g} instead")
-        elif encode.is_sparse(field):
+            notes.insert(0, f"missing values become {field.median:.6g}")
+        elif field.is_hashed:
             notes.insert(0, "hashed")
         elif field.kind == "categorical":
             notes.insert(0, f"{len(field.categories or ())} categories")
         return "; ".join(notes)
+
+
+def _side_by_side(parts: list[Any], n_rows: int) -> Any:
+    """The columns of all fields as one matrix: CSR if any of them is, otherwise dense."""
+    if any(sparse.issparse(part) for part in parts):
+        rows = sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(part) for part in parts], format="csr"))
+        rows.sort_indices()
+        return rows
+    return np.hstack(parts) if parts else np.empty((n_rows, 0))

@@ -1,4 +1,4 @@
-"""Sources: files and standard input as a stream of batches, in constant memory; bad rows are set aside."""
+"""Sources: files and standard input as a stream of batches, in constant memory; bad rows are quarantined."""
 
 from __future__ import annotations
 
@@ -8,25 +8,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ._batches import Batch, judge, without_first
-from ._formats import BadRow, Block
-from ._lines import Lines
+from ._batches import Batch, encode_block, without_first
+from ._blocks import BadRow, Block, BlockReader
+from ._first_blocks import infer_libsvm_schema, infer_table_schema, read_first_blocks
 from ._open import open_reader
-from ._quarantine import Quarantine, refuse_inputs
-from ._warm_up import libsvm_schema, read_ahead, table_schema
+from .quarantine import Quarantine, check_path
 from .schema import Schema
 
 __all__ = ["BadRow", "Batch", "Source", "open_source"]
 
 _FORMATS = ("csv", "jsonl", "libsvm", "parquet")
-_OPTIONAL = ("label", "time", "ignore")  # kinds of fields that a later file may lack
+_OPTIONAL_KINDS = ("label", "time", "ignore")  # fields that a later file may lack
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What `open_source` was asked for, and found."""
+class SourceOptions:
+    """The parameters of `open_source`; for `infer`, see `Schema.infer`."""
 
-    name: str
     format: str
     schema: Schema | None
     batch_size: int
@@ -34,22 +32,20 @@ class Settings:
     unknown_fields: str
     quarantine: str | os.PathLike[str] | None
     on_bad: str
-    hints: Mapping[str, Any]
+    infer: Mapping[str, Any]
 
 
 class Source(Iterator[Batch]):
-    """An iterator of batches; made by `open_source`.
+    """An iterator of batches, returned by `open_source`.
 
-    A block is ``batch_size`` records of the file, or fewer if they take up more than 64 MiB; a batch is what
-    is good of a block. A block without a good row is passed over.
+    The file is read in blocks of ``batch_size`` records, or fewer if they take more than 64 MiB. A batch is
+    the good rows of a block. Blocks without a good row are skipped.
 
     Parameters
     ----------
-    reader : object
-        What reads blocks.
-    lines : Lines or None
-        What the reader reads from; None if it has a file of its own.
-    settings : Settings
+    reader : BlockReader
+        Reads blocks.
+    options : SourceOptions
         How to read.
 
     Attributes
@@ -59,39 +55,38 @@ class Source(Iterator[Batch]):
     format : str
         "csv", "jsonl", "libsvm" or "parquet".
     schema : Schema or None
-        What the fields mean; None if it was not given and there was no row to infer it from.
+        The schema; None if it was not given and there was no row to infer it from.
     n_rows : int
-        Rows accepted so far, those skipped included.
+        Good rows so far, including skipped ones.
     n_rows_total : int or None
-        Rows in the file, good and bad, if it says so (Parquet).
+        Rows in the file, good and bad, if known (Parquet).
     bytes_total : int or None
         Size of the file; None for a pipe.
     """
 
-    def __init__(self, reader: Any, lines: Lines | None, settings: Settings) -> None:
-        self._reader, self._lines, self._settings = reader, lines, settings
-        self._quarantine = Quarantine(settings.name, settings.quarantine, settings.on_bad)
+    def __init__(self, reader: BlockReader, options: SourceOptions) -> None:
+        self._reader, self._options = reader, options
+        self.name, self.format, self.schema = reader.name, options.format, options.schema
+        self._quarantine = Quarantine(self.name, options.quarantine, options.on_bad)
         self._closed = False
-        self._ahead: deque[Block] = deque()  # read already, not handed out yet
-        self._pending: tuple[Batch, list[int]] | None = None  # what skip_rows left of a block, and its lines
-        self.name, self.format, self.schema = settings.name, settings.format, settings.schema
+        self._blocks: deque[Block] = deque()  # read, but not returned yet
+        self._pending: tuple[Batch, list[int]] | None = None  # rest of a block after skip_rows, and its lines
         self.n_rows = 0
-        self.n_rows_total: int | None = getattr(reader, "n_rows", None)
-        self.bytes_total = lines.bytes_total if lines is not None else os.path.getsize(self.name)
+        self.n_rows_total, self.bytes_total = reader.n_rows_total, reader.bytes_total
         if self.schema is None:
-            self._ahead = read_ahead(reader, settings.batch_size, settings.infer_rows)
-            self.schema = self._inferred(settings.infer_rows, settings.hints)
+            self._blocks = read_first_blocks(reader, options.batch_size, options.infer_rows)
+            self.schema = self._infer_schema()
         self._check_fields()
-        if not self._ahead and (block := reader.read(settings.batch_size)) is not None:
-            self._ahead.append(block)
-        self._is_empty = not self._ahead
+        if not self._blocks and (block := reader.read(options.batch_size)) is not None:
+            self._blocks.append(block)
+        self._is_empty = not self._blocks
 
     # ------------------------------------------------------------------------------------------- batches
 
     def __next__(self) -> Batch:
         while True:
             if self._pending is None:
-                bad = self._judge_next()
+                bad = self._encode_next()
                 if bad is None:
                     self.close()
                     raise StopIteration
@@ -103,33 +98,35 @@ class Source(Iterator[Batch]):
                 return batch
 
     def skip_rows(self, n: int) -> None:
-        """Pass over the next n good rows, because they have been stored already.
+        """Skip the next n good rows, because they have already been stored.
 
-        Bad rows among them are counted again but not written to the quarantine again. Where a run was stopped
-        between two batches and goes on with the same ``batch_size``, no bad row is lost, and only those of a
-        block without a good row may be written twice.
+        Bad rows among them are counted, but not written to the quarantine file again. If a run stops between
+        two batches and is resumed with the same ``batch_size``, no bad row is lost; those of a block without
+        a good row may be written twice.
 
         Parameters
         ----------
         n : int
-            How many rows.
+            The number of rows.
         """
         if n < 0:
             raise ValueError(f"n={n} must not be negative.")
         left = n
         while left:
             bad: list[BadRow] | None = []
-            if self._pending is None and (bad := self._judge_next()) is None:
+            if self._pending is None and (bad := self._encode_next()) is None:
                 raise ValueError(
-                    f"{self.name} has only {n - left} good rows left, {n} cannot be skipped: "
-                    "is it the same file?"
+                    f"Cannot skip {n} rows: {self.name} has only {n - left} good rows left. "
+                    "Is it the same file?"
                 )
             batch, lines = self._pending or (None, [])
             skipped = min(left, len(lines))
             left -= skipped
             self.n_rows += skipped
             end = lines[skipped - 1] if batch is not None and skipped < len(lines) else None
-            self._quarantine.add([row for row in bad or () if end is None or row.line < end], again=True)
+            self._quarantine.add(
+                [row for row in bad or () if end is None or row.line < end], already_written=True
+            )
             self._quarantine.add([row for row in bad or () if end is not None and row.line > end])
             self._pending = None
             if batch is not None and end is not None:
@@ -137,12 +134,12 @@ class Source(Iterator[Batch]):
                 self._pending = without_first(batch, skipped, rest[0]), rest
 
     def close(self) -> None:
-        """Close the file and the quarantine; standard input stays open."""
+        """Close the file and the quarantine file, but not standard input."""
         self._closed = True
-        self._ahead.clear()
+        self._blocks.clear()
         self._pending = None
         self._quarantine.close()
-        (self._reader if self._lines is None else self._lines).close()
+        self._reader.close()
 
     def __enter__(self) -> Source:
         return self
@@ -150,7 +147,7 @@ class Source(Iterator[Batch]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # ---------------------------------------------------------------------------------------- how far it is
+    # ------------------------------------------------------------------------------------------- progress
 
     @property
     def quarantined(self) -> int:
@@ -159,7 +156,7 @@ class Source(Iterator[Batch]):
 
     @property
     def reasons(self) -> dict[str, int]:
-        """How many rows were bad for which reason, the most frequent first."""
+        """The number of bad rows for each reason, most frequent first."""
         return dict(self._quarantine.reasons.most_common())
 
     @property
@@ -169,97 +166,92 @@ class Source(Iterator[Batch]):
 
     @property
     def bytes_read(self) -> int:
-        """Bytes read of `bytes_total`, at most a buffer ahead of the rows; of Parquet an estimate."""
-        if self._lines is not None:
-            return self._lines.bytes_read
-        return int((self.bytes_total or 0) * self._reader.rows_read // max(self._reader.n_rows, 1))
+        """Bytes read of `bytes_total`, at most one buffer ahead of the rows; an estimate for Parquet."""
+        return self._reader.bytes_read
 
     @property
     def headers_skipped(self) -> int:
-        """Headers found again further down in a CSV file, as in files put one after the other."""
-        return int(self._reader.headers_skipped)
+        """Repeated headers in a CSV file, as in concatenated files."""
+        return self._reader.headers_skipped
 
     @property
     def message(self) -> str:
-        """Why there are no batches; "" if there are, or may be."""
+        """Why there are no batches; "" if there are, or if there may be."""
         if self._is_empty:
             if self._reader.fields:
-                return f"{self.name} has a header and no rows."
+                return f"{self.name} has a header, but no rows."
             return f"{self.name} {'has no rows' if self.bytes_read else 'is empty'}."
-        return f"No row of {self.name} is good so far." if self.quarantined and not self.n_rows else ""
+        return f"All rows of {self.name} are bad so far." if self.quarantined and not self.n_rows else ""
 
-    # ------------------------------------------------------------------------------------------ the inside
+    # ------------------------------------------------------------------------------------------ internals
 
-    def _next_block(self) -> Block | None:
-        if self._ahead:
-            return self._ahead.popleft()
-        block: Block | None = None if self._closed else self._reader.read(self._settings.batch_size)
-        return block
-
-    def _judge_next(self) -> list[BadRow] | None:
-        """Make the next block the pending batch, if it has good rows; its bad rows, None at the end."""
-        block = self._next_block()
+    def _encode_next(self) -> list[BadRow] | None:
+        """Make the good rows of the next block the pending batch; return its bad rows, None at the end."""
+        if self._blocks:
+            block: Block | None = self._blocks.popleft()
+        else:
+            block = None if self._closed else self._reader.read(self._options.batch_size)
         if block is None:
             return None
-        assert self.schema is not None  # there is a block, so there was a warm-up
+        assert self.schema is not None  # inferred, since there is a block
         if self.schema.n_sparse is None:
-            self._complete(block, self.schema)
-        batch, lines, bad = judge(block, self.schema)
+            self._add_missing_fields(block, self.schema)
+        batch, lines, bad = encode_block(block, self.schema)
         self._pending = None if batch is None else (batch, lines)
         return bad
 
-    def _inferred(self, infer_rows: int, hints: Mapping[str, Any]) -> Schema | None:
-        if not any(block.lines for block in self._ahead):
-            if not self._ahead:
+    def _infer_schema(self) -> Schema | None:
+        if not any(block.lines for block in self._blocks):
+            if not self._blocks:
                 return None
-            first = self._ahead[0].bad[0]
+            first = self._blocks[0].bad[0]
             raise ValueError(
-                f"No row at the beginning of {self.name} can be read as {self.format} "
-                f"(line {first.line}: {first.reason}): is format={self.format!r} right?"
+                f"None of the first rows of {self.name} is valid {self.format} "
+                f"(line {first.line}: {first.reason}): is format={self.format!r} correct?"
             )
-        options = dict(hints)
+        options, infer_rows = dict(self._options.infer), self._options.infer_rows
         n_features = options.pop("n_features")
         if self.format == "libsvm":
-            return libsvm_schema(self._ahead, infer_rows, n_features, options["label_type"])
-        return table_schema(self._ahead, infer_rows, getattr(self._reader, "times", ()), options)
+            return infer_libsvm_schema(self._blocks, infer_rows, n_features, options["label_type"])
+        return infer_table_schema(self._blocks, infer_rows, self._reader.time_fields, options)
 
     def _check_fields(self) -> None:
-        """Compare what the file says it has with what the schema needs."""
+        """Compare the fields of the file with those of the schema."""
         schema, names = self.schema, self._reader.fields
         if schema is None or schema.n_sparse is not None:
             return
-        needed = {field.name for field in schema.fields if field.kind not in _OPTIONAL}
-        self._reader.needed = needed
-        self._reader.wanted = {field.name for field in schema.fields if field.kind != "ignore"}
+        required = {field.name for field in schema.fields if field.kind not in _OPTIONAL_KINDS}
+        self._reader.required = required
+        self._reader.used = {field.name for field in schema.fields if field.kind != "ignore"}
         if names is None:
             return
         there = set(names)
-        gone = [field.name for field in schema.fields if field.name in needed and field.name not in there]
+        gone = [field.name for field in schema.fields if field.name in required and field.name not in there]
         if gone:
             raise ValueError(f"{self.name} lacks the fields {gone} of the schema; it has {list(names)}.")
-        self._refuse_unknown(names, "")
+        self._check_unknown(names, "")
 
-    def _refuse_unknown(self, names: Any, where: str) -> None:
+    def _check_unknown(self, names: Any, where: str) -> None:
         known = {field.name for field in self.schema.fields} if self.schema is not None else set()
         new = [name for name in names if name not in known]
-        if new and self._settings.unknown_fields == "error":
+        if new and self._options.unknown_fields == "error":
             raise ValueError(
-                f"{self.name} has the fields {new}{where}, which the schema does not know: "
+                f"{self.name} has the fields {new}{where}, which are not in the schema: "
                 'remove them, infer a new schema or pass unknown_fields="ignore".'
             )
 
-    def _complete(self, block: Block, schema: Schema) -> None:
-        """Fields that JSON leaves out are missing values; those that it adds are refused or ignored."""
-        if self._reader.strict:
+    def _add_missing_fields(self, block: Block, schema: Schema) -> None:
+        """JSON rows: absent fields are missing values, unknown ones are an error or ignored."""
+        if self._reader.has_all_fields:
             return
         known = {field.name for field in schema.fields}
         for name, cells in block.columns.items():
             if name not in known:
                 row = next((row for row, cell in enumerate(cells) if cell is not None), 0)
-                self._refuse_unknown([name], f" in line {block.lines[row]}")
+                self._check_unknown([name], f" in line {block.lines[row]}")
         for name, row in block.others.items():
             if name not in known:
-                self._refuse_unknown([name], f" in line {block.lines[row]}")
+                self._check_unknown([name], f" in line {block.lines[row]}")
         for field in schema.fields:
             block.columns.setdefault(field.name, [None] * len(block.lines))
 
@@ -283,55 +275,56 @@ def open_source(
     n_features: int | None = None,
     max_row_bytes: int = 64 * 2**20,
 ) -> Source:
-    """Open a file, or standard input, as a stream of batches.
+    """Open a file or standard input as a stream of batches.
 
-    A bad row (a wrong number of fields, no number where one is expected, an infinite value, broken JSON,
-    bytes that are no UTF-8, a NUL character, an id for the second time in its block, a malformed label or
-    time, too many bytes) is set aside with its line and the reason; it neither stops the stream nor vanishes.
-    A file read with a given schema may lack the label, the time and the fields that are ignored.
+    A bad row neither stops the stream nor is lost: it is quarantined, with its line number and the reason.
+    A row is bad if it has a wrong number of fields, an invalid number, time or label, an infinite value,
+    invalid JSON or UTF-8, a NUL character, a duplicate id within its block, or too many bytes. A file that is
+    read with a given schema may lack the label, the time and ignored fields.
 
-    A line of CSV that consists of the names of the fields is a header again, as where files were put one
-    after the other: it is no row, and the rows after it are read in the order that it says.
+    A CSV line that repeats the header, as in concatenated files, is not a row; the rows after it are read in
+    the order of that header.
 
     Parameters
     ----------
     path : str or path-like
         The file; text formats may be gzipped. "-" is standard input.
     format : {"csv", "jsonl", "libsvm", "parquet"}, default=None
-        What it is. None goes by the ending of the name (.csv, .tsv, .jsonl, .ndjson, .libsvm, .svmlight,
-        .svm, .parquet, .pq), else by the first line. The delimiter of CSV is found in the first line, among
-        comma, semicolon, tab and bar.
+        The format. None detects it from the file extension (.csv, .tsv, .jsonl, .ndjson, .libsvm, .svmlight,
+        .svm, .parquet, .pq) or from the first line. The CSV delimiter (comma, semicolon, tab or bar) is
+        detected in the first line.
     schema : Schema, str or path-like, default=None
-        What the fields mean, or the file that it was written to. None infers it from the warm-up.
+        The schema, or its file. None infers it from the first rows.
     batch_size : int, default=1000
         Records in a block.
     infer_rows : int, default=1000
-        Rows that the schema is inferred from.
+        Rows from which the schema is inferred.
     unknown_fields : {"error", "ignore"}, default="error"
-        What to do about fields that the schema does not know.
+        What to do with fields that are not in the schema.
     quarantine : str or path-like, default=None
-        File to which bad rows are appended, as JSON lines with "source", "line", "reason" and "raw". None
-        counts them and keeps the first 20. The source itself, its schema and a store are refused.
+        A file to which bad rows are appended, as JSON lines with "source", "line", "reason" and "raw". None
+        counts them and keeps the first 20. It must not be the source, its schema or a store.
     on_bad : {"quarantine", "error"}, default="quarantine"
-        Whether a bad row is set aside or is a ValueError.
+        Whether a bad row is quarantined or raises a ValueError.
     header : bool, default=True
-        Whether CSV has the names of its fields on top; else they are called column_1, column_2 and so on. A
-        given schema knows it.
+        Whether CSV starts with a header; if not, fields are named column_1, column_2 and so on. Ignored if a
+        schema is given, which includes this setting.
     label : str, default=None
-        The field that is the label; for this and what follows see `Schema.infer`.
+        The field that holds the label. For this and the next parameters, see `Schema.infer`.
     id : str, default=None
-        The field that names the row.
+        The field that holds the row id.
     time : str, default=None
-        The field that says when it happened.
+        The field that holds the time.
     kinds : mapping of str to str, default=None
         The kinds of other fields.
     label_type : {"int", "string"}, default=None
-        What labels are converted to; None looks at those of the warm-up.
+        The type of labels; None infers it from the first rows.
     n_features : int, default=None
-        Columns of LIBSVM; None takes the largest index of the warm-up. A larger index is a bad row.
+        LIBSVM: the number of features; None takes the largest index of the first rows. A row with a larger
+        index is bad.
     max_row_bytes : int, default=67108864
-        The longest line, or record of CSV over several lines, in bytes. A longer one is a bad row, of which
-        only the beginning is kept. It is never in memory as a whole. Parquet has no lines and no such limit.
+        The maximum length of a line, or of a CSV record with several lines, in bytes. A longer row is bad,
+        and only its first bytes are kept. It is never in memory as a whole. Does not apply to Parquet.
 
     Returns
     -------
@@ -374,27 +367,20 @@ def open_source(
     name = os.fspath(path)
     schema_file = None if schema is None or isinstance(schema, Schema) else os.fspath(schema)
     if quarantine is not None:
-        refuse_inputs(os.fspath(quarantine), name, schema_file)
+        check_path(os.fspath(quarantine), name, schema_file)
     if schema is not None and not isinstance(schema, Schema):
         schema = Schema.read(schema)
-    hints = {"label": label, "id": id, "time": time, "kinds": kinds}
-    if schema is not None and any(hint is not None for hint in (*hints.values(), label_type, n_features)):
-        raise ValueError(
-            "A schema is given, so label, id, time, kinds, label_type and n_features must not be."
-        )
+    given = {"label": label, "id": id, "time": time, "kinds": kinds}
+    if schema is not None and any(value is not None for value in (*given.values(), label_type, n_features)):
+        raise ValueError("A schema is given: do not pass label, id, time, kinds, label_type or n_features.")
     header = header if schema is None else schema.header
-    reader, lines, found = open_reader(name, format, schema, header, unknown_fields, max_row_bytes)
+    reader, found = open_reader(name, format, schema, header, unknown_fields, max_row_bytes)
     try:
-        if found == "libsvm" and any(hint is not None for hint in hints.values()):
-            raise ValueError(
-                "LIBSVM has a label and no other fields: label, id, time and kinds must not be given."
-            )
+        if found == "libsvm" and any(value is not None for value in given.values()):
+            raise ValueError("LIBSVM has no named fields: do not pass label, id, time or kinds.")
         if found != "libsvm" and n_features is not None:
-            raise ValueError(
-                f"n_features={n_features} is for LIBSVM; the columns of {found} come from its fields."
-            )
-        settings = Settings(
-            name=name if lines is None else lines.name,
+            raise ValueError(f"n_features={n_features} is for LIBSVM only; {found} has named fields.")
+        options = SourceOptions(
             format=found,
             schema=schema,
             batch_size=batch_size,
@@ -402,9 +388,9 @@ def open_source(
             unknown_fields=unknown_fields,
             quarantine=quarantine,
             on_bad=on_bad,
-            hints={**hints, "label_type": label_type, "n_features": n_features, "header": header},
+            infer={**given, "label_type": label_type, "n_features": n_features, "header": header},
         )
-        return Source(reader, lines, settings)
+        return Source(reader, options)
     except BaseException:
-        (reader if lines is None else lines).close()
+        reader.close()
         raise

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from .._base import persist
 from .._base.validate import Rows
 from ..errors import StoreError
-from ..read.quarantined import check_records, erase_records
+from ..read.quarantine import check_records, erase_records
 from ..store import scrub
 from ..store.certificate import Certificate
 from ..store.events import Arrived, Erased, Event, Ints

@@ -10,7 +10,6 @@ from scipy import sparse
 
 from .._base import persist
 from .._base.validate import Rows
-from ..read.encode import n_columns
 from ..read.schema import Schema
 from ..store.events import Arrived, Described, Event, Ints, Labeled, Scaled, Withdrawn
 from ..store.log import Log
@@ -181,7 +180,7 @@ def _category_columns(description: Any) -> dict[int, tuple[int, int]]:
             for place, name in enumerate(field.categories):
                 if name:  # a missing value tells nothing
                     found[column + place] = (number, place)
-        column += n_columns(field)
+        column += field.n_columns
     return found
 
 

@@ -1,21 +1,21 @@
-"""Warm-up: the schema of a stream from its first good records, the same whatever the size of the blocks."""
+"""The schema of a stream from its first rows, independent of the block size."""
 
 from collections import deque
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ._formats import Block
-from ._parquet import iso
+from ._blocks import Block, BlockReader
+from ._parquet import as_iso
 from .schema import Schema
 
-_PATIENCE = 10  # times the warm-up: records to read in search of good ones
+_MAX_READ = 10  # times infer_rows: records to read until there are enough good ones
 
 
-def read_ahead(reader: Any, batch_size: int, infer_rows: int) -> deque[Block]:
-    """The first blocks, until they have enough good records or patience is at its end."""
+def read_first_blocks(reader: BlockReader, batch_size: int, infer_rows: int) -> deque[Block]:
+    """The first blocks, up to enough good records or to the maximum number of records."""
     blocks: deque[Block] = deque()
     n_good = n_read = 0
-    while n_good < infer_rows and n_read < _PATIENCE * infer_rows:
+    while n_good < infer_rows and n_read < _MAX_READ * infer_rows:
         block = reader.read(batch_size)
         if block is None:
             break
@@ -25,10 +25,10 @@ def read_ahead(reader: Any, batch_size: int, infer_rows: int) -> deque[Block]:
     return blocks
 
 
-def table_schema(
-    blocks: Collection[Block], infer_rows: int, times: Collection[str], hints: Mapping[str, Any]
+def infer_table_schema(
+    blocks: Collection[Block], infer_rows: int, time_fields: Collection[str], hints: Mapping[str, Any]
 ) -> Schema:
-    """The schema of named fields; ``times`` are those that the file itself says are times."""
+    """The schema of named fields; ``time_fields`` are those that the file declares as times."""
     columns: dict[str, list[Any]] = {}
     n_rows = 0
     for block in blocks:
@@ -36,17 +36,17 @@ def table_schema(
         for name, cells in block.columns.items():
             part = cells[:n_block]
             seen = columns.setdefault(name, [None] * n_rows)
-            seen += iso(part) if name in times else list(part)
+            seen += as_iso(part) if name in time_fields else list(part)
         n_rows += n_block
         for seen in columns.values():
-            seen += [None] * (n_rows - len(seen))  # JSON without the key
+            seen += [None] * (n_rows - len(seen))  # rows of JSON without the key
     return Schema.infer(columns, **hints)
 
 
-def libsvm_schema(
+def infer_libsvm_schema(
     blocks: Collection[Block], infer_rows: int, n_features: int | None, label_type: str | None
 ) -> Schema:
-    """The schema of LIBSVM: a label, and as many columns as the largest index asks for."""
+    """The schema of LIBSVM: a label, and as many columns as the largest index requires."""
     labels: list[Any] = []
     zero_based, last = False, 0
     for block in blocks:

@@ -1,0 +1,139 @@
+"""Field: one field of a stream, and the float64 columns that it is encoded as.
+
+==================  ====================================================================================
+numeric             the value. A missing value becomes the median of the first rows. If the first rows
+                    had missing values, a second column is 1 where the value is missing.
+categorical         one-hot: a column for each category of the first rows, and one for all others
+categorical, many   hashed (MurmurHash3): one of 2^10 columns is 1
+text                scikit-learn's `HashingVectorizer`: words hashed to 2^16 columns, rows of length 1
+==================  ====================================================================================
+
+The encoding is stateless: it depends on the row and on the schema alone. Rows that a kernel machine has
+stored therefore never change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction.text import HashingVectorizer
+
+from . import _cells
+
+KINDS = ("numeric", "categorical", "text", "id", "label", "time", "ignore")
+MAX_CATEGORIES = 50
+HASHED_COLUMNS = 2**10
+TEXT_COLUMNS = 2**16
+UNNAMED = "unnamed_"  # prefix of the name, followed by a number, of a CSV field without a name
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a stream.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the CSV header, or its JSON key.
+    kind : {"numeric", "categorical", "text", "id", "label", "time", "ignore"}
+        Its role.
+    inferred : bool, default=False
+        Whether the kind was inferred from the first rows instead of given.
+    note : str, default=""
+        A remark for the schema table.
+    median : float, default=0.0
+        Numeric: replaces missing values.
+    missing : bool, default=False
+        Numeric: whether a second column marks missing values.
+    categories : tuple of str, default=()
+        Categorical: the categories with a column of their own, most frequent first; "" stands for a missing
+        value. None means that the field is hashed.
+    """
+
+    name: str
+    kind: str
+    inferred: bool = False
+    note: str = ""
+    median: float = 0.0
+    missing: bool = False
+    categories: tuple[str, ...] | None = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"Field {self.name!r} has kind={self.kind!r}; it must be one of {list(KINDS)}.")
+
+    @property
+    def is_hashed(self) -> bool:
+        """Whether the field is hashed, so that its columns are almost all zeros."""
+        return self.kind == "text" or (self.kind == "categorical" and self.categories is None)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of its columns; 0 if the field is not a feature."""
+        if self.kind == "numeric":
+            return 1 + self.missing
+        if self.kind == "categorical":
+            return HASHED_COLUMNS if self.categories is None else len(self.categories) + 1
+        return TEXT_COLUMNS if self.kind == "text" else 0
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of its columns."""
+        if self.kind == "numeric":
+            return [self.name, f"{self.name} (missing)"] if self.missing else [self.name]
+        if self.kind == "categorical" and self.categories is not None:
+            return [f"{self.name}={category or '(missing)'}" for category in [*self.categories, "(other)"]]
+        return [f"{self.name}#{column}" for column in range(self.n_columns)]
+
+    def encode(self, cells: Any) -> tuple[Any, _cells.BadCells]:
+        """Encode the cells of a block.
+
+        Parameters
+        ----------
+        cells : sequence
+            The cells of this field.
+
+        Returns
+        -------
+        tuple of (ndarray or csr_matrix, dict)
+            The columns, and for each bad row the reason.
+        """
+        if self.kind == "numeric":
+            values, bad = _cells.numbers(cells)
+            gaps = np.isnan(values)
+            if gaps.any():
+                values[gaps] = self.median
+            return (np.column_stack([values, gaps]) if self.missing else values[:, None]), bad
+        texts, bad = _cells.strings(cells)
+        if self.kind == "text":
+            return _vectorizer().transform(texts), bad
+        if self.categories is None:
+            return _hasher().transform([text] for text in texts), bad
+        column = {category: number for number, category in enumerate(self.categories)}
+        other = len(column)
+        one_hot = np.zeros((len(texts), other + 1))
+        one_hot[np.arange(len(texts)), [column.get(text, other) for text in texts]] = 1.0
+        return one_hot, bad
+
+
+def duplicates(names: Iterable[str]) -> list[str]:
+    """The names that occur more than once, sorted."""
+    return sorted(name for name, times in Counter(names).items() if times > 1)
+
+
+@lru_cache(maxsize=1)
+def _vectorizer() -> Any:
+    return HashingVectorizer(n_features=TEXT_COLUMNS, alternate_sign=False, norm="l2", dtype=np.float64)
+
+
+@lru_cache(maxsize=1)
+def _hasher() -> Any:
+    return FeatureHasher(
+        n_features=HASHED_COLUMNS, input_type="string", alternate_sign=False, dtype=np.float64
+    )
