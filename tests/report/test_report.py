@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from everlearn.report import render, write_report
-from everlearn.report._matrices import DARKEST, brief, frequent, gathered, merge
+from everlearn.report._matrices import DARKEST, brief, combined, frequent, merge
 from everlearn.report._style import DARK, LIGHT, SCRIPT, STYLE
 from everlearn.report.html import summary
 from report.report_helpers import Page, assert_inside, drawings, told
@@ -151,11 +151,11 @@ def test_the_sentence_on_top_is_computed():
         },
     }
     assert summary(data) == (
-        "512 labels asked of 100,000 rows; g-means 0.91 over the last 1,000 labeled rows; majority 0.00; "
-        "2 drift alarms."
+        "512 questions for 100,000 rows; g-means 0.91 over the last 1,000 labeled rows; "
+        "majority baseline 0.00; 2 drift alarms."
     )
     assert summary({"title": "t"}) == ""
-    assert summary({"title": "t", "totals": {"rows": 1}, "drift": []}) == "1 row; no drift alarm."
+    assert summary({"title": "t", "totals": {"rows": 1}, "drift": []}) == "1 row; no drift alarms."
 
 
 def test_questions_are_counted():
@@ -169,13 +169,13 @@ def test_questions_are_counted():
     )
     asked += [question("strategy", "near", 0, None), question("strategy", "near", 0, float("nan"))]
     text = Page(render({"title": "t", "questions": asked})).text
-    assert "7 questions, 71 % of them answered; the learner had been wrong in 60 % of those." in text
+    assert "7 questions, 71% answered; 60% of the answers differ from the prediction." in text
     cells = re.findall(r"<tr>(.*?)</tr>", render({"title": "t", "questions": asked}))
     rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in cells]
     near = next(row for row in rows if row[0] == "near")
-    assert [near[i] for i in (1, 2, 3, 5)] == ["strategy", "6", "75 %", "4"]
+    assert [near[i] for i in (1, 2, 3, 5)] == ["strategy", "6", "75%", "4"]
     chance = next(row for row in rows if row[0] == "chance")
-    assert [chance[i] for i in (1, 2, 3, 5)] == ["audit", "1", "0 %", "1"]
+    assert [chance[i] for i in (1, 2, 3, 5)] == ["audit", "1", "0%", "1"]
 
 
 def test_the_latest_fifty_questions_are_listed_newest_first():
@@ -185,7 +185,7 @@ def test_the_latest_fifty_questions_are_listed_newest_first():
     assert "Show the latest 50 of 120 questions" in page
 
 
-def test_merged_periods_and_gathered_classes_lose_no_row():
+def test_merged_periods_and_combined_classes_lose_no_row():
     rng = np.random.default_rng(1)
     matrices = rng.integers(0, 100, (17, 14, 14)).astype(float)
     periods = [(i, i + 1, matrix) for i, matrix in enumerate(matrices)]
@@ -197,7 +197,7 @@ def test_merged_periods_and_gathered_classes_lose_no_row():
     assert (total == matrices.sum(axis=0)).all()
     order = frequent(total, 10)
     assert order == sorted(set(order))
-    small = gathered(total, order)
+    small = combined(total, order)
     assert small.shape == (11, 11)
     assert small.sum() == total.sum()
     assert (small[:10, :10] == total[np.ix_(order, order)]).all()

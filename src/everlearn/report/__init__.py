@@ -1,4 +1,4 @@
-"""Reports: one HTML file that tells how a learner has fared on its stream, complete without a network."""
+"""Reports: one self-contained HTML file with the scores, questions and costs of a learner on a stream."""
 
 from .data import ReportData as ReportData
 from .html import render, write_report

@@ -1,4 +1,4 @@
-"""Axes: round ticks, and the way from a value to a place on the drawing, for every float there is."""
+"""Axes: round ticks, and the mapping of values to coordinates, for all floats."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-NOISE = 1e-6  # by which a score may exceed 1 before its axis does
+NOISE = 1e-6  # rounding error by which a score may exceed 1 without extending the axis
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The values from `low` to `high` laid out from the place `start` to the place `end`.
+    """Maps the values from `low` to `high` to the coordinates from `start` to `end`.
 
-    Invariant: `place` stays between `start` and `end` for every number, however large the values are: they
-    are divided by the largest of them first, so that no difference overflows.
+    Invariant: `place` is between `start` and `end` for every number. Values are divided by the largest of
+    them first, so that no difference overflows.
     """
 
     low: float
@@ -27,7 +27,7 @@ class Axis:
     end: float
 
     def place(self, values: Floats | float) -> Floats:
-        """Where the values lie, those beyond the ends at the ends."""
+        """The coordinates of the values, clipped to the ends of the axis."""
         size = max(abs(self.low), abs(self.high))
         inside = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
         if size == 0 or self.high <= self.low:
@@ -37,7 +37,7 @@ class Axis:
         return np.asarray(self.start + np.clip(part, 0.0, 1.0) * (self.end - self.start), dtype=np.float64)
 
     def ticks(self, wanted: int) -> list[float]:
-        """About as many round values between the ends as wanted; the ends where no round step exists."""
+        """Round values between the ends, about as many as wanted; only the ends if no round step exists."""
         step = round_step(self.low, self.high, wanted)
         if step is None:
             return sorted({self.low, self.high})
@@ -46,7 +46,7 @@ class Axis:
 
 
 def round_step(low: float, high: float, wanted: int) -> float | None:
-    """The step of 1, 2 or 5 times a power of ten that cuts a range into at most `wanted` parts, or None."""
+    """The step (1, 2 or 5 times a power of ten) that divides a range into at most `wanted` parts, or None."""
     raw = (high - low) / wanted
     if not math.isfinite(raw) or raw < 1e-290 or raw <= 1e-12 * max(abs(low), abs(high)):
         return None
@@ -55,7 +55,7 @@ def round_step(low: float, high: float, wanted: int) -> float | None:
 
 
 def score_range(low: float, high: float) -> tuple[float, float]:
-    """Range of an axis of scores: up to 1, and from 0 or the tenth below the lowest if that is far from 0."""
+    """Range of an axis of scores: up to 1, and from 0, or from the tenth below the minimum if far from 0."""
     high = high if high > 1 + NOISE else 1.0
     if 0.2 <= low <= 1 and high == 1:
         return math.floor(low * 10 - 0.2) / 10, 1.0
@@ -63,13 +63,13 @@ def score_range(low: float, high: float) -> tuple[float, float]:
 
 
 def amount_range(low: float, high: float) -> tuple[float, float]:
-    """Range of an axis of amounts: from 0 to the first round value beyond the largest."""
+    """Range of an axis of amounts: from 0 to the first round value above the maximum."""
     low, high = min(low, 0.0), max(high, 0.0)
     return whole_steps(low, high) if low < high else (0.0, 1.0)
 
 
 def whole_steps(low: float, high: float, wanted: int = 5) -> tuple[float, float]:
-    """The range widened to whole steps, if there are any."""
+    """The range widened to multiples of the step, if there is one."""
     step = round_step(low, high, wanted)
     if step is None:
         return low, high
@@ -78,7 +78,7 @@ def whole_steps(low: float, high: float, wanted: int = 5) -> tuple[float, float]
 
 
 def time_range(values: Floats) -> tuple[float, float]:
-    """Range of the axis of rows: from 0, unless the data begins late; never empty."""
+    """Range of the axis of rows: from 0, unless the data start late; never empty."""
     finite = values[np.isfinite(values)]
     if not len(finite):
         return 0.0, 1.0

@@ -1,4 +1,4 @@
-"""Confusion over time: small matrices side by side, and a table of the classes."""
+"""Confusion matrices over time, and recall and precision of each class."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ._parts import card, cards, table
 PERIODS = 6
 CLASSES = 10
 CLASSES_LISTED = 100
-_FEW = 6  # classes whose matrices fit three abreast
+_FEW = 6  # classes; smaller matrices fit three in a row
 _SIDE, _LEFT = 300, 78
-DARKEST = 0.5  # of the shade, so that the numbers stay readable on it in light and in dark
+DARKEST = 0.5  # opacity of the darkest shade: numbers stay readable on it in light and dark mode
 
 Matrix = NDArray[np.float64]
 Period = tuple[float, float, Matrix]
 
 
 def confusion_section(data: Mapping[str, Any]) -> str:
-    """The section, or nothing without matrices."""
-    told = [
+    """The section; "" without matrices."""
+    given = [
         (float(part["row_from"]), float(part["row_to"]), np.array(part["matrix"], dtype=np.float64))
         for part in _text.items(data.get("confusion"))
     ]
-    periods = merge(told, PERIODS)
+    periods = merge(given, PERIODS)
     if not periods or not periods[0][2].size or not any(matrix.any() for _, _, matrix in periods):
         return ""
     names = [str(name) for name in _text.items(data.get("classes"))]
@@ -40,22 +40,22 @@ def confusion_section(data: Mapping[str, Any]) -> str:
     if len(order) < len(names):
         shown.append(f"{len(names) - len(order)} others")
     drawings = "".join(
-        _card(low, high, gathered(matrix, order), shown, number)
+        _card(low, high, combined(matrix, order), shown, number)
         for number, (low, high, matrix) in enumerate(periods)
     )
     many = " many" if len(shown) > _FEW else ""
-    says = (
-        "Rows are the true classes, columns what was predicted before the label was known. Numbers count "
-        "rows; the shade is the share of the true class. What lies off the diagonal are the mistakes."
+    caption = (
+        "One matrix for each period of the stream. Every row was predicted before its label was learned. "
+        "Cells count rows; the shade is the fraction of the true class. Errors are off the diagonal."
     )
     return (
-        f'<p class="says">{says}</p>\n<div class="matrices{many}">{drawings}</div>\n'
+        f'<p class="caption">{caption}</p>\n<div class="matrices{many}">{drawings}</div>\n'
         f"{cards(_class_card(total, periods[-1], names))}"
     )
 
 
 def merge(periods: Sequence[Period], limit: int) -> list[Period]:
-    """At most `limit` periods: neighbors are added up, so that no row is lost."""
+    """At most `limit` periods, by adding up neighboring ones."""
     if not periods:
         return []
     edges = np.linspace(0, len(periods), min(limit, len(periods)) + 1).round().astype(int)
@@ -64,13 +64,13 @@ def merge(periods: Sequence[Period], limit: int) -> list[Period]:
 
 
 def frequent(matrix: Matrix, limit: int) -> list[int]:
-    """The classes that occur most, in their own order; all of them if there are no more than `limit`."""
+    """The `limit` most frequent classes, in their original order."""
     occur = matrix.sum(axis=0) + matrix.sum(axis=1)
     return sorted(np.argsort(-occur, kind="stable")[:limit].tolist())
 
 
-def gathered(matrix: Matrix, order: Sequence[int]) -> Matrix:
-    """The matrix of these classes, and of all others as one more if there are any."""
+def combined(matrix: Matrix, order: Sequence[int]) -> Matrix:
+    """The matrix of these classes, with all others combined into one more class."""
     others = [place for place in range(len(matrix)) if place not in set(order)]
     groups = [[place] for place in order] + ([others] if others else [])
     pick = np.zeros((len(groups), len(matrix)))
@@ -81,29 +81,29 @@ def gathered(matrix: Matrix, order: Sequence[int]) -> Matrix:
 
 def _card(low: float, high: float, matrix: Matrix, names: Sequence[str], number: int) -> str:
     total = float(matrix.sum())
-    right = f"{_text.percent(float(np.trace(matrix)), total)} right" if total else "no label"
+    accuracy = f"accuracy {_text.percent(float(np.trace(matrix)), total)}" if total else "no accuracy"
     title = f"Rows {_text.count(low)} to {_text.count(high)}"
     return card(
-        title, f"{_text.plural(total, 'label')}, {right}", _svg(matrix, names, title, f"matrix-{number}")
+        title, f"{_text.plural(total, 'label')}, {accuracy}", _svg(matrix, names, title, f"matrix-{number}")
     )
 
 
 def _svg(matrix: Matrix, names: Sequence[str], title: str, name: str) -> str:
-    """A shaded matrix with its counts; names that do not fit above their column stand upright."""
+    """A shaded matrix of counts; class names that are too long for their column are rotated."""
     cell = _SIDE / len(matrix)
     names = [_text.clipped(class_name, 11) for class_name in names]
     longest = max(map(len, names))
     upright = longest > cell / 6.6
     top = 34 + 6 * longest if upright else 44
-    told = "; ".join(
-        f"true {names[i]}: {_text.count(matrix[i, i])} of {_text.count(matrix[i].sum())} right"
+    description = "; ".join(
+        f"true {names[i]}: {_text.count(matrix[i, i])} of {_text.count(matrix[i].sum())} correct"
         for i in range(len(matrix))
     )
     parts = [
         f'<svg class="matrix {"large" if cell >= 45 else "small"}" role="img" '
         f'viewBox="0 0 {_LEFT + _SIDE + 4} {top + _SIDE + 4}" aria-labelledby="{name}-t {name}-d">'
         f'<title id="{name}-t">Confusion matrix, {_text.escaped(title)}</title>'
-        f'<desc id="{name}-d">{_text.escaped(_text.clipped(told, 600))}</desc>'
+        f'<desc id="{name}-d">{_text.escaped(_text.clipped(description, 600))}</desc>'
         f'<text class="unit" x="{_LEFT}" y="13">predicted →</text>'
         f'<text class="unit" x="{_LEFT - 8}" y="{top - 8}" text-anchor="end">true ↓</text>',
     ]
@@ -137,7 +137,7 @@ def _label(x: float, y: float, text: str, anchor: str, turn: str = "") -> str:
 
 
 def brief(value: float) -> str:
-    """A count in at most four characters or so: 999, 1.2k, 45k, 1.2M."""
+    """A count in about four characters: 999, 1.2k, 45k, 1.2M."""
     for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= unit * 0.9995:
             part = value / unit
@@ -147,10 +147,10 @@ def brief(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _class_card(total: Matrix, latest: Period, names: Sequence[str]) -> str:
-    """Recall, precision and support of every class, over all periods and over the latest."""
+def _class_card(total: Matrix, last_period: Period, names: Sequence[str]) -> str:
+    """Recall, precision and support of each class, over all periods and over the last."""
     rows = []
-    low, high, last = latest
+    low, high, last = last_period
     for i, name in enumerate(names):
         rows.append(
             [
@@ -161,19 +161,18 @@ def _class_card(total: Matrix, latest: Period, names: Sequence[str]) -> str:
                 *_scores(last, i),
             ]
         )
-    heads = ["class", "support", "recall", "precision", "latest support", "latest recall", "latest precision"]
-    says = (
-        "Recall: the share of a class that was found. Precision: the share of what was called so that is so. "
-        f"Support: labeled rows of the class. Latest: rows {_text.count(low)} to {_text.count(high)}."
+    heads = ["class", "support", "recall", "precision", "last support", "last recall", "last precision"]
+    caption = (
+        f"Support: labeled rows of the class. Last: rows {_text.count(low)} to {_text.count(high)} only."
     )
     shown: str = table(heads, rows[:CLASSES_LISTED], numbers="tnnnnnn")
     if len(rows) > CLASSES_LISTED:
-        shown += f'<p class="says">The first {CLASSES_LISTED} of {len(rows):,} classes.</p>'
-    return card("Class by class", says, shown, whole=True)
+        shown += f'<p class="caption">The first {CLASSES_LISTED} of {len(rows):,} classes.</p>'
+    return card("Recall and precision by class", caption, shown, wide=True)
 
 
 def _scores(matrix: Matrix, i: int) -> tuple[str, str]:
-    found, called = matrix[i].sum(), matrix[:, i].sum()
-    recall = matrix[i, i] / found if found > 0 else None
-    precision = matrix[i, i] / called if called > 0 else None
-    return _text.share(recall), _text.share(precision)
+    true, predicted = matrix[i].sum(), matrix[:, i].sum()
+    recall = matrix[i, i] / true if true > 0 else None
+    precision = matrix[i, i] / predicted if predicted > 0 else None
+    return _text.score(recall), _text.score(precision)

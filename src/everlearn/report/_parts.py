@@ -1,4 +1,4 @@
-"""The pieces that a page is made of: tables, legends, and figures with their numbers in a fold-out."""
+"""Building blocks of a page: tables, legends, and figures with their numbers in a fold-out."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from . import _text
 from .curves import Chart, Line, svg
 
-_NUMBERS = 12  # lines of the table beside a chart
+_NUMBERS = 12  # rows of the table below a chart
 
 
 class Html(str):
-    """Text that is HTML already and must not be escaped again."""
+    """Text that is already HTML and must not be escaped."""
 
     __slots__ = ()
 
@@ -22,7 +22,7 @@ class Html(str):
 def table(
     heads: Sequence[str], rows: Iterable[Sequence[Any]], *, caption: str = "", numbers: str = ""
 ) -> Html:
-    """A table whose first column heads its rows; `numbers` has an "n" for a column of numbers, else "t"."""
+    """A table with row headers; `numbers` has an "n" for each column of numbers and a "t" for text."""
     kinds = numbers.ljust(len(heads), "t")
     head = "".join(f'<th scope="col" class="{k}">{_cell(h)}</th>' for k, h in zip(kinds, heads, strict=True))
     body = []
@@ -39,40 +39,40 @@ def table(
     )
 
 
-def fold(summary: str, inside: str) -> str:
+def fold_out(summary: str, inside: str) -> str:
     """A fold-out."""
     return f"<details><summary>{_text.escaped(summary)}</summary>{inside}</details>\n"
 
 
 def section(name: str, heading: str, inside: str) -> str:
-    """A part of the page with its heading."""
+    """A section of the page with its heading."""
     title = f'<h2 id="{name}">{_text.escaped(heading)}</h2>'
     return f'<section aria-labelledby="{name}">{title}\n{inside}</section>\n'
 
 
 def cards(*inside: str, three: bool = False) -> str:
-    """Figures side by side, two or three where there is room."""
+    """Figures side by side, in two or three columns if there is room."""
     return f'<div class="cards{" three" if three else ""}">{"".join(inside)}</div>\n' if any(inside) else ""
 
 
-def card(title: str, says: str, inside: str, *, whole: bool = False) -> str:
-    """A figure with its title and what a reader should see in it."""
+def card(title: str, caption: str, inside: str, *, wide: bool = False) -> str:
+    """A figure with its title and caption."""
     return (
-        f'<figure class="card{" whole" if whole else ""}"><figcaption><h3>{_text.escaped(title)}</h3>'
-        f'<p class="says">{_text.escaped(says)}</p></figcaption>\n{inside}</figure>\n'
+        f'<figure class="card{" whole" if wide else ""}"><figcaption><h3>{_text.escaped(title)}</h3>'
+        f'<p class="caption">{_text.escaped(caption)}</p></figcaption>\n{inside}</figure>\n'
     )
 
 
-def figure(chart: Chart, name: str, *, whole: bool = False) -> str:
-    """A chart as a card with legend and numbers; over the whole width, it is drawn for narrow screens too."""
+def figure(chart: Chart, name: str, *, wide: bool = False) -> str:
+    """A chart as a card with legend and numbers; a wide one is also drawn for narrow screens."""
     if not chart.has_data():
         return ""
-    if whole:
-        drawn = svg(chart, f"{name}-wide", width=1060, height=330, look="wide")
-        drawn += svg(chart, f"{name}-narrow", height=320, look="narrow")
+    if wide:
+        drawn = svg(chart, f"{name}-wide", width=1060, height=330, style="wide")
+        drawn += svg(chart, f"{name}-narrow", height=320, style="narrow")
     else:
         drawn = svg(chart, name)
-    return card(chart.title, chart.says, legend(chart) + drawn + numbers(chart), whole=whole)
+    return card(chart.title, chart.caption, legend(chart) + drawn + numbers(chart), wide=wide)
 
 
 def legend(chart: Chart) -> str:
@@ -82,9 +82,9 @@ def legend(chart: Chart) -> str:
         seen = line.y[np.isfinite(line.y)]
         if len(seen):
             value = _text.escaped(chart.value(seen[-1]))
-            entries.append(_entry(f"line {line.look}", line.name, f'<b data-of="{number}">{value}</b>'))
+            entries.append(_entry(f"line {line.style}", line.name, f'<b data-of="{number}">{value}</b>'))
     for band in chart.bands:
-        shape = f'<rect class="band {band.look}" y="1" width="26" height="10"/>'
+        shape = f'<rect class="band {band.style}" y="1" width="26" height="10"/>'
         entries.append(_entry("", band.name, shape=shape))
     if chart.level is not None:
         entries.append(_entry("line level", chart.level[0], f"<b>{chart.value(chart.level[1])}</b>"))
@@ -94,24 +94,24 @@ def legend(chart: Chart) -> str:
     return f'<ul class="legend">{"".join(entries)}<li class="at"></li></ul>'
 
 
-def _entry(look: str, name: str, value: str = "", shape: str = "") -> str:
-    shape = shape or f'<path class="{look}" d="M1,6H25"/>'
+def _entry(style: str, name: str, value: str = "", shape: str = "") -> str:
+    shape = shape or f'<path class="{style}" d="M1,6H25"/>'
     key = f'<svg class="key" viewBox="0 0 26 12" aria-hidden="true">{shape}</svg>'
     return f"<li>{key}<span>{_text.escaped(_text.clipped(name, 48))}</span>{value}</li>"
 
 
 def numbers(chart: Chart) -> str:
-    """The curves in numbers, at a dozen rows spread over the stream."""
+    """The values of the curves at a dozen rows spread over the stream."""
     lines = [line for line in chart.lines if np.isfinite(line.y).any()]
     places = np.unique(np.concatenate([line.x[np.isfinite(line.x) & np.isfinite(line.y)] for line in lines]))
     chosen = places[np.unique(np.linspace(0, len(places) - 1, _NUMBERS).round().astype(np.int64))]
     heads = [chart.x_label, *(_text.clipped(line.name, 32) for line in lines)]
     rows = [[_text.count(row), *(chart.value(_latest(line, row)) for line in lines)] for row in chosen]
-    return fold("Numbers", table(heads, rows, caption=chart.y_label, numbers="n" * len(heads)))
+    return fold_out("Numbers", table(heads, rows, caption=chart.y_label, numbers="n" * len(heads)))
 
 
 def _latest(line: Line, row: float) -> float | None:
-    """The value that the curve had last at a row."""
+    """The latest value of the curve up to a row."""
     seen = np.flatnonzero(np.isfinite(line.y) & (line.x <= row))
     return float(line.y[seen[-1]]) if len(seen) else None
 

@@ -1,4 +1,4 @@
-"""The parts of a report that are made of curves, and the table of drift alarms."""
+"""The sections of a report with charts, and the table of drift alarms."""
 
 from __future__ import annotations
 
@@ -9,59 +9,57 @@ import numpy as np
 
 from . import _text
 from ._axis import time_range
-from ._parts import card, cards, figure, fold, table
+from ._parts import card, cards, figure, fold_out, table
 from .curves import Band, Chart, Line, Mark, column
 from .data import MEASURES
 
 ReportData = Mapping[str, Any]
 
-ALARMS = 50  # lines of the table of alarms
+ALARMS = 50  # rows of the table of alarms
 
 NAMES = {
     "g_means": "G-means",
     "accuracy": "Accuracy",
-    "mcc": "Matthews correlation",
-    "auc": "Area under the ROC curve",
+    "mcc": "Matthews correlation coefficient",
+    "auc": "ROC AUC",
 }
 _UNITS = {
-    "g_means": "g-means, from 0 to 1",
-    "accuracy": "share of labeled rows predicted right",
-    "mcc": "correlation, from −1 to 1",  # noqa: RUF001
-    "auc": "area, from 0 to 1",
+    "g_means": "g-means",
+    "accuracy": "accuracy on labeled rows",
+    "mcc": "MCC",
+    "auc": "ROC AUC",
 }
-_SAYS = {
-    "g_means": "The geometric mean of the recalls: 1 if every class is always found, 0 if one is given up.",
-    "accuracy": "The share of predictions that were right.",
-    "mcc": "1 is perfect, 0 no better than chance, below 0 worse.",
-    "auc": "How often a positive row scores above a negative one: 0.5 is chance, 1 perfect ranking.",
+_CAPTIONS = {
+    "g_means": "The geometric mean of the recalls of all classes. It is 0 if one class is never recognized.",
+    "accuracy": "The fraction of labeled rows that were predicted correctly.",
+    "mcc": "1 is perfect, 0 is no better than chance, below 0 is worse.",
+    "auc": "The probability that a positive row scores above a negative one: 1 is perfect, 0.5 is chance.",
 }
-_SAYS_BASELINE = " A learner is worth its labels where it runs above the baselines."
-_SAYS_AUDIT = (
-    " The audit asks at random, so that it alone estimates the accuracy on all rows, labeled or not."
-)
+_BASELINE_CAPTION = " A useful learner is above both baselines."
+_AUDIT_CAPTION = " Only the audit, a random sample, estimates the accuracy on all rows."
 _RESOURCES = (
     (
         "support_vectors",
         "Support vectors",
-        "rows kept",
+        "support vectors",
         "own c1",
-        "The size of the decision rule. It should level off: a prediction costs in proportion.",
+        "The cost of a prediction is proportional to their number, which should level off.",
     ),
-    ("memory_mb", "Memory", "megabytes", "own c3", "It should stay below a bound, however long the stream."),
+    ("memory_mb", "Memory", "megabytes", "own c3", "Memory should stay bounded, however long the stream is."),
     (
         "seconds",
-        "Time spent",
-        "seconds since the start",
+        "Time",
+        "seconds",
         "own c2",
-        "Straight: the speed is constant. Bent upwards: the learner slows down.",
+        "Straight: constant speed. Curved upward: the learner slows down.",
     ),
 )
-_MANY = 3  # curves that a chart of half the width can hold
-_PEER_LOOKS = ("c2", "c5", "c2 dash", "c5 dash", "c4 dash")
+_MANY = 3  # curves that fit in a chart of half the width
+_PEER_STYLES = ("c2", "c5", "c2 dash", "c5 dash", "c4 dash")
 
 
-def whole_time(data: ReportData) -> tuple[float, float]:
-    """The range of rows that all charts share."""
+def row_range(data: ReportData) -> tuple[float, float]:
+    """The range of rows, the same for all charts."""
     sources = [data.get("curves") or {}, data.get("audit") or {}, *_text.items(data.get("peers"))]
     columns = [column(source["rows"]) for source in sources if "rows" in source]
     alarms, questions = _text.items(data.get("drift")), _text.items(data.get("questions"))
@@ -70,25 +68,23 @@ def whole_time(data: ReportData) -> tuple[float, float]:
 
 
 def drift_marks(data: ReportData) -> list[Mark]:
-    """The alarms as marks for the charts."""
+    """The drift alarms as marks for the charts."""
     marks = []
     for alarm in _text.items(data.get("drift")):
         row = _text.real(alarm.get("row"))
         if row is not None:
-            what = [str(alarm[key]) for key in ("policy", "note") if _text.known(alarm.get(key))]
+            what = [str(alarm[key]) for key in ("policy", "note") if _text.is_known(alarm.get(key))]
             marks.append(
                 Mark(
                     row,
-                    ": ".join(
-                        [f"DriftAlarm alarm at row {_text.count(row)}", ", ".join(what)][: 1 + bool(what)]
-                    ),
+                    ": ".join([f"Drift alarm at row {_text.count(row)}", ", ".join(what)][: 1 + bool(what)]),
                 )
             )
     return marks
 
 
 def headline(data: ReportData) -> tuple[str, float] | None:
-    """The score that a report leads with and its last value: the first of `MEASURES` that is known."""
+    """The main score of a report and its last value: the first of `MEASURES` that is known."""
     curves = data.get("curves") or {}
     for measure in MEASURES:
         if (last := last_known(curves.get(measure))) is not None:
@@ -106,30 +102,28 @@ def last_known(values: Any) -> float | None:
 
 
 def score_section(data: ReportData, time: tuple[float, float], marks: Sequence[Mark]) -> str:
-    """A chart for each score that is known; the headline and whatever has many curves get the whole width."""
+    """A chart for each known score; the main score and charts with many curves are wide."""
     charts = [(m, chart) for m in MEASURES if (chart := _score_chart(data, m, time, marks)).has_data()]
     if not charts:
         return ""
     window = data.get("window")
-    over = (
-        f"Scores look back on the last {_text.count(window)} labeled rows; legends" if window else "Legends"
-    )
-    says = (
-        f'<p class="says">Every row is predicted before its label is learned. {_text.escaped(over)} show the '
-        "last value, and under the pointer the value there.</p>\n"
+    over = f" Scores are over the last {_text.count(window)} labeled rows." if window else ""
+    caption = (
+        f'<p class="caption">Prequential scores: every row is predicted before its label is learned.'
+        f"{_text.escaped(over)} Legends show the last value, or the value under the pointer.</p>\n"
     )
     wide = [chart for place, chart in enumerate(charts) if place == 0 or len(chart[1].lines) > _MANY]
     drawn = _figures(
         {f"score-{m.replace('_', '-')}": chart for m, chart in charts}, [chart for _, chart in wide]
     )
-    return says + drawn
+    return caption + drawn
 
 
 def _figures(charts: Mapping[str, Chart], wide: Sequence[Chart] = ()) -> str:
-    """Wide charts one below the other, the others in two or three columns; one that is left alone is wide."""
+    """Wide charts in one column, the others in two or three; a single other chart is wide, too."""
     small = [name for name, chart in charts.items() if chart not in wide]
     small = small if len(small) > 1 else []
-    drawn = cards(*(figure(chart, name, whole=True) for name, chart in charts.items() if name not in small))
+    drawn = cards(*(figure(chart, name, wide=True) for name, chart in charts.items() if name not in small))
     return drawn + cards(*(figure(charts[name], name) for name in small), three=len(small) % 3 == 0)
 
 
@@ -137,46 +131,50 @@ def _score_chart(data: ReportData, measure: str, time: tuple[float, float], mark
     curves, audit = data.get("curves") or {}, data.get("audit") or {}
     lines, bands = [], []
 
-    def step(prefix: str, name: str, look: str) -> None:
+    def step(prefix: str, name: str, style: str) -> None:
         if prefix + measure in curves:
-            lines.append(Line(name, column(curves["rows"]), column(curves[prefix + measure]), look))
+            lines.append(Line(name, column(curves["rows"]), column(curves[prefix + measure]), style))
 
     step("", "this learner", "own c1")
-    step("fading_", "this learner, fading memory", "fading c1")
+    step("fading_", "this learner, exponentially weighted", "fading c1")
     if measure == "accuracy" and "accuracy" in audit:
         rows = column(audit["rows"])
-        lines.append(Line("audit of random rows", rows, column(audit["accuracy"]), "c3"))
+        lines.append(Line("audit (random sample)", rows, column(audit["accuracy"]), "c3"))
         if "lower" in audit and "upper" in audit:
             level = _text.real(audit.get("confidence"))
-            name = "its confidence bounds" if level is None else f"its {100 * level:.4g} % confidence bounds"
+            name = "confidence interval" if level is None else f"{100 * level:.4g}% confidence interval"
             bands.append(Band(name, rows, column(audit["lower"]), column(audit["upper"]), "c3"))
     peers = [peer for peer in _text.items(data.get("peers")) if measure in peer]
     for place, peer in enumerate(peers):
-        look = _PEER_LOOKS[place % len(_PEER_LOOKS)]
-        name = str(peer.get("name", f"peer {place + 1}"))
-        lines.append(Line(name, column(peer["rows"]), column(peer[measure]), look))
+        style = _PEER_STYLES[place % len(_PEER_STYLES)]
+        name = str(peer.get("name", f"other learner {place + 1}"))
+        lines.append(Line(name, column(peer["rows"]), column(peer[measure]), style))
     without = len(lines)
-    step("no_change_", "baseline: label before", "nochange")
+    step("no_change_", "baseline: no change", "nochange")
     step("majority_", "baseline: majority class", "majority")
-    says = _SAYS[measure] + (_SAYS_BASELINE if len(lines) > without else "") + (_SAYS_AUDIT if bands else "")
-    return Chart(NAMES[measure], says, _UNITS[measure], time, lines, bands, marks, scores=True)
+    caption = (
+        _CAPTIONS[measure]
+        + (_BASELINE_CAPTION if len(lines) > without else "")
+        + (_AUDIT_CAPTION if bands else "")
+    )
+    return Chart(NAMES[measure], caption, _UNITS[measure], time, lines, bands, marks, scores=True)
 
 
 def label_chart(data: ReportData, time: tuple[float, float], marks: Sequence[Mark]) -> str:
-    """Labels and questions so far, beside the budget."""
+    """Cumulative labels and questions, with the budget."""
     curves, totals = data.get("curves") or {}, data.get("totals") or {}
     lines = [
-        Line(name, column(curves["rows"]), column(curves[key]), look)
-        for key, name, look in (("asked", "asked", "own c1"), ("labels", "labels known", "c3"))
+        Line(name, column(curves["rows"]), column(curves[key]), style)
+        for key, name, style in (("asked", "questions", "own c1"), ("labels", "labels", "c3"))
         if key in curves
     ]
     budget = _text.real(totals.get("budget"))
-    says = "Steep: a time of many questions. After a drift alarm the curve should rise and then level off."
+    caption = "Cumulative counts."
     level = ("budget", budget) if budget is not None else None
     return figure(
-        Chart("Labels and questions so far", says, "count", time, lines, (), marks, level),
+        Chart("Labels and questions", caption, "count", time, lines, (), marks, level),
         "labels",
-        whole=True,
+        wide=True,
     )
 
 
@@ -184,16 +182,16 @@ def resource_section(data: ReportData, time: tuple[float, float], marks: Sequenc
     """Support vectors, memory and time."""
     curves = data.get("curves") or {}
     charts: dict[str, Chart] = {}
-    for key, title, unit, look, says in _RESOURCES:
+    for key, title, unit, style, caption in _RESOURCES:
         if key in curves:
-            line = Line(title.lower(), column(curves["rows"]), column(curves[key]), look)
-            chart = Chart(title, says, unit, time, [line], (), marks)
+            line = Line(title.lower(), column(curves["rows"]), column(curves[key]), style)
+            chart = Chart(title, caption, unit, time, [line], (), marks)
             charts |= {key.replace("_", "-"): chart} if chart.has_data() else {}
     return _figures(charts)
 
 
 def drift_section(data: ReportData) -> str:
-    """The alarms in a table, the newest first."""
+    """A table of the drift alarms, newest first."""
     alarms = list(_text.items(data.get("drift")))
     if not alarms:
         return ""
@@ -201,25 +199,25 @@ def drift_section(data: ReportData) -> str:
         [
             _text.count(alarm.get("row")),
             *(
-                _text.clipped(alarm[key], 200) if _text.known(alarm.get(key)) else _text.UNKNOWN
+                _text.clipped(alarm[key], 200) if _text.is_known(alarm.get(key)) else _text.UNKNOWN
                 for key in ("time", "policy", "note")
             ),
         ]
         for alarm in reversed(alarms[-ALARMS:])
     ]
-    says = "When the stream no longer looked like what had been learned, and what was done about it."
+    caption = "When concept drift was detected, and the action taken."
     if len(alarms) > ALARMS:
-        says += f" The latest {ALARMS} of {len(alarms):,}."
-    listed = table(["row", "time", "what was done", "note"], rows, numbers="nttt")
-    return cards(card("Alarms, the newest first", says, listed, whole=True))
+        caption += f" The last {ALARMS} of {len(alarms):,}."
+    listed = table(["row", "time", "action", "note"], rows, numbers="nttt")
+    return cards(card("Alarms, newest first", caption, listed, wide=True))
 
 
 def feature_section(data: ReportData) -> str:
-    """The schema as it was told."""
+    """The schema."""
     text = data.get("features")
     if not text:
         return ""
     lines = text.count("\n") + 1
     shown = f'<pre class="scroll" tabindex="0">{_text.escaped(text)}</pre>'
-    inside = shown if lines <= 12 else fold(f"Show all {lines} lines", shown)
-    return cards(card("Schema", "The columns of a row and how they are read.", inside, whole=True))
+    inside = shown if lines <= 12 else fold_out(f"Show all {lines} lines", shown)
+    return cards(card("Schema", "The fields of a row and how they are encoded.", inside, wide=True))

@@ -1,8 +1,8 @@
-"""How a report looks: the palette, the style sheet and the read-out under the pointer.
+"""The look of a report: the palettes, the style sheet and the script that shows values under the pointer.
 
-The five colors of lines were searched for, once for white paper and once for a dark screen: each has a
-contrast of at least 3 to its ground (text: 4.5), and any two keep apart for readers who do not see red, green
-or blue. Nothing is told by color alone: lines differ in dash and width, verdicts are written out.
+The five line colors of each palette were found by search: each has a contrast of at least 3 to the background
+(text: 4.5), and any two can be told apart with each kind of color blindness. Nothing is shown by color alone:
+lines differ in dash and width, and "correct" and "wrong" are spelled out.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ h3{font-size:15.5px;line-height:1.35;font-weight:640;margin:0}
 p{margin:0 0 10px;max-width:78ch}
 a{color:var(--c1)}
 .summary{font-size:17.5px;line-height:1.5;margin:0 0 14px;max-width:70ch}
-.soft,.says{color:var(--soft)}
-.says{font-size:13.5px;line-height:1.45;margin:3px 0 0;max-width:108ch;text-wrap:pretty}
+.soft,.caption{color:var(--soft)}
+.caption{font-size:13.5px;line-height:1.45;margin:3px 0 0;max-width:108ch;text-wrap:pretty}
 nav{font-size:14px;margin:18px 0 0}
 nav ul{display:flex;flex-wrap:wrap;gap:4px 20px;list-style:none;margin:0;padding:0}
 .about{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:2px 18px;margin:0;font-size:13.5px}
@@ -176,15 +176,15 @@ body{font-size:11pt}
 main,header,footer{max-width:none;padding-left:0;padding-right:0}
 nav,.legend .at,details:not([open]){display:none}
 .card,.tile,.notes,tr{break-inside:avoid}
-h2,h3,caption,.says{break-after:avoid}
+h2,h3,caption,.caption{break-after:avoid}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}
 }
 @media (prefers-reduced-motion:reduce){html{scroll-behavior:auto}}
 """
 )
 
-# The page is complete without this. Under the pointer it reads the values off the drawn points themselves: a
-# place on an axis is data-x or data-y "low high start end", and the legend shows the values there.
+# Optional: shows the values under the pointer in the legend. They are computed from the drawn points; data-x
+# and data-y hold "low high start end" of the axes.
 SCRIPT = """
 "use strict";
 for (const svg of document.querySelectorAll("svg[data-x]")) {
@@ -199,7 +199,7 @@ for (const svg of document.querySelectorAll("svg[data-x]")) {
     points: path.getAttribute("d").split(/[M ]/).filter(Boolean).map(p => p.split(/[,h]/).map(Number)),
   }));
   const text = v => svg.dataset.kind === "score" ? v.toFixed(3) : Math.abs(v) >= 1000
-    ? Math.round(v).toLocaleString("en-GB") : String(Number(v.toPrecision(3)));
+    ? Math.round(v).toLocaleString("en-US") : String(Number(v.toPrecision(3)));
   svg.addEventListener("pointermove", event => {
     const matrix = svg.getScreenCTM();
     const place = Math.min(Math.max((event.clientX - matrix.e) / matrix.a, p0), p1);
@@ -207,7 +207,7 @@ for (const svg of document.querySelectorAll("svg[data-x]")) {
     svg.classList.add("reading");
     cursor.setAttribute("transform", `translate(${place - p0} 0)`);
     const row = x0 + (place - p0) / (p1 - p0) * (x1 - x0);
-    at.textContent = "at row " + Math.round(row).toLocaleString("en-GB");
+    at.textContent = "at row " + Math.round(row).toLocaleString("en-US");
     for (const b of shown) {
       let best = null;
       for (const p of lines.filter(l => l.of === b.dataset.of).flatMap(l => l.points))

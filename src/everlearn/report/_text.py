@@ -1,4 +1,4 @@
-"""Values as a page shows them: escaped text, and numbers that a reader takes in at a glance."""
+"""Values as text for a page: escaped strings and formatted numbers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 UNKNOWN = "–"  # noqa: RUF001
 
-# What XML 1.0 cannot hold or advises against, escaped or not: control characters, surrogates, non-characters.
+# Not allowed or discouraged in XML 1.0, even escaped: control characters, surrogates, noncharacters.
 _NOT_XML = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# Marks that turn the direction of what follows them, so that a label could rewrite its surroundings.
+# Bidirectional marks, with which a label could change the order of the text around it.
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -22,17 +22,17 @@ def items(values: Sequence[Any] | None) -> Sequence[Any]:
 
 
 def escaped(value: Any) -> str:
-    """Text from data, harmless inside elements and quoted attributes of HTML and SVG alike."""
+    """Text from data, safe inside elements and quoted attributes of HTML and SVG."""
     return html.escape(_DIRECTION.sub("\ufffd", _NOT_XML.sub("\ufffd", str(value))))
 
 
 def clipped(value: Any, length: int = 60) -> str:
-    """Text cut to a length; not escaped yet."""
+    """Text shortened to a length; not escaped."""
     text = " ".join(str(value).split())
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def known(value: Any) -> bool:
+def is_known(value: Any) -> bool:
     """Whether there is a value: neither None nor NaN."""
     return value is not None and not (isinstance(value, float) and math.isnan(value)) and value == value
 
@@ -47,7 +47,7 @@ def real(value: Any) -> float | None:
 
 
 def count(value: Any) -> str:
-    """A number with its thousands apart: 100,000, 12.5, 0.031."""
+    """A number with thousands separators: 100,000, 12.5, 0.031."""
     number = real(value)
     if number is None:
         return UNKNOWN
@@ -59,24 +59,22 @@ def count(value: Any) -> str:
     return f"{number:.1f}" if size >= 10 else f"{number:.3g}"
 
 
-def share(value: Any, digits: int = 3) -> str:
-    """A score or a share with fixed digits, so that columns of them align: 0.913."""
+def score(value: Any, digits: int = 3) -> str:
+    """A score or fraction with a fixed number of digits, so that columns align: 0.913."""
     number = real(value)
     return UNKNOWN if number is None else f"{number:.{digits}f}" if abs(number) < 1e6 else f"{number:.3g}"
 
 
 def percent(part: float, whole: float) -> str:
-    """A share in per cent, with a digit after the point below ten: 51 %, 0.5 %."""
+    """A fraction as a percentage, with one decimal below ten: 51%, 0.5%."""
     if not whole:
         return UNKNOWN
     value = 100 * part / whole
-    return (
-        f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %" if value >= 0.1 else "< 0.1 %"
-    )
+    return f"{value:.0f}%" if value >= 9.95 or value == 0 else f"{value:.1f}%" if value >= 0.1 else "<0.1%"
 
 
 def duration(seconds: Any) -> str:
-    """A time in its two largest units: 41 s, 3 min 20 s, 2 h 5 min, 4 d 7 h."""
+    """A duration in its two largest units: 41 s, 3 min 20 s, 2 h 5 min, 4 d 7 h."""
     number = real(seconds)
     if number is None or number < 0:
         return UNKNOWN
@@ -103,7 +101,7 @@ def plural(number: Any, noun: str) -> str:
 
 
 def tick_labels(ticks: Sequence[float]) -> list[str]:
-    """Labels of an axis, all in the unit that suits its largest tick: 0, 20k, 40k."""
+    """Tick labels, all in the unit that fits the largest tick: 0, 20k, 40k."""
     size = max((abs(tick) for tick in ticks), default=0.0)
     if size >= 1e15 or 0 < size < 1e-3:
         return [f"{tick:.3g}" for tick in ticks]
