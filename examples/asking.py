@@ -1,17 +1,17 @@
-"""Ask for the labels that matter, and see which ones they are.
+"""Active learning: ask for the labels that matter most.
 
     python examples/asking.py
 
-Two bananas in the plane: a pool of rows without labels, and an oracle that knows them, at a price. One loop
-asks about rows at random, the other about the row nearest to the boundary, of 59 drawn at random. Its
-questions fall where the classes meet, and few are spent on rows that are clear already. Both begin without
-any label; the second takes rows at random and rows far from each other by turns until it has seen both
-classes.
+The banana data: a pool of unlabeled rows, and an oracle that knows their labels. One loop asks about random
+rows; the other uses `query.Margin`: it asks about the row nearest to the decision boundary, out of 59 random
+candidates. Its questions are where the classes overlap, and few of them are wasted on rows that are already
+clear. Both start without labels. Until it has seen both classes, the second loop alternates between random
+rows and rows far from each other.
 
-The model is updated after each label, and is the support vector machine of all labels so far.
+The model is updated after each label, and equals the SVM of all labels so far.
 
-Prints the error on test rows after so many labels, mean of several draws of the pool, and saves the curves as
-out/asking.png, with the questions of the first draw beside them.
+Prints the test error by the number of labels, averaged over several pools. Saves the curves, with the
+questions of the first pool, as out/asking.png.
 """
 
 from pathlib import Path
@@ -26,25 +26,25 @@ from everlearn import LASVM, ActiveLearner, query
 from everlearn.datasets import make_banana
 
 ROWS, TEST_ROWS = 1000, 5000
-LABELS, DRAWN = 60, 25  # asked for on every draw, and those of the first draw that are drawn
-STEPS = np.arange(4, LABELS + 1, 2)  # labels after which the model is scored
+LABELS, DRAWN = 60, 25  # per pool, and those of the first pool that are plotted
+STEPS = np.arange(4, LABELS + 1, 2)  # numbers of labels at which the model is scored
 TABLE = (10, 20, 30, 40, 60)
 SEEDS = 10
 PARAMETERS = {"C": 10, "gamma": 1}
 
-WORDS = {"random": "asked at random", "margin": "asked near the boundary"}
+NAMES = {"random": "random queries", "margin": "margin queries"}
 COLORS = {"random": "#d9820a", "margin": "#0b6e99"}
 ONE, OTHER, INK, EVERYTHING = "#2a6f97", "#c8553d", "#333333", "#8a8a8a"
 VIEW = (-2.1, 2.1, -2.1, 2.1)
 
 
 def draw_rows(seed):
-    """The pool and its labels, and test rows."""
+    """A pool with its labels, and test rows."""
     return *make_banana(ROWS, random_state=2 * seed), make_banana(TEST_ROWS, random_state=2 * seed + 1)
 
 
 def ask(X, y, test, seed):
-    """Ask near the boundary, and at random beside it."""
+    """Run both query strategies."""
     rule = query.Margin(pool_size=59, random_state=seed)
     loop = ActiveLearner(LASVM(**PARAMETERS), rule, random_state=seed)
     loop.run(X, y, LABELS, test=test, score_every=2, baseline="random")
@@ -52,14 +52,14 @@ def ask(X, y, test, seed):
 
 
 def fitted(X, history):
-    """The machine after the labels of a history, of which the loop has gone on since."""
+    """The model after the labels of a history."""
     rows, labels = [record["row"] for record in history], [record["label"] for record in history]
     return LASVM(epochs=3, random_state=0, **PARAMETERS).fit(X[rows], labels)
 
 
 def compare():
-    """Errors of both ways of asking, that of all labels, and the questions of the first draw."""
-    errors = {name: np.full((SEEDS, len(STEPS)), np.nan) for name in WORDS}
+    """Errors of both strategies, the error with all labels, and the questions of the first pool."""
+    errors = {name: np.full((SEEDS, len(STEPS)), np.nan) for name in NAMES}
     level, first = [], {}
     for seed in tqdm(range(SEEDS), desc="asking", unit="draw"):
         X, y, test = draw_rows(seed)
@@ -72,18 +72,18 @@ def compare():
 
 
 def show(errors, level):
-    """Print some points of the curves."""
-    print(f"Error on {TEST_ROWS:,} test rows, mean of {SEEDS} draws:")
-    print(f"{'labels':>6}" + "".join(f"{words:>26}" for words in WORDS.values()))
-    print("-" * (6 + 26 * len(WORDS)))
+    """Print points of the curves."""
+    print(f"Error on {TEST_ROWS:,} test rows, mean of {SEEDS} pools:")
+    print(f"{'labels':>6}" + "".join(f"{words:>26}" for words in NAMES.values()))
+    print("-" * (6 + 26 * len(NAMES)))
     for labels in TABLE:
-        means = [errors[name][:, labels == STEPS].mean() for name in WORDS]
+        means = [errors[name][:, labels == STEPS].mean() for name in NAMES]
         print(f"{labels:>6}" + "".join(f"{error:>26.1%}" for error in means))
     print(f"All {ROWS:,} labels: {level:.1%}")
 
 
 def draw_questions(panel, name, history):
-    """The pool of the first draw, the rows asked about in their order, boundary and margins."""
+    """The first pool, its questions in order, boundary and margins."""
     X, y, test = draw_rows(0)
     machine = fitted(X, history)
     left, right, bottom, top = VIEW
@@ -101,7 +101,7 @@ def draw_questions(panel, name, history):
         panel.text(*place, record["n_labels"], zorder=order, **number)
     panel.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
     panel.spines[:].set_color("#cccccc")
-    panel.set_title(WORDS[name], loc="left", fontsize=15, fontweight="bold", color=COLORS[name], pad=24)
+    panel.set_title(NAMES[name], loc="left", fontsize=15, fontweight="bold", color=COLORS[name], pad=24)
     panel.text(
         0,
         1.02,
@@ -128,14 +128,14 @@ def draw_curves(panel, errors, level):
     panel.tick_params(labelsize=12)
     panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     panel.set(xlim=(0, LABELS), ylim=(0, None))
-    panel.set_xlabel("labels asked for", fontsize=13)
-    panel.set_title(f"test error: mean of {SEEDS} draws, and 80 % of them", loc="left", fontsize=14)
+    panel.set_xlabel("labels", fontsize=13)
+    panel.set_title(f"test error: mean of {SEEDS} pools, and 80 % of them", loc="left", fontsize=14)
     panel.legend(
         handles=[
             *(Line2D([], [], color=color, linewidth=2.4) for color in COLORS.values()),
             Line2D([], [], color=EVERYTHING, linewidth=1.6, linestyle=(0, (5, 2))),
         ],
-        labels=[*WORDS.values(), f"all {ROWS:,} labels"],
+        labels=[*NAMES.values(), f"all {ROWS:,} labels"],
         loc="upper right",
         fontsize=13,
         facecolor="white",
@@ -149,14 +149,14 @@ def draw(errors, level, first, path):
     figure = Figure(figsize=(16, 6.8), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.14, h_pad=0.14)
     figure.suptitle(
-        f"{DRAWN} questions: where they fall, and what they are worth",
+        f"{DRAWN} questions: where they are, and how much they help",
         x=0.012,
         ha="left",
         fontsize=18,
         fontweight="bold",
     )
     left, right = figure.subfigures(1, 2, width_ratios=[1.9, 1])
-    panels = left.subplots(1, len(WORDS))
+    panels = left.subplots(1, len(NAMES))
     for panel, (name, history) in zip(panels, first.items(), strict=True):
         draw_questions(panel, name, history)
     dot = {"marker": "o", "linestyle": "none"}
@@ -168,7 +168,7 @@ def draw(errors, level, first, path):
             Line2D([], [], color=OTHER, markersize=11, **dot),
             Line2D([], [], color="#bbbbbb", markersize=3.5, **dot),
         ],
-        labels=["boundary", "margins", "asked about, in this order", "of the other class", "not asked about"],
+        labels=["boundary", "margins", "question, in this order", "question, other class", "unlabeled"],
         loc="outside lower center",
         ncols=5,
         frameon=False,

@@ -1,11 +1,11 @@
-"""Learn handwritten digits from a stream, one pass, and draw how close the learner comes to SVC.
+"""Learn handwritten digits from a stream, in one pass, and compare with SVC.
 
     python examples/digits_stream.py
 
-The 8 x 8 digits that come with scikit-learn arrive in blocks of 100 rows. Each block is predicted first and
-learned afterwards, so that its accuracy is that of a learner in use; 500 rows never learned from are scored
-after every block. `finish` then optimizes on the rows that were kept. The line to reach is that of
-`sklearn.svm.SVC`, which sees all rows at once, with the same C and gamma.
+The 8 x 8 digits of scikit-learn arrive in batches of 100 rows. Each batch is predicted first and learned
+afterwards (prequential accuracy). Accuracy on 500 held-out rows is measured after each batch. `finish` then
+optimizes over the rows that were kept. The reference is `sklearn.svm.SVC`, which sees all rows at once, with
+the same C and gamma.
 
 Prints the learning curve and saves it as out/digits_stream.png.
 """
@@ -36,7 +36,7 @@ RULE = "-" * 61
 
 @dataclass(frozen=True)
 class Point:
-    """The learner after a block: what it got right, its size and its pace."""
+    """Accuracy, size and speed of the learner after a batch."""
 
     rows: int
     on_arrival: float
@@ -46,7 +46,7 @@ class Point:
 
 
 def follow(clf, X, y, X_held_out, y_held_out):
-    """Feed the rows in the order given, block by block, and note a point of the curve after each."""
+    """Learn the rows batch by batch, and record a point of the curve after each."""
     classes, curve = np.unique(y), []
     with tqdm(total=len(X), desc="one pass", unit="row") as bar:
         for start in range(0, len(X), BLOCK):
@@ -71,7 +71,7 @@ def follow(clf, X, y, X_held_out, y_held_out):
 
 def show(curve):
     """Print the curve as a table."""
-    print("Accuracy on each block when it arrives, before it is learned, and on the held-out rows after it:")
+    print("Accuracy on each batch before it is learned, and on the held-out rows afterwards:")
     print(f"{'rows seen':>9}{'on arrival':>13}{'held out':>11}{'support vectors':>18}{'rows/s':>10}")
     print(RULE)
     for p in curve:

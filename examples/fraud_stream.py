@@ -1,18 +1,18 @@
-"""A fraud detector that asks: 20,000 payments, 500 labels, and a person who errs about one in ten.
+"""Fraud detection with few labels: 20,000 payments, 500 questions, 10 % of the answers wrong.
 
     python examples/fraud_stream.py
     python examples/fraud_stream.py --rows 4000 --seed 3
 
-From a CSV file to a report. The payments come in batches of 200, each predicted before any of its labels is
-known. `NeverEndingLearner`, as it comes, chooses five rows of each batch to ask about; the answers come one
-batch later, a tenth of them wrong. One payment in twenty is a fraud, and half-way the fraudsters change their
-pattern. Beside it the same learner asks about rows at random.
+From a CSV file to a report. Payments arrive in batches of 200; each batch is predicted before any of its
+labels is known. `NeverEndingLearner` with default settings selects five rows of each batch to ask about. The
+answers arrive one batch later. One payment in twenty is a fraud, and halfway through the stream the frauds
+change their pattern. For comparison, a second learner asks about random rows.
 
-At random one question in twenty is about a fraud, and of the answers that say "fraud" two in three are
-errors, which the learner then follows. Near the boundary frauds are several times as frequent, so that errors
-weigh less. Both are judged on all rows by the truth, which neither is ever told. Nothing was tuned.
+Of random questions, one in twenty is about a fraud, so that two of three "fraud" answers are label noise.
+Near the decision boundary frauds are several times as frequent, and noise matters less. Both learners are
+evaluated on all rows with the true labels, which they never see. Nothing was tuned.
 
-Prints the two side by side, writes the report out/fraud_stream.html and saves out/fraud_stream.png.
+Prints the scores of both, writes the report out/fraud_stream.html and saves out/fraud_stream.png.
 """
 
 import argparse
@@ -32,17 +32,17 @@ from everlearn.report import write_report
 from everlearn.stream import NeverEndingLearner
 
 BATCH = 200
-LABEL_SHARE = 0.025  # labels for each row: 500 of 20,000
-WINDOW = 2000  # rows whose scores are a point of the curves
+LABEL_RATE = 0.025  # questions per row: 500 for 20,000
+WINDOW = 2000  # rows over which scores are computed
 
-WORDS = {"auto": "asks near the boundary", "random": "asks at random"}
+NAMES = {"auto": "near the boundary", "random": "random questions"}
 COLORS = {"auto": "#0b6e99", "random": "#d9820a"}
 INK = "#333333"
 
 
 @dataclass
 class Run:
-    """A learner on its way: what it predicted, what it asked, which questions wait for their answers."""
+    """A learner, its predictions, its questions, and the questions that are not answered yet."""
 
     query: str
     learner: NeverEndingLearner
@@ -52,7 +52,7 @@ class Run:
     waiting: list = field(default_factory=list)
 
     def step(self, batch, answers):
-        """Take in a batch, then the answers to what was asked with the batch before."""
+        """Learn a batch, then the answers to the questions of the batch before."""
         out = self.learner.step(batch.X, ids=batch.ids, time=float(batch.time[-1]))
         self.predicted += [0 if label is None else label for label in out.predictions]
         self.scores += [0.0] * len(batch) if out.decision_values is None else out.decision_values.tolist()
@@ -61,16 +61,16 @@ class Run:
         self.asked += self.waiting
 
     def answer(self, answers):
-        """Give the learner the answers that it waits for."""
-        self.learner.label(self.waiting, [answers[row] for row in self.waiting], by="a person")
+        """Answer the open questions."""
+        self.learner.label(self.waiting, [answers[row] for row in self.waiting], by="annotator")
 
 
 def begin(query, place, scale_features, labels, seed):
-    """A new learner, as it comes, that may ask for so many labels."""
+    """A new learner with default settings and a label budget."""
     learner = NeverEndingLearner.open(
         place,
         query_strategy=query,
-        label_rate=LABEL_SHARE,
+        label_rate=LABEL_RATE,
         label_budget=labels,
         scale_features=scale_features,
         window=100,
@@ -80,7 +80,7 @@ def begin(query, place, scale_features, labels, seed):
 
 
 def scores_of(run, truth, rows):
-    """g-means, recall of frauds, false alarms and AUC over some rows, by the truth."""
+    """g-means, recall of frauds, false alarms and AUC over some rows, with the true labels."""
     true, predicted, scores = truth[rows], np.array(run.predicted)[rows], np.array(run.scores)[rows]
     return {
         "g_means": g_means(true, predicted),
@@ -92,7 +92,7 @@ def scores_of(run, truth, rows):
 
 
 def curve_of(run, truth):
-    """The scores over the last rows, after each batch; unknown as long as the window is not half full."""
+    """The scores over the last rows after each batch; NaN until the window is half full."""
     ends = np.arange(BATCH, len(truth) + 1, BATCH)
     nothing = dict.fromkeys(("g_means", "auc", "accuracy"), float("nan"))
     found = [
@@ -103,54 +103,58 @@ def curve_of(run, truth):
 
 
 def show(runs, stream):
-    """Print the two side by side, over the whole stream and before and after the drift."""
+    """Print the scores of both learners, over the whole stream and before and after the drift."""
     n, middle = len(stream), stream.drift_row
-    parts = {"all rows": slice(0, n), "before the drift": slice(0, middle), "after it": slice(middle, n)}
+    parts = {
+        "all rows": slice(0, n),
+        "before the drift": slice(0, middle),
+        "after the drift": slice(middle, n),
+    }
     names = ("g_means", "recall", "false alarms", "auc")
     print(f"\n{'':<24}{'':<18}" + "".join(f"{name:>14}" for name in names))
     for run in runs:
         for part, rows in parts.items():
             scores = scores_of(run, stream.truth, rows)
-            first = WORDS[run.query] if part == "all rows" else ""
+            first = NAMES[run.query] if part == "all rows" else ""
             print(f"{first:<24}{part:<18}" + "".join(f"{scores[name]:>14.3f}" for name in names))
     number = {name: row for row, name in enumerate(stream.ids.tolist())}
     for run in runs:
         rows = [number[name] for name in run.asked]
         frauds, wrong = stream.truth[rows].sum(), (stream.truth[rows] != stream.answers[rows]).sum()
-        name = WORDS[run.query].capitalize()
+        name = NAMES[run.query].capitalize()
         print(f"{name}: {len(rows)} questions, {frauds} of them about frauds, {wrong} wrong answers")
 
 
 def report(runs, stream, schema, source, path):
-    """Write the report of the first learner, with the other one beside it."""
+    """Write the report of the first learner, with the scores of the other for comparison."""
     ours, other = runs
-    story = ours.learner.report_data(
-        title="A fraud detector that asks",
+    data = ours.learner.report_data(
+        title="Fraud detection with 500 questions",
         source=str(source),
         features=str(schema),
         window=WINDOW,
-        peers=[{"name": WORDS[other.query], **curve_of(other, stream.truth)}],
+        peers=[{"name": NAMES[other.query], **curve_of(other, stream.truth)}],
         notes=[
-            "Scores are those of all rows, each predicted when it came, by the truth, which the generator "
-            "knows and the learner is never told. A real stream has only answers to judge by: see the audit.",
-            f"The fraudsters change their pattern at row {stream.drift_row:,}.",
+            "Scores are over all rows with the true labels, which the learner never sees. For a real "
+            "stream, only answers are available: see the audit.",
+            f"Frauds change their pattern at row {stream.drift_row:,}.",
         ],
     )
-    kept = {name: story["steps"][name] for name in ("rows", "labels", "asked", "support_vectors")}
+    kept = {name: data["curves"][name] for name in ("rows", "labels", "asked", "support_vectors")}
     curve = curve_of(ours, stream.truth)
     at = {row: place for place, row in enumerate(curve["rows"])}
     places = [at[int(row)] for row in kept["rows"]]
     scores = {name: [curve[name][place] for place in places] for name in ("g_means", "auc", "accuracy")}
-    story["steps"] = kept | scores
-    write_report(story, path)
+    data["curves"] = kept | scores
+    write_report(data, path)
 
 
 def draw(runs, stream, path):
-    """Save g-means over the stream, and how many frauds were among the questions."""
+    """Save a plot of g-means over the stream and of the frauds among the questions."""
     figure = Figure(figsize=(14, 6), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.14, h_pad=0.12)
     figure.suptitle(
-        "A fraud detector that asks: the same number of labels, for the right rows",
+        "Fraud detection: the same number of labels, but for the right rows",
         x=0.012,
         ha="left",
         fontsize=18,
@@ -160,20 +164,18 @@ def draw(runs, stream, path):
     number = {name: row for row, name in enumerate(stream.ids.tolist())}
     for run in runs:
         curve = curve_of(run, stream.truth)
-        style = {"color": COLORS[run.query], "linewidth": 2.4, "label": WORDS[run.query]}
+        style = {"color": COLORS[run.query], "linewidth": 2.4, "label": NAMES[run.query]}
         course.plot(curve["rows"], curve["g_means"], **style)
         frauds = np.cumsum(stream.truth[[number[name] for name in run.asked]])
         questions.plot(np.arange(1, len(frauds) + 1), frauds, **style)
     course.axvline(stream.drift_row, color="#bbbbbb", linewidth=1.2, zorder=0)
     beside = {"xytext": (6, 6), "textcoords": "offset points", "fontsize": 12, "color": "#777777"}
-    course.annotate("frauds change", (stream.drift_row, 0), **beside)
+    course.annotate("concept drift", (stream.drift_row, 0), **beside)
     course.set_ylim(0, 1)
-    course.set_title(
-        f"g-means of the last {WINDOW:,} rows, before they were learned", loc="left", fontsize=14
-    )
-    course.set_xlabel("rows seen", fontsize=13)
-    questions.set_title("frauds among the rows asked about", loc="left", fontsize=14)
-    questions.set_xlabel("questions asked", fontsize=13)
+    course.set_title(f"g-means over the last {WINDOW:,} rows (prequential)", loc="left", fontsize=14)
+    course.set_xlabel("rows", fontsize=13)
+    questions.set_title("frauds among the questions", loc="left", fontsize=14)
+    questions.set_xlabel("questions", fontsize=13)
     questions.set_ylim(bottom=0)
     for panel in (course, questions):
         panel.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
@@ -200,7 +202,7 @@ def main(rows=20_000, seed=0, out="out"):
         old.unlink()
     with open_source(payments, label="is_fraud", id="id", time="time", batch_size=BATCH) as source:
         print(source.schema)
-        labels = int(LABEL_SHARE * rows)
+        labels = int(LABEL_RATE * rows)
         columns = source.schema.scale_features
         places = {"auto": store, "random": ":memory:"}
         runs = [begin(query, places[query], columns, labels, seed) for query in places]
@@ -223,7 +225,7 @@ def main(rows=20_000, seed=0, out="out"):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=20_000, help="payments, 4,000 or more")
+    parser.add_argument("--rows", type=int, default=20_000, help="number of payments, 4,000 or more")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", default="out", help="folder for all that is written")
+    parser.add_argument("--out", default="out", help="output folder")
     main(**vars(parser.parse_args()))

@@ -1,21 +1,21 @@
-"""Rank a rare class first with few rows kept: what a full buffer costs, and what compensation mends.
+"""Rank a rare class first on a budget: what the budget costs, and what compensation recovers.
 
     python examples/imbalanced_stream.py
 
-One of the three waveforms against the other two, one row in seventeen. `KOIL` learns to score the rare rows
-above the others (AUC) and keeps at most `budget` rows of each class. When a buffer is full, "fifo" drops the
-oldest row and "rs" keeps a random sample of all that came. With "++" the coefficient of the row that is
-dropped goes to its nearest neighbor in the buffer.
+One of the three waveform classes against the other two, thinned to one row in seventeen. `KOIL` maximizes
+AUC, that is, it learns to score rare rows above the others, and keeps at most `budget` rows of each class.
+When a buffer is full, "fifo" drops the oldest row and "rs" keeps a random sample of all rows. With "++" the
+coefficient of a dropped row is added to its nearest neighbor in the buffer.
 
-"rs" turns most newcomers away: their coefficients are lost, while the rows that they have moved stay moved.
-"fifo" loses the oldest, which have faded the more the larger the buffer. So compensation helps "rs" at every
-budget and "fifo" at middling ones. In a very small buffer the nearest neighbor may be far off, and what it
-is given does harm: see "fifo" with 10 rows.
+"rs" drops most new rows, and with them their coefficients. "fifo" drops the oldest rows, which have decayed
+the more the larger the buffer is. Compensation therefore helps "rs" at every budget and "fifo" at medium
+budgets. In a very small buffer the nearest neighbor may be far away, and compensation hurts: see "fifo" with
+10 rows.
 
-Every row is scored before it is learned, and the AUC is that of these scores, over the second half of the
-stream, or over a window of it. The gray line has no budget.
+Every row is scored before it is learned. AUC is computed from these scores, over the second half of the
+stream or over a sliding window. The gray line has no budget.
 
-Prints AUC against budget and saves it, with AUC over the stream at one budget, as out/imbalanced_stream.png.
+Prints AUC by budget and saves it, with AUC over the stream at one budget, as out/imbalanced_stream.png.
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ INK = "#333333"
 
 @dataclass(frozen=True)
 class Run:
-    """One pass: what is kept, AUC of the second half, and of each window."""
+    """One pass: rows kept, AUC of the second half, and of each window."""
 
     replacement: str | None  # None for no budget
     budget: int | None
@@ -80,7 +80,7 @@ def follow(X, y, replacement, budget, seed):
 
 
 def compare():
-    """Every replacement at every budget, and no budget at all, on several streams."""
+    """Each replacement at each budget, and without a budget, on several streams."""
     ways = [(None, None), *((name, budget) for name in REPLACEMENTS for budget in BUDGETS)]
     runs = []
     with tqdm(total=SEEDS * len(ways), desc="streams", unit="pass") as bar:
@@ -93,7 +93,7 @@ def compare():
 
 
 def over_seeds(runs, replacement, what):
-    """Mean, least and greatest over the streams, one row for each budget or window."""
+    """Mean, minimum and maximum over the streams, one row for each budget or window."""
     if what == "windows":
         budget = None if replacement is None else FOLLOWED
         values = np.array(
@@ -133,7 +133,7 @@ def in_words(mean, low, high):
 
 
 def draw_curve(panel, x, curve, name):
-    """Mean and spread of one replacement."""
+    """Mean and range of one replacement."""
     mean, low, high = curve.T
     panel.fill_between(x, low, high, color=COLORS[name], alpha=0.11, linewidth=0)
     panel.plot(x, mean, color=COLORS[name], linestyle=DASHES[name], **MARKS[name])
@@ -172,11 +172,11 @@ def draw(runs, path):
     sizes.annotate("on the right", (FOLLOWED, 0), xycoords=("data", "axes fraction"), **beside)
     sizes.set_title(f"AUC of the second half of {ROWS:,} rows", loc="left", fontsize=14, color=INK)
     sizes.set_xlabel("budget: rows kept of each class", fontsize=13)
-    sizes.set_ylabel("AUC of rows before they were learned", fontsize=13)
+    sizes.set_ylabel("prequential AUC", fontsize=13)
     course.set_title(
         f"AUC of the last {WINDOW:,} rows, at budget {FOLLOWED}", loc="left", fontsize=14, color=INK
     )
-    course.set_xlabel("rows seen", fontsize=13)
+    course.set_xlabel("rows", fontsize=13)
     course.tick_params(labelleft=True)
     for panel in (sizes, course):
         panel.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))

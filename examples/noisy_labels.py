@@ -1,15 +1,15 @@
-"""Learn from labels of which some are wrong, and draw what becomes of boundary, margin and support vectors.
+"""Label noise: how flipped labels change the boundary, the margin and the support vectors.
 
     python examples/noisy_labels.py
 
-Two Gaussians in the plane overlap so much that the best rule of all, a circle, is right on 81.5 % of the rows
-only. Part of the training labels is flipped on top of that; the test labels are clean. Four learners see the
-same rows with the same C and gamma. For the hinge loss of `SVC` and `LASVM` each row on the wrong side of its
-margin is a support vector, and pulls the harder the further out it is. The ramp loss of `LASVMNC` and
-`OnlineSVMR` is flat beyond the other margin: rows out there are taken for mislabeled and left alone.
+Two Gaussians in the plane overlap so much that the optimal classifier, a circle, has an accuracy of only 81.5
+%. In addition, a fraction of the training labels is flipped; the test labels are clean. Four learners see the
+same rows with the same C and gamma. With the hinge loss of `SVC` and `LASVM`, each row on the wrong side of
+its margin is a support vector, and its loss grows with the distance. The ramp loss of `LASVMNC` and
+`OnlineSVMR` is constant beyond the other margin: rows out there are treated as mislabeled and ignored.
 
-Prints error and number of support vectors against the share of flipped labels, and saves the curves, with the
-four boundaries above them, as out/noisy_labels.png.
+Prints error and number of support vectors by the fraction of flipped labels. Saves the curves, with the four
+boundaries, as out/noisy_labels.png.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from everlearn.datasets import make_gaussians
 
 ROWS, TEST_ROWS = 1000, 5000
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4)
-DRAWN = 0.2  # the share whose boundaries are drawn
+DRAWN = 0.2  # the fraction whose boundaries are plotted
 SEEDS = 3
 PARAMETERS = {"C": 1, "gamma": 0.2}
 LEARNERS = {
@@ -47,7 +47,7 @@ VIEW = (-4.6, 7.4, -5.4, 5.4)
 
 @dataclass(frozen=True)
 class Run:
-    """One learner on one draw of rows and labels."""
+    """One learner on one data set."""
 
     learner: str
     share: float
@@ -57,13 +57,13 @@ class Run:
 
 
 def draw_rows(share, seed):
-    """Training rows with a share of their labels flipped, and clean test rows."""
+    """Training rows with a fraction of their labels flipped, and clean test rows."""
     X, y = make_gaussians(ROWS, label_noise=share, random_state=2 * seed)
     return X, y, *make_gaussians(TEST_ROWS, random_state=2 * seed + 1)
 
 
 def compare():
-    """Fit every learner at every share of flipped labels, on several draws; keep what is to be drawn."""
+    """Fit each learner at each fraction of flipped labels, on several data sets."""
     runs, drawn = [], {}
     with tqdm(total=len(SHARES) * SEEDS * len(LEARNERS), desc="learning", unit="fit") as bar:
         for share in SHARES:
@@ -80,7 +80,7 @@ def compare():
 
 
 def over_seeds(runs, name, what):
-    """Mean, least and greatest over the draws, one row for each share of flipped labels."""
+    """Mean, minimum and maximum over the data sets, one row for each fraction."""
     values = [
         [getattr(run, what) for run in runs if run.learner == name and run.share == share] for share in SHARES
     ]
@@ -101,7 +101,7 @@ def show(runs):
     for row, share in enumerate(SHARES):
         cells = [f"{error[row, 0]:.1%} ({size[row, 0]:.0f})" for error, size in curves.values()]
         print(f"{share:>7.0%}" + "".join(f"{cell:>16}" for cell in cells))
-    print(f"The best rule there is: {BEST_ERROR:.1%}")
+    print(f"Bayes error: {BEST_ERROR:.1%}")
 
 
 def draw_boundary(panel, name, clf, run):
@@ -137,7 +137,7 @@ def draw_boundary(panel, name, clf, run):
 
 
 def draw_curve(panel, runs, what):
-    """One curve for each learner, with the spread over the draws."""
+    """A curve for each learner, with the range over the data sets."""
     shares = np.array(SHARES)
     for name, color in COLORS.items():
         mean, low, high = over_seeds(runs, name, what).T

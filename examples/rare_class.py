@@ -1,20 +1,19 @@
-"""Learn a rare class: labels asked for at random or near the boundary, and rows made by VIRTUAL.
+"""A rare class: random queries, queries near the boundary, and synthetic rows of VIRTUAL.
 
     python examples/rare_class.py
 
-One of the three waveforms against the other two, thinned until there are 2, 4, 8, 16 and 32 rows of the
-others for each of its own. Where a class is rare, rows taken at random are nearly all of the other one, while
-rows near the boundary are of both: `ActiveLearner` with `query.Margin` asks about these. When labels hardly
-change the number of support vectors any more, `SupportSaturation` says stop; here asking goes on, to show
-what the stop would have missed. `VIRTUAL` chooses its rows in the same way, makes new rows of the rare class
-beside those that are support vectors, and stops by the same rule. To find neighbors it must know all labels
-of the rare class: what is counted for it are not labels but the rows that it learns, made ones excepted.
+One of the three waveform classes against the other two, thinned to 2, 4, 8, 16 and 32 rows of the others for
+each of its own. Of random rows, almost none belong to the rare class; near the boundary both classes are
+frequent: `ActiveLearner` with `query.Margin` asks about these. `SupportSaturation` stops when the number of
+support vectors hardly changes any more; here, asking continues, to show what the stop would have missed.
+`VIRTUAL` selects rows in the same way, adds synthetic rows of the rare class next to its support vectors, and
+uses the same stopping rule. To find neighbors it must know all labels of the rare class. Its count is
+therefore not labels, but learned rows without the synthetic ones.
 
-All have the same C and gamma, begin with five rows of each class, and are scored after `finish`, by the
-g-means: the root of the product of the shares of both classes that are recognized. The dashed line is what
-all labels give.
+All have the same C and gamma, start with five rows of each class, and are scored after `finish` by the
+g-means, the geometric mean of the recalls of both classes. The dashed line is the score with all labels.
 
-Prints some points of the curves and saves them as out/rare_class.png.
+Prints points of the curves and saves the curves as out/rare_class.png.
 """
 
 from copy import deepcopy
@@ -36,8 +35,8 @@ RATIOS = (2, 4, 8, 16, 32)  # rows of the other classes for each of the rare one
 ROWS, TEST_ROWS = 4000, 2000
 LABELS, EVERY = 900, 50
 TABLE = (100, 300, 900)
-SEEDS, ORDERS = 3, 4  # draws of the rows, and orders of each in which they are taken at random
-FIRST = 5  # rows of each class to begin with
+SEEDS, ORDERS = 3, 4  # data sets, and random orders of each
+FIRST = 5  # initial rows of each class
 PARAMETERS = {"C": 1, "gamma": 0.05}
 # Support vectors are saturated when their number changes by at most 2 % over 50 rows.
 STILL = {"n_iter_no_change": 50, "rtol": 0.02}
@@ -50,14 +49,14 @@ STAR = {"marker": "*", "markersize": 17, "markeredgecolor": "white", "linestyle"
 
 @dataclass(frozen=True)
 class Curve:
-    """Scores of one way to learn on one draw: (labels, g-means), and where it would stop, if it does."""
+    """Results of one method on one data set: (labels, g-means), and where it would stop."""
 
     points: np.ndarray
     stop: tuple[int, float] | None
 
 
 def draw_rows(ratio, seed):
-    """A draw of the waveforms, the first one thinned to the ratio; test rows as they come."""
+    """Waveform data with the first class thinned to the ratio; test rows are not thinned."""
     (X, y), (X_test, y_test) = (
         make_waveform(n, binary=True, random_state=s) for n, s in ((ROWS, seed), (TEST_ROWS, 1000 + seed))
     )
@@ -68,12 +67,12 @@ def draw_rows(ratio, seed):
 
 
 def finished_g_means(model, X, y):
-    """The g-means of a learner were it finished now; the learner itself goes on as it is."""
+    """The g-means of a finished copy of the learner."""
     return g_means(y, deepcopy(model).finish().predict(X))
 
 
 def ask(X, y, test, seed):
-    """Ask near the boundary, and note after which label the support vectors are saturated."""
+    """Margin queries; records after which label the support vectors are saturated."""
     rule = query.Margin(pool_size=59, random_state=seed)
     loop = ActiveLearner(LASVM(**PARAMETERS), rule, random_state=seed)
     loop.run(
@@ -88,7 +87,7 @@ def ask(X, y, test, seed):
 
 
 def take_at_random(X, y, test, first, seed):
-    """Labels of rows at random, after the same first ones: no need to ask, they can be learned in blocks."""
+    """Labels of random rows after the same initial rows, learned in batches."""
     order = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(len(y)), first))
     order = np.concatenate([first, order])
     clf, points = LASVM(**PARAMETERS), []
@@ -100,7 +99,7 @@ def take_at_random(X, y, test, first, seed):
 
 
 def make_rows(X, y, test, seed):
-    """VIRTUAL after more and more rows, until it stops."""
+    """VIRTUAL with increasing numbers of rows, until it stops."""
     points = []
     for limit in VIRTUAL_ROWS:
         clf = VIRTUAL(max_iter=limit, minority_class=1, random_state=seed, **STILL, **PARAMETERS).fit(X, y)
@@ -109,7 +108,7 @@ def make_rows(X, y, test, seed):
 
 
 def compare():
-    """All ways to learn, at every ratio, on several draws."""
+    """All methods at each ratio, on several data sets."""
     found = {ratio: {name: [] for name in COLORS} for ratio in RATIOS}
     with tqdm(total=len(RATIOS) * SEEDS, desc="asking", unit="draw") as bar:
         for ratio, ways in found.items():
@@ -129,21 +128,23 @@ def compare():
 
 
 def mean_curve(curves):
-    """Labels, and mean, least and greatest score over the draws."""
+    """Labels, and mean, minimum and maximum score over the data sets."""
     points = np.array([curve.points for curve in curves])
     scores = points[:, :, 1]
     return points[:, :, 0].mean(axis=0), scores.mean(axis=0), scores.min(axis=0), scores.max(axis=0)
 
 
 def mean_stop(curves):
-    """Labels and score where a way to learn would stop, if it does on all draws."""
+    """Labels and score where a method would stop, if it does on all data sets."""
     stops = [curve.stop for curve in curves]
     return None if None in stops else np.mean(stops, axis=0)
 
 
 def show(found):
-    """Print some points of the curves."""
-    print(f"G-means (%) on {TEST_ROWS:,} test rows, mean of {SEEDS} draws, and where learning would stop:")
+    """Print points of the curves."""
+    print(
+        f"G-means (%) on {TEST_ROWS:,} test rows, mean of {SEEDS} data sets, and where learning would stop:"
+    )
     above = f"{'':>5}{'all':>8}   |{'asked at random':^18}|{'asked near the boundary':^38}|{'VIRTUAL':^20}"
     heads = "".join(f"{n:>6,}" for n in TABLE)
     print(above)
@@ -159,7 +160,7 @@ def show(found):
 
 
 def stop_in_words(curves):
-    """Labels and score where it stops, or on how many draws it does not."""
+    """Labels and score where it stops, or on how many data sets it does not."""
     stop = mean_stop(curves)
     if stop is None:
         return f"{sum(curve.stop is not None for curve in curves)} of {len(curves)} draws"
@@ -203,7 +204,7 @@ def draw(found, path):
     panels[0].set(xlim=(0, 1300), ylim=(0, 1), xticks=(0, 500, 1000))
     panels[0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     panels[0].xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    panels[len(RATIOS) // 2].set_xlabel("labels asked for (VIRTUAL: rows learned)", fontsize=13)
+    panels[len(RATIOS) // 2].set_xlabel("labels (VIRTUAL: rows learned)", fontsize=13)
     figure.legend(
         handles=[
             *(Line2D([], [], color=COLORS[name], linewidth=2.4) for name in ("random", "margin", "VIRTUAL")),

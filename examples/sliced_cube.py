@@ -1,19 +1,18 @@
-"""Label a cube that is cut in two, batch by batch, from a handful of labels.
+"""Semi-supervised learning on a stream: a cube cut in two, with a handful of labels.
 
     python examples/sliced_cube.py
 
-Points of a cube, cut across its first axis, with an empty gap between the slices. A slice is flat: its far
-corners are closer to the other slice than to each other. A learner that looks at the labels alone draws its
-boundary between them, wherever they happen to lie; rows without a label show where the gap is.
+Points of a cube that is cut across its first axis, with an empty gap between the halves. Each half is flat:
+its corners are closer to the other half than to each other. A supervised learner draws its boundary between
+the few labeled rows, wherever they are; unlabeled rows show where the gap is.
 
-Batches of 100 rows come one after the other, with labels in the first batch only. `StreamS3VM` labels each
-batch and then keeps, of all before it, the labels and a few exemplars. Beside it an SVM with the same kernel
-on the labels alone, told as well that the slices are of equal size, and `SubmodS3VM` on all rows that ever
-came, which a stream cannot keep. All hold the share of each slice to one half, so that where the rows are not
-quite half and half, some must be wrong.
+Batches of 100 rows arrive, with labels in the first batch only. `StreamS3VM` labels each batch and keeps the
+labels and a few exemplars of all batches before. For comparison: an SVM with the same kernel on the labels
+alone, and `SubmodS3VM` on all rows so far, which a stream cannot keep. All three are told that the halves are
+equally large; where the rows of a batch are not quite half and half, some predictions must be wrong.
 
-Prints accuracy by the number of labels and the rows held at the end, means of several draws, and saves curves
-and the cube of the last batch of one stream as out/sliced_cube.png.
+Prints accuracy by the number of labels and the rows kept at the end, averaged over several streams. Saves the
+curves and the last batch of one stream as out/sliced_cube.png.
 """
 
 from pathlib import Path
@@ -42,7 +41,7 @@ ONE, OTHER, INK = "#2a6f97", "#c8553d", "#222222"
 
 
 def draw_stream(seed, labels):
-    """Batches with their true labels, and the same with all but a few of the first batch unknown."""
+    """Batches with their true labels, and with only a few labels of the first batch."""
     rng = np.random.default_rng(seed)
     batches = []
     for number in range(BATCHES):
@@ -57,18 +56,18 @@ def draw_stream(seed, labels):
 
 
 def s3vm():
-    """What labels rows, by themselves or in a stream."""
+    """The semi-supervised learner, for all rows or for a stream."""
     return SubmodS3VM(**KERNEL, scaling="none", positive_fraction=0.5, estimator=None)
 
 
 class Labels:
-    """The SVM on the labels so far; the half of a batch that it finds most positive is."""
+    """The SVM on the labels so far; the higher-scoring half of a batch is positive."""
 
     def __init__(self):
         self.X, self.y = [], []
 
     def label(self, X, known):
-        """Label a batch; and say how many rows are held."""
+        """Label a batch; return the labels and the number of rows kept."""
         told = ~np.isnan(known)
         self.X.append(X[told])
         self.y.append(known[told])
@@ -78,13 +77,13 @@ class Labels:
 
 
 class Stream:
-    """StreamS3VM, and how many rows it holds."""
+    """StreamS3VM, and the number of rows it keeps."""
 
     def __init__(self):
         self.model = StreamS3VM(s3vm(), estimator=None, random_state=0)
 
     def label(self, X, known):
-        """Label a batch; and say how many rows are held."""
+        """Label a batch; return the labels and the number of rows kept."""
         self.model.partial_fit(X, known)
         return self.model.transduction_, self.model.n_stored_
 
@@ -96,7 +95,7 @@ class Everything:
         self.X, self.y = [], []
 
     def label(self, X, known):
-        """Label a batch; and say how many rows are held."""
+        """Label a batch; return the labels and the number of rows kept."""
         self.X.append(X)
         self.y.append(known)
         model = s3vm().fit(np.vstack(self.X), np.concatenate(self.y))
@@ -104,7 +103,7 @@ class Everything:
 
 
 def follow(batches):
-    """Accuracy batch by batch and rows held at the end, by learner; and the labels of the last batch."""
+    """Accuracy by batch and rows kept at the end, by learner; and the labels of the last batch."""
     learners = {"svm": Labels(), "stream": Stream(), "all": Everything()}
     right = {name: [] for name in learners}
     for X, y, known in batches:
@@ -116,7 +115,7 @@ def follow(batches):
 
 
 def compare():
-    """Accuracy by learner, number of labels, draw and batch; rows held at the end."""
+    """Accuracy by learner, number of labels, stream and batch; rows kept at the end."""
     right = {name: np.zeros((len(LABELS), SEEDS, BATCHES)) for name in WORDS}
     held = {name: np.zeros((len(LABELS), SEEDS)) for name in WORDS}
     for i, labels in enumerate(tqdm(LABELS, desc="streams", unit="setting")):
@@ -128,8 +127,8 @@ def compare():
 
 
 def show(right, held):
-    """Print means over the draws and the batches."""
-    print(f"Rows labeled correctly, mean of {BATCHES} batches and {SEEDS} draws (rows held at the end)")
+    """Print means over streams and batches."""
+    print(f"Accuracy, mean of {BATCHES} batches and {SEEDS} streams (rows kept at the end)")
     print(f"{'labels':>6}" + "".join(f"{words:>32}" for words in WORDS.values()))
     print("-" * (6 + 32 * len(WORDS)))
     for i, labels in enumerate(LABELS):
@@ -138,7 +137,7 @@ def show(right, held):
 
 
 def draw_cube(panel, name, batches, labels):
-    """The last batch with the labels found, and those of the first batch on which they rest."""
+    """The last batch with its predicted labels, and the given labels of the first batch."""
     X, y, _ = batches[-1]
     wrong = labels != y
     for side, color in ((1, ONE), (-1, OTHER)):
@@ -153,7 +152,7 @@ def draw_cube(panel, name, batches, labels):
     panel.set(xticks=[], yticks=[], zticks=[], xlim=(0, 1), ylim=(0, 1), zlim=(0, 1))
     panel.set_xlabel("first axis", fontsize=11, labelpad=-10)
     panel.set_box_aspect((1, 1, 1), zoom=1.16)
-    panel.set_title(f"{WORDS[name]}: {np.mean(~wrong):.0%} right", fontsize=13.5, y=1.0)
+    panel.set_title(f"{WORDS[name]}: {np.mean(~wrong):.0%} correct", fontsize=13.5, y=1.0)
 
 
 def draw_curves(panel, right):
@@ -172,7 +171,7 @@ def draw_curves(panel, right):
     panel.tick_params(labelsize=12)
     panel.set_xlabel("batch", fontsize=13)
     panel.set(ylim=(None, 1.005))
-    panel.set_title(f"{CURVES} labels: mean and range of {SEEDS} draws", loc="left", fontsize=13.5)
+    panel.set_title(f"{CURVES} labels: mean and range of {SEEDS} streams", loc="left", fontsize=13.5)
     panel.legend(fontsize=11.5, frameon=False, loc="lower left")
 
 

@@ -1,20 +1,19 @@
-"""Follow two moons batch by batch with a handful of labels, and see which rows are kept and asked about.
+"""Semi-supervised learning on a stream: two moons with a handful of labels, exemplars and questions.
 
     python examples/two_moons.py
 
-Batches of 100 rows of two interleaving half circles; 2, 4 or 8 labels come with the first batch and none
-later. `StreamS3VM` labels every batch by the labels and by how rows lie together, and remembers the last
-batch and exemplars of all before it. The kernel is narrow: a row sees its neighbors only, and a label
-reaches the far end of its moon from row to row. An SVM on the labels alone stands beside it, told as well
-that the moons are of equal size. With two labels a batch now and then goes wrong altogether, cut across the
-moons, and a later one is right again: labels that were found are not kept.
+Batches of 100 rows of two interleaving half circles; the first batch has 2, 4 or 8 labels, the others none.
+`StreamS3VM` labels each batch from the labels and the similarity of rows, and keeps the last batch and
+exemplars of all batches before. The kernel is narrow: only neighbors are similar, and a label spreads from
+row to row to the far end of its moon. For comparison, an SVM on the labels alone; both are told that the
+moons are equally large. With two labels, an occasional batch is split across the moons; later batches are
+right again, because predicted labels are not kept.
 
-Exemplars and questions are chosen so as to be unlike each other. Without that (lam1 near 0) exemplars crowd
-where rows are dense, and questions where the model is unsure: it is the difference between a summary and a
-heap of neighbors. Both are drawn for one batch.
+Exemplars and questions are selected to be diverse. Without diversity (lam1 near 0) exemplars crowd where rows
+are dense, and questions where the model is uncertain. Both are drawn for one batch.
 
-Prints accuracy batch by batch, mean of several draws, and how far rows are from the nearest exemplar and
-question; saves curves, labels, exemplars and questions as out/two_moons.png.
+Prints accuracy by batch, averaged over several streams, and the distance from rows to the nearest exemplar
+and question. Saves curves, labels, exemplars and questions as out/two_moons.png.
 """
 
 from pathlib import Path
@@ -32,7 +31,7 @@ from everlearn.datasets import make_two_moons
 ROWS, BATCHES = 100, 8
 LABELS = (2, 4, 8)
 SEEDS = 8
-DRAWN = (0, 2)  # the stream of the pictures: its draw, and its labels
+DRAWN = (0, 2)  # the plotted stream: its number, and its number of labels
 EXEMPLARS, QUESTIONS = 20, 8
 KERNEL = {"kernel": "rbf", "gamma": 20.0}
 OFF = 1e-9  # lam1 of "no diversity"
@@ -42,7 +41,7 @@ ONE, OTHER, INK, PALE = "#2a6f97", "#c8553d", "#333333", "#bdbdbd"
 
 
 def draw_stream(seed, labels):
-    """Batches with their true labels, and the same with all but a few of the first batch unknown."""
+    """Batches with their true labels, and with only a few labels of the first batch."""
     rng = np.random.default_rng(seed)
     batches = []
     for number in range(BATCHES):
@@ -75,7 +74,7 @@ def follow(batches):
 
 
 def compare():
-    """Accuracy by number of labels, draw and batch, of the stream and of the SVM."""
+    """Accuracy by number of labels, stream and batch, of StreamS3VM and of the SVM."""
     found, alone = (np.zeros((len(LABELS), SEEDS, BATCHES)) for _ in range(2))
     for i, labels in enumerate(tqdm(LABELS, desc="streams", unit="setting")):
         for seed in range(SEEDS):
@@ -105,7 +104,7 @@ def distance(rows, points):
 
 def show(found, alone, places, chosen):
     """Print the curves and the distances."""
-    print(f"Rows labeled correctly, mean of {SEEDS} draws (in brackets: SVM on the labels alone)")
+    print(f"Accuracy, mean of {SEEDS} streams (in brackets: SVM on the labels alone)")
     print(f"{'batch':>5}" + "".join(f"{f'{labels} labels':>20}" for labels in LABELS))
     print("-" * (5 + 20 * len(LABELS)))
     for number in range(BATCHES):
@@ -115,7 +114,7 @@ def show(found, alone, places, chosen):
         ]
         print(f"{number + 1:>5}" + "".join(cells))
     rows, last, _, _ = places
-    print("Mean distance from a row to the nearest one chosen:")
+    print("Mean distance from a row to the nearest selected row:")
     for words, (exemplars, questions) in chosen.items():
         far = distance(rows, exemplars), distance(last, questions)
         print(f"  {words:<14} exemplars {far[0]:.2f}, questions {far[1]:.2f}")
@@ -128,7 +127,7 @@ def plain(panel, title):
 
 
 def draw_labels(panel, batches, stream):
-    """The last batch with the labels found, and the labels on which they rest."""
+    """The last batch with its predicted labels, and the given labels."""
     X, y, _ = batches[-1]
     found = stream.transduction_
     for moon, color in ((1, ONE), (-1, OTHER)):
@@ -161,7 +160,7 @@ def draw_curves(panel, found, alone):
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.tick_params(labelsize=11)
     panel.set(xlabel="batch", ylim=(0.47, 1.005))
-    panel.set_title(f"rows labeled correctly, mean of {SEEDS} draws", loc="left", fontsize=12.5)
+    panel.set_title(f"accuracy, mean of {SEEDS} streams", loc="left", fontsize=12.5)
     handles = [Line2D([], [], color=COLORS[n], linewidth=2.4, marker="o", markersize=5.5) for n in LABELS]
     handles.append(Line2D([], [], color=INK, linewidth=1.6, linestyle=(0, (2, 1.4))))
     words = [f"{labels} labels" for labels in LABELS] + ["SVM on the labels alone"]

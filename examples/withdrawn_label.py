@@ -1,14 +1,13 @@
-"""Withdraw one label of 5,000, and be where one would be without it.
+"""Unlearn one wrong label of 5,000.
 
     python examples/withdrawn_label.py
 
-Two bananas in the plane. One row has the label of the other class, and the boundary reaches out for it. When
-the mistake is found the row is forgotten, or given its right label: `IDSVM` moves to the solution without the
-mistake, instead of learning the other 4,999 rows again, and nothing of it is left.
+The banana data. One row has the label of the other class, and the boundary bends toward it. When the error is
+found, the row is forgotten or relabeled: `IDSVM` moves to the exact solution without the error, instead of
+learning the other 4,999 rows again.
 
-Prints how long that takes, beside fitting `sklearn.svm.SVC`, and how far the machine is from one that has
-never seen the wrong label. Saves the boundaries before, after and of that other machine as
-out/withdrawn_label.png.
+Prints how long that takes, compared with fitting `sklearn.svm.SVC`, and the difference to a model that never
+saw the wrong label. Saves the boundaries before, after and of that model as out/withdrawn_label.png.
 """
 
 from pathlib import Path
@@ -48,7 +47,7 @@ def seconds(step):
 
 
 def withdraw(X, y, row):
-    """The machine before, after and without the wrong row, and the times that it takes to get there."""
+    """The model before, after and without the wrong row, and the times of each step."""
     labels = y.copy()
     labels[row] = -y[row]
     rest = np.arange(ROWS) != row
@@ -81,7 +80,7 @@ def differences(machine, other):
 
 
 def show(machines, times, forgotten, relabeled, moved):
-    """Print what was found."""
+    """Print the results."""
     before, after, _ = machines
     print(f"{ROWS:,} rows, one of them with a wrong label")
     print(f"{'':<34}{'CPU time':>10}   largest difference of decision values")
@@ -129,7 +128,7 @@ def draw_boundaries(panel, X, y, row, machines, view, scale):
 
 
 def draw(X, y, row, machines, times, forgotten, path):
-    """Save the whole, and beside it the place of the wrong row."""
+    """Save a plot of all rows, and of the neighborhood of the wrong row."""
     figure = Figure(figsize=(15, 8.4), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.14, h_pad=0.12)
     figure.suptitle(
