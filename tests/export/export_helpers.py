@@ -86,7 +86,7 @@ def rounding(model, X):
     """
     vote = model._vote_parts()
     if vote.mean is not None:
-        X = (X - vote.mean) / vote.spread
+        X = (X - vote.mean) / vote.scale
     worst = np.zeros(len(X))
     for voter in (voter for voter in vote.voters if voter.logits is not None):
         logits, Z = voter.logits, X if voter.factors is None else X * voter.factors

@@ -32,6 +32,7 @@ from everlearn import (
     SubmodS3VM,
     export,
 )
+from everlearn._base import decision
 from everlearn._base.kernels import KERNELS, NAMES, RBF
 from everlearn.export import OnnxReport, _graph, export_onnx
 from export.export_helpers import assert_agrees, problem, run
@@ -328,7 +329,7 @@ def test_the_mean_of_all_rules(path):
 
 
 def test_the_doubt_about_a_vote_is_that_of_rules_at_zero():
-    ballot = _graph.Ballot(np.array([0, 1, 0]), np.array([1.0, -1.0, 1.0]), np.array([5.0, 2.0, 3.0]), 10.0)
+    ballot = decision.Ballot(np.array([0, 1, 0]), np.array([1.0, -1.0, 1.0]), np.array([5.0, 2.0, 3.0]), 10.0)
     # f is 1, 0 and 1 for the first row; 1, 0.5 and 1.5 for the second
     np.testing.assert_allclose(ballot.doubtful(np.array([[1.0, 1.0], [1.0, 0.5]])), [0.4, 0.0])
 
@@ -433,14 +434,14 @@ def test_chunk_learners_with_other_machines(cls, estimator, path):
 def test_not_fitted(name, path):
     with pytest.raises(NotFittedError):
         export_onnx(CLASSES[name](), path)
-    with pytest.raises(TypeError, match="is a class: pass a fitted learner"):
+    with pytest.raises(TypeError, match="is a class: pass a fitted classifier"):
         export_onnx(CLASSES[name], path)
     assert not path.exists()
 
 
 def test_kernels_of_ones_own_are_refused(path):
     X, y = problem()
-    with pytest.raises(ValueError, match="This LASVM has kernel=a function, which no file can hold"):
+    with pytest.raises(ValueError, match="This LASVM has kernel=a function, which cannot be exported"):
         export_onnx(LASVM(kernel=lambda A, B: A @ B.T, random_state=0).fit(X, y), path)
     with pytest.raises(ValueError, match="This LASVM has kernel='precomputed'"):
         export_onnx(LASVM(kernel="precomputed", random_state=0).fit(X @ X.T, y), path)
@@ -455,13 +456,13 @@ def test_learners_that_decide_nothing_are_refused(path):
     X, _, given = half_labeled()
     with pytest.raises(ValueError, match="no rule for new rows"):
         export_onnx(SubmodS3VM(estimator=None, random_state=0).fit(X, given), path)
-    with pytest.raises(ValueError, match="knows one class only"):
+    with pytest.raises(ValueError, match="has seen only one class"):
         export_onnx(StreamS3VM(random_state=0).partial_fit(X, [1] * 10 + [None] * 250), path)
     with pytest.warns(UserWarning, match="All labels are"):
         alone = SubmodS3VM(random_state=0).fit(X, [1] * 10 + [None] * 250)
-    with pytest.raises(ValueError, match="knows one class only"):
+    with pytest.raises(ValueError, match="has seen only one class"):
         export_onnx(alone, path)
-    with pytest.raises(ValueError, match="decides by pairs"):
+    with pytest.raises(ValueError, match="is one-vs-one"):
         export_onnx(SVC().fit(X, np.arange(260) % 3), path)
     with pytest.raises(TypeError, match="dict has no decision function"):
         export_onnx({}, path)
@@ -503,7 +504,7 @@ def test_a_wrong_file_is_found_and_not_written(path, monkeypatch):
     X, y = problem()
     model = LASVM(random_state=0).fit(X, y)
     slightly = lambda values: replace(values, kernel=RBF(1.01 * values.kernel.gamma))  # noqa: E731
-    broken(monkeypatch, _graph.KernelValues, slightly)
+    broken(monkeypatch, decision.KernelValues, slightly)
     with pytest.raises(ValueError, match=r"differ from those of the learner by .* Nothing was written"):
         export_onnx(model, path)
     assert list(path.parent.iterdir()) == []

@@ -146,7 +146,7 @@ def test_a_window_with_a_single_class(classes, path):
     late = np.flatnonzero(y == 1)[-30:]
     model = AdaptiveSVM(random_state=0).partial_fit(X[:300], y[:300])
     model.partial_fit(X[late], y[late])
-    constant = [voter for voter in model._vote_parts().voters if voter.shares is not None]
+    constant = [voter for voter in model._vote_parts().voters if voter.probabilities is not None]
     assert len(constant) == 3  # two SVMs on the last 25 rows, and the baseline
     export_onnx(model, path)
     assert_same_vote(model, path, X[400:])
@@ -183,7 +183,7 @@ def test_before_two_classes_have_been_seen(classes, path):
 def test_one_class_decides_nothing(path):
     X, _ = stream()
     model = AdaptiveSVM(random_state=0).partial_fit(X[:20], np.ones(20, dtype=int))
-    with pytest.raises(ValueError, match="This AdaptiveSVM knows one class only"):
+    with pytest.raises(ValueError, match="This AdaptiveSVM has seen only one class"):
         export_onnx(model, path)
     assert not path.exists()
 
@@ -207,7 +207,7 @@ def test_experts_from_outside_are_refused_by_name(path):
 
 
 def test_experts_from_outside_with_a_negligible_weight_are_left_out(path):
-    model = with_a_tree(share=0.0)
+    model = with_a_tree(fixed_share=0.0)
     model._committee.vote.costs[-1] = model._committee.vote.costs.min() + 30
     assert 0 < model.weights_[-1] < 1e-12
     export_onnx(model, path)
@@ -215,9 +215,9 @@ def test_experts_from_outside_with_a_negligible_weight_are_left_out(path):
 
 
 def test_the_comparison_finds_an_expert_that_was_missed(path, monkeypatch):
-    from everlearn.export import _predictor
+    from everlearn.adaptive import _decision
 
-    monkeypatch.setattr(_predictor, "_NEGLIGIBLE", 1.1)
+    monkeypatch.setattr(_decision, "_NEGLIGIBLE", 1.1)
     model = with_a_tree()
     model._committee.vote.costs[:-1] = 50
     with pytest.raises(
@@ -232,7 +232,7 @@ def test_experts_from_outside_that_have_seen_one_class_are_constant(path):
     late = np.flatnonzero(y == 1)[-60:]
     model = with_a_tree()
     model.partial_fit(X[late], y[late])
-    assert model._vote_parts().voters[-1].shares is not None
+    assert model._vote_parts().voters[-1].probabilities is not None
     export_onnx(model, path)
     assert_same_vote(model, path, X)
 

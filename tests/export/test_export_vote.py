@@ -10,8 +10,8 @@ import pytest
 import everlearn
 from everlearn import AdaptiveSVM
 from everlearn._base.kernels import RBF
-from everlearn.adaptive import Expert
-from everlearn.export import _vote, export_onnx
+from everlearn.adaptive import Expert, _vote_step
+from everlearn.export import export_onnx
 from export.export_helpers import (
     FEW,
     assert_same_vote,
@@ -162,8 +162,8 @@ def _voters(vote, change):
 def test_a_wrong_vote_is_found_and_not_written(classes, name, path, monkeypatch):
     X, y = stream(classes)
     model = AdaptiveSVM(FEW, random_state=0).partial_fit(X, y)
-    write = _vote.Vote.write
-    monkeypatch.setattr(_vote.Vote, "write", lambda self, *rest: write(BREAKS[name](self), *rest))
+    write = _vote_step.VoteStep.write
+    monkeypatch.setattr(_vote_step.VoteStep, "write", lambda self, *rest: write(BREAKS[name](self), *rest))
     with pytest.raises(ValueError, match=r"differ from those of the learner by .* Nothing was written"):
         export_onnx(model, path)
     assert not path.exists()
@@ -177,16 +177,16 @@ def test_places_are_a_range_where_that_is_smaller(places, columns, kept):
     random = np.random.default_rng(0)
     rows, X = random.standard_normal((10, 2)), random.standard_normal((5, 2))
     weights, bias = random.standard_normal((len(places), columns)), random.standard_normal(columns)
-    voter = _vote.Voter(0.5, weights, bias, RBF(0.7), np.array(places, dtype=np.int32))
+    voter = _vote_step.Voter(0.5, weights, bias, RBF(0.7), np.array(places, dtype=np.int32))
     assert voter.smallest().places.tolist() == kept
     constant = np.zeros(max(2, columns))
-    votes = [_vote.Vote(rows, [v], constant, 1e-12).apply(X) for v in (voter, voter.smallest())]
+    votes = [_vote_step.VoteStep(rows, [v], constant, 1e-12).apply(X) for v in (voter, voter.smallest())]
     np.testing.assert_allclose(*votes, rtol=1e-12)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_step_in_double_precision_is_what_it_writes(classes, path):
-    from everlearn.export._predictor import describe
+    from everlearn._base.decision import describe
 
     X, y = stream(classes)
     model = AdaptiveSVM(FEW, random_state=0).partial_fit(X, y)

@@ -18,6 +18,7 @@ from tqdm.auto import tqdm
 
 from .. import _core
 from . import checked, constraints
+from .decision import Decision, expansion_decision, refuse_kernel
 from .foreign import ForeignKernel
 from .kernels import KERNELS, NAMES, is_built_in, resolve_gamma
 from .layout import choose_center, choose_layout
@@ -323,6 +324,19 @@ class KernelLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         numbers = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[numbers])
+
+    def describe_decision(self) -> Decision:
+        """Describe the decision function as data, for export.
+
+        Returns
+        -------
+        Decision
+            The kernel expansion.
+        """
+        machine = self._fitted()
+        if machine.spec["layout"] == "external":
+            refuse_kernel(self)
+        return expansion_decision(self.classes_, machine.expansion(machine.support()))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_machine")

@@ -122,7 +122,7 @@ class ForeignVoter:
 
     def parts(self) -> VoterParts:
         """What `probabilities` computes, which is not known of a model that has been trained."""
-        return VoterParts(shares=smoothed(self.counts, 1)[0] if self.model is None else None)
+        return VoterParts(probabilities=smoothed(self.counts, 1)[0] if self.model is None else None)
 
     def _ask(self, X: Rows) -> Floats:
         model, out = self.model, np.zeros((X.shape[0], self.n_classes))

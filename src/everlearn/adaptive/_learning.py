@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from dataclasses import fields
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,14 @@ from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import checked, constraints
+from .._base.decision import Decision
 from .._base.forget import check_ids, refuse_known
 from .._base.learner import balanced_weights
 from .._base.validate import Array, Rows, check_rows
 from ..calibration import OnlineCalibrator
 from . import _describe
 from ._committee import Committee
+from ._decision import VoteParts, vote_decision
 from ._foreign import own
 from ._rows import Codes, LabeledRows
 from ._scaler import Scaler
@@ -31,17 +33,6 @@ Ints = npt.NDArray[np.int64]
 Self = TypeVar("Self", bound="CommitteeLearner")
 
 _LEAST = 1e-12  # of a probability, before its logarithm is taken
-
-
-class VoteParts(NamedTuple):
-    """What decision values are computed from: log(max(p, least)) / 2, where p is the weighted vote."""
-
-    mean: Floats | None  # subtracted from rows first
-    scale: Floats | None  # by which rows are divided then
-    names: list[str]  # of the experts
-    weights: Floats
-    voters: list[VoterParts]
-    least: float
 
 
 class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -261,11 +252,21 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scaled = self._scaler.transform(X)
         return np.asarray(np.tensordot(self.weights_, self._committee.given(scaled), 1))
 
+    def describe_decision(self) -> Decision:
+        """Describe the decision function as data, for export.
+
+        Returns
+        -------
+        Decision
+            The weighted vote of the experts.
+        """
+        return vote_decision(type(self).__name__, self._vote_parts(), self.classes_, self.n_features_in_)
+
     def _vote_parts(self) -> VoteParts:
-        """What `_votes` computes, for export."""
+        """What `_votes` computes, as data."""
         committee, scaler = self._fitted(), self._scaler
         if not committee.ready:
-            frequencies = VoterParts(shares=smoothed(self._counts, 1)[0])
+            frequencies = VoterParts(probabilities=smoothed(self._counts, 1)[0])
             return VoteParts(None, None, ["class frequencies"], np.ones(1), [frequencies], _LEAST)
         names = [expert.name for expert in committee.experts]
         voters = [voter.parts() for voter in committee.voters]

@@ -100,14 +100,14 @@ class Scale:
 
 
 class VoterParts(NamedTuple):
-    """What a voter computes, so that other programs can: one of the two, or none where that is not known.
+    """What a voter computes, as data: one of the first two, or neither if it is unknown.
 
-    ``shares`` are the same probabilities for every row. ``logits`` are those of a softmax, in one column for
-    each class; for two classes it is one column f, which stands for (-f, f). Its rows have the ``ids``.
-    Columns of the input are to be multiplied by ``factors`` first, if there are any.
+    ``probabilities`` are the same for every row. ``logits`` are those of a softmax, one column per class; for
+    two classes one column f means (-f, f). The rows of the expansion have the ``ids``. Features are
+    multiplied by ``factors`` first, if there are any.
     """
 
-    shares: Floats | None = None
+    probabilities: Floats | None = None
     logits: Expansion | None = None
     ids: Ints = np.zeros(0, dtype=np.int64)
     factors: Floats | None = None
@@ -236,7 +236,7 @@ class SvmVoter:
         """What `probabilities` computes."""
         counts = self._counts()
         if np.count_nonzero(counts) < 2:
-            return VoterParts(shares=undecided(self.n_classes, 1)[0])
+            return VoterParts(probabilities=undecided(self.n_classes, 1)[0])
         support = self.machine.support()
         found = self.machine.expansion(support)
         weights, bias = _TEMPERATURE * found.weights, _TEMPERATURE * found.bias
@@ -292,7 +292,7 @@ class NoChangeVoter:
 
     def parts(self) -> VoterParts:
         """What `probabilities` computes."""
-        return VoterParts(shares=self._shares())
+        return VoterParts(probabilities=self._shares())
 
     def _shares(self) -> Floats:
         shares = self.recent + 1e-3

@@ -13,6 +13,7 @@ from tqdm.auto import tqdm
 
 from .. import _core
 from .._base import checked, constraints
+from .._base.decision import Decision, linear_decision
 from .._base.validate import (
     Array,
     Rows,
@@ -168,6 +169,16 @@ class LinearAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self.decision_function(X)
         numbers = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[numbers])
+
+    def describe_decision(self) -> Decision:
+        """Describe the decision function as data, for export.
+
+        Returns
+        -------
+        Decision
+            The linear function.
+        """
+        return linear_decision(self)
 
     @property
     def coef_(self) -> npt.NDArray[np.float64]:

@@ -6,9 +6,14 @@ A. Bordes, L. Bottou, "Online (and Offline) on an Even Tighter Budget", AISTATS 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .._base import constraints
+from .._base.decision import Ballot, Decision, expansion_decision, refuse_kernel
 from .._base.docs import complete
 from .._base.one_pass import BUDGET, OnePassLearner, limit
 from .._base.persist import register
@@ -133,6 +138,43 @@ class AveragedKernelPerceptron(KernelPerceptron):
 
     def _solver_parameters(self) -> dict[str, Any]:
         return super()._solver_parameters() | {"averaging": self.average}
+
+    def describe_decision(self) -> Decision:
+        """Describe the decision function as data, for export.
+
+        Returns
+        -------
+        Decision
+            The vote or the mean of all models so far.
+        """
+        machine = self._fitted()
+        if machine.spec["layout"] == "external":
+            refuse_kernel(self)
+        averaging = machine.parameters.get("averaging", "vote")
+        slots, ballots = _ballots(machine.native.get_state())
+        weights = np.column_stack([ballot.mean_weights(len(slots)) for ballot in ballots])
+        found = machine.expansion(slots)._replace(weights=weights, bias=np.zeros(len(ballots)))
+        decision = expansion_decision(self.classes_, found, by_row=averaging == "vote")
+        return replace(decision, ballots=ballots) if averaging == "vote" and decision.n_kept else decision
+
+
+def _ballots(state: dict[str, Any]) -> tuple[Any, list[Ballot]]:
+    """The slots of all rows that a perceptron ever added, and for each column what it added when."""
+    ids, starts = state["entry_ids"], state["entry_ids_starts"]
+    used, total = np.unique(ids), max(int(state["iterations"]), 1)
+    ballots = []
+    for start, end in pairwise(starts.tolist()):
+        ends = np.append(state["entry_times"][start:end], state["iterations"] + 1)
+        ballots.append(
+            Ballot(
+                np.searchsorted(used, ids[start:end]).astype(np.int64),
+                np.asarray(state["entry_coefficients"][start:end], dtype=np.float64),
+                np.diff(ends).astype(np.float64),
+                float(total),
+            )
+        )
+    place = {row_id: slot for slot, row_id in enumerate(state["ids"].tolist())}
+    return np.array([place[row_id] for row_id in used.tolist()], dtype=np.intp), ballots
 
 
 @register

@@ -17,9 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from .. import _atomic
+from .._base.decision import Array, Decision, Floats, Standardize, describe
 from . import _graph
-from ._graph import Array, Floats, Predictor
-from ._predictor import describe
 
 __all__ = ["OnnxReport", "export_onnx"]
 
@@ -137,27 +136,27 @@ def export_onnx(
     if isinstance(rtol, bool) or not isinstance(rtol, int | float | np.number) or not 0 < rtol < 1:
         raise ValueError(f"rtol must be a number between 0 and 1, both excluded, got {rtol!r}.")
     onnx, runtime = _needed("onnx"), _needed("onnxruntime")
-    predictor = describe(model)
+    decision = describe(model)
     width = int(model.n_features_in_)
     before = _standardization(mean, scale, width)
     names = _names(feature_names, model, width)
-    labels = _labels(predictor.classes)
+    labels = _labels(decision.classes)
     with np.errstate(over="ignore"):  # the learner refuses rows that become infinite
-        rows = _rows_to_check(X_check, predictor, before, width).astype(dtype)
-    check = _Check(model, predictor, labels, rows, before, float(rtol))
-    predictor = predictor.after([before], rows).tidied()
-    _refuse_size(predictor)
+        rows = _rows_to_check(X_check, decision, before, width).astype(dtype)
+    check = _Check(model, decision, labels, rows, before, float(rtol))
+    decision = decision.after([before], rows).simplified()
+    _refuse_size(decision)
     # The signs of a vote may change with the last digits of what they are the signs of.
-    precisions = _DTYPES if dtype == "float32" and not predictor.ballots else ("float64",)
+    precisions = _DTYPES if dtype == "float32" and not decision.ballots else ("float64",)
     for inner in precisions:
-        graph = _graph.model(predictor, labels, width, dtype, inner, onnx)
-        _describe_file(graph, model, predictor, labels, names, onnx)
+        graph = _graph.model(decision, labels, width, dtype, inner, onnx)
+        _describe_file(graph, model, decision, labels, names, onnx)
         data: bytes = graph.SerializeToString()
         complaint, difference = check.compare(data, runtime)
         if complaint is None:
             break
     else:
-        missing = ", ".join(map(repr, predictor.left_out))
+        missing = ", ".join(map(repr, decision.left_out))
         without = f" The file has to do without the experts {missing}." if missing else ""
         raise ValueError(
             f"{complaint}{without} Nothing was written. Scale the features, or allow a larger rtol."
@@ -168,7 +167,7 @@ def export_onnx(
         file.write(data)
 
     _atomic.write(name, write)
-    return OnnxReport(name, len(data), predictor.kept, len(rows), difference, inner, _graph.OPSET)
+    return OnnxReport(name, len(data), decision.n_kept, len(rows), difference, inner, _graph.OPSET)
 
 
 class _Check:
@@ -177,10 +176,10 @@ class _Check:
     def __init__(
         self,
         model: Any,
-        predictor: Predictor,
+        decision: Decision,
         labels: Array,
         rows: Array,
-        before: _graph.Affine,
+        before: Standardize,
         rtol: float,
     ) -> None:
         X = before.apply(rows.astype(np.float64))
@@ -189,10 +188,10 @@ class _Check:
             scores = np.asarray(model.decision_function(X), dtype=np.float64)
             predicted = model.predict(X)
         self.rows, self.scores = rows, scores.reshape(len(rows), -1)
-        self.labels = labels[np.searchsorted(predictor.classes, predicted)]
+        self.labels = labels[np.searchsorted(decision.classes, predicted)]
         finite = np.abs(self.scores[np.isfinite(self.scores)])
         self.scale = float(finite.max(initial=0.0)) or 1.0
-        self.rtol, self.doubtful = rtol, predictor.doubtful(X)
+        self.rtol, self.doubtful = rtol, decision.doubtful(X)
 
     def compare(self, data: bytes, runtime: Any) -> tuple[str | None, float]:
         """What is wrong with a file, if anything, and by how much its scores differ at most."""
@@ -231,7 +230,7 @@ def _needed(package: str) -> Any:
         raise ImportError(f'export_onnx needs {package}: pip install "everlearn[onnx]".') from error
 
 
-def _standardization(mean: Any, scale: Any, width: int) -> _graph.Affine:
+def _standardization(mean: Any, scale: Any, width: int) -> Standardize:
     """(x - mean) / scale as a step, validated."""
     parts = []
     for name, given, default in (("mean", mean, 0.0), ("scale", scale, 1.0)):
@@ -244,7 +243,7 @@ def _standardization(mean: Any, scale: Any, width: int) -> _graph.Affine:
             above = " and above 0; take 1 for a feature that is constant" if name == "scale" else ""
             raise ValueError(f"{name} must be finite{above}.")
         parts.append(np.broadcast_to(values, width))
-    return _graph.Affine(*parts)
+    return Standardize(*parts)
 
 
 def _names(given: Any, model: Any, width: int) -> list[str]:
@@ -268,7 +267,7 @@ def _labels(classes: Array) -> Array:
     raise ValueError(f"An ONNX file has labels that are whole numbers or strings, not {values!r}.")
 
 
-def _rows_to_check(given: Any, predictor: Predictor, before: _graph.Affine, width: int) -> Floats:
+def _rows_to_check(given: Any, decision: Decision, before: Standardize, width: int) -> Floats:
     """The given rows, validated; else rows kept, and others as far from them as they are from each other."""
     if given is not None:
         rows = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)
@@ -280,17 +279,17 @@ def _rows_to_check(given: Any, predictor: Predictor, before: _graph.Affine, widt
         return rows
     random = np.random.default_rng(0)
     half = max(5, min(_MOST_CHECKED, _MOST_NUMBERS // width) // 2)
-    rows = predictor.examples
+    rows = decision.examples
     if len(rows) == 0:
         rows = random.standard_normal((half, width))
     rows = rows[np.sort(random.permutation(len(rows))[:half])]
     apart = rows.std(axis=0)
     near = rows + 0.5 * np.where(apart > 0, apart, 1.0) * random.standard_normal(rows.shape)
-    return np.asarray(np.vstack([rows, near]) * before.scale + before.shift)
+    return np.asarray(np.vstack([rows, near]) * before.scale + before.mean)
 
 
-def _refuse_size(predictor: Predictor) -> None:
-    size = 8 * predictor.numbers_stored()
+def _refuse_size(decision: Decision) -> None:
+    size = 8 * decision.n_constants()
     if size > _graph.LARGEST_FILE:
         raise ValueError(
             f"The file would have {size / 2**30:.1f} GB in double precision, and ONNX files end at 2: keep "
@@ -299,7 +298,7 @@ def _refuse_size(predictor: Predictor) -> None:
 
 
 def _describe_file(
-    graph: Any, model: Any, predictor: Predictor, labels: Array, names: list[str], onnx: Any
+    graph: Any, model: Any, decision: Decision, labels: Array, names: list[str], onnx: Any
 ) -> None:
     """Say in the file what it is and where it comes from."""
     graph.producer_name = "everlearn"
@@ -308,7 +307,7 @@ def _describe_file(
     facts = {
         "everlearn.class": type(model).__name__,
         "everlearn.classes": json.dumps(labels.tolist()),
-        "everlearn.rows": str(predictor.kept),
+        "everlearn.rows": str(decision.n_kept),
         "everlearn.feature_names": json.dumps(names),
     }
     onnx.helper.set_model_props(graph, facts)

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import checked, constraints, persist
+from .._base.decision import Decision, describe
 from .._base.validate import Array, Rows, check_rows, check_rows_and_labels
 from ..svm import LASVM
 
@@ -226,6 +227,22 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self.decision_function(X)
         numbers = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[numbers])
+
+    def describe_decision(self) -> Decision:
+        """Describe the decision function as data, for export.
+
+        Returns
+        -------
+        Decision
+            That of the last SVM.
+        """
+        found = describe(self.estimator_)
+        if not np.array_equal(found.classes, self.classes_):
+            raise ValueError(
+                f"The last SVM of this {type(self).__name__} has seen only the classes {found.classes!r} of "
+                f"{self.classes_!r}: fit it again with a larger chunk_size."
+            )
+        return found
 
     @property
     def n_used_(self) -> int:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from .._base import checked, constraints
+from .._base.decision import Decision, describe, one_class_decision
 from .._base.forget import check_ids, refuse_known, refuse_missing
 from .._base.validate import Array, check_rows
 from .._submodular.choice import Ints
@@ -130,6 +131,20 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "batch with a label on."
             )
         return self._model
+
+    def describe_decision(self) -> Decision:
+        """Describe the decision function as data, for export.
+
+        Returns
+        -------
+        Decision
+            That of the current model.
+        """
+        model = self._fitted()
+        if len(model.classes_) > 1:
+            return describe(model).with_classes(self.classes_)
+        only = int(np.flatnonzero(self.classes_ == model.classes_[0])[0])
+        return one_class_decision(self.classes_, only, self.n_features_in_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.__dict__.get("_model") is not None

@@ -14,6 +14,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import checked, constraints
+from .._base.decision import (
+    Decision,
+    MatrixProduct,
+    Standardize,
+    Step,
+    UnitLength,
+    dense,
+    describe,
+    kernel_steps,
+    one_class_decision,
+    refuse_kernel,
+)
 from .._base.kernels import NAMES, Linear
 from .._base.validate import Array, Rows, check_rows
 from .._submodular.choice import Floats, Ints
@@ -311,6 +323,32 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _features(self, X: Any) -> Rows:
         X = self._geometry.scaled(check_rows(self, X, reset=False))
         return X if self._nystroem is None else self._nystroem.transform(X)
+
+    def describe_decision(self) -> Decision:
+        """Describe the decision function as data, for export.
+
+        Returns
+        -------
+        Decision
+            That of the estimator, after scaling and the Nystroem map.
+        """
+        if self.kernel == "precomputed":
+            refuse_kernel(self)
+        if self._only is not None:
+            return one_class_decision(self.classes_, self._only, self.n_features_in_)
+        found = describe(self._rule())
+        scaling, nystroem, examples = self._geometry, self._nystroem, found.examples
+        if nystroem is not None and scaling.kernel is not None:
+            examples = dense(nystroem.components_)
+            turn = MatrixProduct(np.asarray(nystroem.normalization_, dtype=np.float64).T)
+            found = found.after([*kernel_steps(scaling.kernel, examples), turn], examples)
+        steps: list[Step] = [UnitLength()] if scaling.unit else []
+        if scaling.mean is not None and scaling.scale is not None:
+            steps.insert(0, Standardize(scaling.mean, scaling.scale))
+            if len(examples) == 0:
+                examples = np.random.default_rng(0).standard_normal((500, len(scaling.mean)))
+            examples = examples * scaling.scale + scaling.mean
+        return found.after(steps, examples).with_classes(self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

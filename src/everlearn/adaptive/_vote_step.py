@@ -1,10 +1,9 @@
-"""A weighted vote as a step of a predictor: what an `AdaptiveSVM` computes from a row, in ONNX.
+"""A weighted vote as a step of a decision function: what an `AdaptiveSVM` computes from a row.
 
 Every voter gives the softmax of logits, which are linear in the features or in kernel values. Voters share
-the support vectors, so that the file has each of them once. They also share what their kernels are functions
-of, such as squared distances, unless they weight the columns differently; a voter takes the values that it
-needs and applies its own kernel.
-Voters whose probabilities do not depend on the row are one constant.
+their support vectors, so that a file has each of them once. They also share what their kernels are functions
+of, such as squared distances, unless they weight the features differently; a voter picks the values that it
+needs and applies its own kernel. Voters whose probabilities do not depend on the row are one constant.
 """
 
 from collections.abc import Sequence
@@ -13,8 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from .._base.decision import Floats, Graph
 from .._base.kernels import Kernel
-from ._graph import Floats, Graph
 
 Places = npt.NDArray[np.int32]
 
@@ -27,22 +26,22 @@ def decision_values(votes: Floats, least: float) -> Floats:
 
 @dataclass(frozen=True)
 class Voter:
-    """One softmax of a vote.
+    """The softmax of one voter.
 
     Parameters
     ----------
     weight : float
-        How much it counts.
+        Its weight in the vote.
     weights : ndarray of shape (n_values, n_columns)
-        By what values are multiplied to give logits. One column f stands for the logits (-f, f).
+        What values are multiplied by to give logits. One column f means the logits (-f, f).
     bias : ndarray of shape (n_columns,)
-        What is added.
+        What is added to the logits.
     kernel : Kernel, default=None
-        The kernel; None takes the features themselves as values.
+        The kernel; None uses the features as values.
     places : ndarray of int32
-        At which of the shared rows the kernel is evaluated.
+        The shared rows at which the kernel is evaluated.
     factors : ndarray of shape (n_features,), default=None
-        By which columns are multiplied before the kernel is evaluated.
+        What features are multiplied by before the kernel is evaluated.
     """
 
     weight: float
@@ -53,9 +52,9 @@ class Voter:
     factors: Floats | None = None
 
     def smallest(self) -> "Voter":
-        """The same, as it takes the least room in a file.
+        """The same in the form that takes the least space in a file.
 
-        A range of places needs no list of them, but a weight of 0 for each place that was not meant.
+        A range of places needs no list of places, but a weight of 0 for each additional place.
         """
         if self.kernel is None or len(self.places) == 0:
             return self
@@ -68,28 +67,28 @@ class Voter:
         return replace(self, weights=weights, places=np.arange(first, last + 1, dtype=np.int32))
 
     def write(self, graph: Graph, values: str) -> str:
-        """Write its probabilities times its weight, from features or the measure of its kernel."""
+        """Write its probabilities times its weight, from features or from the measure of its kernel."""
         if self.kernel is not None:
             values = self.kernel.write_map(graph, values)
         logits = graph.node("MatMul", values, graph.constant(self.weights))
         logits = graph.node("Add", logits, graph.constant(self.bias))
         if len(self.bias) == 1:
             logits = graph.node("Concat", graph.node("Neg", logits), logits, axis=1)
-        shares = graph.node("Softmax", logits, axis=1)
-        return graph.node("Mul", shares, graph.constant(np.float64(self.weight)))
+        probabilities = graph.node("Softmax", logits, axis=1)
+        return graph.node("Mul", probabilities, graph.constant(np.float64(self.weight)))
 
     def apply(self, values: Floats) -> Floats:
         """Compute the same from features or kernel values, in double precision."""
         logits = values @ self.weights + self.bias
         if len(self.bias) == 1:
             logits = np.hstack([-logits, logits])
-        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return np.asarray(self.weight * shares / shares.sum(axis=1, keepdims=True))
+        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return np.asarray(self.weight * odds / odds.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
-class Vote:
-    """The decision values of a vote.
+class VoteStep:
+    """The decision values of a weighted vote.
 
     Parameters
     ----------
@@ -98,9 +97,9 @@ class Vote:
     voters : sequence of Voter
         At least one.
     constant : ndarray of shape (n_classes,)
-        What voters add that give the same probabilities to every row, times their weights.
+        The sum over voters that give the same probabilities to every row, times their weights.
     least : float
-        Below which a probability does not go before its logarithm is taken.
+        The lower bound of a probability before its logarithm is taken.
     """
 
     rows: Floats
@@ -110,19 +109,19 @@ class Vote:
 
     def write(self, graph: Graph, x: str) -> str:
         """Write the probabilities of each voter, their sum, and its logarithm."""
-        shares = [voter.write(graph, x) for voter in self.voters if voter.kernel is None]
+        parts = [voter.write(graph, x) for voter in self.voters if voter.kernel is None]
         if len(self.rows):
             columns = graph.constant(graph.rounded(self.rows).T)
             for group in self._groups():
-                shares += self._write_group(graph, x, columns, group)
-        votes = graph.node("Sum", *shares, graph.constant(self.constant))
+                parts += self._write_group(graph, x, columns, group)
+        votes = graph.node("Sum", *parts, graph.constant(self.constant))
         scores = graph.node("Log", graph.node("Max", votes, graph.constant(np.float64(self.least))))
         if len(self.constant) == 2:
             return graph.node("MatMul", scores, graph.constant(np.array([[-0.25], [0.25]])))
         return graph.node("Mul", scores, graph.constant(np.float64(0.5)))
 
     def _groups(self) -> list[list[Voter]]:
-        """Voters with a kernel; the kernels of a group are functions of the same numbers."""
+        """Voters with a kernel, grouped by what their kernels are functions of."""
         groups: dict[tuple[str, bytes], list[Voter]] = {}
         for voter in self.voters:
             if voter.kernel is not None:
@@ -147,7 +146,7 @@ class Vote:
         ]
 
     def apply(self, X: Floats) -> Floats:
-        """Do it to rows, in double precision."""
+        """Compute it in double precision."""
         votes = self.constant
         for voter in self.voters:
             values = X
@@ -158,14 +157,14 @@ class Vote:
         return decision_values(votes, self.least)
 
     def constants(self) -> int:
-        """Count the numbers stored."""
+        """Count the numbers that a graph stores for it."""
         own = sum(int(voter.weights.size) + len(voter.places) for voter in self.voters)
         of_groups = len(self._groups()) * sum(self.rows.shape)
         return int(self.rows.size) + of_groups + own
 
 
 def _pick(graph: Graph, x: str, places: npt.NDArray[np.integer], width: int) -> str:
-    """Take some of the columns."""
+    """Pick some of the columns."""
     if not (np.diff(places) == 1).all():
         return graph.node("Gather", x, graph.constant(places.astype(np.int32)), axis=1)
     if len(places) == width:
