@@ -10,8 +10,8 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everlearn import LASVM, IncrSVM, QuerySVM, StatQSVM
-from everlearn.query._chunk_learner import Course
-from everlearn.query.statq import Walk
+from everlearn.query._chunk_learner import ChunkRun
+from everlearn.query.statq import SamplingPass
 from query.statq_helpers import EXACT, LEARNERS, VARIANTS, after_seed, lasvm
 from reference import statq as twin
 from reference.test_reference_statq import clouds
@@ -107,7 +107,7 @@ def test_the_default_estimator_is_an_exact_linear_machine():
 @pytest.mark.parametrize("estimator", [EXACT, lasvm(tol=1e-7), SVC(gamma=0.5, C=2, tol=1e-9)])
 def test_rows_outside_the_margin_change_nothing(estimator):
     X, y = clouds(400, 3)
-    course = Course(X, y, (y > 0).astype(np.intp), 40, estimator, np.random.RandomState(0))
+    course = ChunkRun(X, y, (y > 0).astype(np.intp), 40, estimator, np.random.RandomState(0))
     course.solve(course.draw_first())
     before, rows = course.scores(np.arange(400)), np.arange(400)
     outside = np.flatnonzero(course.margins(rows, before) > 1 + 1e-5)
@@ -187,9 +187,9 @@ class Slope:
 
 def walk(scores, labels, chunk=10**9, confidence=0.3, robust=False, smooth=False, kept=(), seed=0):
     X, y = np.array(scores, dtype=float)[:, np.newaxis], np.asarray(labels)
-    course = Course(X, y, (y > 0).astype(np.intp), chunk, None, np.random.RandomState(seed))
+    course = ChunkRun(X, y, (y > 0).astype(np.intp), chunk, None, np.random.RandomState(seed))
     course.machine = Slope()
-    found = Walk(course, np.array(kept, dtype=np.intp), confidence, robust, smooth)
+    found = SamplingPass(course, np.array(kept, dtype=np.intp), confidence, robust, smooth)
     assert course.examined.sum() == (0 if smooth else found.walked)
     return course, found
 

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 
 import everlearn
 from everlearn import LASVM, IncrSVM, QuerySVM, StatQSVM
-from everlearn.query._chunk_learner import Course
+from everlearn.query._chunk_learner import ChunkRun
 from everlearn.query.statq import even_root
 from query.statq_helpers import EXACT, LEARNERS, VARIANTS, after_seed, lasvm
 from reference import statq as twin
@@ -88,14 +88,14 @@ def test_several_classes(name):
 
 def test_with_several_classes_rows_outside_every_margin_change_nothing():
     X, y = three_clouds(600)
-    course = Course(X, y, np.unique(y, return_inverse=True)[1], 60, lasvm(tol=1e-7), np.random.RandomState(0))
-    course.solve(course.draw_first())
+    run = ChunkRun(X, y, np.unique(y, return_inverse=True)[1], 60, lasvm(tol=1e-7), np.random.RandomState(0))
+    run.solve(run.draw_first())
     rows = np.arange(600)
-    before = course.scores(rows)
-    outside = np.flatnonzero(course.margins(rows, before) > 1 + 1e-5)
+    before = run.scores(rows)
+    outside = np.flatnonzero(run.margins(rows, before) > 1 + 1e-5)
     assert len(outside) > 10
-    course.solve(np.union1d(course.support, outside))
-    np.testing.assert_allclose(course.scores(rows), before, atol=1e-3)
+    run.solve(np.union1d(run.support, outside))
+    np.testing.assert_allclose(run.scores(rows), before, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

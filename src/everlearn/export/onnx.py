@@ -1,7 +1,7 @@
-"""Write what a learner has learned as an ONNX file, which other programs and languages can run.
+"""Export of a fitted classifier to an ONNX file, which other programs and languages can run.
 
-The file holds the predictor of the moment: rows in, labels and decision values out. It cannot learn; what can
-is saved by `everlearn.save`. Needs the packages onnx and onnxruntime: ``pip install "everlearn[onnx]"``.
+The file maps rows to labels and decision values. It cannot learn; `everlearn.save` saves a learner that can.
+Needs the packages onnx and onnxruntime: ``pip install "everlearn[onnx]"``.
 """
 
 import importlib
@@ -29,18 +29,18 @@ _DTYPES = ("float32", "float64")
 
 @dataclass(frozen=True)
 class OnnxReport:
-    """What was written, and how well it agrees with the learner.
+    """What was written, and how closely it agrees with the learner.
 
     Attributes
     ----------
     path : str
         The file.
     size : int
-        Its length in bytes.
+        Its size in bytes.
     n_support : int
         Kept rows that the decision function rests on; 0 for a learner that is linear from the start.
     n_checked : int
-        Rows on which the file was compared with the learner.
+        Number of rows on which the file was compared with the learner.
     max_relative_difference : float
         The largest difference of decision values, relative to the largest decision value of these rows.
     compute_dtype : str
@@ -69,14 +69,14 @@ def export_onnx(
     dtype: str = "float32",
     rtol: float = 1e-4,
 ) -> OnnxReport:
-    """Write the predictor that a fitted learner is at present as an ONNX file.
+    """Write the decision function of a fitted learner as an ONNX file.
 
     The input is "X", of shape (rows, n_features). The outputs are "label", integers of 64 bits (False and
     True are 0 and 1) or strings, and "scores", what `decision_function` gives: of shape (rows,) for two
     classes, else with a column for each class, in the order of `classes_`.
 
-    The file is compared with the learner before it gets its name. If they disagree, nothing is written, and
-    what was there under this name stays.
+    The file is compared with the learner before it is put in place. If they disagree, nothing is written, and
+    an existing file is kept.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def export_onnx(
     Returns
     -------
     OnnxReport
-        What was written, and how well it agrees.
+        What was written, and how closely it agrees.
 
     Notes
     -----
@@ -194,7 +194,7 @@ class _Check:
         self.rtol, self.doubtful = rtol, decision.doubtful(X)
 
     def compare(self, data: bytes, runtime: Any) -> tuple[str | None, float]:
-        """What is wrong with a file, if anything, and by how much its scores differ at most."""
+        """What is wrong with a file, if anything, and the largest difference of its scores."""
         options = runtime.SessionOptions()
         options.log_severity_level = 3
         session = runtime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
@@ -292,7 +292,7 @@ def _refuse_size(decision: Decision) -> None:
     size = 8 * decision.n_constants()
     if size > _graph.LARGEST_FILE:
         raise ValueError(
-            f"The file would have {size / 2**30:.1f} GB in double precision, and ONNX files end at 2: keep "
+            f"The file would have {size / 2**30:.1f} GB in double precision; the limit of ONNX is 2: keep "
             "fewer rows or features, or take the linear kernel."
         )
 
@@ -300,7 +300,7 @@ def _refuse_size(decision: Decision) -> None:
 def _describe_file(
     graph: Any, model: Any, decision: Decision, labels: Array, names: list[str], onnx: Any
 ) -> None:
-    """Say in the file what it is and where it comes from."""
+    """Write metadata to the file: what it is and where it comes from."""
     graph.producer_name = "everlearn"
     graph.producer_version = importlib.metadata.version("everlearn")
     graph.doc_string = f"The decision function of a {type(model).__name__} of everlearn."

@@ -1,4 +1,4 @@
-"""What learners that train on chunks share: a solver for each chunk, the rows used, the labels read."""
+"""The base of learners that train on chunks: a solver for each chunk, the rows used, the labels read."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar, TypeVar
@@ -32,11 +32,11 @@ FRACTION = constraints.Constraint(
 )
 
 
-class Course:
-    """The course of one fit: the rows, the machine of the moment, and which labels were read.
+class ChunkRun:
+    """The state of one fit: the rows, the current SVM, and which labels were read.
 
-    ``support`` holds the row numbers of the support vectors, ascending. `solve` is the only place where rows
-    are learned, `draw_first` and whoever sets ``examined`` the only ones that look at labels.
+    ``support`` has the row numbers of the support vectors, ascending. Rows are learned only in `solve`.
+    Labels are read only in `draw_first` and where ``examined`` is set.
     """
 
     def __init__(self, X: Rows, y: Array, labels: Places, chunk: int, solver: Any, random: Any) -> None:
@@ -63,7 +63,7 @@ class Course:
         return np.sort(np.concatenate([first, order[finds]]))
 
     def solve(self, rows: Places) -> None:
-        """Train a machine on these rows; its support vectors are the new ones."""
+        """Train an SVM on these rows; its support vectors become the current ones."""
         self.used[rows] = True
         self.examined[rows] = True
         self.machine = clone(self.solver).fit(self.X[rows], self.y[rows])
@@ -97,7 +97,7 @@ class Course:
         return np.flatnonzero(apart)
 
     def record(self, **more: Any) -> None:
-        """Note where the course stands."""
+        """Add an entry to the history."""
         self.history.append(
             {
                 "step": len(self.history),
@@ -110,7 +110,7 @@ class Course:
 
 
 class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of learners that train an SVM on its support vectors and a few further rows, again and again."""
+    """Base of learners that repeatedly train an SVM on its support vectors and a few more rows."""
 
     forgetting: ClassVar[str] = "replay"
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {
@@ -149,21 +149,21 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         constraints.check(self)
         before = dict(vars(self))
         try:
-            course = self._begin(X, y)
-            course.solve(course.draw_first())
-            self.stop_reason_ = self._run(course)
+            run = self._begin(X, y)
+            run.solve(run.draw_first())
+            self.stop_reason_ = self._run(run)
         except BaseException:
             self.__dict__ = before
             raise
-        self.estimator_ = course.machine
-        self.support_ = course.support
-        self.used_ = np.flatnonzero(course.used)
-        self.examined_ = np.flatnonzero(course.examined)
-        self.history_ = course.history
+        self.estimator_ = run.machine
+        self.support_ = run.support
+        self.used_ = np.flatnonzero(run.used)
+        self.examined_ = np.flatnonzero(run.examined)
+        self.history_ = run.history
         return self
 
-    def _begin(self, X: Any, y: Any) -> Course:
-        """Validate the rows, and choose the solver."""
+    def _begin(self, X: Any, y: Any) -> ChunkRun:
+        """Validate the rows and choose the solver."""
         X, y = check_rows_and_labels(self, X, y, reset=True)
         check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
@@ -189,10 +189,10 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         chunk = (
             max(_LEAST_CHUNK, round(X.shape[0] ** 0.5)) if self.chunk_size is None else int(self.chunk_size)
         )
-        return Course(X, y, labels, chunk, solver, random)
+        return ChunkRun(X, y, labels, chunk, solver, random)
 
     @abstractmethod
-    def _run(self, course: Course) -> str:
+    def _run(self, run: ChunkRun) -> str:
         """Take the steps after the first machine, set `n_iter_`, and say in words what ended them."""
 
     def decision_function(self, X: Any) -> Floats:

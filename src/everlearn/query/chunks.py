@@ -12,7 +12,7 @@ import numpy as np
 
 from .._base import constraints
 from .._base.persist import register
-from ._chunk_learner import ChunkLearner, Course
+from ._chunk_learner import ChunkLearner, ChunkRun
 
 
 @register
@@ -88,15 +88,15 @@ class IncrSVM(ChunkLearner):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _run(self, course: Course) -> str:
-        course.record()
+    def _run(self, run: ChunkRun) -> str:
+        run.record()
         self.n_iter_ = 1
-        rest = course.random.permutation(course.others(np.flatnonzero(course.used)))
-        for start in range(0, len(rest), course.chunk):
+        rest = run.random.permutation(run.others(np.flatnonzero(run.used)))
+        for start in range(0, len(rest), run.chunk):
             if self.n_iter_ == self.max_iter + 1:
                 return "step limit"
-            course.solve(np.union1d(course.support, rest[start : start + course.chunk]))
-            course.record()
+            run.solve(np.union1d(run.support, rest[start : start + run.chunk]))
+            run.record()
             self.n_iter_ += 1
         return "no rows left"
 
@@ -187,19 +187,19 @@ class QuerySVM(ChunkLearner):
         self.keep = keep
         self.random_state = random_state
 
-    def _run(self, course: Course) -> str:
-        course.record(row=None, distance=None)
+    def _run(self, run: ChunkRun) -> str:
+        run.record(row=None, distance=None)
         self.n_iter_ = 1
         while self.n_iter_ != self.max_iter + 1:
-            used = np.flatnonzero(course.used)
-            rest = course.others(used)
+            used = np.flatnonzero(run.used)
+            rest = run.others(used)
             if len(rest) == 0:
                 return "no rows left"
-            distances = np.abs(course.scores(rest)).min(axis=1)
+            distances = np.abs(run.scores(rest)).min(axis=1)
             nearest = int(distances.argmin())
             if distances[nearest] >= 1:
                 return "no row left inside the margin"
-            course.solve(np.union1d(used if self.keep == "all" else course.support, rest[nearest]))
-            course.record(row=int(rest[nearest]), distance=float(distances[nearest]))
+            run.solve(np.union1d(used if self.keep == "all" else run.support, rest[nearest]))
+            run.record(row=int(rest[nearest]), distance=float(distances[nearest]))
             self.n_iter_ += 1
         return "step limit"

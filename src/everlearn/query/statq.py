@@ -12,7 +12,7 @@ import numpy as np
 from .._base import constraints
 from .._base.persist import register
 from ..metrics.support_sets import support_confidence
-from ._chunk_learner import FRACTION, ChunkLearner, Course, Places
+from ._chunk_learner import FRACTION, ChunkLearner, ChunkRun, Places
 
 _LEAST_CHANCE = 0.2  # of a row inside the margin, when robust
 _MOST_OUTSIDE = 0.995  # share of the rows examined in a step, when robust
@@ -161,49 +161,49 @@ class StatQSVM(ChunkLearner):
         """Distinct labels read in all."""
         return len(np.union1d(self.examined_, self.confidence_rows_))
 
-    def _begin(self, X: Any, y: Any) -> Course:
-        course = super()._begin(X, y)
+    def _begin(self, X: Any, y: Any) -> ChunkRun:
+        run = super()._begin(X, y)
         if self.confidence_fraction is not None:
-            rows = len(course.y)
+            rows = len(run.y)
             self.confidence_rows_ = np.sort(
-                course.random.permutation(rows)[: max(1, round(self.confidence_fraction * rows))]
+                run.random.permutation(rows)[: max(1, round(self.confidence_fraction * rows))]
             )
-        return course
+        return run
 
-    def _run(self, course: Course) -> str:
-        course.record(confidence=None, queried=0, n_outside_margin=0, walked=0)
+    def _run(self, run: ChunkRun) -> str:
+        run.record(confidence=None, queried=0, n_outside_margin=0, walked=0)
         self.n_iter_ = 1
-        self.confidence_ = self._confidence(course)
+        self.confidence_ = self._confidence(run)
         while self.n_iter_ != self.max_iter + 1:
-            kept = course.support if self.keep == "support" else np.flatnonzero(course.used)
-            walk = Walk(course, kept, self.confidence_, self.robust, self.sampling == "smooth")
-            reason = self._reason_in_walk(walk)
+            kept = run.support if self.keep == "support" else np.flatnonzero(run.used)
+            sampling = SamplingPass(run, kept, self.confidence_, self.robust, self.sampling == "smooth")
+            reason = self._reason_in_pass(sampling)
             queried = outside = 0
             if reason is None or self.sampling == "step":  # "smooth" has read no label up to here
-                queried, outside = len(walk.taken), walk.ask(course)
+                queried, outside = len(sampling.taken), sampling.ask(run)
                 reason = reason or self._reason_in_chunk(outside, queried)
             if reason is None:
-                course.solve(np.union1d(kept, walk.taken))
+                run.solve(np.union1d(kept, sampling.taken))
                 self.n_iter_ += 1
-            course.record(
-                confidence=self.confidence_, queried=queried, n_outside_margin=outside, walked=walk.walked
+            run.record(
+                confidence=self.confidence_, queried=queried, n_outside_margin=outside, walked=sampling.walked
             )
             if reason is not None:
                 return reason
-            self.confidence_ = self._confidence(course)
+            self.confidence_ = self._confidence(run)
         return "step limit"
 
-    def _confidence(self, course: Course) -> float:
+    def _confidence(self, run: ChunkRun) -> float:
         if self.confidence_fraction is None:
-            self.confidence_rows_ = np.flatnonzero(course.examined)
+            self.confidence_rows_ = np.flatnonzero(run.examined)
         k = even_root(len(self.confidence_rows_)) if self.robust else None
-        near, labels = course.X[self.confidence_rows_], course.labels[self.confidence_rows_]
-        return support_confidence(course.X[course.support], near, labels, k)
+        near, labels = run.X[self.confidence_rows_], run.labels[self.confidence_rows_]
+        return support_confidence(run.X[run.support], near, labels, k)
 
-    def _reason_in_walk(self, walk: "Walk") -> str | None:
-        if len(walk.taken) == 0:
+    def _reason_in_pass(self, sampling: "SamplingPass") -> str | None:
+        if len(sampling.taken) == 0:
             return "nothing left to query"
-        done = self.robust and walk.walked_outside / walk.walked > _MOST_OUTSIDE
+        done = self.robust and sampling.walked_outside / sampling.walked > _MOST_OUTSIDE
         return "nearly all rows lie outside the margin" if done else None
 
     def _reason_in_chunk(self, outside: int, queried: int) -> str | None:
@@ -211,39 +211,39 @@ class StatQSVM(ChunkLearner):
         return "threshold exceeded" if not self.robust and share > self.threshold else None
 
 
-class Walk:
-    """A walk through the rows that are not kept, in random order, until a chunk is full.
+class SamplingPass:
+    """One pass over the rows that are not kept, in random order, until a chunk is full.
 
     Attributes
     ----------
     taken : ndarray
-        The rows taken, in the order of the walk.
+        The rows taken, in the order of the sampling.
     walked, walked_outside : int
-        How many rows the walk came by, and those of them with a margin above 1; "smooth" reads no labels on
+        How many rows were examined, and those of them with a margin above 1; "smooth" reads no labels on
         its way, and |f| stands for the margin.
     """
 
-    def __init__(self, course: Course, kept: Places, confidence: float, robust: bool, smooth: bool) -> None:
+    def __init__(self, run: ChunkRun, kept: Places, confidence: float, robust: bool, smooth: bool) -> None:
         chance = max(confidence, _LEAST_CHANCE) if robust else confidence
         width = max(1 - confidence, _LEAST_WIDTH)
-        order = course.random.permutation(course.others(kept))
-        numbers = course.random.random_sample(len(order))
+        order = run.random.permutation(run.others(kept))
+        numbers = run.random.random_sample(len(order))
         taken, values = [np.zeros(0, dtype=np.intp)], []
         self.walked = self.walked_outside = 0
-        missing, step = course.chunk, 4 * course.chunk
+        missing, step = run.chunk, 4 * run.chunk
         while missing > 0 and self.walked < len(order):
             rows = order[self.walked : self.walked + step]
-            scores = course.scores(rows)
+            scores = run.scores(rows)
             if smooth:
                 reach = np.abs(scores).min(axis=1)
                 chances = np.exp(-reach / width)
             else:
-                reach = course.margins(rows, scores)
+                reach = run.margins(rows, scores)
                 chances = np.where(reach <= 1, chance, 1 - chance)
             hits = np.flatnonzero(numbers[self.walked : self.walked + len(rows)] < chances)[:missing]
             missing -= len(hits)
             came = len(rows) if missing else int(hits[-1]) + 1
-            course.examined[rows[:0] if smooth else rows[:came]] = True
+            run.examined[rows[:0] if smooth else rows[:came]] = True
             taken.append(rows[hits])
             values.append(scores[hits])
             self.walked_outside += int((reach[:came] > 1).sum())
@@ -252,12 +252,12 @@ class Walk:
         self.taken: Places = np.concatenate(taken)
         self._values = values
 
-    def ask(self, course: Course) -> int:
+    def ask(self, run: ChunkRun) -> int:
         """Read the labels of the rows taken; returns how many of them have a margin above 1."""
-        course.examined[self.taken] = True
+        run.examined[self.taken] = True
         if len(self.taken) == 0:
             return 0
-        return int((course.margins(self.taken, np.concatenate(self._values)) > 1).sum())
+        return int((run.margins(self.taken, np.concatenate(self._values)) > 1).sum())
 
 
 def even_root(rows: int) -> int:
