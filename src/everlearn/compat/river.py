@@ -77,7 +77,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         self.max_features = max_features
         self.calibration = calibration
         self.memory_rows = memory_rows
-        self._labels: list[Any] = [] if classes is None else list(dict.fromkeys(map(_plain, classes)))
+        self._labels: list[Any] = [] if classes is None else list(dict.fromkeys(map(_python_value, classes)))
         if classes is not None and len(self._labels) < 2:
             raise ValueError(f"classes must name at least two classes, got {classes!r}.")
         if not (isinstance(memory_rows, int) and memory_rows >= 0):
@@ -110,7 +110,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         y : label
             Its label.
         """
-        label = _plain(y)
+        label = _python_value(y)
         self._check_label(label)
         code = self._codes.get(label, len(self._labels))
         names = self._names.joined_by(x)
@@ -177,7 +177,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         y : pandas.Series
             Their labels.
         """
-        labels = [_plain(label) for label in y.tolist()]
+        labels = [_python_value(label) for label in y.tolist()]
         if len(labels) != len(X):
             raise ValueError(f"X and y must be as long, got {len(X)} and {len(labels)}.")
         for label in labels:
@@ -360,13 +360,13 @@ def _frame(X: Any) -> tuple[list[Any], Any]:
     """The names and the values of a data frame, without columns in which nothing is known."""
     values = X.to_numpy(dtype=np.float64, na_value=np.nan)
     known = np.flatnonzero(~np.isnan(values).all(axis=0)) if len(values) else np.arange(len(X.columns))
-    return [_plain(X.columns[place]) for place in known.tolist()], values[:, known]
+    return [_python_value(X.columns[place]) for place in known.tolist()], values[:, known]
 
 
 def _as_dict(names: list[Any], values: Any) -> dict[Any, float]:
     return {name: value for name, value in zip(names, values.tolist(), strict=True) if value == value}
 
 
-def _plain(value: Any) -> Any:
+def _python_value(value: Any) -> Any:
     """A label or a name as a value of Python's own."""
     return value.item() if isinstance(value, np.generic) else value

@@ -209,7 +209,7 @@ def _is_positive(
     comparable = isinstance(pos_label, str) == (known.dtype.kind == "U")
     if not comparable or (len(known) == 2 and pos_label not in known):
         raise ValueError(
-            f"pos_label={_plain(pos_label)!r} is not among the labels {_listed(known)}; "
+            f"pos_label={_python_value(pos_label)!r} is not among the labels {_listed(known)}; "
             "set pos_label to the one that is the positive class"
         )
     return np.asarray(labels == pos_label, dtype=np.bool_)
@@ -222,7 +222,7 @@ def _label_pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDA
     if (true.dtype.kind == "U") != (predicted.dtype.kind == "U"):
         raise ValueError(
             f"y_true and y_pred must both hold numbers or both hold strings, got labels such as "
-            f"{_plain(true[0])!r} and {_plain(predicted[0])!r}; encode them alike"
+            f"{_python_value(true[0])!r} and {_python_value(predicted[0])!r}; encode them alike"
         )
     return true, predicted
 
@@ -278,11 +278,11 @@ def _no_nan(name: str, array: NDArray[Any]) -> None:
         raise ValueError(f"{name} contains NaN (first in row {row}); drop or repair these rows first")
 
 
-def _plain(label: Any) -> Any:
+def _python_value(label: Any) -> Any:
     """The label as Python writes it: 1, not np.int64(1)."""
     return label.item() if isinstance(label, np.generic) else label
 
 
 def _listed(labels: NDArray[Any], limit: int = 10) -> str:
-    shown = ", ".join(repr(_plain(label)) for label in labels[:limit])
+    shown = ", ".join(repr(_python_value(label)) for label in labels[:limit])
     return f"[{shown}]" if len(labels) <= limit else f"[{shown}, ... {len(labels)} in all]"
