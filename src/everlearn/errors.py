@@ -1,16 +1,38 @@
-"""The errors of everlearn's own; a caller's mistake is an ordinary ``ValueError`` or ``TypeError``."""
+"""The errors of everlearn; a plain mistake of the caller is a ``ValueError`` or ``TypeError``.
+
+An error may carry a code, which says what went wrong, and a remedy in terms of the Python interface. A
+program with another interface, such as the command line, looks up its own remedy by the code.
+"""
 
 
 class EverlearnError(Exception):
-    """The base of every error that is everlearn's own."""
+    """Base class of the errors of everlearn.
+
+    Parameters
+    ----------
+    problem : str, default=""
+        What went wrong, in one or more sentences.
+    code : str, default=None
+        What went wrong, for programs: for example "in_use" or "duplicate_id".
+    remedy : str, default=None
+        What to do about it, as a sentence for a Python programmer. The message is the problem and the remedy.
+    """
+
+    def __init__(self, problem: str = "", *, code: str | None = None, remedy: str | None = None) -> None:
+        super().__init__(problem if remedy is None else f"{problem} {remedy}")
+        self.problem, self.code, self.remedy = problem, code, remedy
 
 
 class CoreError(EverlearnError, RuntimeError):
-    """An invariant of everlearn is broken: a bug here, not a mistake of the caller."""
+    """An invariant of everlearn is broken: a bug in everlearn, not a mistake of the caller."""
 
 
 class FileFormatError(EverlearnError, ValueError):
     """A file cannot be read: it is corrupt, truncated, foreign or of a newer version."""
+
+
+class InputError(EverlearnError, ValueError):
+    """An argument or a row is not acceptable: a ``ValueError`` with a code."""
 
 
 class StoreError(EverlearnError, RuntimeError):

@@ -40,7 +40,7 @@ def test_a_copy_without_the_write_ahead_log_is_noticed(tmp_path):
     for _ in range(2):
         with pytest.warns(UserWarning, match=r"write-ahead log .*copy-wal is missing.* may be lost"):
             NeverEndingLearner.open(tmp_path / "copy", read_only=True).close()
-    with pytest.warns(UserWarning, match=r"Events after number 2 may be lost \(50 rows are here\)"):
+    with pytest.warns(UserWarning, match=r"Events after number 2 may be lost \(the store has 50 rows\)"):
         NeverEndingLearner.open(tmp_path / "copy").close()
     silently_opened(tmp_path / "copy").close()  # it was told, and has been closed since
 

@@ -322,7 +322,7 @@ def test_an_erased_row_does_not_come_back(tmp_path):
             ):
                 with pytest.raises(ValueError, match=f"'{PERSON}' was erased"):
                     call()
-            with pytest.raises(ValueError, match=f"'{PERSON}' has come before"):
+            with pytest.raises(ValueError, match=f"Duplicate id '{PERSON}'"):
                 learner.step(X[:1], ids=[PERSON])
         assert learner.status()["erased"] == 2
         assert learner.status()["rows"] == 100
@@ -335,7 +335,7 @@ def test_an_erased_row_does_not_come_back_in_a_replay(tmp_path):
         certificate = learner.erase([PERSON, name(2)])
         with NeverEndingLearner.replay(tmp_path / "store", into=tmp_path / "replayed") as replayed:
             assert differing(replayed, learner) == []
-            with unchanged(replayed), pytest.raises(ValueError, match=f"'{PERSON}' has come before"):
+            with unchanged(replayed), pytest.raises(ValueError, match=f"Duplicate id '{PERSON}'"):
                 replayed.step(X[:1], ids=[PERSON])
             assert replayed.erase([name(1)]).salt == certificate.salt
             assert replayed._log.event(2).count == 20

@@ -57,7 +57,7 @@ STEPS = {
     "too few ids": (ValueError, "2 ids for 3 rows", (ROWS,), {"ids": [100, 101]}),
     "an id twice": (ValueError, "'a' is there twice", (ROWS,), {"ids": ["a", "b", "a"]}),
     "an id twice, of NumPy": (ValueError, "7 is there twice", (ROWS,), {"ids": [7, np.int64(7), 8]}),
-    "an id from before": (ValueError, "id 5 has come before", (ROWS,), {"ids": [100, 5, 101]}),
+    "an id from before": (ValueError, "Duplicate id 5: ids must be unique", (ROWS,), {"ids": [100, 5, 101]}),
     "no id": (TypeError, "None", (ROWS,), {"ids": [100, None, 101]}),
     "a float id": (TypeError, "1.5", (ROWS,), {"ids": [100, 1.5, 101]}),
     "a bool id": (TypeError, "True", (ROWS,), {"ids": [100, True, 101]}),
@@ -176,7 +176,7 @@ def test_what_looks_odd_and_is_accepted():
 def test_numbered_rows_do_not_take_the_ids_of_named_ones():
     with opened() as learner:
         learner.step(X[:3], ids=[3, 4, 5])
-        with unchanged(learner), pytest.raises(ValueError, match="id 3, 4, 5 has come before"):
+        with unchanged(learner), pytest.raises(ValueError, match="Duplicate id 3, 4, 5:"):
             learner.step(X[:3])
 
 

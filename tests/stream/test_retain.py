@@ -163,7 +163,7 @@ def test_an_id_may_come_again_once_its_row_has_expired(tmp_path):
         learner.erase(["b"])
         learner.step(X[:2], time=3 * DAY)
         learner.step(X[:1], ids=["a"], time=3 * DAY)
-        with pytest.raises(ValueError, match="'b' has come before"):  # it was erased
+        with pytest.raises(ValueError, match="Duplicate id 'b'"):  # it was erased
             learner.step(X[:1], ids=["b"], time=3 * DAY)
 
 

@@ -115,7 +115,7 @@ def test_the_index_does_not_grow_with_rows_that_are_gone(tmp_path):
         assert len(gone) > 1000
         with pytest.raises(StoreError, match=f"The row {gone[0]}, .* was dropped"):
             learner.label(gone[:2], [0, 1])
-        with pytest.raises(ValueError, match=f"id {gone[5]} has come before"):
+        with pytest.raises(ValueError, match=f"Duplicate id {gone[5]}:"):
             learner.step(X[:2], ids=[10_000, gone[5]])
         assert learner.step(X[:1], ids=[3001]).ids == [3001]  # a number that no row has
         with pytest.raises(ValueError, match="No row with the id 3002"):
@@ -127,6 +127,6 @@ def test_ids_of_the_caller_stay_known(tmp_path):
         for start in range(0, 1500, 100):
             learner.step(X[start : start + 100], ids=range(start + 50_000, start + 50_100))
         assert len(places(learner)) == 1500
-        with pytest.raises(ValueError, match="50003 has come before"):
+        with pytest.raises(ValueError, match="Duplicate id 50003:"):
             learner.step(X[:1], ids=[50_003])
         assert learner.step(X[:1], ids=[7]).ids == [7]  # the row with this number came under another id

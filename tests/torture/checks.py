@@ -10,7 +10,7 @@ from pathlib import Path
 
 from everlearn.store.log import Log
 
-from .script import digest, go_on, name, open_store, stored_events
+from .script import digest, events_of, go_on, name, open_store
 from .shim import ENDINGS
 
 
@@ -45,30 +45,30 @@ def remove_store(place):
 
 
 def check_log(truth, place, acknowledged):
-    """The log is a prefix of the calm one, to the bit, with all that was acknowledged; its events."""
-    kept = stored_events(place)
-    done = truth.done(len(kept))
-    demand(done is not None, f"half a call is in the log: {len(kept)} events")
-    demand(done >= acknowledged, f"acknowledged call {acknowledged} is lost: {len(kept)} events")
-    same = [a is None or a == b for a, b in zip(kept, truth.logs[len(kept)], strict=True)]
-    demand(all(same), f"event {same.index(False) + 1 if not all(same) else 0} differs from the calm run")
-    check_ids(place, truth.erased(done))
+    """The log is a prefix of the calm one, to the bit, with all that was acknowledged; its events.
+
+    It is read as it is at one moment: another process may erase rows meanwhile.
+    """
+    with contextlib.closing(Log(place, read_only=True)) as log, log.one_moment():
+        kept = events_of(log)
+        done = truth.done(len(kept))
+        demand(done is not None, f"half a call is in the log: {len(kept)} events")
+        demand(done >= acknowledged, f"acknowledged call {acknowledged} is lost: {len(kept)} events")
+        same = [a is None or a == b for a, b in zip(kept, truth.logs[len(kept)], strict=True)]
+        demand(all(same), f"event {same.index(False) + 1 if not all(same) else 0} differs from the calm run")
+        _check_ids(log, truth.erased(done))
     return kept
 
 
-def check_ids(place, gone):
+def _check_ids(log, gone):
     """Every row is known by its id, once; those that were erased are not."""
-    log = Log(place, read_only=True)
-    try:
-        rows = [row for row in range(log.n_rows) if row not in gone]
-        names = [name(row) for row in rows]
-        demand(log.ids_of(rows) == names, "a row has another id")
-        demand(log.numbers_of(names).tolist() == rows, "an id leads to another row")
-        for row in gone:
-            with contextlib.suppress(ValueError):
-                demand(log.numbers_of([name(row)]) is None, f"row {row} is not erased")
-    finally:
-        log.close()
+    rows = [row for row in range(log.n_rows) if row not in gone]
+    names = [name(row) for row in rows]
+    demand(log.ids_of(rows) == names, "a row has another id")
+    demand(log.numbers_of(names).tolist() == rows, "an id leads to another row")
+    for row in gone:
+        with contextlib.suppress(ValueError):
+            demand(log.numbers_of([name(row)]) is None, f"row {row} is not erased")
 
 
 def check_erased(truth, place, n_events):

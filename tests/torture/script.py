@@ -5,6 +5,7 @@ store with any other number of events has half a call in it.
 """
 
 import hashlib
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -249,17 +250,19 @@ def go_on(learner, truth, place, shim, until=None):
 
 def stored_events(place, after=0):
     """Events to the bit, None for those that have lost rows."""
-    log = Log(place, read_only=True)
-    try:
-        found = []
-        while after + len(found) < log.last:
-            try:
-                for _, event in log.read(after=after + len(found)):
-                    found.append(encode(event))
-            except StoreError as error:  # noqa: PERF203
-                if "dropped rows of event" not in str(error):
-                    raise
-                found.append(None)
-        return found
-    finally:
-        log.close()
+    with closing(Log(place, read_only=True)) as log, log.one_moment():
+        return events_of(log, after)
+
+
+def events_of(log, after=0):
+    """The same, of a log that is open."""
+    found = []
+    while after + len(found) < log.last:
+        try:
+            for _, event in log.read(after=after + len(found)):
+                found.append(encode(event))
+        except StoreError as error:  # noqa: PERF203
+            if "dropped rows of event" not in str(error):
+                raise
+            found.append(None)
+    return found

@@ -16,15 +16,17 @@ from ._console import error_console, notice, styled
 from ._interrupt import exit_status, raising, words_for
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_REMEDY_OF = {  # what to do at a terminal, by the code of an error
+    "in_use": "Close it there, or look at it with `everlearn status`.",
+    "duplicate_id": "--duplicate-ids skip passes over such rows.",
+    "other_learner": "Leave --learner and --param out.",
+    "file_exists": "Give another name, or pass --overwrite.",
+    "no_max_age": "Make a store with `everlearn run --max-age 30d`, for example.",
+}
 _REMEDIES = {  # what the library advises a programmer to do, in words for a terminal
-    "open it here with read_only=True": "look at it with `everlearn status`",
     'pass unknown_fields="ignore"': "pass --unknown-fields ignore",
     "pass header=False": "pass --no-header",
-    "has come before.": "has come before (--duplicate-ids skip passes over such rows).",
     "infer a new schema": "begin a new store",
-    "Open it without a learner": "Leave --learner and --param out",
-    "or overwrite=True": "or --overwrite",
-    "make it with max_age='30d', say": "make one with `everlearn run --max-age 30d`, say",
 }
 
 
@@ -83,6 +85,8 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else error.filename
         return f"{name}: {error.strerror}."
+    if isinstance(error, EverlearnError) and error.code in _REMEDY_OF:
+        return f"{error.problem} {_REMEDY_OF[error.code]}"
     text = str(error) or type(error).__name__
     for advice, words in _REMEDIES.items():
         text = text.replace(advice, words)

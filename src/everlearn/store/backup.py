@@ -5,7 +5,6 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from .._base import persist
-from ..errors import FileFormatError, StoreError
+from ..errors import FileFormatError, InputError, StoreError
 from .events import Arrived
 from .log import Log, blob
 from .lookup import TRIMMED
@@ -137,7 +136,7 @@ def verify(log: Log) -> dict[str, int]:
         )
     log.forget_events()
     n_snapshots = 0
-    with log.reporting("read"), log.place.engine.connect() as db:
+    with log.reading() as db:
         if log.place.path is not None:
             found = db.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
             if found != "ok":
@@ -159,14 +158,14 @@ def verify(log: Log) -> dict[str, int]:
 
 
 def _kinds(log: Log) -> list[tuple[int, str]]:
-    with log.reporting("read"), log.place.engine.connect() as db:
+    with log.reading() as db:
         found = db.execute(sa.select(EVENTS.c.seq, EVENTS.c.kind).order_by(EVENTS.c.seq))
         return [(int(seq), str(kind)) for seq, kind in found]
 
 
 def _places(log: Log) -> dict[int, Any]:
     """By event, the places of the rows that have values in it."""
-    with log.reporting("read"), log.place.engine.connect() as db:
+    with log.reading() as db:
         found = np.array(
             [tuple(row) for row in db.execute(sa.select(ROWS.c.seq, ROWS.c.place).where(ROWS.c.place >= 0))],
             dtype=np.int64,
@@ -188,7 +187,9 @@ def _check_target(source: Log, target: Path, overwrite: bool) -> None:
     if not target.parent.is_dir():
         raise ValueError(f"There is no folder {target.parent}.")
     if target.exists() and not overwrite:
-        raise ValueError(f"{target} exists: give another name, or overwrite=True.")
+        raise InputError(
+            f"{target} exists.", code="file_exists", remedy="Give another name, or pass overwrite=True."
+        )
     if any(os.path.exists(f"{target}{ending}") for ending in SIDE_FILES if ending != "-lock"):
         raise ValueError(f"{target} is in use: it has a write-ahead log. Give the copy another name.")
 
@@ -235,28 +236,13 @@ def _into_database(source: Log, url: str) -> dict[str, int]:
 
 def _copy_tables(source: Log, copy: Log) -> None:
     """All rows of all tables, as they are at one moment, in one transaction."""
-    with (
-        source.reporting("read"),
-        _one_moment(source) as db,
-        copy.transaction() as into,
-    ):
+    with source.one_moment() as db, copy.transaction() as into:
         into.execute(sa.delete(META))
         for table in (TABLES.tables[name] for name in sorted(NAMES)):
             size = _BLOBS_AT_A_TIME if "content" in table.c else _AT_A_TIME
-            for rows in db.execute(sa.select(table)).mappings().partitions(size):
+            found = db.execute(sa.select(table).execution_options(stream_results=True))
+            for rows in found.mappings().partitions(size):
                 into.execute(sa.insert(table), [dict(row) for row in rows])
-
-
-@contextlib.contextmanager
-def _one_moment(log: Log) -> Iterator[Any]:
-    """A connection to which the store does not change."""
-    with log.place.engine.connect() as plain:
-        if log.place.engine.dialect.name == "postgresql":
-            plain = plain.execution_options(isolation_level="REPEATABLE READ")
-        else:
-            plain.exec_driver_sql("BEGIN")
-        with contextlib.closing(plain.execution_options(stream_results=True)) as db:
-            yield db
 
 
 def _make_durable(path: Path) -> None:

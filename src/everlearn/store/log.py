@@ -8,15 +8,17 @@ One SQLite file in WAL mode, a PostgreSQL database by URL, or memory::
     rows        number, id, seq, place              in which event a row came, at which place
     marks       number, seq, given                  when the label of a row was given or withdrawn
     snapshots   seq, content                        the state after an event
+    notes       key, value                          what a caller keeps beside its batches
 
 All that belongs to an event is written in one transaction: it is there as a whole or not at all.
 """
 
 import contextlib
 import json
+import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -29,7 +31,7 @@ from ..errors import FileFormatError, StoreError
 from .events import Arrived, Event, Labeled, Withdrawn, decode, encode
 from .lookup import TRIMMED, Id, Lookup, id_key
 from .place import Place
-from .tables import EVENTS, MARKS, META, ROWS, SNAPSHOTS
+from .tables import EVENTS, MARKS, META, NOTES, ROWS, SNAPSHOTS
 from .tombstones import SALT
 
 VERSION = (
@@ -48,28 +50,32 @@ class Log(Lookup):
     place : str or path-like
         A file, a database URL, or ":memory:".
     read_only : bool, default=False
-        Whether to look only: then others may write meanwhile, and nothing is created.
+        Whether to read only: others may write meanwhile, and nothing is created.
+    create : bool, default=True
+        Whether to make a log where there is none; otherwise that is a `StoreError` with the code "no_store".
     """
 
-    def __init__(self, place: Any, *, read_only: bool = False) -> None:
-        self.place = Place(place, read_only)
+    def __init__(self, place: Any, *, read_only: bool = False, create: bool = True) -> None:
+        create = create and not read_only
+        self.place = Place(place, read_only, create)
         self.read_only = read_only
+        self._events = lru_cache(maxsize=4)(self._read_event)
+        self.event = self._events
+        self._held = threading.local()  # the connection of `one_moment`, if this thread is in its block
         try:
             with self.reporting("opened"):
-                if read_only:
-                    self._meta = self._read_meta()
-                else:
-                    self._meta = self._prepared_meta()
-            self._check_version()
-            snapshot = self._read_counts()
-            self._check_complete(snapshot)
+                if not create and not self.place.has_tables():
+                    raise StoreError(f"{self.place} is not a store of everlearn.", code="no_store")
+                if not read_only:
+                    self._make_tables()
+            with self.one_moment() if read_only else contextlib.nullcontext():
+                self._read_state()
+            self._warn_if_log_is_missing()
             if not read_only:
                 self.begin_use()
         except BaseException:
             self.place.close()
             raise
-        self._events = lru_cache(maxsize=4)(self._read_event)
-        self.event = self._events
 
     # ------------------------------------------------------------------------------------------------ writing
 
@@ -112,6 +118,41 @@ class Log(Lookup):
 
     # ------------------------------------------------------------------------------------------------ reading
 
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Any]:
+        """A connection to read with; within the block of `one_moment` always the same one."""
+        held = getattr(self._held, "db", None)
+        with self.reporting("read"):
+            if held is not None:
+                yield held
+                return
+            with self.place.engine.connect() as db:
+                yield db
+
+    @contextlib.contextmanager
+    def one_moment(self) -> Iterator[Any]:
+        """Within the block this thread reads the log as it was at one moment, whatever others write to it.
+
+        An erasure rewrites older events: without this, a reader could see some of them from before and others
+        from after it.
+        """
+        with self.reporting("read"), self.place.engine.connect() as db:
+            if self.place.engine.dialect.name == "postgresql":
+                db = db.execution_options(isolation_level="REPEATABLE READ")
+            else:
+                db.exec_driver_sql("BEGIN")
+            self._held.db = db
+            try:
+                self._read_state()
+                yield db
+            finally:
+                self._held.db = None
+
+    def notes(self) -> dict[str, Any]:
+        """The notes of whoever feeds the log, see `Writing.set_notes`."""
+        with self.reading() as db:
+            return {key: json.loads(value) for key, value in db.execute(sa.select(NOTES))}
+
     def read(self, after: int = 0, until: int | None = None) -> Iterator[tuple[int, Event]]:
         """Events and their numbers, those after one and up to another."""
         until = self.last if until is None else until
@@ -122,7 +163,7 @@ class Log(Lookup):
                 .order_by(EVENTS.c.seq)
                 .limit(_EVENTS_AT_A_TIME)
             )
-            with self.reporting("read"), self.place.engine.connect() as db:
+            with self.reading() as db:
                 found = db.execute(ask).all()
             if not found:
                 return
@@ -150,7 +191,7 @@ class Log(Lookup):
     def snapshot(self, at_most: int | None = None) -> tuple[int, Any]:
         """The newest state that can be read, up to an event, and the event; 0 and None if there is none."""
         ask = sa.select(SNAPSHOTS.c.seq).order_by(SNAPSHOTS.c.seq.desc())
-        with self.reporting("read"), self.place.engine.connect() as db:
+        with self.reading() as db:
             seqs = [seq for seq in db.scalars(ask) if at_most is None or seq <= at_most]
             for seq in seqs:
                 content = db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq))
@@ -163,12 +204,6 @@ class Log(Lookup):
                         stacklevel=3,
                     )
         return 0, None
-
-    def refresh(self) -> None:
-        """Look again at a log that is only read, after somebody has rewritten it."""
-        self._meta = self._read_meta()
-        self._read_counts()
-        self.forget_events()
 
     def begin_use(self, **values: Any) -> None:
         """Note that a write-ahead log belongs to the file from now on; and other values with it."""
@@ -186,7 +221,7 @@ class Log(Lookup):
     # ------------------------------------------------------------------------------------------------ private
 
     def _read_event(self, seq: int) -> Event:
-        with self.reporting("read"), self.place.engine.connect() as db:
+        with self.reading() as db:
             kind, content = db.execute(
                 sa.select(EVENTS.c.kind, EVENTS.c.content).where(EVENTS.c.seq == seq)
             ).one()
@@ -200,51 +235,51 @@ class Log(Lookup):
                 f"Event {seq} of {self.place} cannot be read: {exc}. Restore the store from a backup."
             ) from exc
 
-    def _prepared_meta(self) -> dict[str, Any]:
-        """Make what is missing, in one transaction: a store is there as a whole or not at all."""
+    def _make_tables(self) -> None:
+        """Make what is missing, in one transaction: a store is complete or absent."""
         with self.place.engine.begin() as db:
             self.place.prepare(db)
-            meta = _read_values(db)
-            if "version" not in meta:
+            if "version" not in _read_values(db):
                 meta = {"version": _FIRST_VERSION, "created": time.time()}
                 values = [{"key": key, "value": json.dumps(value)} for key, value in meta.items()]
                 db.execute(sa.insert(META), values)
-        return meta
 
-    def _read_meta(self) -> dict[str, Any]:
-        if not self.place.has_tables():
-            raise StoreError(f"{self.place} is not a store of everlearn.")
-        with self.place.engine.connect() as db:
-            return _read_values(db)
-
-    def _read_counts(self) -> int:
-        """Read how many events and rows there are; returns the event of the newest snapshot."""
+    def _read_state(self) -> None:
+        """Read the meta data and the counts of events and rows; refuse a log that cannot be continued."""
         newest = sa.select(EVENTS.c.seq, EVENTS.c.rows).order_by(EVENTS.c.seq.desc()).limit(1)
-        with self.reporting("read"), self.place.engine.connect() as db:
+        with self.reading() as db:
+            self._meta = _read_values(db)
             self.last, self.n_rows = (int(value) for value in db.execute(newest).first() or (0, 0))
-            return int(db.scalar(sa.select(sa.func.max(SNAPSHOTS.c.seq))) or 0)
-
-    def _check_version(self) -> None:
+            snapshot = int(db.scalar(sa.select(sa.func.max(SNAPSHOTS.c.seq))) or 0)
+        self.forget_events()
         version = self._meta.get("version")
         if type(version) is not int or not 1 <= version <= VERSION:
             raise StoreError(
-                f"{self.place} is a store of version {version}, and this everlearn reads up to {VERSION}: "
-                "update everlearn."
+                f"{self.place} is a store of version {version}; this everlearn reads versions up to "
+                f"{VERSION}.",
+                code="newer_version",
+                remedy="Update everlearn.",
             )
-
-    def _check_complete(self, snapshot: int) -> None:
-        """Notice a store that has lost its newest events."""
         if snapshot > self.last:
             raise StoreError(
                 f"The log of {self.place} ends with event {self.last}, but it has a snapshot taken after "
-                f"event {snapshot}: events are missing. Restore the store from a backup."
+                f"event {snapshot}: events are missing.",
+                code="damaged",
+                remedy="Restore the store from a backup.",
             )
-        if self._meta.get("in_use") and self.place.lacks_log:
+
+    def _warn_if_log_is_missing(self) -> None:
+        """Warn about a file that was copied without its write-ahead log.
+
+        A reader looks twice: a writer may have opened or closed the store since the first look.
+        """
+        lacking = self.place.lacked_log and not (self.read_only and self.place.has_log())
+        if self._meta.get("in_use") and lacking:
             warnings.warn(
                 f"{self.place} was in use when it was last written to, and its write-ahead log "
                 f"{self.place}-wal is missing: it was copied without it, or the log was deleted. Events "
-                f"after number {self.last} may be lost ({self.n_rows:,} rows are here). Copy a store with "
-                "`everlearn backup`.",
+                f"after number {self.last} may be lost (the store has {self.n_rows:,} rows). Copy a store "
+                "with `everlearn backup`.",
                 stacklevel=4,
             )
 
@@ -301,6 +336,17 @@ class Writing:
             marks = [{"number": number, "seq": seq, "given": given} for number in numbers.tolist()]
             self.db.execute(sa.insert(MARKS), marks)
         return seq
+
+    def set_notes(self, notes: Mapping[str, Any]) -> None:
+        """Keep values that JSON can hold by their names, in the same transaction; None removes one.
+
+        They are no events: the learner does not know of them. A program that feeds the log keeps here how far
+        it has read its sources.
+        """
+        for key, value in notes.items():
+            self.db.execute(sa.delete(NOTES).where(NOTES.c.key == key))
+            if value is not None:
+                self.db.execute(sa.insert(NOTES).values(key=key, value=json.dumps(value)))
 
     def add_snapshot(self, state: bytes) -> None:
         """Keep the state after the events that were added."""

@@ -28,7 +28,7 @@ class Lookup:
 
     place: Place
     event: Callable[[int], Event]  # by its number, whatever became of its rows
-    reporting: Callable[[str], contextlib.AbstractContextManager[None]]
+    reading: Callable[[], contextlib.AbstractContextManager[Any]]
     meta: Callable[[str], Any]
     n_rows: int
     last: int
@@ -45,12 +45,6 @@ class Lookup:
         if unknown:
             raise ValueError(f"No row with the id {some(unknown)} has come.")
         return np.array([found[key] for key in keys], dtype=np.int64)
-
-    def is_rewritten(self) -> bool:
-        """Whether rows were erased or have expired since the log was opened: older events changed then."""
-        ask = sa.select(sa.func.max(EVENTS.c.seq)).where(EVENTS.c.kind.in_(["erased", "expired"]))
-        with self.reporting("read"), self.place.engine.connect() as db:
-            return int(db.scalar(ask) or 0) > self.last
 
     def in_index(self, ids: Sequence[Id]) -> list[Id]:
         """Those of some ids of which a row is there."""
@@ -97,7 +91,7 @@ class Lookup:
         ask = sa.select(ROWS.c.number, ROWS.c.seq, ROWS.c.place)
         where = {}
         for part in parts([int(number) for number in numbers]):
-            with self.reporting("read"), self.place.engine.connect() as db:
+            with self.reading() as db:
                 for number, seq, place in db.execute(ask.where(ROWS.c.number.in_(part))):
                     where[number] = (int(seq), int(place))
         found = []
@@ -126,19 +120,19 @@ class Lookup:
     def batches(self) -> list[int]:
         """The events with rows."""
         ask = sa.select(EVENTS.c.seq).where(EVENTS.c.kind.in_(["rows", TRIMMED])).order_by(EVENTS.c.seq)
-        with self.reporting("read"), self.place.engine.connect() as db:
+        with self.reading() as db:
             return [int(seq) for seq in db.scalars(ask)]
 
     def places_without(self, seq: int, numbers: Iterable[int]) -> Places:
         """The rows of an event that have values in it, but for some: their numbers and where these are."""
-        with self.reporting("read"), self.place.engine.connect() as db:
+        with self.reading() as db:
             return places_without(db, seq, numbers)
 
     def values_of(self, numbers: Ints) -> Rows | None:
         """The rows of these that still have values; None if none has."""
         with_values = sa.and_(ROWS.c.number.in_(sa.bindparam("n", expanding=True)), ROWS.c.place >= 0)
         found: list[int] = []
-        with self.reporting("read"), self.place.engine.connect() as db:
+        with self.reading() as db:
             for part in parts(numbers.tolist()):
                 found += db.scalars(sa.select(ROWS.c.number).where(with_values), {"n": part})
         return self.rows_of(np.array(found, dtype=np.int64)) if found else None
@@ -153,7 +147,7 @@ class Lookup:
         ask = sa.select(MARKS.c.number, MARKS.c.seq, MARKS.c.given).order_by(MARKS.c.seq)
         found: dict[int, int] = {}
         for part in parts([int(number) for number in numbers]):
-            with self.reporting("read"), self.place.engine.connect() as db:
+            with self.reading() as db:
                 for number, seq, given in db.execute(
                     ask.where(MARKS.c.number.in_(part), MARKS.c.seq < before)
                 ):
@@ -174,7 +168,7 @@ class Lookup:
         )
         given: dict[int, int] = {}
         found = []
-        with self.reporting("read"), self.place.engine.connect() as db:
+        with self.reading() as db:
             for number, seq, is_given in db.execute(ask):
                 if number in given:
                     found.append((int(number), given.pop(number), int(seq)))
@@ -185,13 +179,13 @@ class Lookup:
     def meters(self) -> npt.NDArray[np.float64]:
         """A line for every event: rows that had come, seconds that folding it took, MiB in use after it."""
         ask = sa.select(EVENTS.c.rows, EVENTS.c.seconds, EVENTS.c.memory).order_by(EVENTS.c.seq)
-        with self.reporting("read"), self.place.engine.connect() as db:
+        with self.reading() as db:
             found = [tuple(row) for row in db.execute(ask)]
         return np.array(found, dtype=np.float64).reshape(-1, 3)
 
     def _look(self, by: Any, what: Any, keys: list[Any]) -> Iterator[tuple[Any, Any]]:
         for part in parts(keys):
-            with self.reporting("read"), self.place.engine.connect() as db:
+            with self.reading() as db:
                 yield from [(a, b) for a, b in db.execute(sa.select(by, what).where(by.in_(part)))]
 
     def _keys_there(self, keys: list[str]) -> set[str]:
@@ -213,7 +207,7 @@ class Lookup:
     def tombstones(self) -> list[dict[str, Any]]:
         """The lines of erased rows in the index."""
         ask = sa.select(ROWS).where(ROWS.c.id.like(f"{STONE}%"))
-        with self.reporting("read"), self.place.engine.connect() as db:
+        with self.reading() as db:
             return [dict(line) for line in db.execute(ask).mappings()]
 
     def _erased(self, keys: list[str]) -> list[str]:

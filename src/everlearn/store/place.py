@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from ..errors import StoreError
-from .tables import KEPT_ROWS, NAMES, TABLES
+from .tables import NAMES, TABLES
 
 SIDE_FILES = ("-wal", "-shm", "-journal", "-lock")  # that a store has beside it
 SCHEMA = "everlearn"  # of the tables in a PostgreSQL database
@@ -31,23 +31,25 @@ class Place:
     place : str or path-like
         A file, a URL of SQLAlchemy, or ":memory:".
     read_only : bool
-        Whether to look only.
+        Whether to read only.
+    create : bool
+        Whether to make a file that is not there.
     """
 
-    def __init__(self, place: Any, read_only: bool) -> None:
+    def __init__(self, place: Any, read_only: bool, create: bool) -> None:
         self.name: str = os.fspath(place)
         self._lock: FileLock | None = None
         self._connection: Any = None
         self._finalizer: weakref.finalize[..., Any] | None = None
         self.path: Path | None = None  # of a file
-        self.lacks_log = False  # whether a file has no write-ahead log beside it
+        self.lacked_log = False  # whether a file had no write-ahead log beside it when it was opened
         self.durable = self.name != ":memory:"
         if not self.durable:
             self._open_memory()
         elif "://" in self.name:
             self._open_url(read_only)
         else:
-            self._open_file(Path(self.name), read_only)
+            self._open_file(Path(self.name), read_only, create)
 
     def __str__(self) -> str:
         if "://" in self.name:  # never show a password
@@ -78,23 +80,14 @@ class Place:
 
         In PostgreSQL they have a schema of their own: tables of other programs are not in the way.
         """
-        if self.engine.dialect.name == "postgresql":
-            tables = sa.inspect(db)
-            made = tables.has_schema(SCHEMA)
-            ours_elsewhere = not made and set(tables.get_table_names()) >= NAMES
-            if not made:  # the right to make one is asked for even where it exists
-                db.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
-            if ours_elsewhere and {"key", "value"} == {c["name"] for c in tables.get_columns("meta")}:
-                for name in sorted(NAMES):  # a store from before tables had a schema
-                    db.execute(sa.text(f"ALTER TABLE {name} SET SCHEMA {SCHEMA}"))
-        else:
-            ours_elsewhere = False
+        if self._schema is None:
             db.exec_driver_sql("BEGIN IMMEDIATE")  # the driver begins none for CREATE TABLE
-        fresh = not sa.inspect(db).has_table("rows", schema=self._schema) or ours_elsewhere
+        elif not sa.inspect(db).has_schema(SCHEMA):  # the right to make one is asked for even if it exists
+            db.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
+        fresh = not sa.inspect(db).has_table("rows", schema=self._schema)
         TABLES.create_all(db)
         if fresh and self._schema is not None:
             _keep_out_of_statistics(db)
-        KEPT_ROWS.create(db, checkfirst=True)  # stores from before it was there have all tables
         for table in TABLES.sorted_tables:  # one of another program by the same name fails here
             db.execute(sa.select(table).limit(0))
 
@@ -105,6 +98,11 @@ class Place:
                 self._finalizer = weakref.finalize(self, _end_use, self._connect, os.getpid())
             with contextlib.suppress(sa.exc.DBAPIError):  # a full disk: then the note is in the log
                 self.checkpoint()  # which is not emptied: it is known by not being empty
+
+    def has_log(self) -> bool:
+        """Whether there is a write-ahead log beside the file; an empty one is made by whoever reads."""
+        log = Path(f"{self.path}-wal")
+        return log.exists() and log.stat().st_size > 0
 
     def qualified(self, table: str) -> str:
         """The name of a table for a statement in words."""
@@ -130,21 +128,21 @@ class Place:
         self.engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.pool.QueuePool)
         self._connection = self.engine.connect()  # the database lives as long as one connection does
 
-    def _open_file(self, path: Path, read_only: bool) -> None:
+    def _open_file(self, path: Path, read_only: bool, create: bool) -> None:
         path = path.resolve()  # by whatever name it is opened, it has one lock
         if path.is_dir():
             raise StoreError(f"{path} is a folder; a store is a file.")
         if not path.parent.is_dir():
             raise StoreError(f"{path} cannot be opened: there is no folder {path.parent}.")
-        if read_only and not path.exists():
-            raise StoreError(f"There is no store at {path}.")
-        log = Path(f"{path}-wal")  # whoever looks at a copy makes an empty one
-        self.path, self.lacks_log = path, not (log.exists() and log.stat().st_size)
-        if path.exists():
-            _refuse_foreign(path)
+        if not create and not path.exists():
+            raise StoreError(f"There is no store at {path}.", code="no_store")
+        self.path = path
+        self.lacked_log = not self.has_log()
+        if path.exists() and not _tables_of(path) and not create:
+            raise StoreError(f"{path} is not a store of everlearn.", code="no_store")
         if not read_only:
             self._take(path)
-        address = _address(path, "ro" if read_only else "rwc")
+        address = _address(path, "ro" if read_only else "rwc" if create else "rw")
 
         def connect() -> sqlite3.Connection:
             db = sqlite3.connect(address, uri=True, timeout=PATIENCE, check_same_thread=False)
@@ -163,10 +161,7 @@ class Place:
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
-            raise StoreError(
-                f"{path} is open in another process, or twice in this one: close it there, or open it here "
-                "with read_only=True."
-            ) from None
+            raise _in_use(f"{path} is open in another process, or twice in this one.") from None
         except OSError as exc:
             raise StoreError(f"{path} cannot be written to: {exc.strerror or exc}.") from exc
 
@@ -188,9 +183,12 @@ class Place:
             raise StoreError(f"{self} cannot be opened: {getattr(exc, 'orig', exc)}.") from exc
         if not free:
             self.close()
-            raise StoreError(
-                f"{self} is open in another process: close it there, or open it here with read_only=True."
-            )
+            raise _in_use(f"{self} is open in another process.")
+
+
+def _in_use(problem: str) -> StoreError:
+    remedy = "Close it there, or open it here with read_only=True."
+    return StoreError(problem, code="in_use", remedy=remedy)
 
 
 def _keep_out_of_statistics(db: Any) -> None:
@@ -219,8 +217,8 @@ def _address(path: Path, mode: str) -> str:
     return f"file:{quote(str(path))}?mode={mode}"
 
 
-def _refuse_foreign(path: Path) -> None:
-    """Look before anything is written: a file of somebody else is left as it is."""
+def _tables_of(path: Path) -> set[str]:
+    """The tables in a file, read before anything is written: a file of another program is left as it is."""
     if not path.is_file():
         raise StoreError(f"{path} is not a file.")
     ask = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
@@ -233,3 +231,4 @@ def _refuse_foreign(path: Path) -> None:
         raise StoreError(f"{path} cannot be opened: {exc}.") from exc
     if not tables <= NAMES:
         raise StoreError(f"{path} is not a store of everlearn, but another SQLite database.")
+    return tables

@@ -37,7 +37,8 @@ SNAPSHOTS = sa.Table(
     sa.Column("seq", _big, primary_key=True, autoincrement=False),
     sa.Column("content", sa.LargeBinary, nullable=False),
 )
+NOTES = sa.Table("notes", TABLES, sa.Column("key", sa.Text, primary_key=True), sa.Column("value", sa.Text))
 _kept = ROWS.c.place >= 0
-KEPT_ROWS = sa.Index("rows_kept", ROWS.c.seq, sqlite_where=_kept, postgresql_where=_kept)
+sa.Index("rows_kept", ROWS.c.seq, sqlite_where=_kept, postgresql_where=_kept)
 NAMES = frozenset(TABLES.tables)
 GONE = -1  # the place of a row whose values were dropped or erased

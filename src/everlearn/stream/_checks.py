@@ -131,9 +131,11 @@ def scale_by(moments: Moments, centered: bool, columns: Array | None, time: floa
 # -------------------------------------------------------------------------------------------------- settings
 
 
-def read_settings(log: Log) -> Settings | None:
-    """The settings with which a store was made, None if it was not."""
+def read_settings(log: Log, required: bool = False) -> Settings | None:
+    """The settings with which a store was made; None, or an error, if it has no learner yet."""
     kept = log.meta("settings")
+    if kept is None and required:
+        raise StoreError(f"{log.place} has no learner yet.", code="no_store")
     return None if kept is None else Settings.from_state(persist.unpack(bytes.fromhex(kept)))
 
 
@@ -148,8 +150,9 @@ def same_learner(log: Log, settings: Settings, learner: Any) -> None:
     mine, theirs = (_params(thing) for thing in (learner, settings.learner))
     if type(learner) is not type(settings.learner) or mine != theirs:
         raise StoreError(
-            f"{log.place} was made with {settings.learner!r}, not with {learner!r}. Open it without a "
-            "learner, or see what another one would have made of it by NeverEndingLearner.replay."
+            f"{log.place} was made with {settings.learner!r}, not with {learner!r}.",
+            code="other_learner",
+            remedy="Open it without a learner, or try another one with NeverEndingLearner.replay.",
         )
 
 

@@ -71,7 +71,7 @@ class Expiry:
 
     def _span(self) -> tuple[float, float]:
         ask = sa.select(sa.func.max(EVENTS.c.time), sa.func.min(EVENTS.c.time))
-        with self.log.reporting("read"), self.log.place.engine.connect() as db:
+        with self.log.reading() as db:
             newest, oldest = db.execute(ask.where(EVENTS.c.kind.in_(_BATCH_KINDS))).one()
         return (-float("inf"), float("inf")) if newest is None else (float(newest), float(oldest))
 
@@ -79,7 +79,7 @@ class Expiry:
 def expired_before(log: Log, limit: float, time: float) -> tuple[Expired, list[int]]:
     """The rows that came before a time, as an event; and the batches in which they came."""
     ask = sa.select(EVENTS.c.seq).where(EVENTS.c.kind.in_(_BATCH_KINDS), EVENTS.c.time < limit)
-    with log.reporting("read"), log.place.engine.connect() as db:
+    with log.reading() as db:
         seqs = [int(seq) for seq in db.scalars(ask.order_by(EVENTS.c.seq))]
         numbers: list[int] = []
         for part in parts(seqs):

@@ -1,6 +1,7 @@
 """The side of the never-ending learner that folds and writes: an event is done as a whole, or not at all."""
 
 import time as clock
+from collections.abc import Mapping
 from dataclasses import replace
 from threading import RLock
 from typing import Any, TypeAlias
@@ -14,7 +15,7 @@ from ..store.lookup import Id
 from . import _checks
 from ._asking import Question, numbers_of
 from ._expiring import Expiry, expire, expired_before
-from ._fold import Effect, Fold
+from ._fold import Effect
 from ._memory import resident_mb
 from ._moments import Moments
 from ._replay import recover, recover_behind, step
@@ -34,7 +35,7 @@ class Folding:
         self._lock = RLock()
         self._log, self._settings = log, settings
         self._snapshots = Snapshots(log, snapshot_every, _KEEP_SNAPSHOTS, settings.retention == "needed")
-        self._fold, rows, seq = _recovered(log, settings)
+        self._fold, rows, seq = recover_behind(log, settings)
         self._spoilt = False
         self._snapshots.begin(rows, seq)
         self._expiry = Expiry(log, seconds_of(settings.max_age))
@@ -46,8 +47,8 @@ class Folding:
     def _happen(self, event: Event, ids: list[Id] | None = None) -> Effect:
         return self._commit([(event, ids)])[0]
 
-    def _commit(self, events: list[Happening]) -> list[Effect]:
-        """Fold events and write them in one transaction: both are done, or neither is.
+    def _commit(self, events: list[Happening], notes: Mapping[str, Any] | None = None) -> list[Effect]:
+        """Fold events and write them and notes in one transaction: all of it is done, or nothing is.
 
         The fold comes first, since a batch on which a learner fails must not stand in the log, where it would
         fail again at every opening. If anything fails the state is read back from the log.
@@ -61,6 +62,7 @@ class Folding:
                     self._fold, effect = step(self._log, self._fold, event, writing.last + 1)
                     writing.add(event, ids, clock.perf_counter() - start, resident_mb())
                     effects.append(effect)
+                writing.set_notes(notes or {})
         except BaseException:
             self._spoilt = True
             self._check_open()
@@ -125,17 +127,3 @@ class Folding:
 
     def _labels(self, y: Any, n_rows: int) -> tuple[Ints, Array]:
         return _checks.labels(y, n_rows, self._fold.classes, self._settings.classes is not None)
-
-
-def _recovered(log: Log, settings: Settings) -> tuple[Fold, int, int]:
-    """The state of a log; a reader looks again if rows were erased while it read, which is not one moment."""
-    while True:
-        try:
-            found = recover_behind(log, settings)
-        except Exception:
-            if not (log.read_only and log.is_rewritten()):
-                raise
-        else:
-            if not (log.read_only and log.is_rewritten()):
-                return found
-        log.refresh()

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._base.validate import Array
 from ..store.backup import backup_log
+from ..store.lookup import Id
 from . import _checks
 from ._folding import Folding
 from ._history import report_of
@@ -92,6 +93,52 @@ class Looking(Folding):
             if shares is None
             else self._fold.probabilities.sets(shares, self._fold.learner.classes_.tolist())
         )
+
+    @locked
+    def rows(self, ids: Any) -> Any:
+        """Rows as they came, by their ids; nothing is changed.
+
+        Parameters
+        ----------
+        ids : array-like of int or str
+            The ids, one at least.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_ids, n_features)
+            The rows, not scaled.
+        """
+        self._check_open()
+        return self._log.rows_of(self._log.numbers_of(_checks.ids(ids)))
+
+    @locked
+    def known_ids(self, ids: Any) -> list[Id]:
+        """Which of some ids cannot be used for new rows, as a row has come under them.
+
+        Parameters
+        ----------
+        ids : array-like of int or str
+            The ids.
+
+        Returns
+        -------
+        list of int or str
+            Those under which a row has come, also if it was erased since.
+        """
+        self._check_open()
+        return self._log.known(_checks.ids(ids))
+
+    @property
+    @locked
+    def notes(self) -> dict[str, Any]:
+        """What a program that feeds the store has noted in it, by name: see the parameter of `step`.
+
+        Notes are values that JSON can hold. They are written in the same transaction as a batch or a schema,
+        and replace those of the same name; None removes one. The learner does not use them: keep in them, for
+        example, how far a source has been read. `erase` does not search them for rows.
+        """
+        self._check_open()
+        return self._log.notes()
 
     @locked
     def status(self) -> dict[str, Any]:

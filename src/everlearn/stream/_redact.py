@@ -48,7 +48,7 @@ def without_single_rows(log: Log, rows: Rows | None) -> dict[int, Event]:
         return {}
     found: dict[int, Event] = {}
     ask = sa.select(EVENTS.c.seq).where(EVENTS.c.kind == "scaled")
-    with log.reporting("read"), log.place.engine.connect() as db:
+    with log.reading() as db:
         seqs = [int(seq) for seq in db.scalars(ask)]
     for seq in seqs:
         event = log.event(seq)

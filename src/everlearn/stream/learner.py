@@ -1,13 +1,15 @@
 """NeverEndingLearner: a learner that reads a stream for ever, asks, and survives being killed."""
 
+import contextlib
 import copy
 import os
 import time as clock
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ..errors import StoreError
+from ..errors import InputError, StoreError
 from ..store.events import Arrived, Asked, Described, Ints, Labeled, Withdrawn
 from ..store.log import Log
 from ..store.lookup import Id, some
@@ -82,6 +84,7 @@ class NeverEndingLearner(Erasing):
         max_age: str | None = None,
         random_state: Any = None,
         read_only: bool = False,
+        create: bool = True,
     ) -> "NeverEndingLearner":
         """Make a store, or go on with one; settings count when it is made, and are kept in it.
 
@@ -143,7 +146,10 @@ class NeverEndingLearner(Erasing):
         random_state : int, RandomState instance or None, default=None
             Decides all that is drawn; what a new store has drawn is kept in it.
         read_only : bool, default=False
-            Whether to look only: others may write meanwhile.
+            Whether to read only: others may write meanwhile.
+        create : bool, default=True
+            Whether to make a store where there is none. With False, or with ``read_only``, that is a
+            `StoreError` with the code "no_store".
 
         Returns
         -------
@@ -151,36 +157,35 @@ class NeverEndingLearner(Erasing):
             The learner, a context manager which closes its store.
         """
         _checks.positive("snapshot_every", snapshot_every)
-        log = Log(store, read_only=read_only)
+        log = Log(store, read_only=read_only, create=create)
         try:
-            kept = _checks.read_settings(log)
-            if kept is None:
-                if read_only:
-                    raise StoreError(f"{log.place} has no learner yet.")
-                kept = make_settings(
-                    learner,
-                    query_strategy=query_strategy,
-                    semi_supervised=semi_supervised,
-                    exemplars=exemplars,
-                    drift=drift,
-                    memory_rows=memory_rows,
-                    label_rate=label_rate,
-                    label_budget=label_budget,
-                    audit=audit,
-                    cold_start_labels=cold_start_labels,
-                    classes=classes,
-                    scaling=scaling,
-                    scale_features=scale_features,
-                    window=window,
-                    coverage=coverage,
-                    retention=retention,
-                    max_age=max_age,
-                    random_state=random_state,
-                )
-                _checks.write_settings(log, kept)
-            elif learner is not None:
-                _checks.same_learner(log, kept, learner)
-            return cls(log, kept, snapshot_every)
+            with log.one_moment() if read_only else contextlib.nullcontext():
+                kept = _checks.read_settings(log, required=read_only or not create)
+                if kept is None:
+                    kept = make_settings(
+                        learner,
+                        query_strategy=query_strategy,
+                        semi_supervised=semi_supervised,
+                        exemplars=exemplars,
+                        drift=drift,
+                        memory_rows=memory_rows,
+                        label_rate=label_rate,
+                        label_budget=label_budget,
+                        audit=audit,
+                        cold_start_labels=cold_start_labels,
+                        classes=classes,
+                        scaling=scaling,
+                        scale_features=scale_features,
+                        window=window,
+                        coverage=coverage,
+                        retention=retention,
+                        max_age=max_age,
+                        random_state=random_state,
+                    )
+                    _checks.write_settings(log, kept)
+                elif learner is not None:
+                    _checks.same_learner(log, kept, learner)
+                return cls(log, kept, snapshot_every)
         except BaseException:
             log.close()
             raise
@@ -205,11 +210,9 @@ class NeverEndingLearner(Erasing):
         NeverEndingLearner
             The other learner, open.
         """
-        source = Log(store, read_only=True)
-        try:
-            settings = _checks.read_settings(source)
-            if settings is None:
-                raise StoreError(f"{source.place} has no learner yet.")
+        with contextlib.closing(Log(store, read_only=True)) as source, source.one_moment():
+            settings = _checks.read_settings(source, required=True)
+            assert settings is not None
             if source.meta("complete_from"):
                 raise StoreError(f"{source.place} has dropped rows, and cannot be replayed.")
             if learner is not None:
@@ -224,17 +227,24 @@ class NeverEndingLearner(Erasing):
                     ids = source.ids_of(event.numbers) if isinstance(event, Arrived) else None
                     other._happen(event, ids)
                 log.copy_tombstones(source)
+                other._commit([], source.notes())
             except BaseException:
                 log.close()
                 raise
-        finally:
-            source.close()
         return other
 
     # -------------------------------------------------------------------------------------------- the stream
 
     @locked
-    def step(self, X: Any, y: Any = None, *, ids: Any = None, time: float | None = None) -> Outcome:
+    def step(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        ids: Any = None,
+        time: float | None = None,
+        notes: Mapping[str, Any] | None = None,
+    ) -> Outcome:
         """Take in a batch: predict it, learn the labels that come with it, choose what to ask about.
 
         Parameters
@@ -247,6 +257,8 @@ class NeverEndingLearner(Erasing):
             A name for each row, by which labels come later; none may come twice. None numbers rows from 0.
         time : float, default=None
             When it happened, in seconds since 1970; None is now. A clock that goes back is taken as it is.
+        notes : mapping, default=None
+            Values to keep with the batch, in the same transaction: see `notes`.
 
         Returns
         -------
@@ -258,14 +270,18 @@ class NeverEndingLearner(Erasing):
         numbered = range(self._log.n_rows, self._log.n_rows + rows.shape[0])
         names: list[Id] = list(numbered) if ids is None else _checks.ids(ids, rows.shape[0])
         if known := self._log.known(names):
-            raise ValueError(f"A row with the id {some(known)} has come before.")
+            raise InputError(
+                f"Duplicate id {some(known)}: ids must be unique, also among rows that were erased.",
+                code="duplicate_id",
+                remedy="Leave these rows out: known_ids tells which ids the store has.",
+            )
         now = _checks.now(time)
         self._expiry.check(now)
         if (limit := self._expiry.limit(now)) is not None:
             self._expire(limit, now)
         arrived: Happening = Arrived(self._log.n_rows, rows, places, labels, now), names
         before, behind = self._first_scale(rows, now), self._next_scale(rows, now)
-        effect = self._commit([*before, arrived, *behind])[len(before)]
+        effect = self._commit([*before, arrived, *behind], notes)[len(before)]
         self._expiry.note(now)
         return Outcome(
             names,
@@ -377,23 +393,32 @@ class NeverEndingLearner(Erasing):
         """
         self._check_open()
         if self._settings.max_age is None:
-            raise ValueError("The store keeps rows of any age: make it with max_age='30d', say.")
+            raise InputError(
+                "This store keeps rows of any age.",
+                code="no_max_age",
+                remedy="Make a store with max_age='30d', for example.",
+            )
         now = _checks.now(time)
         self._expiry.check(now)
         limit = self._expiry.limit(now, exact=True)
         return 0 if limit is None else self._expire(limit, now)
 
     @locked
-    def set_schema(self, schema: dict[str, Any]) -> None:
-        """Keep what the columns are, such as the state of a `Schema`; it is an event of its own.
+    def set_schema(self, schema: dict[str, Any], *, notes: Mapping[str, Any] | None = None) -> None:
+        """Store a description of the columns, such as the state of a `Schema`; it is an event of its own.
 
         Parameters
         ----------
         schema : dict
             Names, numbers, lists and dicts.
+        notes : mapping, default=None
+            Values to keep with it, in the same transaction: see `notes`.
         """
-        if schema != self._fold.schema:
-            self._happen(Described(copy.deepcopy(schema), clock.time()))
+        self._check_open()
+        changed = schema != self._fold.schema
+        events: list[Happening] = [(Described(copy.deepcopy(schema), clock.time()), None)] if changed else []
+        if events or notes:
+            self._commit(events, notes)
 
     # ------------------------------------------------------------------------------------------------ closing
 
