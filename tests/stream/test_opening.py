@@ -70,9 +70,9 @@ def test_notes_are_kept_with_a_batch_or_a_schema(tmp_path):
     X, y = xor(40)
     with opened(tmp_path / "store") as learner:
         assert learner.notes == {}
-        learner.describe({"columns": 2}, notes={"sources": [{"name": "a.csv", "first_row": 0}]})
+        learner.set_schema({"columns": 2}, notes={"sources": [{"name": "a.csv", "first_row": 0}]})
         learner.step(X, y, notes={"offset": 40, "gone": 1})
-        learner.describe({"columns": 2}, notes={"gone": None})  # the schema is the same: no event
+        learner.set_schema({"columns": 2}, notes={"gone": None})  # the schema is the same: no event
         assert learner.status()["events"] == 2 + 1  # the schema, the scale, the rows
         drop(learner)
     for how in ({"read_only": True}, {}):
@@ -96,7 +96,7 @@ def test_notes_of_a_refused_batch_are_not_kept(tmp_path, monkeypatch):
         learner.step(X, notes={"offset": 80})
         assert learner.notes == {"offset": 80}
     with NeverEndingLearner.open(tmp_path / "store", read_only=True) as reader, pytest.raises(StoreError):
-        reader.describe({}, notes={"offset": 0})
+        reader.set_schema({}, notes={"offset": 0})
 
 
 def test_notes_are_no_part_of_the_state(tmp_path):

@@ -95,9 +95,8 @@ def _matrix(entry: Any) -> dict[str, Any]:
     return found
 
 
-def measured(scores: Prequential) -> dict[str, float]:
-    """The measures of the report, flat."""
-    found = scores.scores()
+def measured(found: dict[str, Any]) -> dict[str, float]:
+    """The measures of the report, flat, from what `Prequential.scores` returned."""
     entry = {name: found["window"][name] for name in _MEASURES}
     entry |= {f"fading_{name}": found["fading"][name] for name in _MEASURES}
     for baseline in ("no_change", "majority"):

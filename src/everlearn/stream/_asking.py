@@ -2,53 +2,20 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import query
 from .._base import checked
 from ..store.events import Ints
+from ._candidates import Candidates, KnownScores, Places
 from ._kept import Kept
-from ._scored import Scored
 from .settings import Settings
 
 _MOST_OPEN = 10_000
 _MOST_ANSWERED = 2_000
 _COVERED = 1_000  # labeled rows from which the first questions keep away
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """The rows that may be asked about: those of the batch, and those that came shortly before.
-
-    Parameters
-    ----------
-    fresh : Kept
-        The rows of the batch without a label.
-    recent : Kept
-        The same, and in front of them, where a batch is small, the rows that came last before it.
-    labeled : Kept
-        The labeled rows.
-    n_rows : int
-        How many rows have come.
-    scores : ndarray or None
-        The decision values of ``fresh`` by the present model, where they are known.
-    """
-
-    fresh: Kept
-    recent: Kept
-    labeled: Kept
-    n_rows: int
-    scores: Any = None
-
-    def scored(self, model: Any, rows: Kept) -> Scored:
-        """Some of these rows with the scores that are known; the others are scored when they are needed."""
-        if self.scores is not None:
-            places = self.fresh.find(rows.numbers)
-            if (places >= 0).all():
-                return Scored(model, rows.X, self.scores[places])
-        return Scored(model, rows.X)
 
 
 @dataclass(frozen=True)
@@ -88,6 +55,15 @@ class Question:
     answered_row: int | None = None
 
 
+class _Choice(NamedTuple):
+    """A row by its place among the candidates, and why it is asked about."""
+
+    place: int
+    kind: str
+    reason: str
+    utility: float = float("nan")
+
+
 class Asking:
     """The questions of a learner: how many it may ask, those that are open, the last that were answered."""
 
@@ -109,33 +85,58 @@ class Asking:
         budget = self.settings.label_budget
         return 2**62 if budget is None else budget
 
-    def choose(self, count: int, rows: Candidates, model: Any, n_labels: int, random: Any) -> list[Question]:
-        """Choose rows to ask about, of those that came last; those that are open are left out.
+    def choose(
+        self, count: int, rows: Candidates, labeled: Kept, n_rows: int, n_labels: int, random: Any
+    ) -> list[Question]:
+        """Choose rows to ask about.
 
-        A share of them is drawn from the batch at random, whatever the learner thinks: by their labels it can
-        be judged without bias.
+        A fraction of them is drawn from the batch at random, whatever the model predicts: their labels are an
+        unbiased sample by which it is evaluated.
+
+        Parameters
+        ----------
+        count : int
+            How many, at most.
+        rows : Candidates
+            The rows; none of them has an open question.
+        labeled : Kept
+            The labeled rows.
+        n_rows, n_labels : int
+            How many rows have arrived, and how many labels.
+        random : Generator
+            Decides what is drawn.
+
+        Returns
+        -------
+        list of Question
+            The questions, which are open from now on.
         """
         strategy = self.settings.query_strategy
         if strategy is None or count <= 0:
             return []
-        fresh, rest = self._not_open(rows.fresh), self._not_open(rows.recent)
-        count = min(count, len(rest), self._most(model))
-        chosen: list[Question] = []
+        rest = np.arange(len(rows.rows))
+        fresh = rest[rows.n_older :]
+        count = min(count, len(rest), self._most(rows.model))
+        chosen: list[_Choice] = []
         audits = int(self.settings.audit * (self.n_asked + count)) - self.n_audits
         if audits > 0 and len(fresh):
-            for place in np.sort(random.permutation(len(fresh))[: min(audits, count)]).tolist():
-                reason = "drawn at random, to judge the learner by"
-                chosen.append(self._drawn(fresh, place, "audit", reason, rows.n_rows))
-        rest.remove(numbers_of(chosen))
+            drawn = fresh[np.sort(random.permutation(len(fresh))[: min(audits, count)])]
+            chosen = [_Choice(place, "audit", "drawn at random, to judge the learner by") for place in drawn]
+            rest = rest[~np.isin(rest, drawn)]
         count -= len(chosen)
         if count > 0 and len(rest):
-            if model is None or n_labels < self.settings.cold_start_labels:
-                chosen += self._to_begin(count, rest, rows, random)
+            if rows.model is None or n_labels < self.settings.cold_start_labels:
+                chosen += self._to_begin(count, rest, rows, labeled, random)
             else:
-                chosen += self._by_strategy(strategy, count, rest, rows, model)
-        chosen = self._predicted(chosen, rows, model)
-        self._note(chosen)
-        return chosen
+                chosen += self._by_strategy(strategy, count, rest, rows)
+        places = np.array([choice.place for choice in chosen], dtype=np.intp)
+        predicted = rows.predictions_at(places) if len(places) else []
+        questions = [
+            Question(int(rows.rows.numbers[at]), kind, reason, utility, n_rows, prediction)
+            for (at, kind, reason, utility), prediction in zip(chosen, predicted, strict=True)
+        ]
+        self._open(questions)
+        return questions
 
     def answer(self, number: int, label: Any, n_rows: int) -> Question | None:
         """Take note of a label; the question that it answers, if there is one."""
@@ -145,6 +146,10 @@ class Asking:
             self.answered = [*self.answered, question][-_MOST_ANSWERED:]
             self.n_answered += 1
         return question
+
+    def open_numbers(self) -> Ints:
+        """The rows of the open questions."""
+        return np.fromiter(self.open, dtype=np.int64, count=len(self.open))
 
     def numbers(self) -> Ints:
         """The rows of the questions that are kept."""
@@ -207,68 +212,56 @@ class Asking:
             return 2**62
         return int(strategy.max_batch_size / max(1 - self.settings.audit, 1e-9))
 
-    def _not_open(self, rows: Kept) -> Kept:
-        here = Kept(rows.X, rows.numbers)
-        here.remove(np.fromiter(self.open, dtype=np.int64, count=len(self.open)))
-        return here
-
-    @staticmethod
-    def _drawn(rest: Kept, place: int, kind: str, reason: str, n_rows: int) -> Question:
-        """A question about a row that no strategy chose."""
-        return Question(int(rest.numbers[place]), kind, reason, float("nan"), n_rows)
-
-    @staticmethod
-    def _predicted(chosen: list[Question], rows: Candidates, model: Any) -> list[Question]:
-        """The same questions with what the model predicts for them."""
-        if model is None or not chosen:
-            return chosen
-        here = Kept(rows.recent.X, rows.recent.numbers)
-        here.keep(here.find(numbers_of(chosen)))
-        told = dict(zip(here.numbers.tolist(), rows.scored(model, here).predictions(), strict=True))
-        return [replace(question, predicted=told[question.number]) for question in chosen]
-
-    def _to_begin(self, count: int, rest: Kept, rows: Candidates, random: Any) -> list[Question]:
+    def _to_begin(
+        self, count: int, rest: Places, rows: Candidates, labeled: Kept, random: Any
+    ) -> list[_Choice]:
         """The first questions: every second one at random, the others far from all labeled rows.
 
         Rows drawn at random show what is frequent; rows far from all others find rare classes.
         """
+        X = rows.rows.X
         far = sum((self.n_asked + place) % 2 for place in range(count))
         order = random.permutation(len(rest))
-        chosen = [
-            (int(place), "drawn at random, to begin with") for place in np.sort(order[: count - far]).tolist()
-        ]
-        left = np.sort(order[count - far :])
+        drawn, left = rest[np.sort(order[: count - far])], rest[np.sort(order[count - far :])]
+        chosen = [_Choice(place, "cold_start", "drawn at random, to begin with") for place in drawn]
         coverage = query.Coverage()
-        if len(rows.labeled):
-            coverage.add(rows.labeled.X[-_COVERED:])
-        if chosen:
-            coverage.add(rest.X[[place for place, _ in chosen]])
+        if len(labeled):
+            coverage.add(labeled.X[-_COVERED:])
+        if len(drawn):
+            coverage.add(X[drawn])
         for _ in range(far):
-            best = left[int(coverage.distances(rest.X[left]).argmax())]
-            chosen.append((int(best), "far from every labeled row"))
-            coverage.add(rest.X[[best]])
+            best = left[int(coverage.distances(X[left]).argmax())]
+            chosen.append(_Choice(best, "cold_start", "far from every labeled row"))
+            coverage.add(X[[best]])
             left = left[left != best]
-        return [self._drawn(rest, place, "cold_start", reason, rows.n_rows) for place, reason in chosen]
+        return chosen
 
-    def _by_strategy(
-        self, strategy: Any, count: int, rest: Kept, rows: Candidates, model: Any
-    ) -> list[Question]:
+    def _by_strategy(self, strategy: Any, count: int, rest: Places, rows: Candidates) -> list[_Choice]:
         options: dict[str, Any] = {}
         if strategy.needs_pool:
             options["draw"] = self.draws
         self.draws += 1
-        scored = rows.scored(model, rest)
-        by_scores = strategy.uses_scores_only
-        places = strategy.query(scored if by_scores else model, rest.X, count, **options)
-        chosen = scored.at(places)
-        worth = strategy.utilities(chosen if by_scores else model, chosen.X)
-        reasons = strategy.reasons(chosen, chosen.X)
+        model, X = rows.model, rows.rows.X
+        if strategy.uses_scores_only:
+            known = KnownScores(rows.scores()[rest], model.classes_)
+            model, X = known, known.rows()
+        else:
+            X = X[rest]
+        places = strategy.query(model, X, count, **options)
+        if len(places) == 0:
+            return []
+        chosen, worth = rest[places], strategy.utilities(model, X[places])
+        if strategy.uses_margin:
+            known = KnownScores(rows.scores_at(chosen), rows.model.classes_)
+            reasons = strategy.reasons(known, known.rows())
+        else:
+            reasons = strategy.reasons(model, X[places])
         return [
-            Question(int(number), "strategy", reasons[i], float(worth[i]), rows.n_rows)
-            for i, number in enumerate(rest.numbers[places].tolist())
+            _Choice(place, "strategy", reason, float(utility))
+            for place, reason, utility in zip(chosen, reasons, worth, strict=True)
         ]
 
-    def _note(self, chosen: list[Question]) -> None:
+    def _open(self, chosen: list[Question]) -> None:
         for question in chosen:
             self.open[question.number] = question
         self.n_asked += len(chosen)

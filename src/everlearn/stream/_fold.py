@@ -32,7 +32,8 @@ from ..store.events import (
     Withdrawn,
     as_labels,
 )
-from ._asking import Asking, Candidates, Question
+from ._asking import Asking, Question
+from ._candidates import Candidates
 from ._kept import Kept, newer_first
 from ._model import begin, judge, teach
 from ._moments import Moments
@@ -57,6 +58,7 @@ class Effect:
     probabilities: Any = None
     sets: Any = None
     questions: list[Question] = field(default_factory=list)
+    measures: dict[str, float] = field(default_factory=dict)
     drift: bool = False
 
 
@@ -174,8 +176,10 @@ class Fold:
         fresh = Kept(X[np.flatnonzero(open_)], numbers[open_]) if open_.any() else Kept()
         known = None if scores is None or len(event.places) else scores[open_]
         questions = self._ask(self.asking.allowance(self.n_rows), fresh, known)
-        self._note()
-        return Effect(predictions, scores, shares, sets, questions, drift)
+        measures = self.scores.scores() if self.scores.n_seen else None
+        self._note(measures)
+        window = {} if measures is None else measures["window"]
+        return Effect(predictions, scores, shares, sets, questions, window, drift)
 
     def _learn(self, numbers: Ints, X: Rows, labels: list[Any], time: float, late: bool = True) -> bool:
         """Judge what was predicted, then learn; whether drift was noticed."""
@@ -323,10 +327,10 @@ class Fold:
         first = self.n_rows - (recent or self._recent_rows(len(fresh)))
         newest = Kept(self.pool.X, self.pool.numbers)
         newest.keep(np.flatnonzero(self.pool.numbers >= first))
-        newest.remove(fresh.numbers)
+        newest.remove(np.concatenate([fresh.numbers, self.asking.open_numbers()]))
         newest.add(fresh.X, fresh.numbers)
-        rows = Candidates(fresh, newest, self.labeled, self.n_rows, scores)
-        return self.asking.choose(count, rows, self.learner, self.n_labels, self.random)
+        rows = Candidates(newest, len(fresh), self.learner, scores)
+        return self.asking.choose(count, rows, self.labeled, self.n_rows, self.n_labels, self.random)
 
     def _recent_rows(self, n_fresh: int) -> int:
         """Among how many of the last rows to look for questions: a batch, or as many as share a question."""
@@ -351,7 +355,7 @@ class Fold:
             return self.pool.X[places]
         return self.scaled(rows_of(numbers))
 
-    def _note(self) -> None:
+    def _note(self, measures: dict[str, Any] | None) -> None:
         entry: dict[str, float] = {
             "rows": self.n_rows,
             "labels": self.n_labels,
@@ -359,17 +363,16 @@ class Fold:
             "support_vectors": self.n_support,
             "kept": len(self.pool) + len(self.labeled),
         }
-        if self.scores.n_seen:
-            entry |= measured(self.scores)
+        if measures is not None:
+            entry |= measured(measures)
         if self.audit.n_seen:
-            window = self.audit.scores()["window"]
-            entry |= {"audit": window["accuracy"], "audit_n": window["n"]}
+            entry["audit"], entry["audit_n"] = self.audit.accuracy("window")
         self.trace.add(entry)
 
     def needed(self) -> Ints:
         """The rows that may be asked for again: those kept, and those with an open question."""
         numbers = [self.pool.numbers, self.labeled.numbers, self.late.numbers]
-        return np.unique(np.concatenate([*numbers, np.fromiter(self.asking.open, dtype=np.int64)]))
+        return np.unique(np.concatenate([*numbers, self.asking.open_numbers()]))
 
     @property
     def n_support(self) -> int:

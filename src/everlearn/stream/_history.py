@@ -60,7 +60,7 @@ def report_of(
             {
                 "id": q.id,
                 "asked_row": q.asked_row,
-                "kind": "audit" if q.kind == "audit" else "strategy",
+                "kind": q.kind,
                 "reason": q.reason,
                 "utility": q.utility,
                 "label": q.label,

@@ -12,8 +12,8 @@ from ..adaptive import AdaptiveSVM
 from ..errors import CoreError
 from ..store.events import Ints, as_labels
 from ..svm import IDSVM, LocalSVM
+from ._candidates import labels_of
 from ._kept import Kept
-from ._scored import labels_of
 
 _FIRST_ROWS = 1000  # from which a learner takes what depends on features alone
 # Their rows have the numbers that they have in the stream. Other learners count on their own: those in

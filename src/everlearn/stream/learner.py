@@ -290,7 +290,7 @@ class NeverEndingLearner(Erasing):
             effect.probabilities,
             effect.sets,
             self._named(effect.questions),
-            self._fold.scores.scores()["window"] if self._fold.scores.n_seen else {},
+            effect.measures,
             effect.drift,
         )
 
