@@ -190,7 +190,7 @@ def test_a_failure_expires_nothing(tmp_path, monkeypatch):
     learner = opened(tmp_path / "store", max_age="2d")
     feed(learner, 2)
     state = bits(learner)
-    monkeypatch.setattr("everlearn.stream._expiring._forget_labels", lambda *_: 1 / 0)
+    monkeypatch.setattr("everlearn.store.removal._forget_labels", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         learner.expire(time=30 * DAY)
     monkeypatch.undo()

@@ -123,6 +123,11 @@ class Lookup:
         with self.reading() as db:
             return [int(seq) for seq in db.scalars(ask)]
 
+    def scales(self) -> list[int]:
+        """The events that fixed a scale."""
+        with self.reading() as db:
+            return [int(seq) for seq in db.scalars(sa.select(EVENTS.c.seq).where(EVENTS.c.kind == "scaled"))]
+
     def places_without(self, seq: int, numbers: Iterable[int]) -> Places:
         """The rows of an event that have values in it, but for some: their numbers and where these are."""
         with self.reading() as db:

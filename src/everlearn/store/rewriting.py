@@ -1,11 +1,13 @@
 """Events that are written anew, with fewer rows: where the others are now."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 
-from .events import Event, content_of
+from .events import Arrived, Event, Ints, Labeled, Withdrawn, content_of
 from .tables import EVENTS, GONE, ROWS
 
 Places = list[tuple[int, int]]
@@ -31,3 +33,25 @@ def move(db: Any, left: Places, gone: Iterable[int] = ()) -> None:
     if moves:
         where = sa.update(ROWS).where(ROWS.c.number == sa.bindparam("n"))
         db.execute(where.values(place=sa.bindparam("p")), moves)
+
+
+def without_rows(event: Event, numbers: Ints) -> Event:
+    """An event without some rows; the numbers of all others stay."""
+    if isinstance(event, Arrived):
+        keep = ~np.isin(event.numbers, numbers)
+        alive = keep[event.places]
+        before = np.zeros(0, dtype=np.int64) if event.gone is None else event.gone
+        gone = np.union1d(before, event.numbers[~keep] - event.first)
+        return replace(
+            event,
+            X=event.X[np.flatnonzero(keep)],
+            places=(np.cumsum(keep) - 1)[event.places[alive]],
+            labels=event.labels[alive],
+            gone=gone.astype(np.int64) if len(gone) else None,
+        )
+    if isinstance(event, Labeled):
+        alive = ~np.isin(event.numbers, numbers)
+        return replace(event, numbers=event.numbers[alive], labels=event.labels[alive])
+    if isinstance(event, Withdrawn):
+        return replace(event, numbers=event.numbers[~np.isin(event.numbers, numbers)])
+    return event

@@ -3,26 +3,24 @@
 import os
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import sqlalchemy as sa
 
 from .._base import persist
 from .._base.validate import Rows
 from ..errors import StoreError
 from ..read.quarantine import check_records, erase_records
-from ..store import scrub
+from ..store import removal, scrub
 from ..store.certificate import Certificate
-from ..store.events import Arrived, Erased, Event, Ints
-from ..store.log import VERSION, Writing
-from ..store.lookup import TRIMMED, Id, id_key, parts
-from ..store.rewriting import move, places_without, rewrite
-from ..store.tables import EVENTS, MARKS, ROWS, SNAPSHOTS
-from ..store.tombstones import SALT, digest, new_salt, tombstone
+from ..store.events import Erased, Event, Ints
+from ..store.lookup import Id, id_key
+from ..store.rewriting import without_rows
+from ..store.tombstones import SALT, digest, new_salt
 from . import _checks
 from ._fold import Fold
 from ._lock import locked
@@ -30,9 +28,8 @@ from ._looking import Looking
 from ._redact import (
     Redaction,
     columns_in_use,
-    rewrite_descriptions,
+    with_categories,
     without_categories,
-    without_rows,
     without_single_rows,
 )
 from ._replay import fold_living
@@ -135,8 +132,7 @@ class Erasing(Looking):
         for path in quarantine:  # what fails must fail before anything is erased
             check_records(path)
         salt = self._log.meta(SALT) or new_salt()
-        keys = [id_key(name) for name in there]
-        found = self._erase(event, keys, salt, method, verify) if there else _NOTHING
+        found = self._erase(event, there, salt, method, verify) if there else _NOTHING
         n_records = sum(erase_records(path, names) for path in quarantine)
         by_forgetting = [_FORGET_NOTE] if found["method"] == "forget" else []
         return Certificate(
@@ -152,7 +148,7 @@ class Erasing(Looking):
             **found,
         )
 
-    def _erase(self, event: Erased, keys: list[str], salt: str, method: str, verify: bool) -> dict[str, Any]:
+    def _erase(self, event: Erased, ids: list[Id], salt: str, method: str, verify: bool) -> dict[str, Any]:
         """Erase rows; what the certificate says of it."""
         self._snapshots.wait()
         before, numbers = self._fold, event.numbers
@@ -164,7 +160,22 @@ class Erasing(Looking):
         schema = without_categories(self._log, numbers, used, before.schema)
         if schema is not None:
             plan.fold.schema = schema
-        n_snapshots = self._write_erasure(event, keys, salt, plan, schema)
+        n_snapshots = removal.erase(
+            self._log,
+            removal.Erasure(
+                event,
+                ids,
+                salt,
+                plan.changed,
+                plan.first,
+                persist.pack(plan.fold.state()),
+                # A log that has dropped rows stands on its snapshots: from now on on the one just written.
+                incomplete=plan.method != "replay" and bool(self._log.meta("complete_from")),
+                change_schema=None if schema is None else partial(with_categories, schema=schema),
+            ),
+        )
+        self._fold = plan.fold
+        self._snapshots.restart(self._fold, self._log.last)
         try:
             scrubbed = scrub.scrub(self._log)
         except StoreError as exc:  # the rows are gone; their bytes are overwritten at the next opening
@@ -238,44 +249,6 @@ class Erasing(Looking):
         )
         return fold, redaction.changed
 
-    def _write_erasure(
-        self, event: Erased, keys: list[str], salt: str, plan: _Plan, schema: dict[str, Any] | None
-    ) -> int:
-        """Do it, in one transaction; how many snapshots were removed or rewritten."""
-        numbers = event.numbers.tolist()
-        with self._log.writing() as writing:
-            db = writing.db
-            for seq, changed in plan.changed.items():
-                self._rewrite(db, seq, changed, event.numbers)
-            for part in parts(numbers):
-                db.execute(sa.delete(MARKS).where(MARKS.c.number.in_(part)))
-            move(db, [], numbers)
-            stones = [{"k": key, "stone": tombstone(key, salt)} for key in keys]
-            where = sa.update(ROWS).where(ROWS.c.id == sa.bindparam("k"))
-            db.execute(where.values(id=sa.bindparam("stone")), stones)
-            n_snapshots = db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq >= plan.first)).rowcount
-            if schema is not None:
-                n_snapshots += rewrite_descriptions(db, schema)
-            writing.add(event)
-            writing.add_snapshot(persist.pack(plan.fold.state()))
-            complete = {} if plan.method == "replay" else _complete_from(self._log, writing)
-            pending = {scrub.PENDING: self._log.place.durable, "version": VERSION}
-            self._log.set_meta(db, **{SALT: salt}, **pending, **complete)
-        self._log.forget_events()
-        self._fold = plan.fold
-        self._snapshots.restart(self._fold, self._log.last)
-        return int(n_snapshots)
-
-    def _rewrite(self, db: Any, seq: int, event: Event, gone: Ints) -> None:
-        kind = db.scalar(sa.select(EVENTS.c.kind).where(EVENTS.c.seq == seq))
-        left = places_without(db, seq, gone.tolist())
-        if kind == TRIMMED:  # the rows that it has left are at places of which the table of rows knows
-            before = self._log.event(seq)
-            assert isinstance(before, Arrived)
-            event = replace(before, X=before.X[np.array([place for _, place in left], dtype=np.int64)])
-        rewrite(db, seq, kind, event)
-        move(db, left)
-
     def _distance(self, before: Fold, plan: _Plan) -> dict[str, Any]:
         """Compare the model with one that is folded from the log as it stands now."""
         kept = self._fold.pool if len(self._fold.pool) else self._fold.labeled
@@ -328,8 +301,3 @@ def _n_changed(before: dict[str, Any] | None, after: dict[str, Any] | None) -> i
         for old, new in pairs
         for a, b in zip(old["categories"] or (), new["categories"] or (), strict=True)
     )
-
-
-def _complete_from(log: Any, writing: Writing) -> dict[str, int]:
-    """A log that has dropped rows before stands on its snapshots; from now on on the one just written."""
-    return {"complete_from": writing.last} if log.meta("complete_from") else {}

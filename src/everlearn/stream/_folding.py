@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 
 from .._base.validate import Array, Rows
 from ..errors import StoreError
-from ..store import scrub
+from ..store import removal, scrub
 from ..store.events import Event, Ints
 from ..store.log import Log
 from ..store.lookup import Id
 from . import _checks
 from ._asking import Question, numbers_of
-from ._expiring import Expiry, expire, expired_before
+from ._expiring import Expiry, expire
 from ._fold import Effect
 from ._memory import resident_mb
 from ._moments import Moments
@@ -74,7 +74,7 @@ class Folding:
         """Drop the rows that came before a time; how many."""
         self._check_open()
         self._snapshots.wait()
-        event, batches = expired_before(self._log, limit, time)
+        event, batches = removal.arrived_before(self._log, limit, time)
         try:
             expire(self._log, self._fold, event, batches)
         except BaseException:

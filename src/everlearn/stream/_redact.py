@@ -5,41 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import sqlalchemy as sa
 from scipy import sparse
 
-from .._base import persist
 from .._base.validate import Rows
 from ..read.schema import Schema
-from ..store.events import Arrived, Described, Event, Ints, Labeled, Scaled, Withdrawn
+from ..store.events import Arrived, Event, Ints, Labeled, Scaled, Withdrawn
 from ..store.log import Log
-from ..store.rewriting import rewrite
-from ..store.tables import EVENTS, SNAPSHOTS
+from ..store.rewriting import without_rows
 from . import _checks
 from ._fold import Fold
 from .settings import Settings
-
-
-def without_rows(event: Event, numbers: Ints) -> Event:
-    """An event that says nothing of some rows; the numbers of all others stay."""
-    if isinstance(event, Arrived):
-        keep = ~np.isin(event.numbers, numbers)
-        alive = keep[event.places]
-        before = np.zeros(0, dtype=np.int64) if event.gone is None else event.gone
-        gone = np.union1d(before, event.numbers[~keep] - event.first)
-        return replace(
-            event,
-            X=event.X[np.flatnonzero(keep)],
-            places=(np.cumsum(keep) - 1)[event.places[alive]],
-            labels=event.labels[alive],
-            gone=gone.astype(np.int64) if len(gone) else None,
-        )
-    if isinstance(event, Labeled):
-        alive = ~np.isin(event.numbers, numbers)
-        return replace(event, numbers=event.numbers[alive], labels=event.labels[alive])
-    if isinstance(event, Withdrawn):
-        return replace(event, numbers=event.numbers[~np.isin(event.numbers, numbers)])
-    return event
 
 
 def without_single_rows(log: Log, rows: Rows | None) -> dict[int, Event]:
@@ -47,10 +22,7 @@ def without_single_rows(log: Log, rows: Rows | None) -> dict[int, Event]:
     if rows is None or sparse.issparse(rows):  # sparse rows are not centered
         return {}
     found: dict[int, Event] = {}
-    ask = sa.select(EVENTS.c.seq).where(EVENTS.c.kind == "scaled")
-    with log.reading() as db:
-        seqs = [int(seq) for seq in db.scalars(ask)]
-    for seq in seqs:
+    for seq in log.scales():
         event = log.event(seq)
         assert isinstance(event, Scaled)
         scaled = event.mean != 0  # 0 where a column is not scaled
@@ -198,28 +170,7 @@ def _free_name(taken: list[str], count: int) -> str:
     return name
 
 
-def rewrite_descriptions(db: Any, schema: dict[str, Any]) -> int:
-    """Take the categories of a description over into all others, in events and snapshots; how many."""
-    for seq, content in db.execute(
-        sa.select(EVENTS.c.seq, EVENTS.c.content).where(EVENTS.c.kind == "described")
-    ):
-        found = persist.unpack(bytes(content))
-        described = _with_categories(found["schema"], schema)
-        if described is not None:
-            rewrite(db, seq, "described", Described(described, found["time"]))
-    count = 0
-    for seq in list(db.scalars(sa.select(SNAPSHOTS.c.seq))):
-        state = persist.unpack(bytes(db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq))))
-        described = _with_categories(state["schema"], schema)
-        if described is not None:
-            state["schema"] = described
-            packed = persist.pack(state)
-            db.execute(sa.update(SNAPSHOTS).where(SNAPSHOTS.c.seq == seq).values(content=packed))
-            count += 1
-    return count
-
-
-def _with_categories(description: Any, schema: dict[str, Any]) -> dict[str, Any] | None:
+def with_categories(description: Any, schema: dict[str, Any]) -> dict[str, Any] | None:
     """An older description with the categories of a newer one, in fields of the same name."""
     if not isinstance(description, dict) or "fields" not in description:
         return None
