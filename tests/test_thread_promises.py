@@ -9,6 +9,7 @@ from sklearn.base import clone
 from everlearn import IDSVM, KOIL, LASVM, LASVMNC, RBP, AdaptiveSVM, Forgetron, LocalSVM, OnlineSVMR
 from everlearn.calibration import CalibratedClassifier
 from everlearn.datasets import make_banana
+from thread_helpers import in_threads
 
 X, Y = make_banana(600, random_state=0)
 NATIVE = [
@@ -28,23 +29,6 @@ def learned(model):
     for start in range(0, 600, 50):
         model.partial_fit(X[start : start + 50], Y[start : start + 50], classes=np.unique(Y))
     return model
-
-
-def in_threads(*jobs):
-    failures = []
-
-    def guarded(job):
-        try:
-            job()
-        except Exception as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=guarded, args=(job,)) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
 
 
 @pytest.mark.parametrize("model", NATIVE, ids=lambda model: type(model).__name__)

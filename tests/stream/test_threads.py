@@ -11,6 +11,7 @@ from everlearn._base import persist
 from everlearn.errors import StoreError
 from everlearn.stream import NeverEndingLearner
 from stream.stream_helpers import bits, opened, xor
+from thread_helpers import in_threads
 
 THREADS, BATCHES, BATCH = 8, 3, 5
 
@@ -21,24 +22,6 @@ def _switching_often():
     sys.setswitchinterval(1e-4)
     yield
     sys.setswitchinterval(before)
-
-
-def run_all(*jobs):
-    """Run jobs in threads of their own; the first error of any of them."""
-    failures = []
-
-    def guarded(job):
-        try:
-            job()
-        except Exception as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=guarded, args=(job,)) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
 
 
 def test_rows_of_several_threads_are_numbered_and_learned_once_each(tmp_path):
@@ -55,7 +38,7 @@ def test_rows_of_several_threads_are_numbered_and_learned_once_each(tmp_path):
             learner.label(out.ids[:1], y[batch][:1])
             learner.withdraw(out.ids[1:2])
 
-    run_all(*(lambda first=first: work(first * BATCH) for first in range(THREADS)))
+    in_threads(*(lambda first=first: work(first * BATCH) for first in range(THREADS)))
     ids = sorted(row_id for batch, _ in received for row_id in batch)
     assert ids == list(range(len(y)))
     assert learner.status()["labels"] == len(y) - THREADS * BATCHES
@@ -92,7 +75,7 @@ def test_whoever_looks_sees_whole_events(tmp_path):
                 assert len(learner.report_data()["curves"]["rows"]) <= status["events"] + 60
                 learner.ask(2)
 
-        run_all(write, look, look)
+        in_threads(write, look, look)
         assert learner.status()["rows"] == 400
 
 
@@ -109,7 +92,7 @@ def test_a_store_that_one_thread_closes_is_closed_for_all(tmp_path):
         except StoreError as error:
             stopped.append(str(error))
 
-    run_all(work, work, learner.close, learner.close)
+    in_threads(work, work, learner.close, learner.close)
     assert stopped == ["The store is closed."] * 2
     with NeverEndingLearner.open(tmp_path / "store") as again:
         assert again.status()["rows"] % 5 == 0
