@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import StoreError
+from ..errors import InputError, StoreError
 from ..read import Schema, Source
 from ..stream import NeverEndingLearner
 from . import _sources
@@ -69,10 +69,12 @@ class Run:
         try:
             self.learner.step(batch.X, labels, ids=batch.ids, time=_time_of(batch.time))
         except ValueError as error:
-            raise ValueError(
-                f"{error} It is in the block of {self.source.name} that begins in line {batch.first_line}; "
+            problem, code = getattr(error, "problem", str(error)), getattr(error, "code", None)
+            raise InputError(
+                f"{problem} It is in the block of {self.source.name} that begins in line {batch.first_line}; "
                 f"the {self._n_rows:,} rows before it are stored. Correct or remove the row, and go on with "
-                f"--skip-rows {self._n_before}."
+                f"--skip-rows {self._n_before}.",
+                code=code,
             ) from error
         self._n_rows += len(batch)
 
