@@ -156,6 +156,7 @@ class RowCache {
   }
 
   void add_pages(Entry& entry, std::size_t n) {
+    if (entry.pages.size() * kPage >= n) return;
     entry.pages.reserve(pages_for(n));
     const std::size_t before = entry.pages.size();
     try {
