@@ -168,7 +168,9 @@ def ours(stream: Stream, rate: float, ask: bool, seed: int) -> dict[str, dict[st
                 cpu[name] += process_time() - start
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            learner.partial_fit(X[wanted], y[wanted], classes=classes)
+            if not started:
+                learner.prepare(stream.X[:500], classes)
+            learner.partial_fit(X[wanted], y[wanted])
         started = True
     readers: dict[str, dict[str, Any]] = {
         name: measures(found, stream.y) | {"cpu": cpu[name]} for name, found in proba.items()

@@ -107,7 +107,7 @@ def test_models_from_outside_go_on_bit_for_bit(name, way, tmp_path):
 def test_a_prepared_learner_goes_on_bit_for_bit(way, tmp_path):
     X, y = blobs(120, 3)
     learner = AdaptiveSVM(experts=SVMS)
-    learner._prepare(X[:50], [0, 1, 2])
+    learner.prepare(X[:50], [0, 1, 2])
     go_on_alike(learner, WAYS[way](learner, tmp_path), X, y)
 
 
@@ -266,7 +266,7 @@ def test_a_file_without_a_part_is_refused(key, tmp_path):
     content = header["state"]["dict"]
     del content[key]
     forge(path, header, members)
-    if key == "committee":  # the mark of a fitted learner
+    if key == "fitted":  # the mark of a fitted learner
         assert not hasattr(load(path), "classes_")
         return
     with pytest.raises(FileFormatError):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from everlearn._base import persist
+from everlearn._base import archive as file_format
 from everlearn._base.persist import load, register, save
 from everlearn.errors import FileFormatError
 
@@ -82,11 +82,11 @@ def forge(path, header, members, compression=zipfile.ZIP_STORED):
     """A file with a right digest around any content."""
     with open(path, "w+b") as file:
         with zipfile.ZipFile(file, "w", compression) as archive:
-            archive.comment = persist._SEAL + b"0" * persist._DIGEST_CHARS
+            archive.comment = file_format.SEAL + b"0" * file_format.DIGEST_CHARS
             archive.writestr("header.json", header if isinstance(header, str) else json.dumps(header))
             for name, data in members.items():
                 archive.writestr(name, data)
-        persist._seal(file)
+        file_format.seal(file)
 
 
 def refused(path, words):

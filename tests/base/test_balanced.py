@@ -118,18 +118,6 @@ def test_counts_are_saved(cls, tmp_path):
     np.testing.assert_array_equal(decisions(model, X), decisions(loaded, X))
 
 
-def test_files_without_counts_load_and_count_the_rows_kept():
-    X, y = stream()
-    model = IDSVM(gamma=0.3, class_weight="balanced").fit(X, y)
-    state = model._get_state()
-    del state["fitted"]["_label_counts"]
-    loaded = IDSVM._from_state(state)
-    np.testing.assert_array_equal(loaded._label_counts, np.bincount(y))
-    for each in (model, loaded):
-        each.partial_fit(X[:5] + 0.1, y[:5])
-    np.testing.assert_array_equal(decisions(model, X), decisions(loaded, X))
-
-
 @all_learners
 def test_refused_rows_are_not_counted(cls):
     X, y = stream()

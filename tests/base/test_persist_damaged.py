@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from base.persist_helpers import Toy, content_of, forge, refused, same, saved, small_state
-from everlearn._base import persist
+from everlearn._base import archive as file_format
 from everlearn._base.persist import load, save
 from everlearn.errors import CoreError, EverlearnError, FileFormatError
 
@@ -39,12 +39,12 @@ def test_a_flipped_byte_under_a_right_digest_never_changes_the_state(tmp_path):
     whole = saved(tmp_path).read_bytes()
     path = tmp_path / "forged"
     refusals = 0
-    for offset in range(len(whole) - persist._DIGEST_CHARS - len(persist._SEAL)):
+    for offset in range(len(whole) - file_format.DIGEST_CHARS - len(file_format.SEAL)):
         flipped = bytearray(whole)
         flipped[offset] ^= 0xFF
         with open(path, "w+b") as file:
             file.write(flipped)
-            persist._seal(file)
+            file_format.seal(file)
         try:
             assert same(load(path).state, small_state())
         except FileFormatError:

@@ -110,7 +110,11 @@ def test_bad_labels_and_classes_are_refused(cls):
     for labels, words in BAD_LABELS.values():
         with refused(model, words, (ValueError, TypeError)):
             model.partial_fit(X[:3], labels)
-    for classes, words in ((None, "classes must be given"), ([1], "at least two"), ([], "at least")):
+    for classes, words in (
+        (None, "first call of partial_fit needs classes"),
+        ([1], "at least two"),
+        ([], "at least"),
+    ):
         with refused(fresh, words):
             fresh.partial_fit(*GOOD, classes=classes)
     for classes in ([0, 2], [0, 1, 2], ["0", "1"]):
@@ -246,7 +250,7 @@ LONG = np.vstack([X[60:90], 3 * X[[90]] / np.linalg.norm(X[90]), X[91:]])  # the
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, lambda X: X.astype(np.float32)])
 def test_rows_that_are_too_long_for_the_forgetron_are_refused_before_any_is_learned(kernel, form):
     model = learned(Forgetron, kernel=kernel, gamma=1.0)
-    words = r"kernel of row 30 with itself is (9|729); Forgetron needs at most 1.*unit length.*rbf"
+    words = r"Forgetron needs K\(x, x\) of at most 1; row 30 has (9|729).*unit length.*rbf"
     with refused(model, words):
         model.partial_fit(form(LONG), Y[60:])
     with refused(model, words):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from everlearn._base import archive as file_format
 from everlearn._base import persist
 from everlearn.stream import NeverEndingLearner
 
@@ -75,7 +76,7 @@ class Corpus:
 def write(state, name, path):
     """A sealed file with any state."""
     arrays = []
-    tree = persist._encode(state, "state", arrays)
+    tree = file_format.encode(state, "state", arrays)
     header = {
         "magic": "everlearn",
         "format_version": 1,
@@ -84,7 +85,7 @@ def write(state, name, path):
         "state": tree,
     }
     with open(path, "w+b") as file:
-        persist._write(file, header, arrays)
+        file_format.write(file, header, arrays)
 
 
 def of_state(corpus, name, random, work):
@@ -115,10 +116,10 @@ def of_header(corpus, name, random, work):
     members["header.json"] = bytes(text)
     with open(path, "w+b") as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            archive.comment = persist._SEAL + b"0" * persist._DIGEST_CHARS
+            archive.comment = file_format.SEAL + b"0" * file_format.DIGEST_CHARS
             for member, content in members.items():
                 archive.writestr(member, content)
-        persist._seal(file)
+        file_format.seal(file)
     return exercise.outcome(path)
 
 
@@ -139,8 +140,8 @@ def of_bytes(corpus, name, random, work):
                 data[start:start] = data[start : start + int(random.integers(1, 64))]
     with open(path, "w+b") as file:
         file.write(data)
-        if random.integers(4) and len(data) > persist._DIGEST_CHARS:
-            persist._seal(file)
+        if random.integers(4) and len(data) > file_format.DIGEST_CHARS:
+            file_format.seal(file)
     return exercise.outcome(path)
 
 

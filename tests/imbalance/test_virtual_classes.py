@@ -129,7 +129,7 @@ def test_a_generator_goes_on_from_class_to_class():
 @pytest.mark.parametrize(
     ("options", "weight", "words"),
     [
-        ({"minority_class": "elm"}, None, "minority_class='elm' is none of the classes"),
+        ({"minority_class": "elm"}, None, "minority_class='elm' is not a label in y"),
         ({}, "yew", "No row of the class 'yew' has a weight above 0"),
     ],
 )

@@ -48,7 +48,7 @@ def test_ids_that_cannot_be_meant(ids, error, words):
 def test_ids_of_new_rows():
     model = clouds_learned()
     X, y = two_clouds(5, 2, seed=1)
-    with Refused(model, "keeps a row with the id 7 already"):
+    with Refused(model, "Duplicate id 7"):
         model.partial_fit(X, y, ids=[100, 101, 7, 102, 103])
     with Refused(model, "more than once"):
         model.partial_fit(X, y, ids=[100, 101, 100, 102, 103])

@@ -155,7 +155,7 @@ def test_rows_under_ids_of_ones_own():
     assert set(model.support_) <= set(ids.tolist())
     model.forget(ids[:10].tolist()).partial_fit(X[:10], y[:10], ids=ids[:10])
     assert model.n_kept_ == 60
-    with refused(model, "keeps a row with the id"):
+    with refused(model, "Duplicate id"):
         model.partial_fit(X[:2], y[:2], ids=[5, ids[30]])
     with refused(model, "got 3 ids for 2 rows"):
         model.partial_fit(X[:2], y[:2], ids=[1, 2, 3])
@@ -166,7 +166,7 @@ def test_rows_under_ids_of_ones_own():
     with refused(model, "keeps no row with the id 3"):
         model.forget([ids[0], 3])
     model.partial_fit(X[:1], y[:1], ids=[71])
-    with refused(model, "keeps a row with the id 71 already"):  # the running number has got there
+    with refused(model, "Duplicate id 71"):  # the running number has got there
         model.partial_fit(X[:1], y[:1])
 
 

@@ -42,7 +42,7 @@ def plain_loop(model, choose, h, X, y, classes):
     """
     if isinstance(model, OnlineLearner) and not hasattr(model, "classes_"):
         with suppress(ValueError):
-            model._prepare(X[:1000], classes)
+            model.prepare(X[:1000], classes)
     asked = []
     for start in range(0, len(y) - h + 1, h):
         f = model.decision_function(X[start : start + h]) if hasattr(model, "classes_") else np.zeros(h)

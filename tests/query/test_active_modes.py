@@ -221,12 +221,12 @@ def test_how_far_free_support_vectors_reach(model, data):
     f = model.decision_function(model.support_vectors_[free])
     ordered = np.sort(f, axis=1) if f.ndim == 2 else None
     expected = np.abs(f).max() if ordered is None else (ordered[:, -1] - ordered[:, -2]).max()
-    assert model._free_margin() == pytest.approx(expected, rel=1e-5)
+    assert model.free_margin() == pytest.approx(expected, rel=1e-5)
 
 
 def test_no_free_support_vectors():
     model = LASVM(gamma=0.5).partial_fit(np.zeros((1, 2)), [0], classes=[0, 1])
-    assert model._free_margin() is None
+    assert model.free_margin() is None
 
 
 def test_asking_ends_when_the_margin_is_exhausted():

@@ -233,7 +233,7 @@ def test_what_depends_on_features_is_taken_from_the_first_rows_of_the_stream(rul
 def test_blocks_are_those_of_partial_fit():
     X, y = two_clouds(700)
     plain = LASVM(gamma=0.3)
-    plain._prepare(X, [0, 1])
+    plain.prepare(X, [0, 1])
     in_blocks(plain, X, y, 256, [0, 1])
     model = LASVM(gamma=0.3)
     learn_stream(model, All(), X, y)

@@ -66,7 +66,7 @@ def test_rows_are_named_and_numbered():
     model.partial_fit(X[10:20], y[10:20], ids=range(70, 80))
     assert np.isin(model.ids_[-10:], range(70, 80)).all()
     assert set(model.ids_[:-10]) <= set(range(10))
-    with pytest.raises(ValueError, match="keeps a row with the id 71 already"):
+    with pytest.raises(ValueError, match="Duplicate id 71"):
         model.partial_fit(X[20:22], ids=[71, 90])
     with pytest.raises(ValueError, match="keeps no row with the id 200"):
         model.forget([71, 200])

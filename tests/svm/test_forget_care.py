@@ -103,5 +103,5 @@ def test_steps_that_are_cut_short_are_told(monkeypatch):
     model = OnlineSVMR().partial_fit(X, y, classes=[0, 1])
     counts = iter([0, 1])
     monkeypatch.setattr(_core.RampLoss, "capped", property(lambda native: next(counts)))
-    with pytest.warns(ConvergenceWarning, match="cut short 1 times"):
+    with pytest.warns(ConvergenceWarning, match="limit of steps for one row 1 times"):
         model.forget(0)

@@ -122,7 +122,11 @@ def test_labels_that_fit_refuses(model):
 
 def test_classes_must_be_named_once_and_stay(model):
     fresh = LASVM()
-    for classes, words in ((None, "classes must be given"), ([1], "at least two"), ([], "at least")):
+    for classes, words in (
+        (None, "first call of partial_fit needs classes"),
+        ([1], "at least two"),
+        ([], "at least"),
+    ):
         with pytest.raises(ValueError, match=words):
             fresh.partial_fit(*GOOD, classes=classes)
         assert not hasattr(fresh, "support_")

@@ -33,7 +33,7 @@ def test_a_sparse_matrix_with_columns_outside_itself_is_refused(column, width):
     columns = np.zeros(40, dtype=np.int64)
     columns[-1] = column if column < 0 else width + column - 5
     X = sparse.csr_matrix((np.ones(40), columns, np.arange(41)), shape=(40, width))
-    with pytest.raises(ValueError, match=r"broken sparse matrix|index"):
+    with pytest.raises(ValueError, match=r"invalid sparse matrix|index"):
         LASVM().fit(X, np.arange(40) % 2)
 
 

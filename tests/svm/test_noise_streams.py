@@ -70,7 +70,7 @@ def test_large_kernel_values_are_learned_as_well(cls):
 def test_it_is_said_when_steps_are_cut_off(cls):
     X, y = load_breast_cancer(return_X_y=True)  # not scaled, K(x, x) is up to thirty millions
     model = cls(1.0, kernel="linear", random_state=0)
-    with pytest.warns(ConvergenceWarning, match=r"cut short \d+ times"):
+    with pytest.warns(ConvergenceWarning, match=r"limit of steps for one row \d+ times"):
         model.fit(X, y)
     capped = model._machine.native.capped
     assert pickle.loads(pickle.dumps(model))._machine.native.capped == capped > 0

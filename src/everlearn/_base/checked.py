@@ -144,7 +144,7 @@ def features(state: Mapping[str, Any], width: int | None = None) -> int:
     return count
 
 
-def rule(name: str, model: Any, fitted: Mapping[str, Any]) -> None:
+def classifier(name: str, model: Any, fitted: Mapping[str, Any]) -> None:
     """A fitted classifier for the classes and the features of a fitted state around it."""
     known = classes("classes_", fitted["classes_"])
     width = features(fitted)

@@ -41,7 +41,7 @@ MEGABYTES = Constraint(
 NOT_NEGATIVE = Constraint(
     "a finite number, 0 or above", lambda value: is_real(value) and 0 <= value < float("inf")
 )
-# Before anything is learned every row lies at 0: a ramp that ends above it would shut all of them out.
+# An untrained model scores every row 0: a ramp that ends above 0 would exclude all of them.
 RAMP_END = Constraint("a number, 0 or below, or -inf", lambda value: is_real(value) and value <= 0)
 FINITE = Constraint("a finite number", lambda value: is_real(value) and abs(value) < float("inf"))
 FRACTION = Constraint("a number from 0 to 1", lambda value: is_real(value) and 0 <= value <= 1)

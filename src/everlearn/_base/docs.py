@@ -50,6 +50,8 @@ s : float, default=-1.0
     no influence on the model. -inf is the hinge loss, under which every row has influence.
 cache_size : float, default=200
     Size of the kernel cache in megabytes.
+budget : int, default=200
+    Maximum number of rows kept, for each binary problem.
 n_jobs : int, default=None
     Number of threads; None means 1, -1 all processors. Threads share the work on kernel blocks, on rows to
     predict and, with several classes, on classes. The result does not depend on it.
@@ -59,6 +61,7 @@ verbose : bool or int, default=False
     Whether to show progress.
 """
 
+# Those that a class does not have are left out.
 ATTRIBUTES = """
 classes_ : ndarray of shape (n_classes,)
     The class labels.
@@ -80,8 +83,14 @@ n_kept_ : int
     Number of rows kept: support vectors, and rows that may still become support vectors.
 n_kernel_evaluations_ : int
     Number of kernel values computed.
+coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    Weights of the features.
 n_iter_ : int
     Number of rows processed.
+n_mistakes_ : ndarray of shape (1,) or (n_classes,)
+    Rows that were misclassified when they came.
+duality_gap_ : ndarray of shape (1,) or (n_classes,)
+    Primal minus dual objective on the rows kept, one for each binary problem.
 """
 
 
@@ -131,7 +140,14 @@ def complete(cls: Class, parameters: str = PARAMETERS, attributes: str = ATTRIBU
     names = list(inspect.signature(cls).parameters)
     documented = "\n".join(known[name] for name in names)
     summary, its_own, rest = _section(after, "Attributes")
-    shared = "\n".join((_entries(attributes) | its_own).values())
+    own_text = attributes is not ATTRIBUTES
+    always = {"classes_", "n_features_in_", "feature_names_in_"}
+    known = {
+        name: text
+        for name, text in _entries(attributes).items()
+        if own_text or name in always or hasattr(cls, name)
+    }
+    shared = "\n".join((known | its_own).values())
     text = "\n\n".join(
         part
         for part in (

@@ -1,86 +1,77 @@
-"""Learners that unlearn: rows by the ids under which they came, and taking some of them back."""
+"""Ids of rows, and the capability to forget rows by their ids."""
 
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from . import constraints
-from .learner import Ints, KernelLearner, LabeledRows
-from .online import StreamLearner
-from .validate import Array, Rows
+from .learner import KernelLearner
+from .validate import Ints
 
 Self = TypeVar("Self", bound="ForgettingLearner")
-Naming = TypeVar("Naming", bound="NamingLearner")
 
 
 def check_ids(ids: Any, count: int | None = None) -> Ints:
-    """Validate ids: integers, none of them twice, and as many as there are rows."""
+    """Validate ids: unique integers, one for each of ``count`` rows."""
     given = np.asarray(ids)
     if given.size == 0:
         given = given.astype(np.int64)
     if given.dtype.kind not in "iu" or given.ndim > 1:
         raise TypeError(
-            f"ids must be integers in one dimension, got shape {given.shape} and dtype {given.dtype}: keep a "
-            "table from names of your own to numbers."
+            f"ids must be integers in one dimension, got shape {given.shape} and dtype {given.dtype}: map "
+            "names of your own to numbers."
         )
     if (
         given.size
         and not np.iinfo(np.int64).min < int(given.min()) <= int(given.max()) <= np.iinfo(np.int64).max
     ):
-        raise ValueError(f"ids must fit in 64 bits with a sign, got {given.min()} and {given.max()}.")
+        raise ValueError(f"ids must be signed 64-bit integers, got {given.min()} to {given.max()}.")
     given = np.atleast_1d(given).astype(np.int64)
     if count is not None and len(given) != count:
-        raise ValueError(f"ids must name every row: got {len(given)} ids for {count} rows.")
+        raise ValueError(f"ids must have one id for each row: got {len(given)} ids for {count} rows.")
     names, times = np.unique(given, return_counts=True)
     if len(names) < len(given):
-        raise ValueError(f"ids must name a row once; {some_ids(names[times > 1])} is there more than once.")
+        raise ValueError(f"ids must be unique, got {some_ids(names[times > 1])} more than once.")
     return given
 
 
 def some_ids(ids: Ints) -> str:
-    """The first few of many ids."""
+    """The first few ids, for a message."""
     return ", ".join(str(row_id) for row_id in ids[:5].tolist()) + (", ..." if len(ids) > 5 else "")
 
 
 def refuse_missing(owner: Any, missing: Ints) -> None:
-    """Raise if there are ids to be forgotten of which ``owner`` keeps no row."""
+    """Raise if ``missing`` has ids, of which ``owner`` keeps no row."""
     if len(missing):
         raise ValueError(
-            f"This {type(owner).__name__} keeps no row with the id {some_ids(missing)}: it has been "
-            "forgotten or dropped, or it never came."
+            f"This {type(owner).__name__} keeps no row with the id {some_ids(missing)}: the row was "
+            "forgotten or dropped, or never learned."
         )
 
 
 def refuse_known(owner: Any, ids: Ints, kept: Ints) -> None:
-    """Raise if ``owner`` keeps a row under one of the ids of new rows."""
+    """Raise if ``owner`` keeps a row with one of the ids of new rows."""
     known = ids[np.isin(ids, kept)]
     if len(known):
         raise ValueError(
-            f"This {type(owner).__name__} keeps a row with the id {some_ids(known)} already: forget it "
-            "first, or give the new row another id."
+            f"Duplicate id {some_ids(known)}: this {type(owner).__name__} keeps a row with it. Forget that "
+            "row first, or choose another id."
         )
 
 
-def stored_ids(learner: KernelLearner) -> Ints:
-    """The ids of the rows that a fitted learner keeps."""
-    return np.asarray(learner._machine.native.ids)
-
-
 class ForgettingLearner(KernelLearner):
-    """Base of learners whose native solver has ``forget(ids)``.
+    """Capability: unlearn rows, with a native solver that has ``forget(ids)``.
 
-    ``forgetting`` says what `forget` promises. "exact": the model is, to rounding, the one that never saw the
-    rows. "removal": the rows, their coefficients and everything stored about them are gone, and the
-    invariants of the solver hold on the rows that are left; steps that other rows took because of them are
-    not undone.
+    ``forgetting`` says what `forget` guarantees. "exact": the model is, up to rounding, the one that never
+    saw the rows. "removal": the rows, their coefficients and everything stored about them are gone, and the
+    invariants of the solver hold on the remaining rows; steps that other rows took because of them are not
+    undone.
     """
 
     forgetting: ClassVar[str] = "removal"
 
     def forget(self: Self, ids: Any) -> Self:
-        """Unlearn rows: the model becomes one that has not seen them, as far as the learner promises.
+        """Unlearn rows; ``forgetting`` says how completely.
 
         Parameters
         ----------
@@ -93,84 +84,63 @@ class ForgettingLearner(KernelLearner):
         object
             The learner itself.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         constraints.check(self)
         named = self._kept_ids(ids)
         self._configure()
-        is_center = self._machine.is_center(named)
+        is_center, capped = self._machine.is_center(named), self._machine.native.capped
         self._unlearn(named)
+        self._warn_if_capped(capped)
+        if len(named):
+            self._after_forgetting()
         if is_center:  # or the row would stay as the point that is subtracted from all others
             self._machine = self._machine.recentered()
             self._configure()
-        if self._foreign is not None:
-            self._foreign.keep(self._machine.native.ids)
+        self._follow_machine()
         return self
 
-    def _kept_ids(self, ids: Any) -> Ints:
-        """Validate ids of rows that are to be kept by the learner now."""
-        named = check_ids(ids)
-        refuse_missing(self, self._missing(named))
-        return named
-
-    def _missing(self, ids: Ints) -> Ints:
+    def missing_ids(self, ids: Ints) -> Ints:
         """Those of some ids of which nothing is stored.
 
-        A row that the learner has dropped may stay in its slot until the next sweep. It can be forgotten as
-        long as it does, so that an id that is refused here is one of which no trace is left.
+        A dropped row may stay in memory until the next cleanup. Until then it can be forgotten, so that an id
+        that is missing is one of which no trace is left.
+
+        Parameters
+        ----------
+        ids : ndarray of shape (n_ids,)
+            The ids.
+
+        Returns
+        -------
+        ndarray of shape (n_missing,)
+            Those that are missing.
         """
         return np.asarray(self._machine.native.missing(ids))
+
+    def stored_ids(self) -> Ints:
+        """The ids of all rows in memory.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The ids, those of dropped rows that are not cleaned up yet included.
+        """
+        return np.asarray(self._fitted().native.ids)
+
+    def _kept_ids(self, ids: Any) -> Ints:
+        """Validate ids of rows that have to be in memory."""
+        named = check_ids(ids)
+        refuse_missing(self, self.missing_ids(named))
+        return named
 
     def _unlearn(self, ids: Ints) -> None:
         """Let the core forget rows that it keeps."""
         self._machine.native.forget(ids)
 
+    def _after_forgetting(self) -> None:
+        """Optimize again, once rows are gone."""
 
-class NamingLearner(ForgettingLearner, StreamLearner):
-    """Base of learners whose rows may come with ids of the caller's."""
 
-    def partial_fit(
-        self: Naming, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None
-    ) -> Naming:
-        """Learn more rows, in the order given, each once.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C for each row; a row of weight 0 is left out.
-        ids : array-like of int of shape (n_samples,), default=None
-            Names by which rows can be forgotten, and what `support_` holds; None continues the running row
-            number. The id of a row that is kept is refused.
-
-        Returns
-        -------
-        object
-            The learner itself.
-        """
-        return self._learn_more(X, y, classes, sample_weight, ids)
-
-    def _accept(
-        self,
-        X: Rows,
-        y: Array,
-        labels: npt.NDArray[np.int32],
-        sample_weight: Any,
-        ids: Ints | None = None,
-    ) -> LabeledRows:
-        named = None if ids is None else check_ids(ids, len(labels))
-        rows = super()._accept(X, y, labels, sample_weight, named)
-        native = self._machine.native
-        if len(native.missing(rows.ids)) < len(rows.ids):
-            refuse_known(self, rows.ids, native.kept_ids)
-        return rows
-
-    def _take_in(self, rows: LabeledRows, counts: Ints) -> None:
-        self._machine.native.drop_lingering(
-            rows.ids
-        )  # or a dropped row would be taken for the new one of the same id
-        super()._take_in(rows, counts)
+def stored_ids(learner: ForgettingLearner) -> Ints:
+    """The ids of all rows that a fitted learner has in memory."""
+    return learner.stored_ids()

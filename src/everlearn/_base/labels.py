@@ -12,7 +12,7 @@ UNKNOWN = -1  # the code of a label that is None or NaN
 
 
 class LabelTable:
-    """The labels met so far, each with its number.
+    """The labels seen so far, each with its number.
 
     Labels are numbers, strings or booleans and are the same if Python holds them to be equal, so that 1, 1.0
     and True are one label. None and NaN are no label; their code is -1.
@@ -59,7 +59,7 @@ class LabelTable:
         return found
 
     def order(self, n_first: int) -> NDArray[np.intp]:
-        """Numbers of the labels in the order to show: the first so many as they are, then the rest sorted.
+        """Numbers of the labels in the order to show: the first ``n_first`` unchanged, then the rest sorted.
 
         Numbers come before strings. How two labels compare never depends on what other labels there are.
         """

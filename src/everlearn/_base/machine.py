@@ -84,6 +84,11 @@ class Machine:
                 f"gamma={kernel.gamma:.3g}: scale the features (for example with StandardScaler){remedy}."
             )
 
+    def seed(self, random: np.random.RandomState) -> None:
+        """Seed the generator of the native solver."""
+        words = random.randint(1, 2**63 - 1, size=4, dtype=np.int64)
+        self.native.seed_generator(words.astype(np.uint64))
+
     def support(self) -> npt.NDArray[np.intp]:
         """Slots whose coefficient is not zero in some column."""
         return np.flatnonzero((self.native.alpha != 0).any(axis=0))
@@ -122,7 +127,7 @@ class Machine:
         return Machine.from_state(state)
 
     def get_state(self) -> dict[str, Any]:
-        """Everything that decides how the machine goes on, as plain arrays and numbers.
+        """Everything that determines how the machine continues, as plain arrays and numbers.
 
         The number of kernel evaluations is not in it: it depends on what the cache held.
         """

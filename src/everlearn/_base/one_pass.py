@@ -1,55 +1,37 @@
-"""Learners on a budget: each row is met once, scored by what was learned before, and few rows are kept."""
-
-from typing import ClassVar
+"""The base of learners on a budget: each row is processed once, and few rows are kept."""
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
-from sklearn.utils import check_random_state
 
 from . import constraints
-from .forget import NamingLearner
-from .online import OnlineLearner
-from .validate import Array, Rows
+from .learner import KernelLearner
 
-_CACHE_BYTES = 200 * 2**20  # far more than the kernel matrix of a buffer
 _NO_LIMIT = 2**31 - 1
 
-BUDGET = constraints.integer_from(1)
 OPEN_UNIT = constraints.Constraint(
     "a number between 0 and 1, both excluded", lambda value: constraints.is_real(value) and 0 < value < 1
 )
 
 
-class OnePassLearner(NamingLearner, OnlineLearner):
-    """Base of the learners on a budget; a subclass names its solver and its parameters.
+class OnePassLearner(KernelLearner):
+    """Base of the learners on a budget.
 
-    With more than two classes each is learned against the rest, with a buffer of its own; a row that several
+    With more than two classes each is learned one-vs-rest, with a buffer of its own; a row that several
     buffers hold is stored once.
     """
 
+    # Not parameters of these learners. A class whose C is a parameter has it in its constructor.
+    C: float = 1.0
+    cache_size: float = 200  # MB: far more than the kernel matrix of a buffer
     _svm = False
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        name: constraint
-        for name, constraint in OnlineLearner._constraints.items()
-        if name not in ("C", "tol", "cache_size")
-    }
-
-    def _start(self, X: Rows, classes: Array) -> None:
-        super()._start(X, classes)
-        words = check_random_state(self.random_state).randint(1, 2**63 - 1, size=4, dtype=np.int64)
-        self._machine.native.seed_generator(words.astype(np.uint64))
-
-    def _configure(self) -> None:
-        threads = effective_n_jobs(self.n_jobs)
-        self._machine.configure(_CACHE_BYTES, threads, self._solver_parameters())
+    _draws = True
 
     @property
     def n_mistakes_(self) -> npt.NDArray[np.int64]:
-        """Rows that were on the wrong side when they came, one number for each binary problem."""
-        return np.asarray(self._fitted().native.mistakes)
+        """Rows that were misclassified when they came, one number for each binary problem."""
+        return np.asarray(self._of_machine("mistakes"))
 
 
 def limit(budget: int | None) -> int:
-    """A budget in the core's words; None is no limit."""
+    """A budget as the core takes it; None is no limit."""
     return _NO_LIMIT if budget is None else int(budget)

@@ -1,27 +1,37 @@
-"""Learners that take rows one at a time: `fit` in random order, `partial_fit` in the order given."""
+"""Capabilities of learners that see one row at a time: `partial_fit`, `fit` in random order, `finish`."""
 
-import warnings
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+import numpy.typing as npt
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from . import constraints
-from .learner import ROWS_PER_CALL, Ints, KernelLearner, LabeledRows
-from .validate import Array, Rows, check_classes, check_rows, check_rows_and_labels, encode_labels
+from .forget import check_ids, refuse_known
+from .learner import ROWS_PER_CALL, KernelLearner, LabeledRows
+from .validate import (
+    Array,
+    Ints,
+    Rows,
+    check_classes,
+    check_rows,
+    check_rows_and_labels,
+    encode_labels,
+    row_weights,
+)
 
-Self = TypeVar("Self", bound="StreamLearner")
+Stream = TypeVar("Stream", bound="StreamLearner")
 Online = TypeVar("Online", bound="OnlineLearner")
 Finishing = TypeVar("Finishing", bound="FinishingLearner")
 
 
 class StreamLearner(KernelLearner):
-    """Base of learners that see each row when it comes; a subclass names its solver and its parameters."""
+    """Capability: learn from a stream, where rows may have ids."""
 
-    def partial_fit(self: Self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self: Stream, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None
+    ) -> Stream:
         """Learn more rows, in the order given, each once.
 
         Parameters
@@ -31,94 +41,141 @@ class StreamLearner(KernelLearner):
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call.
+            All labels that the stream can have; required in the first call.
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C, or the step of a learner without C, for each row; a row of weight 0 is left out.
+            Multiplies C, or the step of a learner without C, for each row; a row of weight 0 is skipped.
+        ids : array-like of int of shape (n_samples,), default=None
+            Ids of the rows, for `forget` and `support_`; None continues the running row number. An id that
+            the learner keeps a row of is refused.
 
         Returns
         -------
         object
             The learner itself.
         """
-        return self._learn_more(X, y, classes, sample_weight, None)
+        self._learn_more(X, y, classes, sample_weight, ids)
+        return self
 
-    def _learn_more(self: Self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Ints | None) -> Self:
-        """Learn more rows; their ids are the running row numbers unless others are given."""
+    def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any) -> None:
         constraints.check(self)
         first = not hasattr(self, "_machine")
         with self._unchanged_on_error():
-            self._solver_parameters()
+            self._solver_parameters()  # refuses values that exclude each other
             known = check_classes(classes, None if first else self.classes_)
             X, y = check_rows_and_labels(self, X, y, reset=first)
             labels = encode_labels(y, known)
             if first:
                 self._start(X, known)
-            counts = self._label_counts
-            left_out = sample_weight is not None and np.shape(sample_weight) == y.shape
-            left_out = left_out and not np.any(sample_weight)  # scikit-learn refuses weights that are all 0
-            rows = self._accept(X, y, labels, None if left_out else sample_weight, ids)
-        if left_out:
-            self._label_counts = counts
-            return self
-        self._take_in(rows, counts)
-        return self
+            rows = self._accept(X, labels, row_weights(sample_weight, X, all_zero=True), ids)
+        self._learn(rows)
 
-    def _learn_validated(self, X: Rows, y: Array, sample_weight: Any = None) -> Ints:
-        """Learn more rows, validated already as the parameters are; returns their ids."""
-        counts = self._label_counts
-        with self._unchanged_on_error():
-            labels = encode_labels(y, self.classes_)
-            rows = self._accept(X, y, labels, sample_weight)
-        self._take_in(rows, counts)
-        return rows.ids
-
-    @property
-    def _last_id(self) -> int:
-        """Running number of the row that came last, its id unless it was given another one."""
-        return int(self._rows_seen) - 1
-
-    def _take_in(self, rows: LabeledRows, counts: Ints) -> None:
-        """Learn accepted rows; ``counts`` is what the label counts go back to if nothing is learned."""
-        self._configure()
+    def _accept(
+        self,
+        X: Rows,
+        labels: npt.NDArray[np.int32],
+        weights: npt.NDArray[np.float64],
+        ids: Any = None,
+    ) -> LabeledRows:
+        named = None if ids is None else check_ids(ids, len(labels))
+        rows = super()._accept(X, labels, weights, named)
         native = self._machine.native
-        before, capped = native.iterations, native.capped
+        if len(native.missing(rows.ids)) < len(rows.ids):
+            refuse_known(self, rows.ids, native.kept_ids)
+        return rows
+
+    def _learn(self, rows: LabeledRows) -> None:
+        """Learn accepted rows.
+
+        They are counted first, so that a second thread that learns at the same time gets other row numbers.
+        If an error stops the first of them, none is counted.
+        """
+        self._count(rows)
+        if not rows.counts.any():
+            return
+        native = self._machine.native
+        learned, capped = native.iterations, native.capped
         try:
+            native.drop_lingering(rows.ids)  # the core must not take a dropped row for a new one with its id
+            self._configure()
             self._feed(native.learn, rows, np.flatnonzero(rows.costs > 0))
         except BaseException:
-            if native.iterations == before:  # nothing was learned: the row numbers are free again
-                self._rows_seen -= len(rows.ids)
-                self._label_counts = counts
+            if native.iterations == learned:
+                self._count(rows, times=-1)
             raise
         self._warn_if_capped(capped)
 
-    def _prepare(self, X: Any, classes: Any) -> None:
-        """Fix what depends on the first rows, without learning any of them."""
+    # ---------------------------------------------------------------------------------- for loops over rows
+
+    def prepare(self: Stream, X: Any, classes: Any) -> Stream:
+        """Begin without learning: fix the classes and what depends on features alone, such as gamma="scale".
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows like those that will come.
+        classes : array-like of shape (n_classes,)
+            All labels that the stream can have.
+
+        Returns
+        -------
+        object
+            The learner itself.
+        """
         constraints.check(self)
         with self._unchanged_on_error():
             known = check_classes(classes, None)
             self._start(check_rows(self, X, reset=True), known)
+        return self
 
-    def _warn_if_capped(self, before: int) -> None:
-        """Say that rows had more steps than a row may have, if there are more of them than before."""
-        count = self._machine.native.capped - before
-        if count > 0:
-            warnings.warn(
-                f"Optimizing was cut short {count} times, where a row took too many steps: the model is "
-                "further from its optimum than it should be. Scale the features, or choose a smaller C.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+    def takes_validated_rows(self) -> bool:
+        """Whether `learn_validated` and `score_validated` do what `partial_fit` and `decision_function` do.
+
+        Returns
+        -------
+        bool
+            False if a subclass, or the object, has methods of its own in their place.
+        """
+        kind = type(self)
+        return (
+            kind.partial_fit is StreamLearner.partial_fit
+            and kind._learn_more is StreamLearner._learn_more
+            and kind.decision_function is KernelLearner.decision_function
+            and not {"partial_fit", "decision_function"} & vars(self).keys()
+        )
+
+    def learn_validated(self, X: Rows, y: Array, sample_weight: Any = None) -> Ints:
+        """Learn more rows from `validate_rows`; validating one row costs more than learning it.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : ndarray of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As for `partial_fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The ids of the rows.
+        """
+        labels = encode_labels(y, self.classes_)
+        rows = self._accept(X, labels, row_weights(sample_weight, X))
+        self._learn(rows)
+        return rows.ids
+
+    @property
+    def last_id(self) -> int:
+        """The running number of the last row: its id, unless it came with another."""
+        return int(self._rows_seen) - 1
 
 
-class OnlineLearner(StreamLearner):
-    """Base of learners that `fit` in passes over the rows, each in an order of its own."""
-
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = StreamLearner._constraints | {
-        "epochs": constraints.integer_from(1)
-    }
+class OnlineLearner(KernelLearner):
+    """Capability: `fit` in passes over the rows, each in random order."""
 
     def fit(self: Online, X: Any, y: Any, sample_weight: Any = None) -> Online:
-        """Learn from scratch: passes over the rows in random order.
+        """Learn from scratch, in passes over the rows in random order.
 
         Parameters
         ----------
@@ -127,7 +184,7 @@ class OnlineLearner(StreamLearner):
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C, or the step of a learner without C, for each row; a row of weight 0 is left out.
+            Multiplies C, or the step of a learner without C, for each row; a row of weight 0 is skipped.
 
         Returns
         -------
@@ -136,7 +193,7 @@ class OnlineLearner(StreamLearner):
         """
         constraints.check(self)
         with self._unchanged_on_error():
-            self._solver_parameters()  # refuses what does not go together
+            self._solver_parameters()  # refuses values that exclude each other
             rows, usable = self._take_all(X, y, sample_weight)
             random = check_random_state(self.random_state)
         self._configure()
@@ -160,40 +217,37 @@ class OnlineLearner(StreamLearner):
                     bar.set_postfix(kept=native.size)
 
     def _conclude(self) -> None:
-        """What `fit` does after the last row."""
+        """The end of `fit`, after the last row."""
 
 
-class FinishingLearner(OnlineLearner):
-    """An online learner that can optimize on the rows it has kept."""
-
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = OnlineLearner._constraints | {
-        "finishing": constraints.BOOLEAN
-    }
+class FinishingLearner(KernelLearner):
+    """Capability: optimize on the rows kept, at any time or at the end of `fit`."""
 
     def finish(self: Finishing) -> Finishing:
-        """Optimize on the rows kept until none violates by more than ``tol``.
+        """Optimize on the rows kept until no violation is larger than ``tol``.
 
-        Rows that are no support vectors then are dropped, as far as the learner drops rows at all.
+        A learner that drops rows then drops those that are not support vectors.
 
         Returns
         -------
         object
             The learner itself.
         """
-        if not hasattr(self, "_machine"):  # the check alone costs more than finishing after one row
-            check_is_fitted(self)
+        self._check_fitted()
         constraints.check(self)
         self._configure()
         self._optimize(self._machine.native.finish, "finishing")
         self._warn_if_unsolved("Finishing", stacklevel=2)
         self._drop_idle()
-        if self._foreign is not None:
-            self._foreign.keep(self._machine.native.ids)
+        self._follow_machine()
         return self
 
     def _conclude(self) -> None:
         if self.finishing:
             self.finish()
+        else:
+            self._drop_idle()
+            self._follow_machine()
 
     def _drop_idle(self) -> None:
-        """Drop rows that are of no use once the optimum is reached."""
+        """Drop rows that are not support vectors, as far as the learner drops rows at all."""

@@ -1,4 +1,4 @@
-"""The border: whatever a user hands over becomes rows, labels and costs that the core can trust."""
+"""Validation of input: rows, labels and weights of any kind become arrays that the core can trust."""
 
 from typing import Any
 
@@ -6,12 +6,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from .. import _core
 
 Array = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
 Rows = Any  # a two-dimensional array or a CSR matrix, float32 or float64
 
 _INT32_MAX = np.iinfo(np.int32).max
@@ -50,8 +51,24 @@ def check_rows_and_labels(estimator: Any, X: Any, y: Any, *, reset: bool) -> tup
     return (_canonical(X) if sparse.issparse(X) else X), np.asarray(y)
 
 
+def check_table(estimator: Any, X: Any, y: Any) -> tuple[Rows, Array, npt.NDArray[np.int32]]:
+    """Validate the rows and labels of a `fit`; returns rows, classes, and the class number of each row."""
+    X, y = check_rows_and_labels(estimator, X, y, reset=True)
+    check_classification_targets(y)
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        remedy = ""
+        if hasattr(estimator, "partial_fit"):
+            remedy = " To begin a stream with rows of one class, call partial_fit(..., classes=...)."
+        raise ValueError(
+            "The number of classes has to be greater than one; y has 1 class, "
+            f"{classes.tolist()[0]!r}.{remedy}"
+        )
+    return X, classes, labels.astype(np.int32)
+
+
 def _is_valid(estimator: Any, X: Any) -> bool:
-    """Whether scikit-learn's validation would return this array as it is: it costs more than a decision."""
+    """Whether scikit-learn's validation would return this array unchanged: it costs more than scoring."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
@@ -69,10 +86,12 @@ def _are_valid_labels(y: Any, n_rows: int) -> bool:
 
 
 def _canonical(X: Any) -> Any:
-    """CSR with ascending columns, no repeated entries, 32-bit column numbers; the input is not touched."""
+    """CSR with ascending columns, no duplicates and 32-bit column numbers; the input is not changed."""
     columns = X.indices
     if columns.size and not 0 <= int(columns.min()) <= int(columns.max()) < X.shape[1]:
-        raise ValueError(f"X is a broken sparse matrix: it has column numbers outside 0 to {X.shape[1] - 1}.")
+        raise ValueError(
+            f"X is an invalid sparse matrix: it has column numbers outside 0 to {X.shape[1] - 1}."
+        )
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -103,21 +122,23 @@ def missing_labels(y: Any) -> npt.NDArray[np.bool_]:
 
 
 def check_classes(classes: Any, known: Array | None) -> Array:
-    """All labels that may come: those named in the first call of ``partial_fit``, where ``known`` is None."""
+    """Validate ``classes``: all labels of a stream, required in the first call, where ``known`` is None."""
     if known is None and classes is None:
-        raise ValueError("classes must be given in the first call of partial_fit: all labels that will come.")
+        raise ValueError(
+            "The first call of partial_fit needs classes, the list of all labels that the stream can have."
+        )
     if classes is None:
         return np.asarray(known)
     named = unique_labels(classes)
     if known is None and len(named) < 2:
-        raise ValueError(f"classes must name at least two classes, got {named!r}.")
+        raise ValueError(f"classes must have at least two labels, got {named!r}.")
     if known is not None and not np.array_equal(named, known):
         raise ValueError(f"classes={classes!r} differs from the classes of the first call, {known!r}.")
     return np.asarray(named)
 
 
 def encode_labels(y: Array, classes: Array) -> npt.NDArray[np.int32]:
-    """Number the labels by their place in ``classes``; a label that is not there is an error."""
+    """Turn labels into their positions in ``classes``; an unknown label is an error."""
     try:
         places = np.searchsorted(classes, y)
     except TypeError:
@@ -129,21 +150,27 @@ def encode_labels(y: Array, classes: Array) -> npt.NDArray[np.int32]:
         known = ", ".join(repr(label) for label in classes.tolist())
         raise ValueError(
             f"y has labels that are not in classes: {', '.join(strange[:5])}; classes are {known}. "
-            "Name every class in the first call of partial_fit."
+            "Pass all labels as classes in the first call of partial_fit."
         )
     return places.astype(np.int32)
 
 
-def row_weights(sample_weight: Any, X: Rows) -> npt.NDArray[np.float64]:
-    """Validate sample weights; None is a weight of 1 for every row."""
+def row_weights(sample_weight: Any, X: Rows, all_zero: bool = False) -> npt.NDArray[np.float64]:
+    """Validate sample weights; None is a weight of 1 for every row.
+
+    scikit-learn refuses weights that are all 0. With ``all_zero`` they are accepted: in a stream a block may
+    have no row to learn.
+    """
     if sample_weight is None:
         return np.ones(X.shape[0])
+    if all_zero and np.shape(sample_weight) == (X.shape[0],) and not np.any(sample_weight):
+        return np.zeros(X.shape[0])
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
     return np.asarray(weights, dtype=np.float64)
 
 
 def as_block(X: Rows) -> _core.Block:
-    """Hand validated rows to the core."""
+    """Validated rows as the core takes them; nothing is copied."""
     if sparse.issparse(X):
         return _core.Block.csr(
             np.ascontiguousarray(X.data),

@@ -1,4 +1,4 @@
-"""The machinery of `AdaptiveSVM`: rows in, experts trained, votes out, and all of it in a state."""
+"""The base of `AdaptiveSVM`: rows in, experts trained, votes out, and the state of it all."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,13 +8,12 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
-from sklearn.utils.validation import check_is_fitted
 
 from .._base import checked, constraints
 from .._base.decision import Decision
+from .._base.estimator import Estimator, ScoringClassifier
 from .._base.forget import check_ids, refuse_known
 from .._base.learner import balanced_weights
 from .._base.validate import Array, Rows, check_rows
@@ -35,13 +34,14 @@ Self = TypeVar("Self", bound="CommitteeLearner")
 _LEAST = 1e-12  # of a probability, before its logarithm is taken
 
 
-class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CommitteeLearner(ScoringClassifier, Estimator):
     """Base of `AdaptiveSVM`: a store of labeled rows, a committee of experts on it, and a calibrator.
 
     Invariant: every SVM of the committee is the SVM of the last rows of the store, as many as its window has.
     """
 
-    _known: ClassVar[tuple[str, ...]] = (
+    _mark_of_fit = "_committee"
+    _fitted_attributes: ClassVar[tuple[str, ...]] = (
         "classes_",
         "n_features_in_",
         "feature_names_in_",
@@ -56,23 +56,23 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Around a call that learns: one that is refused or interrupted leaves the learner as it was.
+        """Around a call that learns: after an error the learner is as before, its changing parts included.
 
-        The SVMs are as they were to the bit if none of them was touched, and to their tolerance otherwise:
-        they forget the rows of the call, and relearn those that it made them forget.
+        The SVMs are the same to the bit if none of them was touched, and to their tolerance otherwise: they
+        forget the rows of the call, and learn those again that it made them forget.
         """
-        before = dict(vars(self))
-        committee = before.get("_committee")
-        if committee is not None:
-            for name in ("_rows", "_scaler", "_calibrator"):
-                before[name] = copy(before[name])
-            memento = committee.memento()
+        if not hasattr(self, "_committee"):
+            with self._unchanged_on_error():
+                yield
+            return
+        committee, memento = self._committee, self._committee.memento()
+        parts = {name: copy(getattr(self, name)) for name in ("_rows", "_scaler", "_calibrator")}
         try:
-            yield
+            with self._unchanged_on_error():
+                yield
         except BaseException:
-            self.__dict__ = before
-            if committee is not None:
-                committee.go_back(memento, self._kept)
+            self.__dict__.update(parts)
+            committee.go_back(memento, self._kept)
             raise
 
     def _check(self) -> tuple[Expert, ...]:
@@ -91,8 +91,7 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return experts
 
     def _fitted(self) -> Committee:
-        if not hasattr(self, "_committee"):  # an AttributeError, so that hasattr answers no
-            raise AttributeError("This AdaptiveSVM is not fitted yet: call fit or partial_fit.")
+        self._check_fitted()
         return self._committee
 
     def _begin(self, classes: Array, experts: tuple[Expert, ...], capacity: int | None = None) -> None:
@@ -108,8 +107,21 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._rows_seen = self._next_id = 0
         self._committee = Committee(tuple(map(own, experts)), len(classes), self._seed)
 
-    def _prepare(self, X: Any, classes: Any) -> None:
-        """Fix what depends on features alone by unlabeled rows, before any label is learned."""
+    def prepare(self: Self, X: Any, classes: Any) -> Self:
+        """Begin without learning: fix the classes and what depends on features alone.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows like those that will come.
+        classes : array-like of shape (n_classes,)
+            The labels known so far.
+
+        Returns
+        -------
+        object
+            The learner itself.
+        """
         with self._all_or_nothing():
             self.__dict__.pop("_committee", None)
             experts = self._check()
@@ -119,16 +131,30 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._scaler.fit(rows)
             self._scaler.check(rows)
             self._committee.scale = Scale.of(self._scaler.transform(rows))
+        return self
 
-    def _relearn(self, X: Any, y: Array, like: "CommitteeLearner | None") -> None:
-        """After `_prepare`: learn rows at once, with the record of the experts of another learner.
+    def retrain(self: Self, X: Any, y: Array, like: "CommitteeLearner | None") -> Self:
+        """Learn rows after `prepare`, with the weights of the experts of another learner.
 
-        A stream calls it when its scale has moved, or a class has come: the rows are the same, and so is what
-        is known about the experts.
+        A stream calls it when its scale has changed, or a class is new: the rows are the same, and so are the
+        losses of the experts.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : ndarray of shape (n_samples,)
+            Their labels.
+        like : AdaptiveSVM or None
+            The learner before. None, or one with other experts, is ignored.
+
+        Returns
+        -------
+        object
+            The learner itself.
         """
         if like is None or [e.name for e in like.experts_] != [e.name for e in self.experts_]:
-            self.partial_fit(X, y)
-            return
+            return self.partial_fit(X, y)  # type: ignore[no-any-return]
         with self._all_or_nothing():
             rows = double(check_rows(self, X, reset=False))
             self._scaler.check(rows)
@@ -145,6 +171,7 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 fresh += label not in old
             self._numbers, self._calibrator = numbers, deepcopy(like._calibrator)
             self._rebuild()
+        return self
 
     def _named(self, y: Array, classes: Any) -> Array:
         """All classes known after a call: those before it, those named, and those of its rows."""
@@ -243,7 +270,7 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _votes(self, X: Any) -> Floats:
         """The weighted vote on rows, of shape (n_rows, n_classes)."""
-        check_is_fitted(self)
+        self._check_fitted()
         X = check_rows(self, X, reset=False)
         if not self._committee.ready:
             return smoothed(self._counts, X.shape[0])
@@ -274,43 +301,35 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -------------------------------------------------------------------------------------------------- state
 
-    def _check_savable(self) -> None:
-        if hasattr(self, "_committee"):
-            constraints.check(self)
-
     def _get_state(self) -> dict[str, Any]:
-        params = self.get_params(deep=False)
-        if isinstance(params["class_weight"], Mapping):
-            params["class_weight"] = list(params["class_weight"].items())
-        if not isinstance(params["experts"], str):
-            resolve(params["experts"])  # checks them
-            params["experts"] = [_item_state(item) for item in params["experts"]]
-        state: dict[str, Any] = {"params": params}
-        if hasattr(self, "_committee"):
-            state["fitted"] = {name: getattr(self, name) for name in self._known if hasattr(self, name)}
-            state["scaling"] = self._begun_with["scaling"]
-            state["changed"] = resolve(self.experts) != self._begun_with["experts"]
-            state["experts"] = [_expert_state(expert) for expert in self._committee.experts]
-            state["committee"] = self._committee.state()
-            state["rows"], state["scaler"] = self._rows.state(), self._scaler.state()
-            state["calibrator"] = self._calibrator.state()
-        return state
+        if not isinstance(self.experts, str):
+            resolve(self.experts)  # checks them
+        return super()._get_state()
 
     @classmethod
-    def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        params = checked.table("params", state["params"])
-        if isinstance(params["class_weight"], list):
-            params["class_weight"] = dict(params["class_weight"])
-        if not isinstance(params["experts"], str):
-            params["experts"] = [_item_from(entry) for entry in params["experts"]]
-        learner = cls(**params)
-        if "committee" in state:
-            constraints.check(learner)
-            learner._resume(state, checked.table("fitted", state["fitted"]))
-        return learner
+    def _as_data(cls, value: Any) -> Any:
+        if isinstance(value, list | tuple):  # the experts
+            return [_item_state(item) for item in value]
+        return super()._as_data(value)
+
+    @classmethod
+    def _from_data(cls, value: Any) -> Any:
+        if isinstance(value, list):
+            return [_item_from(entry) for entry in value]
+        return super()._from_data(value)
+
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "scaling": self._begun_with["scaling"],
+            "changed": resolve(self.experts) != self._begun_with["experts"],
+            "experts": [_expert_state(expert) for expert in self._committee.experts],
+            "committee": self._committee.state(),
+            "rows": self._rows.state(),
+            "scaler": self._scaler.state(),
+            "calibrator": self._calibrator.state(),
+        }
 
     def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
-        """Go on from a saved state, after a check that its parts fit together."""
         k, width = len(checked.classes("classes_", fitted["classes_"])), checked.features(fitted)
         for name in ("_capacity", "_max_rows", "_rows_seen"):
             checked.integer(name, fitted[name])
@@ -319,9 +338,7 @@ class CommitteeLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checked.integers("_counts", fitted["_counts"], (k,))
         if len(np.unique(checked.integers("_numbers", fitted["_numbers"], (k,)))) < k:
             raise ValueError("_numbers must number every class once")
-        for name in self._known:
-            if name in fitted:
-                setattr(self, name, fitted[name])
+        super()._resume(state, fitted)
         entries = checked.items("experts", state["experts"])
         experts = tuple(_expert_from(checked.table("expert", entry)) for entry in entries)
         changed = checked.flag("changed", state["changed"])

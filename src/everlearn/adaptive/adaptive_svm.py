@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._base import constraints
 from .._base.forget import check_ids, refuse_missing
+from .._base.parameters import Table
 from .._base.persist import register
-from .._base.validate import Array, check_rows_and_labels
+from .._base.validate import Array, check_rows_and_labels, check_table, row_weights
 from . import _table
 from ._committee import Committee
 from ._learning import CommitteeLearner, Floats, double, vote_scores
@@ -101,13 +101,12 @@ class AdaptiveSVM(CommitteeLearner):
 
     forgetting: ClassVar[str] = "removal"  # the record of the experts and the scale stay
     grows_classes: ClassVar[bool] = True  # labels that were not seen before may come at any time
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+    _constraints: ClassVar[Table] = {
         "max_rows": constraints.integer_from(2),
         "fading_factor": constraints.FRACTION,
         "learning_rate": constraints.NOT_NEGATIVE,
         "fixed_share": constraints.FRACTION,
         "scaling": constraints.one_of("standard", "none"),
-        "class_weight": constraints.NONE | constraints.one_of("balanced") | constraints.MAPPING,
     }
 
     def __init__(
@@ -122,14 +121,7 @@ class AdaptiveSVM(CommitteeLearner):
         class_weight: dict[Any, float] | str | None = None,
         random_state: Any = None,
     ) -> None:
-        self.experts = experts
-        self.max_rows = max_rows
-        self.fading_factor = fading_factor
-        self.learning_rate = learning_rate
-        self.fixed_share = fixed_share
-        self.scaling = scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
+        self._store(locals())
 
     # ---------------------------------------------------------------------------------------------- learning
 
@@ -153,25 +145,21 @@ class AdaptiveSVM(CommitteeLearner):
         with self._all_or_nothing():
             self.__dict__.pop("_committee", None)
             experts = self._check()
-            X, y = check_rows_and_labels(self, X, y, reset=True)
-            check_classification_targets(y)
-            classes, codes = np.unique(y, return_inverse=True)
-            if len(classes) < 2:
-                raise ValueError(
-                    f"The number of classes has to be greater than one; y has 1 class, {classes[0]!r}."
-                )
+            X, classes, codes = check_table(self, X, y)
             if self.class_weight is not None:
-                compute_class_weight(self.class_weight, classes=classes, y=y)  # refuses unknown labels
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+                compute_class_weight(
+                    self.class_weight, classes=classes, y=classes[codes]
+                )  # refuses unknown labels
+            weights = row_weights(sample_weight, X)
             used = np.flatnonzero(weights > 0)
             if len(np.unique(codes[used])) < 2:
                 raise ValueError("Only rows of one class have a weight above 0: no boundary can be learned.")
             self._begin(classes, experts, max(int(self.max_rows), len(used)))
-            X, labels = double(X)[used], codes[used].astype(np.int32)
+            X, labels = double(X)[used], codes[used]
             self._scaler.fit(X)
             self._scaler.check(X)
-            self._take_in(X, labels, weights[used], np.arange(len(y), dtype=np.int64)[used])
-            self._next_id = len(y)
+            self._take_in(X, labels, weights[used], used)
+            self._next_id = len(codes)
             kept = self._kept().with_rows(self._scaler.transform(X))
             random = check_random_state(self.random_state)
             tried = None if isinstance(self.experts, str) else self._committee.experts
@@ -213,7 +201,7 @@ class AdaptiveSVM(CommitteeLearner):
             if y.dtype.kind not in "biuU":  # in which there is nothing that is no class
                 check_classification_targets(y)
             named = self._named(y, classes)
-            weights = _stream_weights(sample_weight, X, y)
+            weights = row_weights(sample_weight, X, all_zero=True)
             numbers = self._new_ids(len(y), ids)
             if first:
                 self._begin(named, experts)
@@ -253,7 +241,7 @@ class AdaptiveSVM(CommitteeLearner):
         AdaptiveSVM
             The learner itself.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         named = check_ids(ids)
         refuse_missing(self, named[~np.isin(named, self._rows.ids)])
         if len(named) == 0:
@@ -269,39 +257,12 @@ class AdaptiveSVM(CommitteeLearner):
 
     # --------------------------------------------------------------------------------------------- decisions
 
-    def decision_function(self, X: Any) -> Floats:
-        """Score rows: above 0 means the second class, or one column for each class when there are more.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The decision values.
-        """
+    def _scores(self, X: Any) -> Floats:
         scores = vote_scores(self._votes(X))
         return scores if len(self.classes_) > 2 else _one_column(scores)
 
-    def predict(self, X: Any) -> Array:
-        """Predict the class of rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The predicted labels.
-        """
-        return self.labels_of(self.decision_function(X))
-
     def labels_of(self, scores: Any) -> Array:
-        """The labels that decision values stand for.
+        """Turn decision values into labels.
 
         Parameters
         ----------
@@ -311,10 +272,11 @@ class AdaptiveSVM(CommitteeLearner):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The labels.
+            The labels; the only one while there is one class.
         """
-        numbers = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
-        return np.asarray(self.classes_[np.minimum(numbers, len(self.classes_) - 1)])
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, len(scores))
+        return super().labels_of(scores)
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, calibrated on votes that were made before their label was known.
@@ -365,26 +327,9 @@ class AdaptiveSVM(CommitteeLearner):
         """The ids of rows that are support vectors of some expert."""
         return self._fitted().support()
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_committee")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _stream_weights(sample_weight: Any, X: Any, y: Array) -> Floats:
-    """Checked weights of rows; scikit-learn refuses weights that are all 0, which leave out a block here."""
-    if sample_weight is not None and np.shape(sample_weight) == y.shape and not np.any(sample_weight):
-        return np.zeros(len(y))
-    return np.asarray(
-        _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True), dtype=np.float64
-    )
-
 
 def _one_column(scores: Floats) -> Floats:
     """Half the difference of two columns; 0 where there is one class only."""
     if scores.shape[1] < 2:
-        return np.zeros(len(scores))
-    return np.asarray((scores[:, 1] - scores[:, 0]) / 2)
+        return np.zeros((len(scores), 1))
+    return np.asarray((scores[:, 1:] - scores[:, :1]) / 2)

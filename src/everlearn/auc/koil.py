@@ -3,24 +3,26 @@
 J. Hu, H. Yang, I. King, M. Lyu, A. So, "Kernelized Online Imbalanced Learning with Fixed Budgets", AAAI 2015.
 """
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from .._base import constraints
 from .._base.docs import complete
-from .._base.one_pass import BUDGET, OPEN_UNIT, OnePassLearner, limit
+from .._base.forget import ForgettingLearner
+from .._base.one_pass import OPEN_UNIT, OnePassLearner, limit
+from .._base.online import OnlineLearner, StreamLearner
+from .._base.parameters import SHARED, KernelParameter, Table
 from .._base.persist import register
 
 
 @register
 @complete
-class KOIL(OnePassLearner):
+class KOIL(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     """Rank the rows of one class above those of the other, with a fixed number of kept rows for each.
 
     Each class has a buffer. A row is compared with those of the other class: the nearest ones that it does
     not outrank by a margin, at most `n_neighbors`, are pushed away, and it joins its own buffer. So a rare
-    class has as much room as a frequent one, and what is learned is the order of the scores (AUC), which does
-    not mind how rare a class is.
+    class has as much room as a frequent one. What is learned is the order of the scores (AUC), which does not
+    depend on how rare a class is.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class KOIL(OnePassLearner):
         Among which rows of the other class the nearest are looked for: those that are not outranked, as the
         authors' program does, or all, as their slides say; of these, those that are not outranked count.
     literal : bool, default=False
-        Whether to follow the letter of the slides: the first row of all has coefficient 0, and rows with
+        Whether to follow the slides exactly: the first row of all has coefficient 0, and rows with
         coefficient 0 are kept.
     weighted_C : bool, default=False
         Whether C grows with the number of rows of the other class over their budget.
@@ -74,14 +76,11 @@ class KOIL(OnePassLearner):
     """
 
     _solver = "koil"
-    class_weight = None  # a pair has a row of each class
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        name: constraint for name, constraint in OnePassLearner._constraints.items() if name != "class_weight"
-    } | {
-        "budget": constraints.NONE | BUDGET,
+    class_weight = None  # not a parameter: a pair has a row of each class
+    _constraints: ClassVar[Table] = {
+        "budget": constraints.NONE | SHARED["budget"],
         "replacement": constraints.one_of("rs++", "fifo++", "rs", "fifo"),
         "n_neighbors": constraints.integer_from(1),
-        "C": constraints.POSITIVE,
         "learning_rate": OPEN_UNIT,
         "neighbors_of": constraints.one_of("violators", "all"),
         "literal": constraints.BOOLEAN,
@@ -99,7 +98,7 @@ class KOIL(OnePassLearner):
         neighbors_of: str = "violators",
         literal: bool = False,
         weighted_C: bool = False,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
@@ -108,22 +107,7 @@ class KOIL(OnePassLearner):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.budget = budget
-        self.replacement = replacement
-        self.n_neighbors = n_neighbors
-        self.C = C
-        self.learning_rate = learning_rate
-        self.neighbors_of = neighbors_of
-        self.literal = literal
-        self.weighted_C = weighted_C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.epochs = epochs
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {

@@ -3,14 +3,15 @@
 P. Zhao, S. Hoi, R. Jin, T. Yang, "Online AUC Maximization", ICML 2011.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
-from .._base import constraints
+from .._base.docs import complete
 from .._base.persist import register
 from ._linear import LinearAUC
 
 
 @register
+@complete
 class OAM(LinearAUC):
     """Linear learner that ranks the rows of one class above those of the other, with a sample of each kept.
 
@@ -25,28 +26,14 @@ class OAM(LinearAUC):
         Rows kept of each class, for each binary problem.
     C : float, default=1.0
         Largest step of a pair; it grows with the rows of the other class over their budget.
-    epochs : int, default=1
-        Passes over the rows in `fit`.
     random_state : int, RandomState instance or None, default=None
         Decides which rows are kept, and the order of the rows in `fit`.
-    verbose : bool or int, default=False
-        Whether to show progress.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when X had names that are strings.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights of the features.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Minus the score halfway between the mean scores of the kept rows of both classes. The order of the
         scores does not depend on it; `predict` does.
-    n_iter_ : int
-        Rows taken in.
 
     Examples
     --------
@@ -61,10 +48,6 @@ class OAM(LinearAUC):
     """
 
     _machine_name = "oam"
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = LinearAUC._constraints | {
-        "budget": constraints.integer_from(1),
-        "C": constraints.POSITIVE,
-    }
 
     def __init__(
         self,
@@ -75,11 +58,7 @@ class OAM(LinearAUC):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.budget = budget
-        self.C = C
-        self.epochs = epochs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
 
     def _parameters(self) -> dict[str, Any]:
         return {"C": float(self.C), "budget": int(self.budget)}

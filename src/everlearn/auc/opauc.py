@@ -6,6 +6,8 @@ W. Gao, R. Jin, S. Zhu, Z.-H. Zhou, "One-Pass AUC Optimization", ICML 2013.
 from typing import Any, ClassVar
 
 from .._base import constraints
+from .._base.docs import complete
+from .._base.parameters import Table
 from .._base.persist import register
 from ._linear import LinearAUC
 
@@ -13,6 +15,7 @@ _MOST_WHOLE, _USUAL_RANK = 500, 50
 
 
 @register
+@complete
 class OPAUC(LinearAUC):
     """Linear learner that ranks the rows of one class above those of the other and keeps none of them.
 
@@ -29,28 +32,14 @@ class OPAUC(LinearAUC):
     rank : int, "full" or "auto", default="auto"
         "full" keeps the whole covariance of each class, O(d^2) numbers for d features; a number keeps a
         random sketch of that rank instead, O(d rank). "auto" is "full" up to 500 features and 50 above.
-    epochs : int, default=1
-        Passes over the rows in `fit`.
     random_state : int, RandomState instance or None, default=None
         Decides about the sketch, and the order of the rows in `fit`.
-    verbose : bool or int, default=False
-        Whether to show progress.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when X had names that are strings.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights of the features.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Minus the score halfway between those of the means of both classes. The order of the scores does not
         depend on it; `predict` does.
-    n_iter_ : int
-        Rows taken in.
 
     Examples
     --------
@@ -65,7 +54,7 @@ class OPAUC(LinearAUC):
     """
 
     _machine_name = "opauc"
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = LinearAUC._constraints | {
+    _constraints: ClassVar[Table] = {
         "learning_rate": constraints.POSITIVE,
         "alpha": constraints.NOT_NEGATIVE,
         "rank": constraints.one_of("auto", "full") | constraints.integer_from(1),
@@ -81,18 +70,13 @@ class OPAUC(LinearAUC):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.learning_rate = learning_rate
-        self.alpha = alpha
-        self.rank = rank
-        self.epochs = epochs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
 
-    def _spec(self, width: int, classes: int) -> dict[str, int]:
+    def _make_spec(self, width: int, classes: int) -> dict[str, int]:
         rank = self.rank
         if isinstance(rank, str):
             rank = 0 if rank == "full" or width <= _MOST_WHOLE else _USUAL_RANK
-        return super()._spec(width, classes) | {"rank": int(rank)}
+        return super()._make_spec(width, classes) | {"rank": int(rank)}
 
     def _parameters(self) -> dict[str, Any]:
         return {"eta": float(self.learning_rate), "penalty": float(self.alpha)}

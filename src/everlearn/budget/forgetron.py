@@ -1,4 +1,4 @@
-"""Forgetron: a perceptron that forgets its oldest row gently enough to have a mistake bound.
+"""Forgetron: a perceptron that drops its oldest row gradually enough for a mistake bound.
 
 O. Dekel, S. Shalev-Shwartz, Y. Singer, "The Forgetron: A Kernel-Based Perceptron on a Budget", SIAM Journal
 on Computing 37 (2008).
@@ -11,29 +11,24 @@ import numpy.typing as npt
 from sklearn.utils.extmath import row_norms
 
 from .._base.docs import complete
-from .._base.forget import check_ids
-from .._base.learner import Ints, LabeledRows
+from .._base.forget import ForgettingLearner, check_ids
+from .._base.learner import LabeledRows
+from .._base.one_pass import OnePassLearner, limit
+from .._base.online import OnlineLearner, StreamLearner
+from .._base.parameters import ClassWeight, KernelParameter
 from .._base.persist import register
-from .._base.validate import Array, Rows
-from .rbp import RBP
+from .._base.validate import Rows
 
 
 @register
 @complete
-class Forgetron(RBP):
-    """Self-tuned Forgetron: a full buffer drops its oldest row, once all coefficients have shrunk enough.
-
-    Parameters
-    ----------
-    budget : int, default=200
-        How many rows are kept at most, for each binary problem.
+class Forgetron(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+    """Self-tuned Forgetron: a full buffer drops its oldest row, after all coefficients have shrunk enough.
 
     Attributes
     ----------
-    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Rows that were on the wrong side when they came.
     deviation_ : ndarray of shape (1,) or (n_classes,)
-        What forgetting has cost so far, Q in the paper: at most 15/32 of the mistakes.
+        Total cost of dropping rows, Q in the paper: at most 15/32 of the mistakes.
 
     Notes
     -----
@@ -50,24 +45,41 @@ class Forgetron(RBP):
     (50, True)
     """
 
+    _solver = "perceptron"
+
+    def __init__(
+        self,
+        budget: int = 200,
+        *,
+        kernel: KernelParameter = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        class_weight: ClassWeight = None,
+        epochs: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self._store(locals())
+
     def _solver_parameters(self) -> dict[str, Any]:
-        return super()._solver_parameters() | {"overflow": "forget"}
+        return {"margin": 0.0, "budget": limit(self.budget), "overflow": "forget", "averaging": "none"}
 
     def _accept(
         self,
         X: Rows,
-        y: Array,
         labels: npt.NDArray[np.int32],
-        sample_weight: Any,
-        ids: Ints | None = None,
+        weights: npt.NDArray[np.float64],
+        ids: Any = None,
     ) -> LabeledRows:
         own = self._own_values(X, ids)
         if own.max() > 1 + 1e-6:
             raise ValueError(
-                f"The kernel of row {int(own.argmax())} with itself is {own.max():.4g}; Forgetron needs at "
-                'most 1: scale the rows to unit length, or take kernel="rbf".'
+                f"Forgetron needs K(x, x) of at most 1; row {int(own.argmax())} has {own.max():.4g}: scale "
+                'rows to unit length, or choose kernel="rbf".'
             )
-        return super()._accept(X, y, labels, sample_weight, ids)
+        return super()._accept(X, labels, weights, ids)
 
     def _own_values(self, X: Rows, ids: Any) -> npt.NDArray[np.float64]:
         """K(x, x)."""
@@ -81,5 +93,5 @@ class Forgetron(RBP):
 
     @property
     def deviation_(self) -> npt.NDArray[np.float64]:
-        """What forgetting has cost so far, one number for each binary problem."""
-        return np.asarray(self._fitted().native.spent)
+        """Total cost of dropping rows, one number for each binary problem."""
+        return np.asarray(self._of_machine("spent"))

@@ -1,4 +1,4 @@
-"""NORMA: stochastic gradient descent in the space of the kernel.
+"""NORMA: stochastic gradient descent in the feature space of the kernel.
 
 J. Kivinen, A. Smola, R. Williamson, "Online Learning with Kernels", IEEE Transactions on Signal Processing 52
 (2004).
@@ -11,19 +11,17 @@ import numpy.typing as npt
 
 from .._base import constraints
 from .._base.docs import complete
-from .._base.one_pass import BUDGET, OnePassLearner, limit
+from .._base.forget import ForgettingLearner
+from .._base.one_pass import OPEN_UNIT, OnePassLearner, limit
+from .._base.online import OnlineLearner, StreamLearner
+from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
 from .._base.validate import Array, Rows
-from .perceptrons import ClassWeight, Kernel
-
-_SHARE = constraints.Constraint(
-    "a number between 0 and 1, both excluded", lambda value: constraints.is_real(value) and 0 < value < 1
-)
 
 
 @register
 @complete
-class NORMA(OnePassLearner):
+class NORMA(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     """Gradient descent on the regularized hinge loss, a row at a time; old rows fade and are dropped.
 
     Parameters
@@ -36,9 +34,9 @@ class NORMA(OnePassLearner):
         Strength of the regularization: every row shrinks all coefficients by the factor 1 - learning_rate *
         alpha.
     rho : float, default=1.0
-        The margin: a row with y f(x) below it joins. Where `nu` is given, the margin to begin with.
+        The margin: a row with y f(x) below it is kept. If `nu` is given, the initial margin.
     nu : float, default=None
-        Let the margin adapt, so that in the long run this share of the rows join.
+        Adapt the margin so that in the long run this fraction of the rows is kept.
     decay_learning_rate : bool, default=False
         Whether the learning rate falls as learning_rate / sqrt(t).
     fit_intercept : bool, default=False
@@ -46,8 +44,6 @@ class NORMA(OnePassLearner):
 
     Attributes
     ----------
-    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Rows that were on the wrong side when they came.
     rho_ : ndarray of shape (1,) or (n_classes,)
         The margins.
 
@@ -62,12 +58,11 @@ class NORMA(OnePassLearner):
     """
 
     _solver = "norma"
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = OnePassLearner._constraints | {
-        "budget": BUDGET,
+    _constraints: ClassVar[Table] = {
         "learning_rate": constraints.POSITIVE,
         "alpha": constraints.NOT_NEGATIVE,
         "rho": constraints.NOT_NEGATIVE,
-        "nu": constraints.NONE | _SHARE,
+        "nu": constraints.NONE | OPEN_UNIT,
         "decay_learning_rate": constraints.BOOLEAN,
         "fit_intercept": constraints.BOOLEAN,
     }
@@ -82,7 +77,7 @@ class NORMA(OnePassLearner):
         nu: float | None = None,
         decay_learning_rate: bool = False,
         fit_intercept: bool = False,
-        kernel: Kernel = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
@@ -92,22 +87,7 @@ class NORMA(OnePassLearner):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.budget = budget
-        self.learning_rate = learning_rate
-        self.alpha = alpha
-        self.rho = rho
-        self.nu = nu
-        self.decay_learning_rate = decay_learning_rate
-        self.fit_intercept = fit_intercept
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.class_weight = class_weight
-        self.epochs = epochs
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
 
     def _start(self, X: Rows, classes: Array) -> None:
         super()._start(X, classes)
@@ -115,7 +95,7 @@ class NORMA(OnePassLearner):
 
     def _configure(self) -> None:
         super()._configure()
-        if self.nu is None:  # otherwise the margin has gone its own way
+        if self.nu is None:  # otherwise the margin adapts by itself
             self._machine.native.set_margin(float(self.rho))
 
     def _solver_parameters(self) -> dict[str, Any]:
@@ -137,4 +117,4 @@ class NORMA(OnePassLearner):
     @property
     def rho_(self) -> npt.NDArray[np.float64]:
         """The margins, one for each binary problem."""
-        return np.asarray(self._fitted().native.margin)
+        return np.asarray(self._of_machine("margin"))

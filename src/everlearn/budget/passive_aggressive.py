@@ -8,14 +8,16 @@ from typing import Any, ClassVar
 
 from .._base import constraints
 from .._base.docs import complete
+from .._base.forget import ForgettingLearner
 from .._base.one_pass import OnePassLearner
+from .._base.online import OnlineLearner, StreamLearner
+from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
-from .perceptrons import ClassWeight, Kernel
 
 
 @register
 @complete
-class KernelPA(OnePassLearner):
+class KernelPA(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     """Passive-aggressive classifier: a row within the margin changes the model as little as it takes.
 
     There is no budget: it grows with the rows within the margin.
@@ -34,11 +36,6 @@ class KernelPA(OnePassLearner):
         The names are those of the paper. In River's ``PAClassifier`` they are ``mode`` 0, 1 and 2, in
         scikit-learn's ``SGDClassifier`` PA-I and PA-II are ``learning_rate`` "pa1" and "pa2".
 
-    Attributes
-    ----------
-    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Rows that were on the wrong side when they came.
-
     Examples
     --------
     >>> from everlearn import KernelPA
@@ -50,17 +47,14 @@ class KernelPA(OnePassLearner):
     """
 
     _solver = "passive_aggressive"
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = OnePassLearner._constraints | {
-        "C": constraints.POSITIVE,
-        "variant": constraints.one_of("PA", "PA-I", "PA-II"),
-    }
+    _constraints: ClassVar[Table] = {"variant": constraints.one_of("PA", "PA-I", "PA-II")}
 
     def __init__(
         self,
         C: float = 1.0,
         *,
         variant: str = "PA-I",
-        kernel: Kernel = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
@@ -70,17 +64,7 @@ class KernelPA(OnePassLearner):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.C = C
-        self.variant = variant
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.class_weight = class_weight
-        self.epochs = epochs
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {"variant": self.variant}

@@ -1,11 +1,10 @@
-"""Kernel perceptrons without a budget, and with one that drops the row which is needed least.
+"""Kernel perceptrons without a budget, and one with a budget that drops the row it needs least.
 
 F. Rosenblatt (1958); Y. Freund, R. Schapire, "Large Margin Classification Using the Perceptron Algorithm"
 (1999); K. Crammer, J. Kandola, Y. Singer, "Online Classification on a Budget", NIPS 2003; J. Weston,
 A. Bordes, L. Bottou, "Online (and Offline) on an Even Tighter Budget", AISTATS 2005.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -15,25 +14,19 @@ import numpy as np
 from .._base import constraints
 from .._base.decision import Ballot, Decision, expansion_decision, refuse_kernel
 from .._base.docs import complete
-from .._base.one_pass import BUDGET, OnePassLearner, limit
+from .._base.forget import ForgettingLearner
+from .._base.one_pass import OnePassLearner, limit
+from .._base.online import OnlineLearner, StreamLearner
+from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
-
-Kernel = str | Callable[..., Any]
-ClassWeight = dict[Any, float] | str | None
 
 
 @register
 @complete
-class KernelPerceptron(OnePassLearner):
-    """Kernel perceptron: every row on the wrong side joins the expansion with its label for a coefficient.
+class KernelPerceptron(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+    """Kernel perceptron: every misclassified row is kept, with its label as coefficient.
 
-    There is no budget: it grows with its mistakes, and is what the learners with a budget are measured
-    against.
-
-    Attributes
-    ----------
-    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Rows that were on the wrong side when they came.
+    There is no budget: the model grows with its mistakes. It is the reference for the learners with a budget.
 
     Examples
     --------
@@ -50,7 +43,7 @@ class KernelPerceptron(OnePassLearner):
     def __init__(
         self,
         *,
-        kernel: Kernel = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
@@ -60,15 +53,7 @@ class KernelPerceptron(OnePassLearner):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.class_weight = class_weight
-        self.epochs = epochs
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {"margin": 0.0, "budget": limit(None), "overflow": "nothing", "averaging": "none"}
@@ -76,24 +61,24 @@ class KernelPerceptron(OnePassLearner):
 
 @register
 @complete
-class AveragedKernelPerceptron(KernelPerceptron):
-    """Kernel perceptron that decides by all the rules it has had, not by the last one.
+class AveragedKernelPerceptron(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+    """Kernel perceptron that predicts with the average of all its models, not with the last one.
 
-    A rule that survived many rows has more say than one that the next row changed. This takes most of the
-    jumpiness out of a perceptron. It has no budget.
+    A model that many rows left unchanged counts more than one that the next row changed. So predictions
+    change less from row to row than those of a perceptron. There is no budget.
 
     Parameters
     ----------
     average : {"vote", "mean"}, default="vote"
-        Whether each rule, one after every row, has a vote (the mean of their signs, from -1 to 1), or the
-        mean of their scores decides.
+        What is averaged over the models, one after every row: the sign of their scores (from -1 to 1), or the
+        scores.
 
     Attributes
     ----------
     dual_coef_ : ndarray of shape (1, n_SV) or (n_classes, n_SV)
-        The coefficients of the last rule.
+        The coefficients of the last model.
     n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Rows that were on the wrong side of the rule of the moment when they came.
+        Rows that the model of the moment misclassified when they came.
 
     Examples
     --------
@@ -105,15 +90,14 @@ class AveragedKernelPerceptron(KernelPerceptron):
     True
     """
 
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = KernelPerceptron._constraints | {
-        "average": constraints.one_of("vote", "mean")
-    }
+    _solver = "perceptron"
+    _constraints: ClassVar[Table] = {"average": constraints.one_of("vote", "mean")}
 
     def __init__(
         self,
         *,
         average: str = "vote",
-        kernel: Kernel = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
@@ -123,21 +107,10 @@ class AveragedKernelPerceptron(KernelPerceptron):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        super().__init__(
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            class_weight=class_weight,
-            epochs=epochs,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.average = average
+        self._store(locals())
 
     def _solver_parameters(self) -> dict[str, Any]:
-        return super()._solver_parameters() | {"averaging": self.average}
+        return {"margin": 0.0, "budget": limit(None), "overflow": "nothing", "averaging": self.average}
 
     def describe_decision(self) -> Decision:
         """Describe the decision function as data, for export.
@@ -179,20 +152,13 @@ def _ballots(state: dict[str, Any]) -> tuple[Any, list[Ballot]]:
 
 @register
 @complete
-class BudgetKernelPerceptron(KernelPerceptron):
-    """Kernel perceptron on a budget that drops the row which is classified best without itself.
+class BudgetKernelPerceptron(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+    """Kernel perceptron on a budget; a full buffer drops the row that is classified best without itself.
 
     Parameters
     ----------
-    budget : int, default=200
-        How many rows are kept at most, for each binary problem.
     margin : float, default=0.0
-        A row with y f(x) at most so large joins.
-
-    Attributes
-    ----------
-    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Rows that were on the wrong side when they came.
+        A row is kept if y f(x) is at most this.
 
     Examples
     --------
@@ -204,17 +170,15 @@ class BudgetKernelPerceptron(KernelPerceptron):
     50
     """
 
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = KernelPerceptron._constraints | {
-        "budget": BUDGET,
-        "margin": constraints.NOT_NEGATIVE,
-    }
+    _solver = "perceptron"
+    _constraints: ClassVar[Table] = {"margin": constraints.NOT_NEGATIVE}
 
     def __init__(
         self,
         budget: int = 200,
         *,
         margin: float = 0.0,
-        kernel: Kernel = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
@@ -224,19 +188,7 @@ class BudgetKernelPerceptron(KernelPerceptron):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        super().__init__(
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            class_weight=class_weight,
-            epochs=epochs,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.budget = budget
-        self.margin = margin
+        self._store(locals())
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""Projectron: a mistake is projected onto the rows that are kept, if little is lost by it.
+"""Projectron: a misclassified row is projected onto the rows kept, if the projection error is small.
 
 F. Orabona, J. Keshet, B. Caputo, "Bounded Kernel-Based Online Learning", JMLR 10 (2009).
 """
@@ -10,31 +10,31 @@ import numpy.typing as npt
 
 from .._base import constraints
 from .._base.docs import complete
-from .._base.one_pass import BUDGET, OnePassLearner, limit
+from .._base.forget import ForgettingLearner
+from .._base.one_pass import OnePassLearner, limit
+from .._base.online import OnlineLearner, StreamLearner
+from .._base.parameters import SHARED, ClassWeight, KernelParameter, Table
 from .._base.persist import register
-from .perceptrons import ClassWeight, Kernel
 
 
 @register
 @complete
-class Projectron(OnePassLearner):
-    """Kernel perceptron whose mistakes are projected onto the rows kept, unless that would lose too much.
+class Projectron(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+    """Kernel perceptron that projects misclassified rows onto the rows kept, unless the error is too large.
 
     Parameters
     ----------
     budget : int or None, default=200
-        How many rows are kept at most, for each binary problem; a full buffer projects whatever comes. None
-        is no limit but that of `max_projection_error`.
+        Maximum number of rows kept, for each binary problem; a full buffer projects every mistake. None:
+        only `max_projection_error` limits the rows.
     max_projection_error : float, default=0.1
-        Largest projection error: a row joins if its distance from the span of the rows kept, in the space of
-        the kernel, is larger. 0 keeps every mistake.
+        A row is kept if its distance from the span of the rows kept, in the feature space of the kernel, is
+        larger. 0 keeps every mistake.
 
     Attributes
     ----------
-    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Rows that were on the wrong side when they came.
     n_projections_ : ndarray of shape (1,) or (n_classes,)
-        How many of them were projected.
+        Number of mistakes that were projected.
 
     Examples
     --------
@@ -47,9 +47,8 @@ class Projectron(OnePassLearner):
     """
 
     _solver = "projectron"
-    _on_margin: ClassVar[bool] = False
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = OnePassLearner._constraints | {
-        "budget": constraints.NONE | BUDGET,
+    _constraints: ClassVar[Table] = {
+        "budget": constraints.NONE | SHARED["budget"],
         "max_projection_error": constraints.NOT_NEGATIVE,
     }
 
@@ -58,7 +57,7 @@ class Projectron(OnePassLearner):
         budget: int | None = 200,
         *,
         max_projection_error: float = 0.1,
-        kernel: Kernel = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
@@ -68,55 +67,40 @@ class Projectron(OnePassLearner):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.budget = budget
-        self.max_projection_error = max_projection_error
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.class_weight = class_weight
-        self.epochs = epochs
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
 
     def _solver_parameters(self) -> dict[str, Any]:
-        return {
-            "eta": float(self.max_projection_error),
-            "budget": limit(self.budget),
-            "steps_on_margin": self._on_margin,
-        }
+        eta = float(self.max_projection_error)
+        return {"eta": eta, "budget": limit(self.budget), "steps_on_margin": False}
 
     @property
     def n_projections_(self) -> npt.NDArray[np.int64]:
-        """How many mistakes were projected, one number for each binary problem."""
-        return np.asarray(self._fitted().native.projections)
+        """Number of mistakes that were projected, one number for each binary problem."""
+        return np.asarray(self._of_machine("projections"))
 
 
 @register
 @complete
-class ProjectronPP(Projectron):
-    """Projectron++: rows on the right side but within the margin are learned too, by projection.
+class ProjectronPP(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+    """Projectron++: it also learns, by projection, rows that are classified correctly but within the margin.
 
-    They never join, so that it keeps no more rows than its mistakes ask for, and learns from more.
+    Such rows are never kept: it keeps no more rows than its mistakes require, and learns from more.
 
     Parameters
     ----------
     budget : int or None, default=200
-        How many rows are kept at most, for each binary problem; a full buffer projects whatever comes. None
-        is no limit but that of `max_projection_error`.
+        Maximum number of rows kept, for each binary problem; a full buffer projects every mistake. None:
+        only `max_projection_error` limits the rows.
     max_projection_error : float, default=0.1
-        Largest projection error, above 0: a mistake joins if its distance from the span of the rows kept, in
-        the space of the kernel, is larger.
+        A mistake is kept if its distance from the span of the rows kept, in the feature space of the kernel,
+        is larger. Above 0.
 
     Attributes
     ----------
-    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Rows that were on the wrong side when they came.
     n_projections_ : ndarray of shape (1,) or (n_classes,)
-        How many of them were projected.
+        Number of mistakes that were projected.
     n_margin_steps_ : ndarray of shape (1,) or (n_classes,)
-        Rows within the margin that were learned.
+        Number of correct rows within the margin that were learned.
 
     Examples
     --------
@@ -128,12 +112,39 @@ class ProjectronPP(Projectron):
     True
     """
 
-    _on_margin = True
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = Projectron._constraints | {
-        "max_projection_error": constraints.POSITIVE
+    _solver = "projectron"
+    _constraints: ClassVar[Table] = {
+        "budget": constraints.NONE | SHARED["budget"],
+        "max_projection_error": constraints.POSITIVE,
     }
+
+    def __init__(
+        self,
+        budget: int | None = 200,
+        *,
+        max_projection_error: float = 0.1,
+        kernel: KernelParameter = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        class_weight: ClassWeight = None,
+        epochs: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self._store(locals())
+
+    def _solver_parameters(self) -> dict[str, Any]:
+        eta = float(self.max_projection_error)
+        return {"eta": eta, "budget": limit(self.budget), "steps_on_margin": True}
+
+    @property
+    def n_projections_(self) -> npt.NDArray[np.int64]:
+        """Number of mistakes that were projected, one number for each binary problem."""
+        return np.asarray(self._of_machine("projections"))
 
     @property
     def n_margin_steps_(self) -> npt.NDArray[np.int64]:
-        """Rows within the margin that were learned, one number for each binary problem."""
-        return np.asarray(self._fitted().native.margin_steps)
+        """Number of correct rows within the margin that were learned, one number for each binary problem."""
+        return np.asarray(self._of_machine("margin_steps"))

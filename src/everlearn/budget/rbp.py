@@ -4,31 +4,25 @@ G. Cavallanti, N. Cesa-Bianchi, C. Gentile, "Tracking the Best Hyperplane with a
 Machine Learning 69 (2007).
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
-from .._base import constraints
 from .._base.docs import complete
-from .._base.one_pass import BUDGET, limit
+from .._base.forget import ForgettingLearner
+from .._base.one_pass import OnePassLearner, limit
+from .._base.online import OnlineLearner, StreamLearner
+from .._base.parameters import ClassWeight, KernelParameter
 from .._base.persist import register
-from .perceptrons import ClassWeight, Kernel, KernelPerceptron
 
 
 @register
 @complete
-class RBP(KernelPerceptron):
-    """Randomized budget perceptron: a full buffer drops a row at random.
+class RBP(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+    """Randomized budget perceptron: a full buffer drops a random row.
 
     Parameters
     ----------
-    budget : int, default=200
-        How many rows are kept at most, for each binary problem.
     random_state : int, RandomState instance or None, default=None
-        Decides which rows are dropped, and the order of the rows in `fit`.
-
-    Attributes
-    ----------
-    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Rows that were on the wrong side when they came.
+        Determines which rows are dropped, and the order of the rows in `fit`.
 
     Examples
     --------
@@ -40,15 +34,13 @@ class RBP(KernelPerceptron):
     50
     """
 
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = KernelPerceptron._constraints | {
-        "budget": BUDGET
-    }
+    _solver = "perceptron"
 
     def __init__(
         self,
         budget: int = 200,
         *,
-        kernel: Kernel = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
@@ -58,18 +50,7 @@ class RBP(KernelPerceptron):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        super().__init__(
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            class_weight=class_weight,
-            epochs=epochs,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.budget = budget
+        self._store(locals())
 
     def _solver_parameters(self) -> dict[str, Any]:
-        return super()._solver_parameters() | {"budget": limit(self.budget), "overflow": "random"}
+        return {"margin": 0.0, "budget": limit(self.budget), "overflow": "random", "averaging": "none"}

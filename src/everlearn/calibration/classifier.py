@@ -6,14 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
 from .._base import checked, constraints, persist
-from .._base.validate import Array, Rows, check_rows, check_rows_and_labels
+from .._base.estimator import Estimator, ScoringClassifier
+from .._base.parameters import Table
+from .._base.validate import Array, Rows, check_rows, check_rows_and_labels, check_table
 from ..svm import LASVM
 from ._scores import log_scores, scores_of
 from .online import OnlineCalibrator
@@ -37,7 +39,7 @@ def _forgets(classifier: Any) -> bool:
 
 
 @persist.register
-class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CalibratedClassifier(MetaEstimatorMixin, ScoringClassifier, Estimator):  # type: ignore[misc]
     """Give a learner calibrated probabilities.
 
     `fit` calibrates on scores from learners that have not seen the row: exact leave-one-out scores where the
@@ -85,12 +87,13 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     ((2, 2), True)
     """
 
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+    _constraints: ClassVar[Table] = {
         "estimator": constraints.NONE | _CLASSIFIER,
         **OnlineCalibrator._constraints,
         "cv": constraints.integer_from(2),
     }
-    _known: ClassVar[tuple[str, ...]] = ("classes_", "n_features_in_", "feature_names_in_")
+    _mark_of_fit = "estimator_"
+    _fitted_attributes: ClassVar[tuple[str, ...]] = ("classes_", "n_features_in_", "feature_names_in_")
 
     def __init__(
         self,
@@ -102,12 +105,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         cv: int = 5,
         random_state: Any = None,
     ) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.window = window
-        self.half_life = half_life
-        self.cv = cv
-        self.random_state = random_state
+        self._store(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CalibratedClassifier:
         """Learn from scratch, and calibrate on rows that were not learned.
@@ -127,15 +125,9 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             The classifier itself.
         """
         constraints.check(self)
-        before = dict(vars(self))
-        try:
-            X, y = check_rows_and_labels(self, X, y, reset=True)
-            check_classification_targets(y)
-            classes, codes = np.unique(y, return_inverse=True)
-            if len(classes) < 2:
-                raise ValueError(
-                    f"The number of classes has to be greater than one; y has 1 class, {classes[0]!r}."
-                )
+        with self._unchanged_on_error():
+            X, classes, codes = check_table(self, X, y)
+            y = classes[codes]
             weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
             random = check_random_state(self.random_state)
             learner = _fitted(self._fresh(random), X, y, weights)
@@ -147,9 +139,6 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
                 rows = np.arange(len(y))
             calibrator = OnlineCalibrator(self.method, self.window, self.half_life)
             calibrator.fit(scores, y[rows], None if weights is None else weights[rows], learner.classes_)
-        except BaseException:
-            self.__dict__ = before
-            raise
         self.classes_, self.estimator_, self.calibrator_ = classes, learner, calibrator
         return self
 
@@ -180,8 +169,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         """
         constraints.check(self)
         first = not hasattr(self, "estimator_")
-        before = dict(vars(self))
-        try:
+        with self._unchanged_on_error():
             X, y = check_rows_and_labels(self, X, y, reset=first)
             check_classification_targets(y)
             scores, known = None, None
@@ -196,9 +184,6 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             options |= {} if weights is None else {"sample_weight": weights}
             options |= {} if ids is None else {"ids": ids}
             learner.partial_fit(X, y, **options)
-        except BaseException:
-            self.__dict__ = before
-            raise
         if scores is not None:
             calibrator.update(scores, y, weights, classes=known)
         self.classes_, self.estimator_, self.calibrator_ = learner.classes_, learner, calibrator
@@ -217,7 +202,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         ndarray of shape (n_samples, n_classes)
             They sum to 1 in each row.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         X = check_rows(self, X, reset=False)
         return self.calibrator_.predict_proba(scores_of(self.estimator_, X), classes=self.classes_)
 
@@ -236,22 +221,6 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         """
         return log_scores(self.predict_proba(X))
 
-    def predict(self, X: Any) -> Array:
-        """Predict the most probable class of rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The predicted labels.
-        """
-        shares = self.predict_proba(X)
-        return np.asarray(self.classes_[shares.argmax(axis=1)])
-
     @available_if(_forgets)  # type: ignore[untyped-decorator]
     def forget(self, ids: Any) -> CalibratedClassifier:
         """Let the learner forget rows. The calibration keeps their scores, but none of their features.
@@ -267,7 +236,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         CalibratedClassifier
             The classifier itself.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         self.estimator_.forget(ids)
         return self
 
@@ -280,9 +249,6 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     def grows_classes(self) -> bool:
         """Whether `partial_fit` accepts new classes at any time, because the learner does."""
         return bool(getattr(self.estimator, "grows_classes", False))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -305,7 +271,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         self,
         learner: Any,
         X: Rows,
-        codes: NDArray[np.intp],
+        codes: NDArray[np.int32],
         classes: Array,
         weights: Floats | None,
         random: Any,
@@ -335,38 +301,14 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 
     # ------------------------------------------------------------------------------------------------ state
 
-    def _check_savable(self) -> None:
-        if hasattr(self, "estimator_"):
-            constraints.check(self)
+    def _parts(self) -> dict[str, Any]:
+        return {"estimator": persist.describe(self.estimator_), "calibrator": self.calibrator_.state()}
 
-    def _get_state(self) -> dict[str, Any]:
-        params = self.get_params(deep=False)
-        if params["estimator"] is not None:
-            params["estimator"] = persist.describe(params["estimator"])
-        state: dict[str, Any] = {"params": params}
-        if hasattr(self, "estimator_"):
-            known = vars(self)
-            state["fitted"] = {name: known[name] for name in self._known if name in known}
-            state["estimator"] = persist.describe(self.estimator_)
-            state["calibrator"] = self.calibrator_.state()
-        return state
-
-    @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> CalibratedClassifier:
-        params = checked.table("params", state["params"])
-        if params["estimator"] is not None:
-            params["estimator"] = persist.revive(params["estimator"])
-        made = cls(**params)
-        if "fitted" in state:
-            constraints.check(made)
-            fitted = checked.table("fitted", state["fitted"])
-            for name in cls._known:
-                if name in fitted:
-                    setattr(made, name, fitted[name])
-            made.estimator_ = persist.revive(state["estimator"])
-            checked.rule("estimator", made.estimator_, fitted)
-            made.calibrator_ = OnlineCalibrator.from_state(checked.table("calibrator", state["calibrator"]))
-        return made
+    def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
+        super()._resume(state, fitted)
+        self.estimator_ = persist.revive(state["estimator"])
+        checked.classifier("estimator", self.estimator_, fitted)
+        self.calibrator_ = OnlineCalibrator.from_state(checked.table("calibrator", state["calibrator"]))
 
 
 def _fitted(learner: Any, X: Rows, y: Array, weights: Floats | None) -> Any:

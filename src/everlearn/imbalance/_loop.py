@@ -1,6 +1,7 @@
-"""The loop of VIRTUAL over one binary problem: active selection, and rows made between rare ones."""
+"""The loop of VIRTUAL over one binary problem: active selection, and virtual rows of the rare class."""
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,9 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 from tqdm.auto import tqdm
 
-from .._base.learner import Ints, LabeledRows
-from .._base.validate import Rows, as_block
+from .._base.learner import LabeledRows
+from .._base.machine import Machine
+from .._base.validate import Ints, Rows
 from ..svm._selection import support_settled
 
 if TYPE_CHECKING:
@@ -20,16 +22,26 @@ _SEEDS_PER_CLASS = 5
 
 
 class VirtualLoop:
-    """One run over the pool. Rows of X have their row numbers, virtual rows those that follow.
+    """One run over the pool. Rows of X have their row numbers, virtual rows the numbers after them.
+
+    ``feed`` calls a learning method of the machine for rows of a block.
 
     Invariants: a row is learned at most once; every virtual row lies between a real support vector of the
     rare class and one of its nearest real neighbors of that class; virtual rows make no others.
     """
 
     def __init__(
-        self, learner: "VIRTUAL", rows: LabeledRows, usable: Ints, rare: int, random: np.random.Generator
+        self,
+        learner: "VIRTUAL",
+        machine: Machine,
+        feed: Callable[[Callable[..., None], LabeledRows, Ints], None],
+        rows: LabeledRows,
+        usable: Ints,
+        rare: int,
+        random: np.random.Generator,
     ) -> None:
         self.learner, self.rows, self.random = learner, rows, random
+        self.machine, self.native, self.feed = machine, machine.native, feed
         self.rare = rare
         self.positives = usable[rows.labels[usable] == rare]
         self.usable = usable
@@ -42,12 +54,11 @@ class VirtualLoop:
         self.seeds = order[places]
         self.pool: list[int] = np.delete(order, places).tolist()
         self.may_spawn = [int(row) for row in self.seeds if rows.labels[row] == rare]
-        self.native = learner._machine.native
 
     def run(self) -> str:
-        """Learn until the pool is empty or there is reason to stop, which is returned in words."""
+        """Learn until the pool is empty or a stopping rule holds; returns the reason."""
         learner = self.learner
-        learner._feed(self.native.seed, self.rows, self.seeds)
+        self.feed(self.native.seed, self.rows, self.seeds)
         self.learned = self.learned_real = len(self.seeds)
         counts: deque[int] = deque(maxlen=int(learner.n_iter_no_change) + 1)
         with tqdm(total=len(self.pool), desc="learning", unit="row", disable=not learner.verbose) as bar:
@@ -79,7 +90,7 @@ class VirtualLoop:
             len(self.pool), min(self.learner.pool_size, len(self.pool)), replace=False
         )
         numbers = [self.pool[place] for place in places]
-        distance = np.abs(self.scores(self.features(np.array(numbers))))
+        distance = np.abs(self.learner.score_validated(self.features(np.array(numbers)))[:, 0])
         best = int(places[np.argmin(distance)])
         chosen, self.pool[best] = self.pool[best], self.pool[-1]
         self.pool.pop()
@@ -97,17 +108,12 @@ class VirtualLoop:
         back[np.concatenate([np.flatnonzero(~virtual), np.flatnonzero(virtual)])] = np.arange(len(numbers))
         return sparse.csr_matrix(parts)[back] if sparse.issparse(parts) else parts[back]
 
-    def scores(self, X: Rows) -> npt.NDArray[np.float64]:
-        foreign = self.learner._foreign
-        X = X if foreign is None else foreign.against(X, self.native.ids)
-        return np.asarray(self.native.decide(as_block(X), 1)[:, 0])
-
     def learn(self, number: int) -> None:
-        """PROCESS and REPROCESS; a real row of the rare class that is a support vector then makes others."""
+        """Learn a row; a real row of the rare class that becomes a support vector makes virtual rows."""
         total = len(self.rows.ids)
         self.learned += 1
         if number < total:
-            self.learner._feed(self.native.learn, self.rows, np.array([number]))
+            self.feed(self.native.learn, self.rows, np.array([number]))
             self.learned_real += 1
             if self.rows.labels[number] == self.rare and number in self.support():
                 self.make(number)
@@ -119,21 +125,21 @@ class VirtualLoop:
             np.array([self.costs[made]]),
             np.array([number], dtype=np.int64),
         )
-        self.learner._feed(self.native.learn, one, np.zeros(1, dtype=np.int64))
+        self.feed(self.native.learn, one, np.zeros(1, dtype=np.int64))
 
     def support(self) -> Ints:
         """Numbers of the support vectors."""
         return np.asarray(self.native.ids[self.native.alpha[0] != 0])
 
     def spawn_seeds(self) -> None:
-        """Seeds are kept before they matter: they may become support vectors later."""
+        """Make virtual rows for seeds that have become support vectors, which may happen late."""
         if self.may_spawn:
             for row in np.intersect1d(self.may_spawn, self.support()):
                 self.make(int(row))
                 self.may_spawn.remove(int(row))
 
     def make(self, row: int) -> None:
-        """Put virtual rows between a row and some of its neighbors into the pool."""
+        """Add virtual rows between a row and some of its neighbors to the pool."""
         others = self.positives[self.positives != row]
         if len(others) == 0 or self.learner.n_virtual == 0:
             return
@@ -148,10 +154,10 @@ class VirtualLoop:
     def distances(self, row: int, others: Ints) -> npt.NDArray[np.float64]:
         """K(m, m) - 2 K(q, m), in the order of the distances in feature space."""
         X, learner = self.rows.X, self.learner
-        if learner._foreign is not None:
-            own = np.array([float(np.asarray(learner.kernel(X[[m]], X[[m]]))[0, 0]) for m in others])  # type: ignore[operator]
-            return np.asarray(own - 2 * np.asarray(learner.kernel(X[[row]], X[others]))[0])  # type: ignore[operator]
-        kernel = learner._machine.kernel
+        if callable(learner.kernel):
+            own = np.array([float(np.asarray(learner.kernel(X[[m]], X[[m]]))[0, 0]) for m in others])
+            return np.asarray(own - 2 * np.asarray(learner.kernel(X[[row]], X[others]))[0])
+        kernel = self.machine.kernel
         values = kernel.values(X[[row]], X[others])[0]
         if kernel.unit_diagonal:  # the same order, without a rounding
             return np.asarray(-values)

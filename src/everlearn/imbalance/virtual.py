@@ -1,10 +1,9 @@
-"""VIRTUAL: active LASVM that makes rows of the rare class where they can matter.
+"""VIRTUAL: active LASVM with virtual rows of the rare class near the boundary.
 
 S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 5; S. Ertekin, "Adaptive Oversampling for
 Imbalanced Data Classification", ISCIS 2013.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
@@ -16,24 +15,26 @@ from sklearn.utils import check_random_state
 
 from .._base import checked, constraints
 from .._base.docs import complete
-from .._base.learner import Ints, KernelLearner, LabeledRows
+from .._base.learner import KernelLearner, LabeledRows
 from .._base.machine import Machine
+from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
+from .._base.validate import Ints
 from ._loop import VirtualLoop
 
 
 @register
 @complete
 class VIRTUAL(KernelLearner):
-    """Support vector machine for a rare class: asks for the rows that matter, and makes new ones beside them.
+    """Support vector machine for a rare class: active selection, and virtual rows near the boundary.
 
     Of some rows drawn from the pool, the one nearest to the boundary is learned, as with
     ``LASVM(selection="active")``. When a row of the rare class becomes a support vector, a new row between it
-    and one of its nearest neighbors of that class, in the space of the kernel, joins the pool. So rows are
-    made where the boundary is, and learned only if they turn out to matter.
+    and one of its nearest neighbors of that class, in feature space, joins the pool. So virtual rows are made
+    near the boundary, and learned only if they are selected.
 
-    With more than two classes, each is learned against the rest, with a selection and virtual rows of its
-    own. Virtual rows are made for the classes that are rarer than all others together.
+    More than two classes are learned one-vs-rest, each with a selection and virtual rows of its own.
+    Virtual rows are made for the classes that are rarer than all others together.
 
     Parameters
     ----------
@@ -48,11 +49,11 @@ class VIRTUAL(KernelLearner):
         Rows drawn for each choice: with 59, the best of them is among the best 5 % of all with a probability
         of 95 %.
     early_stopping : bool, default=True
-        Whether to stop when the number of support vectors hardly changes any more.
+        Whether to stop once the number of support vectors has settled.
     n_iter_no_change : int, default=200
-        Rows over which it must hardly change.
+        Number of rows over which it must have settled.
     rtol : float, default=0.02
-        What hardly means: by at most this share.
+        Settled means that it changes by at most this fraction.
     max_iter : int, default=-1
         Rows to learn at most for each binary problem, virtual ones included, -1 for all; the seeds, five of
         each class, are always learned.
@@ -89,11 +90,17 @@ class VIRTUAL(KernelLearner):
     (True, True)
     """
 
-    forgetting: ClassVar[str] = "replay"  # virtual rows lie between rows, and cannot be told apart from them
+    forgetting: ClassVar[str] = "replay"  # a virtual row holds parts of two rows
     _solver = "lasvm"
     _has_bias = True
-    _known = (*KernelLearner._known, "minority_class_", "n_virtual_", "n_labels_", "stop_reason_")
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = KernelLearner._constraints | {
+    _fitted_attributes = (
+        *KernelLearner._fitted_attributes,
+        "minority_class_",
+        "n_virtual_",
+        "n_labels_",
+        "stop_reason_",
+    )
+    _constraints: ClassVar[Table] = {
         "n_neighbors": constraints.integer_from(1),
         "n_virtual": constraints.integer_from(0),
         "pool_size": constraints.integer_from(1),
@@ -107,12 +114,12 @@ class VIRTUAL(KernelLearner):
         self,
         C: float = 1.0,
         *,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
-        class_weight: dict[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         minority_class: Any = None,
         n_neighbors: int = 5,
         n_virtual: int = 1,
@@ -126,25 +133,7 @@ class VIRTUAL(KernelLearner):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.class_weight = class_weight
-        self.minority_class = minority_class
-        self.n_neighbors = n_neighbors
-        self.n_virtual = n_virtual
-        self.pool_size = pool_size
-        self.early_stopping = early_stopping
-        self.n_iter_no_change = n_iter_no_change
-        self.rtol = rtol
-        self.max_iter = max_iter
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "VIRTUAL":
         """Learn from scratch.
@@ -156,7 +145,7 @@ class VIRTUAL(KernelLearner):
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C for each row; a row of weight 0 is left out.
+            Multiplies C for each row; a row of weight 0 is skipped.
 
         Returns
         -------
@@ -166,13 +155,11 @@ class VIRTUAL(KernelLearner):
         constraints.check(self)
         with self._unchanged_on_error():
             if self.kernel == "precomputed":
-                raise ValueError(
-                    "kernel='precomputed' has no values for rows that are yet to be made: pass a callable."
-                )
+                raise ValueError("kernel='precomputed' has no values for virtual rows: pass a callable.")
             rows, usable = self._take_all(X, y, sample_weight)
             if self.minority_class is not None and self.minority_class not in self.classes_:
                 raise ValueError(
-                    f"minority_class={self.minority_class!r} is none of the classes {self.classes_!r}."
+                    f"minority_class={self.minority_class!r} is not a label in y: {self.classes_!r}."
                 )
             counts = np.bincount(rows.labels[usable], minlength=len(self.classes_))
             if not counts.all():
@@ -199,20 +186,19 @@ class VIRTUAL(KernelLearner):
         """Learn two classes; returns the row numbers of the rows of X that were learned."""
         self._configure()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        loop = VirtualLoop(self, rows, usable, rare, np.random.default_rng(seed))
+        loop = VirtualLoop(self, self._machine, self._feed, rows, usable, rare, np.random.default_rng(seed))
         self.stop_reason_: str | list[str] = loop.run()
         self._optimize(self._machine.native.finish, "finishing")
         self._warn_if_unsolved("Finishing", stacklevel=3)
         self.n_virtual_ = len(loop.made)
         self.n_labels_ = loop.learned_real
-        if self._foreign is not None:
-            self._foreign.keep(self._machine.native.ids)
+        self._follow_machine()
         return loop.learned_rows()
 
     def _learn_each(self, rows: LabeledRows, rare: Any) -> None:
         """Learn each class against the rest, and put the binary machines together.
 
-        A virtual row belongs to the problem of its class alone. Their numbers go on from class to class.
+        A virtual row belongs to the problem of its class alone; the numbering continues from class to class.
         """
         total = len(rows.ids)
         learned: list[Ints] = []
@@ -220,7 +206,7 @@ class VIRTUAL(KernelLearner):
         for number in range(len(self.classes_)):
             part = clone(self).set_params(C=1.0, class_weight=None)  # the costs have both already
             part.set_params(n_virtual=self.n_virtual if number in rare else 0)
-            part.random_state = self.random_state  # a generator goes on, where clone would copy it
+            part.random_state = self.random_state  # clone would copy a generator
             part_rows, usable = part._take_all(rows.X, rows.labels == number, rows.costs)
             learned.append(part._learn_two(part_rows, usable, 1))
             parts.append(part)
@@ -252,8 +238,8 @@ class VIRTUAL(KernelLearner):
         self._fitted()
         return int(np.sum(self.support_ >= self._rows_seen - self.n_virtual_))
 
-    def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:
-        super()._resume(fitted, machine)
+    def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
+        super()._resume(state, fitted)
         most = self._rows_seen
         for name in ("n_virtual_", "n_labels_"):
             checked.integer(name, fitted[name], most=most)

@@ -5,14 +5,14 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from .._base import checked, constraints, persist
 from .._base.decision import Decision, describe
-from .._base.validate import Array, Rows, check_rows, check_rows_and_labels
+from .._base.estimator import Estimator, ScoringClassifier
+from .._base.parameters import Table
+from .._base.validate import Array, Rows, check_rows, check_table
 from ..svm import LASVM
 
 Self = TypeVar("Self", bound="ChunkLearner")
@@ -109,17 +109,17 @@ class ChunkRun:
         )
 
 
-class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ChunkLearner(ScoringClassifier, Estimator):
     """Base of learners that repeatedly train an SVM on its support vectors and a few more rows."""
 
     forgetting: ClassVar[str] = "replay"
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+    _mark_of_fit = "estimator_"
+    _constraints: ClassVar[Table] = {
         "estimator": constraints.NONE | CLASSIFIER,
         "chunk_size": constraints.NONE | constraints.integer_from(2),
         "max_iter": constraints.integer_from(-1),
     }
-    # What a fitted learner knows beside its parameters and its machine.
-    _known: ClassVar[tuple[str, ...]] = (
+    _fitted_attributes: ClassVar[tuple[str, ...]] = (
         "classes_",
         "n_features_in_",
         "feature_names_in_",
@@ -147,14 +147,10 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The learner itself.
         """
         constraints.check(self)
-        before = dict(vars(self))
-        try:
+        with self._unchanged_on_error():
             run = self._begin(X, y)
             run.solve(run.draw_first())
             self.stop_reason_ = self._run(run)
-        except BaseException:
-            self.__dict__ = before
-            raise
         self.estimator_ = run.machine
         self.support_ = run.support
         self.used_ = np.flatnonzero(run.used)
@@ -164,13 +160,7 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _begin(self, X: Any, y: Any) -> ChunkRun:
         """Validate the rows and choose the solver."""
-        X, y = check_rows_and_labels(self, X, y, reset=True)
-        check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"The number of classes has to be greater than one; y has 1 class, {classes.tolist()[0]!r}."
-            )
+        X, classes, labels = check_table(self, X, y)
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31 - 1))
         solver = LASVM(kernel="linear", epochs=_EPOCHS) if self.estimator is None else self.estimator
@@ -189,44 +179,16 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         chunk = (
             max(_LEAST_CHUNK, round(X.shape[0] ** 0.5)) if self.chunk_size is None else int(self.chunk_size)
         )
-        return ChunkRun(X, y, labels, chunk, solver, random)
+        return ChunkRun(X, classes[labels], labels.astype(np.intp), chunk, solver, random)
 
     @abstractmethod
     def _run(self, run: ChunkRun) -> str:
         """Take the steps after the first machine, set `n_iter_`, and say in words what ended them."""
 
-    def decision_function(self, X: Any) -> Floats:
-        """Score rows: above 0 means the second class, or one column for each class when there are more.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The decision values of the last machine.
-        """
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(check_rows(self, X, reset=False)), np.float64)
-
-    def predict(self, X: Any) -> Array:
-        """Predict the class of rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The predicted labels.
-        """
-        scores = self.decision_function(X)
-        numbers = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[numbers])
+    def _scores(self, X: Any) -> Floats:
+        self._check_fitted()
+        scores = np.asarray(self.estimator_.decision_function(check_rows(self, X, reset=False)), np.float64)
+        return scores.reshape(len(scores), -1)
 
     def describe_decision(self) -> Decision:
         """Describe the decision function as data, for export.
@@ -254,9 +216,6 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Rows whose label was read."""
         return len(self.examined_)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.estimator is None or get_tags(self.estimator).input_tags.sparse
@@ -264,59 +223,15 @@ class ChunkLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------------------------------------------ state
 
-    def _check_savable(self) -> None:
-        if hasattr(self, "estimator_"):
-            constraints.check(self)
+    def _parts(self) -> dict[str, Any]:
+        return {"estimator": persist.describe(self.estimator_)}
 
-    def _get_state(self) -> dict[str, Any]:
-        params = self.get_params(deep=False)
-        state: dict[str, Any] = {"params": {**params, "estimator": _pack(params["estimator"])}}
-        if hasattr(self, "estimator_"):
-            known = vars(self)
-            state["fitted"] = {name: known[name] for name in self._known if name in known}
-            state["estimator"] = _pack(self.estimator_)
-        return state
-
-    @classmethod
-    def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        params = checked.table("params", state["params"])
-        learner = cls(**(params | {"estimator": _unpack(params["estimator"])}))
-        if "fitted" in state:
-            constraints.check(learner)
-            fitted = checked.table("fitted", state["fitted"])
-            for name in (
-                "support_",
-                "used_",
-                "examined_",
-                *(("confidence_rows_",) if "confidence_rows_" in fitted else ()),
-            ):
+    def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
+        for name in ("support_", "used_", "examined_", "confidence_rows_"):
+            if name in self._fitted_attributes:
                 checked.integers(name, fitted[name], (None,))
-            checked.integer("n_iter_", fitted["n_iter_"])
-            checked.items("history_", fitted["history_"])
-            for name in cls._known:
-                if name in fitted:
-                    setattr(learner, name, fitted[name])
-            learner.estimator_ = _unpack(state["estimator"])
-            checked.rule("estimator", learner.estimator_, fitted)
-        return learner
-
-
-def _pack(estimator: Any) -> dict[str, Any] | None:
-    """The class and the state of an estimator, as data."""
-    if estimator is None:
-        return None
-    cls = type(estimator)
-    if persist._registry.get(cls.__name__) is not cls:
-        raise TypeError(
-            f"The estimator, {cls.__name__}, cannot be saved: it is not everlearn's own. Leave estimator out "
-            "or take a learner of everlearn such as LASVM; or pickle the whole."
-        )
-    return {"class": cls.__name__, "state": estimator._get_state()}
-
-
-def _unpack(packed: dict[str, Any] | None) -> Any:
-    """The estimator that `_pack` described."""
-    if packed is None:
-        return None
-    cls: Any = persist._registry[packed["class"]]
-    return cls._from_state(packed["state"])
+        checked.integer("n_iter_", fitted["n_iter_"])
+        checked.items("history_", fitted["history_"])
+        super()._resume(state, fitted)
+        self.estimator_ = persist.revive(state["estimator"])
+        checked.classifier("estimator", self.estimator_, fitted)

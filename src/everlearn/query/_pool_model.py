@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .._base.forget import ForgettingLearner, NamingLearner
+from .._base.forget import ForgettingLearner
 from .._base.learner import KernelLearner
 from .._base.online import OnlineLearner, StreamLearner
-from .._base.validate import check_rows
+from ..svm import LASVM
 from ._rows import FIRST_ROWS, Places, take
 from ._scores import Scores, ScoresNotFinite, class_scores, has_learned
 
@@ -31,9 +31,9 @@ class PoolModel:
     def __init__(self, model: Any, X: Any, classes: npt.NDArray[Any]) -> None:
         self.model, self.X, self.classes = model, X, classes
         self.version = 0
-        self.finishes = hasattr(model, "_keeps_rows")
+        self.finishes = isinstance(model, LASVM)
         if self.finishes:
-            model._keeps_rows = True
+            model.keep_all_rows()
         self.ready = has_learned(model)
         self.rows = X
         self.validated = self.ready and self._validate()
@@ -42,7 +42,7 @@ class PoolModel:
         """Scores of rows of the pool, given as ``self.rows`` has them."""
         if not self.validated:
             return class_scores(self.model, rows)
-        found = self.model._decide(rows)
+        found = self.model.score_validated(rows)
         if not np.isfinite(found).all():
             raise ScoresNotFinite(f"The scores of {type(self.model).__name__} contain NaN or infinity.")
         return found  # type: ignore[no-any-return]
@@ -57,11 +57,11 @@ class PoolModel:
         labels = np.asarray([label], self.classes.dtype)
         weights = None if weight == 1.0 else np.array([weight])
         if not self.ready and isinstance(self.model, OnlineLearner):
-            self.model._prepare(take(self.X, slice(0, FIRST_ROWS)), self.classes)
+            self.model.prepare(take(self.X, slice(0, FIRST_ROWS)), self.classes)
         if not self.validated and has_learned(self.model):
             self.validated = self._validate()
         if self.validated:
-            ids = self.model._learn_validated(self.rows[row : row + 1], labels, weights)
+            ids = self.model.learn_validated(self.rows[row : row + 1], labels, weights)
             self.ready = True
             return int(ids[0])
         options = {} if self.ready else {"classes": self.classes}
@@ -69,14 +69,14 @@ class PoolModel:
             options["sample_weight"] = weights
         self.model.partial_fit(take(self.X, np.array([row])), labels, **options)
         self.ready = True
-        return self.model._last_id if isinstance(self.model, StreamLearner) else None
+        return self.model.last_id if isinstance(self.model, StreamLearner) else None
 
     def forget(self, row_id: int | None) -> bool:
         """Let the model forget a row; returns whether it could."""
         model = self.model
         if row_id is None or not isinstance(model, ForgettingLearner):
             return False
-        if len(model._missing(np.array([row_id]))):  # dropped by a window or a budget
+        if len(model.missing_ids(np.array([row_id]))):  # dropped by a window or a budget
             return False
         self.version += 1
         model.forget([row_id])
@@ -94,24 +94,15 @@ class PoolModel:
 
     def free_margin(self) -> float | None:
         """The largest |f| over the free support vectors; None if there are none."""
-        return self.model._free_margin() if isinstance(self.model, KernelLearner) else None
+        return self.model.free_margin() if isinstance(self.model, KernelLearner) else None
 
     def _validate(self) -> bool:
         """Validate the pool, if the model takes validated rows and the pool is not too large to convert."""
-        kind = type(self.model)
-        if not (
-            isinstance(self.model, StreamLearner)
-            and kind._learn_more is StreamLearner._learn_more
-            and kind.partial_fit in (StreamLearner.partial_fit, NamingLearner.partial_fit)
-            and kind.decision_function is KernelLearner.decision_function
-            and not {"partial_fit", "decision_function"} & vars(self.model).keys()  # replaced on the object
-        ):
+        if not (isinstance(self.model, StreamLearner) and self.model.takes_validated_rows()):
             return False
         ready = isinstance(self.X, np.ndarray) or sparse.issparse(self.X)
         ready = ready and self.X.dtype in (np.float32, np.float64)
         if not ready and 8 * self.X.shape[0] * self.X.shape[1] > _MAX_CONVERTED:
             return False
-        rows = check_rows(self.model, self.X, reset=False)
-        self.model._machine.check_range(rows)
-        self.rows = rows
+        self.rows = self.model.validate_rows(self.X)
         return True

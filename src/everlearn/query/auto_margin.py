@@ -111,4 +111,4 @@ def _margin_scores(model: Any, X: Any) -> npt.NDArray[np.float64]:
 def violations(model: Any) -> Any:
     """The largest violation of the optimality conditions, for each column of `LASVM`; otherwise 0."""
     last = model.steps[-1][1] if hasattr(model, "steps") else model
-    return last._machine.native.delta if isinstance(last, LASVM) else 0.0
+    return last.violations() if isinstance(last, LASVM) else 0.0

@@ -168,7 +168,7 @@ class QuerySVM(ChunkLearner):
     145
     """
 
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = ChunkLearner._constraints | {
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "keep": constraints.one_of("all", "support"),
     }
 

@@ -121,8 +121,8 @@ class StatQSVM(ChunkLearner):
     'step limit'
     """
 
-    _known = (*ChunkLearner._known, "confidence_", "confidence_rows_")
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = ChunkLearner._constraints | {
+    _fitted_attributes = (*ChunkLearner._fitted_attributes, "confidence_", "confidence_rows_")
+    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "threshold": constraints.NOT_NEGATIVE,
         "criterion": constraints.one_of("confidence*outside", "outside"),
         "robust": constraints.BOOLEAN,

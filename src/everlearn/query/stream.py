@@ -119,7 +119,7 @@ class _Learner:
             with self.model._unchanged_on_error():
                 # A row that cannot be learned is refused when it is asked about.
                 with suppress(ValueError):
-                    self.model._prepare(self.rows(0, FIRST_ROWS), self.classes)
+                    self.model.prepare(self.rows(0, FIRST_ROWS), self.classes)
                 self.model.partial_fit(rows, labels, classes=self.classes)
         self.classes = None
         self.has_learned = self.has_learned or has_learned(self.model)

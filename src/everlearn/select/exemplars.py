@@ -8,14 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_consistent_length
 
 from .._base import checked, constraints
 from .._base.docs import with_kernels
+from .._base.estimator import Estimator
 from .._base.forget import check_ids, refuse_missing
 from .._base.kernels import Linear
+from .._base.parameters import Table
 from .._base.persist import register
 from .._base.validate import Rows, check_rows, label_column, missing_labels
 from .._submodular.choice import Choice, Similarities, StoredSimilarities
@@ -52,7 +53,7 @@ def default_weights(chosen: int, rows: int, rows_next: int = 0) -> tuple[float, 
 
 @register
 @with_kernels
-class Exemplars(BaseEstimator):  # type: ignore[misc]
+class Exemplars(Estimator):
     """Choose rows that stand for all: near labeled rows, where rows are dense, unlike each other.
 
     Of the rows U without a label those E are chosen, so many as wanted, that maximize::
@@ -148,15 +149,14 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
     """
 
     forgetting: ClassVar[str] = "removal"
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = CONSTRAINTS | {
+    _constraints: ClassVar[Table] = CONSTRAINTS | {
         "n_exemplars": constraints.integer_from(0),
         "method": constraints.one_of("greedy", "qp"),
         "weights": constraints.NONE | WEIGHTS,
         "n_components": constraints.NONE | constraints.integer_from(1),
-        "n_jobs": constraints.NONE | constraints.NOT_ZERO_INTEGER,
-        "verbose": constraints.BOOLEAN | constraints.integer_from(0),
     }
-    _known: ClassVar[tuple[str, ...]] = (
+    _mark_of_fit = "kept_"
+    _fitted_attributes: ClassVar[tuple[str, ...]] = (
         "indices_",
         "kept_",
         "objective_",
@@ -183,17 +183,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
-        self.n_exemplars = n_exemplars
-        self.method = method
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.scaling = scaling
-        self.weights = weights
-        self.n_components = n_components
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store(locals())
 
     def fit(self, X: Any, y: Any = None, X_next: Any = None) -> "Exemplars":
         """Choose rows.
@@ -215,12 +205,8 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
             The selector itself.
         """
         constraints.check(self)
-        before = dict(vars(self))
-        try:
+        with self._unchanged_on_error():
             return self._fit(X, y, X_next)
-        except BaseException:
-            self.__dict__ = before
-            raise
 
     def _fit(self, X: Any, y: Any, X_next: Any) -> "Exemplars":
         X = check_rows(self, X, reset=True)
@@ -341,7 +327,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
         object or tuple
             The rows `kept_` of each, in the order of the rows; of one array not as a tuple.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         for array in arrays:
             if _num_samples(array) != self._n_rows:
                 raise ValueError(
@@ -368,7 +354,7 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
         Exemplars
             The selector itself.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         named = check_ids(ids)
         refuse_missing(self, np.setdiff1d(named, self.kept_))
         if len(named):
@@ -399,45 +385,23 @@ class Exemplars(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _check_savable(self) -> None:
-        if hasattr(self, "kept_"):
-            constraints.check(self)
-
-    def _get_state(self) -> dict[str, Any]:
-        known = vars(self)
-        return {
-            "params": self.get_params(deep=False),
-            "fitted": {name: known[name] for name in self._known if name in known},
-        }
-
-    @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> "Exemplars":
-        selector = cls(**checked.table("params", state["params"]))
-        fitted = checked.table("fitted", state["fitted"])
-        if fitted:
-            constraints.check(selector)
-            most = checked.integer("_n_rows", fitted["_n_rows"]) - 1
-            checked.features(fitted)
-            kept = checked.integers("kept_", fitted["kept_"], (None,), most=most)
-            chosen = checked.integers("indices_", fitted["indices_"], (None,), most=most)
-            if (np.diff(kept) <= 0).any() or not np.isin(chosen, kept).all():
-                raise ValueError("kept_ must be ascending and hold indices_")
-            if fitted["objective_"] == fitted["objective_"]:  # NaN once rows were forgotten
-                checked.number("objective_", fitted["objective_"])
-            checked.integer("n_evaluations_", fitted["n_evaluations_"])
-            if fitted["bound_"] is not None:
-                checked.number("bound_", fitted["bound_"], finite=False)
-            for weight in checked.items("weights_", fitted["weights_"], 4):
-                checked.number("weights_", weight)
-        for name in fitted:
-            if name not in cls._known:
-                raise ValueError(f"unknown attribute {name!r}")
-            setattr(selector, name, fitted[name])
-        return selector
+    def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
+        most = checked.integer("_n_rows", fitted["_n_rows"]) - 1
+        kept = checked.integers("kept_", fitted["kept_"], (None,), most=most)
+        chosen = checked.integers("indices_", fitted["indices_"], (None,), most=most)
+        if (np.diff(kept) <= 0).any() or not np.isin(chosen, kept).all():
+            raise ValueError("kept_ must be ascending and hold indices_")
+        if fitted["objective_"] == fitted["objective_"]:  # NaN once rows were forgotten
+            checked.number("objective_", fitted["objective_"])
+        checked.integer("n_evaluations_", fitted["n_evaluations_"])
+        if fitted["bound_"] is not None:
+            checked.number("bound_", fitted["bound_"], finite=False)
+        for weight in checked.items("weights_", fitted["weights_"], 4):
+            checked.number("weights_", weight)
+        super()._resume(state, fitted)
 
 
 def _sums(K: Similarities, rows: Rows) -> Floats:

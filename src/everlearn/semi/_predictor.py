@@ -1,4 +1,4 @@
-"""From labels of given rows to a rule for new ones, and how such a rule is saved."""
+"""The classifier for new rows: how it is chosen, trained on transduced labels, and saved."""
 
 from typing import Any
 
@@ -55,30 +55,21 @@ def decide(model: Any, X: Rows, classes: Array) -> Array:
     return everything
 
 
-def get_state(model: Any) -> dict[str, Any]:
-    """What a file has to hold of a model: one of everlearn's, or a linear one of scikit-learn's."""
-    cls: Any = type(model)
-    name = cls.__name__
-    if model is None or isinstance(model, str):
-        return {"value": model}
-    if persist._registry.get(name) is cls:
-        return persist.describe(model)
+def describe(model: Any) -> dict[str, Any]:
+    """A classifier as data: one of everlearn, or a linear SVM of scikit-learn."""
     if type(model) is LinearSVC:
         fitted = {key: value for key, value in vars(model).items() if key in _LINEAR}
         return {"linear": model.get_params(), "fitted": fitted}
-    raise TypeError(
-        f"A {name} cannot be saved without pickle. Save with estimator='auto', with a learner of everlearn, "
-        "with estimator=None; or pickle the whole."
-    )
+    if not persist.is_registered(model):
+        raise TypeError(
+            f"A {type(model).__name__} cannot be saved without pickle: choose estimator='auto', "
+            "estimator=None or a learner of everlearn, or pickle the whole."
+        )
+    return persist.describe(model)
 
 
-def from_state(state: dict[str, Any]) -> Any:
-    """The model that `get_state` described."""
-    if "value" in state:
-        value = state["value"]
-        if value is not None and not isinstance(value, str):
-            raise ValueError(f"a model must be described, got a {type(value).__name__}")
-        return value
+def revive(state: dict[str, Any]) -> Any:
+    """The classifier that `describe` described."""
     if "class" in state:
         return persist.revive(state)
     model = LinearSVC(**checked.table("linear", state["linear"]))

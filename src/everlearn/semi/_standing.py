@@ -1,12 +1,11 @@
 """A rule that stands between two batches: what a stream knows, predicts by, and saves."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from .._base import checked, constraints
@@ -14,22 +13,20 @@ from .._base.decision import Decision, describe, one_class_decision
 from .._base.forget import check_ids, refuse_known, refuse_missing
 from .._base.validate import Array, check_rows
 from .._submodular.choice import Ints
-from ._predictor import check_rule, decide, from_state, get_state
+from ._estimator import SemiSupervised
+from ._predictor import check_rule, decide
 from ._rows import UNNAMED, Held
-from ._transductive import _as_pairs, _from_pairs
 
 Self = TypeVar("Self", bound="StandingRule")
 Floats = npt.NDArray[np.float64]
 
 
-class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class StandingRule(SemiSupervised):
     """Base of `StreamS3VM`: the rows held, the s3vm of the last batch, and the rule that it learned."""
 
-    # What it knows beside its parameters, the rows held and the last s3vm.
-    _known: ClassVar[tuple[str, ...]] = ()
+    _mark_of_fit = "_held"
     _held: tuple[Held, Held]
     _model: Any
-    _rows_seen = 0  # for files that do not have it
 
     @abstractmethod
     def _transducer(self, batch: int) -> Any:
@@ -56,14 +53,10 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         constraints.check(self)
         named, held = check_ids(ids), self.ids_
         refuse_missing(self, named[~np.isin(named, held)])
-        before = dict(vars(self))
-        try:
+        with self._unchanged_on_error():
             if len(named):
                 self._held = (self._held[0].without(named), self._held[1].without(named))
                 self._learn(self._transducer(self.n_batches_ - 1), *self._held)
-        except BaseException:
-            self.__dict__ = before
-            raise
         return self
 
     @property
@@ -149,65 +142,35 @@ class StandingRule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return self.__dict__.get("_model") is not None
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     # ------------------------------------------------------------------------------------------------- state
 
-    def _check_savable(self) -> None:
-        if hasattr(self, "_held"):
-            constraints.check(self)
-
-    def _get_state(self) -> dict[str, Any]:
-        params = self.get_params(deep=False)
-        for name in ("s3vm", "estimator"):
-            params[name] = get_state(params[name])
-        state: dict[str, Any] = {"params": params}
-        if not hasattr(self, "_held"):
-            return state
-        known = vars(self)
-        state["fitted"] = {name: known[name] for name in self._known if name in known}  # in one order, always
-        state["fitted"]["positive_fraction_"] = _as_pairs(self.positive_fraction_)
-        if self.transduction_.dtype == object:
-            state["fitted"]["transduction_"] = self.transduction_.tolist()
-        state["held"] = [[held.X, held.numbers, held.ids] for held in self._held]
-        state["model"] = get_state(self._model)
-        return state
-
-    @classmethod
-    def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        params = checked.table("params", state["params"])
-        for name in ("s3vm", "estimator"):
-            params[name] = from_state(checked.table(name, params[name]))
-        learner = cls(**params)
-        if "fitted" in state:
-            constraints.check(learner)
-            learner._resume(state, checked.table("fitted", state["fitted"]))
-        return learner
+    def _parts(self) -> dict[str, Any]:
+        labels = self.transduction_  # of dtype object if there is no label yet: then all of them are None
+        return {
+            "transduction": labels.tolist() if labels.dtype == object else labels,
+            "positive_fraction": self._as_data(self.positive_fraction_),
+            "held": [[held.X, held.numbers, held.ids] for held in self._held],
+            "model": self._as_data(self._model),
+        }
 
     def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
-        """Go on from a saved state, after a check that its parts fit together."""
         classes, width = checked.classes("classes_", fitted["classes_"]), checked.features(fitted)
         checked.integer("n_batches_", fitted["n_batches_"])
         checked.integer("_seed", fitted["_seed"], most=2**31)
-        checked.integer("_rows_seen", fitted.get("_rows_seen", 0))
+        checked.integer("_rows_seen", fitted["_rows_seen"])
         checked.flag("one_class_", fitted["one_class_"])
         checked.items("history_", fitted["history_"])
-        fitted["positive_fraction_"] = _from_pairs(fitted["positive_fraction_"])
-        if isinstance(fitted["transduction_"], list):
-            fitted["transduction_"] = np.fromiter(fitted["transduction_"], dtype=object)
-        checked.items_of("transduction_", fitted["transduction_"])
-        for name in self._known:
-            if name in fitted:
-                setattr(self, name, fitted[name])
+        labels = state["transduction"]
+        labels = np.fromiter(labels, dtype=object) if isinstance(labels, list) else labels
+        super()._resume(state, fitted)
+        self.transduction_ = checked.items_of("transduction", labels)
+        self.positive_fraction_ = self._from_data(state["positive_fraction"])
         first, last = (
             Held.from_state(checked.items("held", parts), len(classes), width)
             for parts in checked.items("held", state["held"], 2)
         )
         if sparse.issparse(first.X) != sparse.issparse(last.X):
             raise ValueError("held must have rows of one kind")
-        self._held, self._model = (first, last), from_state(checked.table("model", state["model"]))
+        self._held, self._model = (first, last), self._from_data(state["model"])
         if self._model is not None:
             check_rule(self._model, classes, width)

@@ -1,4 +1,4 @@
-"""What learners from labeled and unlabeled rows share: rows and labels in, labels and a rule out."""
+"""The base of transductive learners: labels for the unlabeled rows, and a classifier for new rows."""
 
 import math
 import warnings
@@ -8,10 +8,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._base import checked, constraints
 from .._base.decision import (
@@ -26,12 +24,16 @@ from .._base.decision import (
     one_class_decision,
     refuse_kernel,
 )
-from .._base.kernels import NAMES, Linear
+from .._base.estimator import kernel_tags
+from .._base.kernels import Linear
+from .._base.parameters import Table
 from .._base.validate import Array, Rows, check_rows
 from .._submodular.choice import Floats, Ints
 from .._submodular.geometry import CONSTRAINTS, Geometry
+from ._estimator import SemiSupervised
 from ._labels import UNKNOWN, add_classes, read_labels
-from ._predictor import check_rule, choose_predictor, decide, from_state, get_state, train
+from ._nystroem import nystroem_from, nystroem_state
+from ._predictor import check_rule, choose_predictor, decide, train
 from ._pull import pull
 from ._rho import Solve, choose_rho
 from ._space import Space
@@ -43,12 +45,12 @@ Self = TypeVar("Self", bound="TransductiveLearner")
 _IS_ESTIMATOR = constraints.Constraint("a classifier", lambda value: hasattr(value, "fit"))
 
 
-class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TransductiveLearner(SemiSupervised):
     """Base of the learners from labeled and unlabeled rows; a subclass says how it finds the labels."""
 
     forgetting: ClassVar[str] = "replay"
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "C": constraints.POSITIVE,
+    _mark_of_fit = "transduction_"
+    _constraints: ClassVar[Table] = {
         "rho": constraints.one_of("auto") | constraints.NOT_NEGATIVE,
         "label_scores": constraints.one_of("svm", "similarity"),
         **CONSTRAINTS,
@@ -56,11 +58,8 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "balance_classes": constraints.one_of("auto") | constraints.BOOLEAN,
         "n_components": constraints.NONE | constraints.integer_from(1),
         "estimator": constraints.one_of("auto") | constraints.NONE | _IS_ESTIMATOR,
-        "n_jobs": constraints.NONE | constraints.NOT_ZERO_INTEGER,
-        "verbose": constraints.BOOLEAN | constraints.integer_from(0),
     }
-    # What a fitted learner knows beside its parameters, its scaling, its features and its rule.
-    _known: ClassVar[tuple[str, ...]] = (
+    _fitted_attributes: ClassVar[tuple[str, ...]] = (
         "classes_",
         "n_features_in_",
         "feature_names_in_",
@@ -69,7 +68,6 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "scores_",
         "objective_",
         "n_evaluations_",
-        "positive_fraction_",
         "fraction_reliable_",
         "rho_",
         "fraction_depth_",
@@ -92,12 +90,8 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The learner itself.
         """
         constraints.check(self)
-        before = dict(vars(self))
-        try:
+        with self._unchanged_on_error():
             self._fit(X, y)
-        except BaseException:
-            self.__dict__ = before
-            raise
         return self
 
     def predict(self, X: Any) -> Array:
@@ -113,7 +107,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             The predicted labels.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if self._only is not None:
             return np.repeat(self.classes_[self._only], check_rows(self, X, reset=False).shape[0])
         return np.asarray(self._rule().predict(self._features(X)))
@@ -131,7 +125,7 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             The decision values.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if len(self.classes_) == 1:
             raise ValueError("There is one class only: nothing has to be decided.")
         if self._only is not None:
@@ -351,48 +345,19 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found.after(steps, examples).with_classes(self.classes_)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+        return kernel_tags(super().__sklearn_tags__(), self.kernel)
 
     # -------------------------------------------------------------------------------------------------- state
 
-    def _check_savable(self) -> None:
-        if hasattr(self, "transduction_"):
-            constraints.check(self)
-
-    def _get_state(self) -> dict[str, Any]:
-        params = self.get_params(deep=False)
-        params["estimator"] = get_state(params["estimator"])
-        params["positive_fraction"] = _as_pairs(params["positive_fraction"])
-        state: dict[str, Any] = {"params": params}
-        if not hasattr(self, "transduction_"):
-            return state
-        known = vars(self)
-        fitted = {name: known[name] for name in self._known if name in known}  # in one order, always
-        state["fitted"] = fitted | {"positive_fraction_": _as_pairs(fitted["positive_fraction_"])}
-        state["geometry"] = self._geometry.get_state()
-        state["estimator"] = get_state(self.estimator_)
-        if self._nystroem is not None:
-            state["nystroem"] = self._nystroem.get_params() | {
-                name: getattr(self._nystroem, name) for name in _NYSTROEM
-            }
-        return state
-
-    @classmethod
-    def _from_state(cls: type[Self], state: dict[str, Any]) -> Self:
-        params = checked.table("params", state["params"])
-        params["estimator"] = from_state(checked.table("estimator", params["estimator"]))
-        params["positive_fraction"] = _from_pairs(params["positive_fraction"])
-        learner = cls(**params)
-        if "fitted" in state:
-            constraints.check(learner)
-            learner._resume(state, checked.table("fitted", state["fitted"]))
-        return learner
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "positive_fraction": self._as_data(self.positive_fraction_),
+            "geometry": self._geometry.get_state(),
+            "estimator": self._as_data(self.estimator_),
+            "nystroem": None if self._nystroem is None else nystroem_state(self._nystroem),
+        }
 
     def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
-        """Go on from a saved state, after a check that its parts fit together."""
         classes, width = checked.classes("classes_", fitted["classes_"]), checked.features(fitted)
         rows = len(checked.items_of("transduction_", fitted["transduction_"]))
         for name in ("transduction_", "supervised_transduction_"):
@@ -403,46 +368,13 @@ class TransductiveLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("objective_", "rho_"):
             checked.number(name, fitted[name], finite=False)
         checked.integer("n_evaluations_", fitted["n_evaluations_"])
-        for name in self._known:
-            if name in fitted:
-                setattr(self, name, fitted[name])
-        self.positive_fraction_ = _from_pairs(self.positive_fraction_)
+        super()._resume(state, fitted)
+        self.positive_fraction_ = self._from_data(state["positive_fraction"])
         self._geometry = Geometry.from_state(checked.table("geometry", state["geometry"]), width)
         self._nystroem = None
-        if "nystroem" in state:
-            self._nystroem = _nystroem_from(checked.table("nystroem", state["nystroem"]), width)
-        self.estimator_ = from_state(checked.table("estimator", state["estimator"]))
+        if state["nystroem"] is not None:
+            self._nystroem = nystroem_from(checked.table("nystroem", state["nystroem"]), width)
+        self.estimator_ = self._from_data(state["estimator"])
         if self.estimator_ is not None:
             seen = width if self._nystroem is None else len(self._nystroem.components_)
             check_rule(self.estimator_, classes, seen)
-
-
-_NYSTROEM = ("components_", "normalization_", "component_indices_", "n_features_in_")
-
-
-def _nystroem_from(parts: dict[str, Any], width: int) -> Nystroem:
-    """A fitted Nystroem map for rows of so many features."""
-    learned = {name: parts.pop(name) for name in _NYSTROEM}
-    checked.integer("n_features_in_", learned["n_features_in_"], least=width, most=width)
-    rows = checked.rows("components_", learned["components_"], None, width).shape[0]
-    checked.floats("normalization_", learned["normalization_"], (rows, rows))
-    checked.integers("component_indices_", learned["component_indices_"], (rows,))
-    checked.word("kernel", parts["kernel"], NAMES)
-    for name in ("gamma", "coef0", "degree"):
-        if parts[name] is not None:
-            checked.number(name, parts[name])
-    if parts["kernel_params"] is not None or parts["n_jobs"] is not None:
-        raise ValueError("kernel_params and n_jobs of a Nystroem map must be None")
-    found = Nystroem(**parts)
-    for name, value in learned.items():
-        setattr(found, name, value)
-    return found
-
-
-def _as_pairs(shares: Any) -> Any:
-    """A file has dicts with names only; labels are of any kind."""
-    return [list(pair) for pair in shares.items()] if isinstance(shares, Mapping) else shares
-
-
-def _from_pairs(shares: Any) -> Any:
-    return dict(shares) if isinstance(shares, list) else shares

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._base import constraints
+from .._base.parameters import Table
 from .._base.persist import register
 from .._submodular.choice import Ints, StoredSimilarities, largest
 from ._cuts import best_cut, exact_cut
@@ -66,7 +67,7 @@ class SubmodS3VM(TransductiveLearner):
     (True, True)
     """
 
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = TransductiveLearner._constraints | {
+    _constraints: ClassVar[Table] = {
         "solver": constraints.one_of("auto", "greedy", "two-sided", "fast"),
     }
 
@@ -91,23 +92,7 @@ class SubmodS3VM(TransductiveLearner):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.C = C
-        self.rho = rho
-        self.label_scores = label_scores
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.scaling = scaling
-        self.solver = solver
-        self.positive_fraction = positive_fraction
-        self.balance_classes = balance_classes
-        self.n_components = n_components
-        self.unlabeled = unlabeled
-        self.estimator = estimator
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
 
     def _transduce(
         self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints, rho: float
@@ -150,7 +135,7 @@ class QPS3VM(TransductiveLearner):
     True
     """
 
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = TransductiveLearner._constraints | {
+    _constraints: ClassVar[Table] = {
         "n_init": constraints.integer_from(0),
         "exact": constraints.BOOLEAN,
     }
@@ -177,24 +162,7 @@ class QPS3VM(TransductiveLearner):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.C = C
-        self.rho = rho
-        self.label_scores = label_scores
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.scaling = scaling
-        self.n_init = n_init
-        self.exact = exact
-        self.positive_fraction = positive_fraction
-        self.balance_classes = balance_classes
-        self.n_components = n_components
-        self.unlabeled = unlabeled
-        self.estimator = estimator
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
 
     def _refuse(self, unlabeled: int) -> None:
         most = _MOST_EXACT if self.exact else _MOST_ROWS

@@ -4,6 +4,7 @@ W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesi
 """
 
 import warnings
+from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
@@ -12,9 +13,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import _num_samples
 
 from .._base import constraints
 from .._base.kernels import parameters_of
+from .._base.parameters import Table
 from .._base.persist import register
 from .._base.validate import Array, Rows, check_rows
 from .._submodular.choice import Ints
@@ -128,7 +131,7 @@ class StreamS3VM(StandingRule):
     """
 
     forgetting: ClassVar[str] = "removal"
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
+    _constraints: ClassVar[Table] = {
         "s3vm": constraints.NONE | _TRANSDUCER,
         "mode": constraints.one_of("incremental", "online"),
         "max_disagreement": constraints.FRACTION,
@@ -138,10 +141,8 @@ class StreamS3VM(StandingRule):
         "use_next_batch": constraints.BOOLEAN,
         "estimator": TransductiveLearner._constraints["estimator"],
     }
-    _known: ClassVar[tuple[str, ...]] = (
+    _fitted_attributes: ClassVar[tuple[str, ...]] = (
         "classes_",
-        "transduction_",
-        "positive_fraction_",
         "one_class_",
         "n_batches_",
         "history_",
@@ -164,15 +165,7 @@ class StreamS3VM(StandingRule):
         estimator: Any = "auto",
         random_state: Any = None,
     ) -> None:
-        self.s3vm = s3vm
-        self.mode = mode
-        self.max_disagreement = max_disagreement
-        self.max_exemplars = max_exemplars
-        self.max_labeled_per_class = max_labeled_per_class
-        self.memory_rows = memory_rows
-        self.use_next_batch = use_next_batch
-        self.estimator = estimator
-        self.random_state = random_state
+        self._store(locals())
 
     def fit(self: Self, X: Any, y: Any) -> Self:
         """Forget everything and take in one batch, which has a label.
@@ -189,14 +182,10 @@ class StreamS3VM(StandingRule):
         object
             The learner itself.
         """
-        before = dict(vars(self))
-        for name in [name for name in before if name in self._known or name in ("_held", "_model")]:
-            delattr(self, name)
-        try:
+        with self._unchanged_on_error():
+            for name in vars(self).keys() - self.get_params(deep=False).keys():
+                delattr(self, name)
             return self._take_in(X, y, None, 1, None)
-        except BaseException:
-            self.__dict__ = before
-            raise
 
     def partial_fit(self: Self, X: Any, y: Any = None, classes: Any = None, ids: Any = None) -> Self:
         """Label a batch, take it in, and make a new summary of what was held.
@@ -218,12 +207,8 @@ class StreamS3VM(StandingRule):
         object
             The learner itself.
         """
-        before = dict(vars(self))
-        try:
+        with self._unchanged_on_error():
             return self._take_in(X, y, classes, 0, ids)
-        except BaseException:
-            self.__dict__ = before
-            raise
 
     @property
     def summary_(self) -> tuple[Rows, Array]:
@@ -240,11 +225,10 @@ class StreamS3VM(StandingRule):
     def _take_in(self: Self, X: Any, y: Any, classes: Any, least: int, ids: Any) -> Self:
         constraints.check(self)
         first = not hasattr(self, "_held")
-        before = dict(vars(self))
-        X = check_rows(self, X, reset=first, ensure_min_samples=least)
-        if X.shape[0] == 0:
-            self.__dict__ = before
+        if least == 0 and _num_samples(X) == 0:
+            check_rows(copy(self), X, reset=first, ensure_min_samples=0)  # a copy: nothing may change here
             return self
+        X = check_rows(self, X, reset=first)
         if self.memory_rows is not None and 2 * X.shape[0] > self.memory_rows:
             raise ValueError(
                 f"The batch has {X.shape[0]} rows, and memory_rows={self.memory_rows} takes batches of half "

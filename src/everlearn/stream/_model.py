@@ -50,13 +50,12 @@ def begin(pattern: Any, rows: Kept, unlabeled: Kept, classes: list[Any], before:
     weights experts keeps what it knows about them from the one before.
     """
     learner, named = clone(pattern), as_labels(classes)
-    if hasattr(learner, "_prepare"):
+    if hasattr(learner, "prepare"):
         first = Kept(rows.X, rows.numbers)
         some = Kept(unlabeled.X, unlabeled.numbers)
         some.keep_last(_FIRST_ROWS)
         first.add(some.X, some.numbers)
-        learner._prepare(first.X[:_FIRST_ROWS], named)
+        learner.prepare(first.X[:_FIRST_ROWS], named)
     if isinstance(learner, AdaptiveSVM):
-        learner._relearn(rows.X, as_labels(rows.labels), before)
-        return learner
+        return learner.retrain(rows.X, as_labels(rows.labels), before)
     return learner if teach(learner, rows.X, rows.labels, rows.numbers, named) else None

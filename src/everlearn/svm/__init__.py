@@ -1,8 +1,9 @@
 """Support vector machines that learn from a stream."""
 
-from .idsvm import IDSVM, LeaveOneOut
+from .idsvm import IDSVM
 from .lasvm import LASVM
 from .lasvm_g import LASVMG, LASVMI, LASVMNC, FullSVM
+from .leave_one_out import LeaveOneOut
 from .local_svm import LocalSVM
 from .online_svmr import OnlineSVMR
 from .ramp_svm import RampSVM

@@ -1,13 +1,12 @@
-"""IDSVM: the exact SVM, which learns and unlearns one row at a time.
+"""IDSVM: an exact SVM that learns and forgets one row at a time.
 
 G. Cauwenberghs, T. Poggio, "Incremental and Decremental Support Vector Machine Learning", NIPS 13 (2000);
 W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012), chapter VI.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,65 +17,41 @@ from tqdm.auto import tqdm
 
 from .._base import checked, constraints
 from .._base.docs import complete
-from .._base.forget import NamingLearner
+from .._base.forget import ForgettingLearner
 from .._base.kernels import is_built_in, kernel_named
-from .._base.learner import Ints, LabeledRows, balanced_weights
+from .._base.learner import KernelLearner, LabeledRows, balanced_weights
 from .._base.machine import Machine
+from .._base.online import StreamLearner
+from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
-from .._base.validate import Array, encode_labels
+from .._base.validate import Ints, encode_labels
+from .leave_one_out import LeaveOneOut
 
 _ROWS_PER_CALL = 64  # between two calls of the core Python can stop on Ctrl-C and show progress
 _NOBODY = np.iinfo(np.int64).min  # the id of a row that was forgotten
 
 
-@dataclass(frozen=True)
-class LeaveOneOut:
-    """What the rows of a machine would get from machines that have not seen them.
-
-    Parameters
-    ----------
-    ids : ndarray of shape (n_kept,)
-        The ids of the rows, in order of arrival.
-    labels : ndarray of shape (n_kept,)
-        The labels that they came with.
-    scores : ndarray of shape (n_kept,) or (n_kept, n_classes)
-        The decision values, each by the machine learned from all other rows.
-    predictions : ndarray of shape (n_kept,)
-        The labels predicted from these.
-    """
-
-    ids: Ints
-    labels: Array
-    scores: npt.NDArray[np.float64]
-    predictions: Array
-
-    @property
-    def error(self) -> float:
-        """The share of rows predicted wrongly: an almost unbiased estimate of the error on new rows."""
-        return float(np.mean(self.predictions != self.labels)) if len(self.labels) else float("nan")
-
-
 @register
 @complete
-class IDSVM(NamingLearner):
+class IDSVM(StreamLearner, ForgettingLearner):
     """Exact support vector machine that learns, forgets and relabels rows one at a time.
 
-    After every call it is the solution that an SVM trained from scratch on the rows kept would have, to
-    rounding: a row that is forgotten leaves no trace. All rows stay, because each may matter again once
-    others have gone; ``window`` keeps the last ones only. A change costs about as much as the rows times
-    the support vectors at the margin, and needs the kernel values between these in memory. Suited to some
-    10,000 rows; for more, see `LASVM`, and `LocalSVM` for approximate changes.
+    After every call it is, up to rounding, the SVM that training from scratch on the rows kept would give: a
+    forgotten row leaves no trace. All rows are kept, because each may become a support vector once others are
+    gone; ``window`` keeps only the last ones. A change takes time proportional to the number of rows times
+    the number of support vectors at the margin, and needs the kernel values between these in memory. Suited
+    to about 10,000 rows; for more, see `LASVM`, and `LocalSVM` for approximate changes.
 
     Kernels must be positive semi-definite. "sigmoid" and kernels of your own may not be: if a row shows that
-    they are not, it is refused, and nothing has changed.
+    they are not, it is refused, and the model is unchanged.
 
     Parameters
     ----------
     window : int, default=None
-        Rows to keep, the last ones: every row beyond them drives the oldest one out, exactly. None keeps all.
+        Number of rows to keep: a row beyond it makes the model forget the oldest one. None keeps all.
     cache_size : float, default=200
-        Memory for kernel values, in megabytes. Those of the support vectors at the margin with all rows are
-        needed in any case, the others make changes faster.
+        Memory for kernel values, in megabytes. Values between the support vectors at the margin and all rows
+        are always in memory; the others make changes faster.
 
     Attributes
     ----------
@@ -106,14 +81,14 @@ class IDSVM(NamingLearner):
     >>> clf = IDSVM(C=10).fit(X, y)
     >>> before = clf.decision_function(X)
 
-    A row comes, and goes again without a trace:
+    A row is learned, and forgotten without a trace:
 
     >>> clf = clf.partial_fit([[0.0, 0.0]], [1], ids=[1000])
     >>> clf = clf.forget(1000)
     >>> bool(np.allclose(clf.decision_function(X), before, rtol=0, atol=1e-8))
     True
 
-    A wrong label is set right, and the error on new rows is estimated without any:
+    A label is corrected, and the error on new rows is estimated without a test set:
 
     >>> clf = clf.relabel([7], [-y[7]]).relabel([7], [y[7]])
     >>> clf.leave_one_out().error < 0.1
@@ -125,35 +100,25 @@ class IDSVM(NamingLearner):
     _has_bias = True
     _exact = True
     _rows_per_call = _ROWS_PER_CALL
-    _known = (*NamingLearner._known, "_weights")
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        name: constraint for name, constraint in NamingLearner._constraints.items() if name != "tol"
-    } | {"window": constraints.NONE | constraints.integer_from(1)}
+    _weights: list[float] | None = None  # of the classes, at the last call that learned
+    _fitted_attributes = (*KernelLearner._fitted_attributes, "_weights")
+    _constraints: ClassVar[Table] = {"window": constraints.NONE | constraints.integer_from(1)}
 
     def __init__(
         self,
         C: float = 1.0,
         *,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
-        class_weight: dict[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         window: int | None = None,
         cache_size: float = 200,
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.class_weight = class_weight
-        self.window = window
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store(locals())
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {"window": 0 if self.window is None else int(self.window), "check_definite": self._cautious()}
@@ -178,7 +143,7 @@ class IDSVM(NamingLearner):
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C for each row; a row of weight 0 is left out.
+            Multiplies C for each row; a row of weight 0 is skipped.
         ids : array-like of int of shape (n_samples,), default=None
             Names by which rows can be forgotten; None numbers them from 0.
 
@@ -191,7 +156,7 @@ class IDSVM(NamingLearner):
 
     @classmethod
     def from_svm(cls, svm: Any, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> "IDSVM":
-        """Go on where another machine has arrived: its coefficients are the start for the exact solution.
+        """Continue from another SVM: its coefficients are the start for the exact solution.
 
         Parameters
         ----------
@@ -260,34 +225,32 @@ class IDSVM(NamingLearner):
         theta[:, svm.support_] = theirs
         return np.ascontiguousarray(theta[:, usable]).ravel()
 
-    def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Ints | None) -> "IDSVM":
-        with self._taken_back():
+    def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any) -> None:
+        with self._undone_if_refused():
             super()._learn_more(X, y, classes, sample_weight, ids)
-        return self
 
-    def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:
-        super()._resume(fitted, machine)
+    def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
+        super()._resume(state, fitted)
         if self._weights is not None:
             weights = np.array(checked.items("_weights", self._weights, len(self.classes_)))
             checked.floats("_weights", weights, (len(self.classes_),), least=0.0)
 
-    def _class_weights(self) -> npt.NDArray[np.float64] | None:
-        weights = super()._class_weights()
+    def _count(self, rows: LabeledRows, times: int = 1) -> None:
+        super()._count(rows, times)
+        weights = self._class_weights(self._label_counts)
         self._weights = None if weights is None else weights.tolist()
-        return weights
 
     @contextmanager
-    def _taken_back(self) -> Iterator[None]:
-        """Around a change: a kernel that turns out to be none is refused, and all is as it was before."""
+    def _undone_if_refused(self) -> Iterator[None]:
+        """Around a change: if a row shows that the kernel is not positive semi-definite, it is undone."""
         constraints.check(self)
-        before = dict(vars(self))
         cautious = hasattr(self, "_machine") and self._cautious()
         saved = self._machine.get_state() if cautious else None
         foreign = copy(self._foreign) if cautious else None
         try:
-            yield
+            with self._unchanged_on_error(ValueError):
+                yield
         except ValueError:
-            self.__dict__ = before
             if saved is not None:
                 self._machine, self._foreign = Machine.from_state(saved), foreign
                 self._configure()
@@ -296,12 +259,12 @@ class IDSVM(NamingLearner):
     # ------------------------------------------------------------------------------------- unlearning
 
     def _unlearn(self, ids: Ints) -> None:
-        with self._taken_back():
+        with self._undone_if_refused():
             for start in range(0, len(ids), _ROWS_PER_CALL):
                 self._machine.native.forget(ids[start : start + _ROWS_PER_CALL])
 
     def relabel(self, ids: Any, y: Any) -> "IDSVM":
-        """Give rows other labels, as if they had come with them.
+        """Change the labels of rows: the model becomes the one that learned them with the new labels.
 
         With ``class_weight="balanced"`` the label counts change, too, and the cost of a relabeled row is
         multiplied by the weight of its new class after the change over that of its old class before it. The
@@ -319,7 +282,7 @@ class IDSVM(NamingLearner):
         IDSVM
             The learner itself.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         constraints.check(self)
         named = self._kept_ids(ids)
         labels = column_or_1d(np.atleast_1d(np.asarray(y)))
@@ -340,7 +303,7 @@ class IDSVM(NamingLearner):
         if not (factors > 0).all():
             raise ValueError("A row cannot get a label whose class_weight is 0: forget the row instead.")
         self._configure()
-        with self._taken_back():
+        with self._undone_if_refused():
             for start in range(0, len(named), _ROWS_PER_CALL):
                 part = slice(start, start + _ROWS_PER_CALL)
                 native.relabel(named[part], numbers[part], factors[part])
@@ -348,14 +311,14 @@ class IDSVM(NamingLearner):
         return self
 
     def leave_one_out(self) -> LeaveOneOut:
-        """Score every row by the machine that has not seen it; nothing changes.
+        """Score every row by the model that was trained without it; the model itself does not change.
 
         Returns
         -------
         LeaveOneOut
             The decision values, the predictions and the error.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         native = self._machine.native
         ids = self.ids_
         parts = [np.zeros((0, 1 if len(self.classes_) == 2 else len(self.classes_)))]
@@ -364,16 +327,11 @@ class IDSVM(NamingLearner):
                 parts.append(native.leave_one_out(start, _ROWS_PER_CALL))
                 bar.update(len(parts[-1]))
         scores = np.concatenate(parts)
-        numbers = scores.argmax(axis=1) if len(self.classes_) > 2 else (scores[:, 0] > 0).astype(np.intp)
+        scores = scores if len(self.classes_) > 2 else scores[:, 0]
         given = native.labels[native.ids != _NOBODY]
-        return LeaveOneOut(
-            ids,
-            self.classes_[given],
-            scores if len(self.classes_) > 2 else scores[:, 0],
-            self.classes_[numbers],
-        )
+        return LeaveOneOut(ids, self.classes_[given], scores, self.labels_of(scores))
 
-    # ---------------------------------------------------------------------------------- what is known
+    # -------------------------------------------------------------------------------------- attributes
 
     @property
     def ids_(self) -> Ints:
@@ -384,12 +342,12 @@ class IDSVM(NamingLearner):
     @property
     def n_margin_(self) -> Ints:
         """Support vectors at the margin, one number for each binary problem."""
-        return np.asarray(self._fitted().native.margin_sizes)
+        return np.asarray(self._of_machine("margin_sizes"))
 
     @property
     def objective_(self) -> npt.NDArray[np.float64]:
         """The dual objective, one for each binary problem."""
-        return np.asarray(self._fitted().native.objective)
+        return np.asarray(self._of_machine("objective"))
 
     @property
     def residual_(self) -> float:
@@ -400,12 +358,12 @@ class IDSVM(NamingLearner):
     @property
     def n_refreshes_(self) -> int:
         """How often everything was computed anew from the coefficients."""
-        return int(self._fitted().native.refreshes)
+        return int(self._of_machine("refreshes"))
 
     @property
     def n_fallbacks_(self) -> int:
         """How often the solution was computed from scratch, because rounding errors led into a circle."""
-        return int(self._fitted().native.fallbacks)
+        return int(self._of_machine("fallbacks"))
 
     @property
     def n_kernel_evaluations_(self) -> int:

@@ -1,23 +1,24 @@
-"""LASVM: an SVM learned one row at a time.
+"""LASVM: an SVM that learns one row at a time.
 
 A. Bordes, S. Ertekin, J. Weston, L. Bottou, "Fast Kernel Classifiers with Online and Active Learning",
 JMLR 6 (2005); S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 3.
 """
 
 from collections import deque
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from tqdm.auto import tqdm
 
 from .._base import checked, constraints
 from .._base.docs import complete
-from .._base.forget import NamingLearner
-from .._base.learner import ROWS_PER_CALL, Ints, LabeledRows
-from .._base.online import FinishingLearner
+from .._base.forget import ForgettingLearner
+from .._base.learner import ROWS_PER_CALL, KernelLearner, LabeledRows
+from .._base.online import FinishingLearner, OnlineLearner, StreamLearner
+from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
-from .._base.validate import as_block
+from .._base.validate import Ints, as_block
 from ._selection import AUTO_MOST, pick, support_settled
 
 _SEEDS_PER_CLASS = 5
@@ -26,7 +27,7 @@ _UNLABELED_RULES = ("active", "autoactive")  # choose rows without looking at th
 
 @register
 @complete
-class LASVM(NamingLearner, FinishingLearner):
+class LASVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     """Support vector machine learned online, one row at a time.
 
     Each row is compared with the most violating row kept so far, then one step is made on the most violating
@@ -63,7 +64,7 @@ class LASVM(NamingLearner, FinishingLearner):
         Rows over which the number of support vectors must have settled.
     rtol : float, default=0.02
         Settled means that the largest and the smallest number of support vectors over these rows differ by at
-        most this share of the last one. 0 allows no change at all, which noisy data rarely reach.
+        most this fraction of the last one. 0 allows no change at all, which noisy data rarely reach.
 
     Examples
     --------
@@ -92,11 +93,9 @@ class LASVM(NamingLearner, FinishingLearner):
 
     _solver = "lasvm"
     _has_bias = True
-    _known = (*FinishingLearner._known, "_keeps_rows")
-    # Where labels are dear, a loop that buys them sets this: rows that are no support vectors stay, because
-    # they may become some, and `finish` is the SVM of all rows learned.
+    _fitted_attributes = (*KernelLearner._fitted_attributes, "_keeps_rows")
     _keeps_rows = False
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = FinishingLearner._constraints | {
+    _constraints: ClassVar[Table] = {
         "delta_max": constraints.NONE | constraints.NOT_NEGATIVE,
         "selection": constraints.one_of("random", "gradient", "active", "autoactive"),
         "pool_size": constraints.integer_from(1),
@@ -110,12 +109,12 @@ class LASVM(NamingLearner, FinishingLearner):
         self,
         C: float = 1.0,
         *,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
-        class_weight: dict[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         epochs: int = 1,
         finishing: bool = True,
         delta_max: float | None = None,
@@ -130,26 +129,7 @@ class LASVM(NamingLearner, FinishingLearner):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.class_weight = class_weight
-        self.epochs = epochs
-        self.finishing = finishing
-        self.delta_max = delta_max
-        self.selection = selection
-        self.pool_size = pool_size
-        self.max_iter = max_iter
-        self.early_stopping = early_stopping
-        self.n_iter_no_change = n_iter_no_change
-        self.rtol = rtol
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
 
     def _solver_parameters(self) -> dict[str, Any]:
         if self.early_stopping and self.selection not in _UNLABELED_RULES:
@@ -164,22 +144,38 @@ class LASVM(NamingLearner, FinishingLearner):
             "keep_idle": self._keeps_rows,
         }
 
-    def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:
-        checked.flag("_keeps_rows", fitted.get("_keeps_rows", False))
-        super()._resume(fitted, machine)
+    def keep_all_rows(self) -> None:
+        """Keep rows that are not support vectors, from now on.
 
-    def _unlearn(self, ids: Ints) -> None:
-        super()._unlearn(ids)
-        if len(ids):
-            self._optimize(self._machine.native.finish, "forgetting")
-            self._warn_if_unsolved("Forgetting", stacklevel=3)
+        Where labels are expensive, a loop that asks for them calls this: such rows may become support vectors
+        later, and `finish` is then the SVM of all rows learned.
+        """
+        self._keeps_rows = True
+
+    def violations(self) -> npt.NDArray[np.float64]:
+        """The largest violation of the optimality conditions in each binary problem.
+
+        Returns
+        -------
+        ndarray of shape (1,) or (n_classes,)
+            The violations; infinite while all rows are of one class.
+        """
+        return np.asarray(self._of_machine("delta"))
+
+    def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
+        checked.flag("_keeps_rows", fitted.get("_keeps_rows", False))
+        super()._resume(state, fitted)
+
+    def _after_forgetting(self) -> None:
+        self._optimize(self._machine.native.finish, "forgetting")
+        self._warn_if_unsolved("Forgetting", stacklevel=3)
 
     # ------------------------------------------------------------------------------------------------ passes
 
     def _pass_over(self, rows: LabeledRows, usable: Ints, random: Any) -> None:
         """Seeds of each class first, then the epochs."""
         native = self._machine.native
-        native.seed_generator(random.randint(1, 2**63 - 1, size=4, dtype=np.int64).astype(np.uint64))
+        self._machine.seed(random)
         order = random.permutation(usable).astype(np.int64)
         of_class = [np.flatnonzero(rows.labels[order] == number) for number in range(len(self.classes_))]
         seeds = np.sort(np.concatenate([places[:_SEEDS_PER_CLASS] for places in of_class]))
@@ -210,7 +206,7 @@ class LASVM(NamingLearner, FinishingLearner):
                 left -= taken
 
     def _learn_selected(self, rows: LabeledRows, remaining: Ints, count: int, random: Any) -> Ints:
-        """Take ``count`` rows by the selection rule; returns those that remain, and may reorder its input."""
+        """Take ``count`` rows by ``selection``; returns those that remain, and may reorder its input."""
         native, foreign = self._machine.native, self._foreign
         if foreign is None:
             pool = int(self.pool_size)

@@ -10,25 +10,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from .._base import constraints
 from .._base.docs import complete
-from .._base.forget import NamingLearner
-from .._base.learner import Ints
-from .._base.online import FinishingLearner
+from .._base.forget import ForgettingLearner
+from .._base.online import FinishingLearner, OnlineLearner, StreamLearner
+from .._base.parameters import ClassWeight, Table
 from .._base.persist import register
-from .._base.validate import Array, Rows
+from .._base.validate import Ints
 
 _ABOVE_ZERO = constraints.Constraint(
     "a number above 0", lambda value: constraints.is_real(value) and value > 0
 )
-_FIXED = ("kernel", "degree", "coef0")
 
 
 @register
 @complete
-class LocalSVM(NamingLearner, FinishingLearner):
+class LocalSVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     """Support vector machine with the RBF kernel, updated in the neighborhood of each new row.
 
     A row with y f(x) of 1 or more is kept and changes nothing. Any other is optimized together with its
@@ -49,8 +47,8 @@ class LocalSVM(NamingLearner, FinishingLearner):
         one nearest row more a round until no coefficient changes by more than 0.001 C for three rounds. The
         radius 2 came closer to the SVM of all rows than 1 and than "grow".
     min_neighbors : int, default=50
-        The neighborhood never holds fewer than so many of the nearest rows. In many dimensions few rows, or
-        none, lie within the radius.
+        Minimum size of the neighborhood, in nearest rows. In many dimensions few rows, or none, are within
+        the radius.
     full_pass_every : int, default=500
         Updates between two full passes, None for no full pass on their account.
     full_pass_tol : float, default=0.1
@@ -90,10 +88,10 @@ class LocalSVM(NamingLearner, FinishingLearner):
 
     _solver = "local"
     _has_bias = True
-    kernel, degree, coef0 = "rbf", 3, 0.0  # distances are read off kernel values, which takes this kernel
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        name: constraint for name, constraint in FinishingLearner._constraints.items() if name not in _FIXED
-    } | {
+    _draws = True
+    # Not parameters: distances are computed from kernel values, which takes this kernel.
+    kernel, degree, coef0 = "rbf", 3, 0.0
+    _constraints: ClassVar[Table] = {
         "radius": constraints.one_of("grow") | _ABOVE_ZERO,
         "min_neighbors": constraints.integer_from(0),
         "full_pass_every": constraints.NONE | constraints.integer_from(1),
@@ -113,7 +111,7 @@ class LocalSVM(NamingLearner, FinishingLearner):
         full_pass_tol: float = 0.1,
         full_pass_sample: int = 50,
         tol: float = 1e-3,
-        class_weight: dict[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         epochs: int = 1,
         finishing: bool = True,
         max_idle: int | None = None,
@@ -122,27 +120,7 @@ class LocalSVM(NamingLearner, FinishingLearner):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.C = C
-        self.gamma = gamma
-        self.radius = radius
-        self.min_neighbors = min_neighbors
-        self.full_pass_every = full_pass_every
-        self.full_pass_tol = full_pass_tol
-        self.full_pass_sample = full_pass_sample
-        self.tol = tol
-        self.class_weight = class_weight
-        self.epochs = epochs
-        self.finishing = finishing
-        self.max_idle = max_idle
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _start(self, X: Rows, classes: Array) -> None:
-        super()._start(X, classes)
-        words = check_random_state(self.random_state).randint(1, 2**63 - 1, size=4, dtype=np.int64)
-        self._machine.native.seed_generator(words.astype(np.uint64))
+        self._store(locals())
 
     def _solver_parameters(self) -> dict[str, Any]:
         grows = self.radius == "grow"
@@ -156,11 +134,6 @@ class LocalSVM(NamingLearner, FinishingLearner):
             "full_pass_sample": int(self.full_pass_sample),
             "max_idle": sys.maxsize if self.max_idle is None else int(self.max_idle),
         }
-
-    def _unlearn(self, ids: Ints) -> None:
-        capped = self._machine.native.capped
-        super()._unlearn(ids)
-        self._warn_if_capped(capped)
 
     @property
     def n_updates_(self) -> Ints:

@@ -4,7 +4,6 @@ Z. Wang, S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines"
 """
 
 import sys
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,21 +11,21 @@ import numpy.typing as npt
 
 from .._base import constraints
 from .._base.docs import complete
-from .._base.forget import NamingLearner
-from .._base.learner import Ints
-from .._base.online import OnlineLearner
+from .._base.forget import ForgettingLearner
+from .._base.online import OnlineLearner, StreamLearner
+from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
 
 
 @register
 @complete
-class OnlineSVMR(NamingLearner, OnlineLearner):
+class OnlineSVMR(OnlineLearner, StreamLearner, ForgettingLearner):
     """Online support vector machine that satisfies the conditions of the ramp-loss optimum after every row.
 
-    The ramp loss is that of the hinge, cut off at ``1 - s``: a row far on the wrong side has no say. Which
-    rows these are is decided anew after every change of the model: rows that fall off the ramp are unlearned,
-    rows that come back are learned. There is no bias. Ask for labels with `everlearn.query.RampRegion` to
-    learn only rows that lie within the ramp.
+    The ramp loss is the hinge loss, cut off at ``1 - s``: a row far on the wrong side does not affect the
+    model. Which rows these are changes with the model: rows that leave the ramp are forgotten, rows that come
+    back are learned. There is no bias. Ask for labels with `everlearn.query.RampRegion` to learn only rows
+    within the ramp.
 
     Forgetting: after `forget` the conditions of the ramp-loss optimum hold again on the rows still kept. That
     is a local optimum, so that it may differ from the one of a model that never saw the forgotten rows.
@@ -62,10 +61,8 @@ class OnlineSVMR(NamingLearner, OnlineLearner):
     """
 
     _solver = "ramp"
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = OnlineLearner._constraints | {
+    _constraints: ClassVar[Table] = {
         "min_gain": constraints.POSITIVE,
-        "s": constraints.RAMP_END,
-        "min_support": constraints.integer_from(0),
         "max_idle": constraints.NONE | constraints.integer_from(0),
     }
 
@@ -73,13 +70,13 @@ class OnlineSVMR(NamingLearner, OnlineLearner):
         self,
         C: float = 1.0,
         *,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
         min_gain: float = 1e-5,
-        class_weight: dict[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         s: float = -1.0,
         min_support: int = 20,
         max_idle: int | None = None,
@@ -89,22 +86,7 @@ class OnlineSVMR(NamingLearner, OnlineLearner):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.min_gain = min_gain
-        self.class_weight = class_weight
-        self.s = s
-        self.min_support = min_support
-        self.max_idle = max_idle
-        self.epochs = epochs
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {
@@ -116,12 +98,7 @@ class OnlineSVMR(NamingLearner, OnlineLearner):
             "outside": "shut",
         }
 
-    def _unlearn(self, ids: Ints) -> None:
-        capped = self._machine.native.capped
-        super()._unlearn(ids)
-        self._warn_if_capped(capped)
-
     @property
     def objective_(self) -> npt.NDArray[np.float64]:
         """The ramp-loss objective on the rows kept, one for each binary problem."""
-        return np.asarray(self._fitted().native.objective)
+        return np.asarray(self._of_machine("objective"))

@@ -6,7 +6,6 @@ S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines", ICDM 20
 
 import sys
 import warnings
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from .._base import checked, constraints
 from .._base.docs import complete
 from .._base.forget import ForgettingLearner
-from .._base.learner import Ints, KernelLearner
+from .._base.learner import KernelLearner
+from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
 
 _VARIANTS = {"active_set": "shut", "cccp": "fold"}
@@ -29,7 +29,7 @@ class RampSVM(ForgettingLearner):
 
     Starts from the solution for the hinge loss, then solves it again for the rows within the ramp until these
     stay the same. The objective never rises; what is found is a local optimum. The reference for
-    `OnlineSVMR`, and a robust SVM in its own right.
+    `OnlineSVMR`, and a robust SVM by itself.
 
     Parameters
     ----------
@@ -60,9 +60,8 @@ class RampSVM(ForgettingLearner):
     """
 
     _solver = "ramp"
-    _known = (*KernelLearner._known, "objectives_")
-    _constraints: ClassVar[dict[str, constraints.Constraint]] = KernelLearner._constraints | {
-        "s": constraints.RAMP_END,
+    _fitted_attributes = (*KernelLearner._fitted_attributes, "objectives_")
+    _constraints: ClassVar[Table] = {
         "variant": constraints.one_of(*_VARIANTS),
         "max_iter": constraints.integer_from(-1),
     }
@@ -71,12 +70,12 @@ class RampSVM(ForgettingLearner):
         self,
         C: float = 1.0,
         *,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
-        class_weight: dict[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         s: float = -1.0,
         variant: str = "active_set",
         max_iter: int = 100,
@@ -84,19 +83,7 @@ class RampSVM(ForgettingLearner):
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.class_weight = class_weight
-        self.s = s
-        self.variant = variant
-        self.max_iter = max_iter
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RampSVM":
         """Learn from all rows at once.
@@ -108,7 +95,7 @@ class RampSVM(ForgettingLearner):
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C for each row; a row of weight 0 is left out.
+            Multiplies C for each row; a row of weight 0 is skipped.
 
         Returns
         -------
@@ -123,12 +110,11 @@ class RampSVM(ForgettingLearner):
             self._feed(native.gather, rows, usable.astype(np.int64))
             self.objectives_ = self._rounds()
             native.drop_idle()
-            if self._foreign is not None:
-                self._foreign.keep(native.ids)
+            self._follow_machine()
         return self
 
-    def _resume(self, fitted: dict[str, Any], machine: dict[str, Any]) -> None:
-        super()._resume(fitted, machine)
+    def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
+        super()._resume(state, fitted)
         columns = len(self._machine.native.bias)
         checked.floats("objectives_", fitted["objectives_"], (None, columns))
 
@@ -152,10 +138,8 @@ class RampSVM(ForgettingLearner):
             )
         return np.array(path)
 
-    def _unlearn(self, ids: Ints) -> None:
-        super()._unlearn(ids)
-        if len(ids):
-            self.objectives_ = self._rounds()
+    def _after_forgetting(self) -> None:
+        self.objectives_ = self._rounds()
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {
