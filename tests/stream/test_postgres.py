@@ -165,7 +165,7 @@ if programs() is not None:
                 ("step", X[:1], ["a"]),
                 ("label", ["nobody"], [1]),
                 ("withdraw", ["é row 31"]),
-                ("describe", {"a": object()}),
+                ("set_schema", {"a": object()}),
             ]
             for name, *args in calls:
                 with unchanged(learner), pytest.raises((ValueError, TypeError)):
