@@ -308,7 +308,7 @@ def test_bad_input_to_any_generator(make):
     with pytest.raises(TypeError, match="random_state must be an integer, got 'seed' of type str"):
         make(10, random_state="seed")
     for share in (-0.1, 1.1, np.nan):
-        with pytest.raises(ValueError, match=f"label_noise must be a share between 0 and 1, got {share}"):
+        with pytest.raises(ValueError, match=f"label_noise must be a fraction between 0 and 1, got {share}"):
             make(10, label_noise=share)
     for ratio in (0, -2, np.nan, np.inf):
         with pytest.raises(ValueError, match=f"imbalance_ratio must be positive and finite, got {ratio}"):
@@ -333,9 +333,11 @@ def test_bad_geometry():
         make_checkerboard(10, n_cells=1)
     with pytest.raises(ValueError, match="n_slices must be at least 2, got 1"):
         make_sliced_cube(10, n_slices=1)
-    with pytest.raises(ValueError, match=r"gap must be from 0 to below 1 / \(n_slices - 1\) = 0.5, got 0.5"):
+    with pytest.raises(
+        ValueError, match=r"gap must be at least 0 and less than 1 / \(n_slices - 1\) = 0.5, got 0.5"
+    ):
         make_sliced_cube(10, n_slices=3, gap=0.5)
-    with pytest.raises(ValueError, match=r"gap must be from 0 to below .* = 1, got -0.1"):
+    with pytest.raises(ValueError, match=r"gap must be at least 0 and less than .* = 1, got -0.1"):
         make_sliced_cube(10, gap=-0.1)
 
 

@@ -89,7 +89,7 @@ def test_parts_of_the_standard_split(folder, layout):
 def test_a_set_without_split_says_how_to_go_on(folder, part):
     write(folder, X=DENSE, y=LABELS)
     expected = (
-        "'tiny' has no standard split and no (train|test) part; split X and y yourself.*train_test_split$"
+        "'tiny' has no standard split and no (train|test) set; split X and y yourself.*train_test_split$"
     )
     with pytest.raises(ValueError, match=expected):
         getattr(load("tiny"), part)
@@ -97,7 +97,7 @@ def test_a_set_without_split_says_how_to_go_on(folder, part):
 
 def test_a_set_with_folds_instead_of_a_split_names_them(folder):
     write(folder, X=DENSE, y=LABELS, fold_cv=np.array([1, 2, 1, 2]))
-    with pytest.raises(ValueError, match="train_test_split, or by an array in extras: fold_cv"):
+    with pytest.raises(ValueError, match="train_test_split, or with an array in extras: fold_cv"):
         _ = load("tiny").X_train
 
 
@@ -166,7 +166,7 @@ def test_no_folder(call, tmp_path, monkeypatch):
 
 def test_unknown_names_get_a_guess_and_a_list(folder):
     with pytest.raises(
-        ValueError, match=r"unknown data set 'mnist'; .* has no \.npz file; set EVERLEARN_DATA"
+        ValueError, match=r"unknown data set 'mnist'; .* has no \.npz files; set EVERLEARN_DATA"
     ):
         load("mnist")
     for name in ("mnist", "usps"):
@@ -200,24 +200,24 @@ def test_a_name_cannot_lead_out_of_the_folder(folder, monkeypatch):
     ("arrays", "reason"),
     [
         ({"X": DENSE}, "it has no array 'y'"),
-        ({"y": LABELS}, "neither 'X' nor all CSR parts, missing data, indices, indptr, shape"),
-        ({"y": LABELS, "data": CSR.data, "indptr": CSR.indptr}, "missing indices, shape"),
-        ({"y": LABELS[:3], "X": DENSE}, r"'y' of shape \(3,\) does not fit rows of shape \(4, 3\)"),
-        ({"y": LABELS, "X": DENSE.ravel()}, r"does not fit rows of shape \(12,\)"),
-        ({"y": np.array(3), "X": DENSE}, r"'y' of shape \(\) does not fit"),
+        ({"y": LABELS}, "neither 'X' nor all parts of a CSR matrix; missing: data, indices, indptr, shape"),
+        ({"y": LABELS, "data": CSR.data, "indptr": CSR.indptr}, "missing: indices, shape"),
+        ({"y": LABELS[:3], "X": DENSE}, r"'y' of shape \(3,\) does not match rows of shape \(4, 3\)"),
+        ({"y": LABELS, "X": DENSE.ravel()}, r"does not match rows of shape \(12,\)"),
+        ({"y": np.array(3), "X": DENSE}, r"'y' of shape \(\) does not match"),
         ({"y": LABELS + 0.5, "X": DENSE}, "'y' must hold integers, not float64"),
         ({"y": LABELS, "X": DENSE, "train_idx": np.array([0])}, "only one of 'train_idx' and 'test_idx'"),
         (
             {"y": LABELS, "X": DENSE, "train_idx": np.array([0]), "test_idx": np.array([4])},
-            "'test_idx' points outside the 4 rows",
+            "'test_idx' has row numbers outside the 4 rows",
         ),
         (
             {"y": LABELS, "X": DENSE, "train_idx": np.array([-1]), "test_idx": np.array([0])},
-            "'train_idx' points outside the 4 rows",
+            "'train_idx' has row numbers outside the 4 rows",
         ),
         (
             {"y": LABELS, "X": DENSE, "train_idx": np.array([0.0]), "test_idx": np.array([1])},
-            "'train_idx' must be a row of integers, not float64",
+            "'train_idx' must be a 1d array of integers, not float64",
         ),
         ({"y": LABELS, "X": np.array([["a"]] * 4)}, "could not convert string to float"),
         ({"y": LABELS} | csr_parts(indices=np.array([1, 0, 1, 9])), "column index|indices"),

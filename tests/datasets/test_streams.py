@@ -144,11 +144,11 @@ def test_a_source_reads_it(stream, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_rows": 1}, "n_rows must be at least 2, got 1"),
-        ({"fraud_fraction": 0.0}, "fraud_fraction must be a share between 0 and 1"),
-        ({"fraud_fraction": 1}, "fraud_fraction must be a share between 0 and 1"),
-        ({"label_noise": 1.5}, "label_noise must be a share between 0 and 1"),
-        ({"drift_at": -0.1}, "drift_at must be a share between 0 and 1, or None"),
+        ({"n_samples": 1}, "n_samples must be at least 2, got 1"),
+        ({"fraud_fraction": 0.0}, "fraud_fraction must be a fraction between 0 and 1"),
+        ({"fraud_fraction": 1}, "fraud_fraction must be a fraction between 0 and 1"),
+        ({"label_noise": 1.5}, "label_noise must be a fraction between 0 and 1"),
+        ({"drift_at": -0.1}, "drift_at must be a fraction between 0 and 1, or None"),
     ],
 )
 def test_what_cannot_be_is_refused(options, words):

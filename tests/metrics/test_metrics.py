@@ -212,7 +212,7 @@ LABEL_MEASURES = [sensitivity, specificity, g_means]
 def test_bad_label_input(measure):
     with pytest.raises(ValueError, match="y_true and y_pred must have the same length, got 3 and 2"):
         measure([1, -1, 1], [1, -1])
-    with pytest.raises(ValueError, match="y_true is empty; a measure needs at least one row"):
+    with pytest.raises(ValueError, match="y_true is empty; pass at least one row"):
         measure([], [])
     with pytest.raises(
         ValueError, match=r"y_pred must be one-dimensional, got shape \(2, 1\); pass one label"
@@ -220,7 +220,7 @@ def test_bad_label_input(measure):
         measure([1, -1], [[1], [-1]])
     with pytest.raises(ValueError, match=r"y_true must be one-dimensional, got shape \(\)"):
         measure(1, 1)
-    with pytest.raises(ValueError, match=r"y_pred contains NaN \(first in row 1\); drop or repair"):
+    with pytest.raises(ValueError, match=r"y_pred contains NaN \(first in row 1\); drop or impute"):
         measure([1, -1], [1, np.nan])
     with pytest.raises(ValueError, match="y_true must hold only numbers or only strings, got NoneType, int"):
         measure([1, None], [1, -1])
@@ -246,7 +246,7 @@ def test_binary_measures_refuse_more_than_two_classes(measure):
 @pytest.mark.parametrize("measure", [sensitivity, specificity, prbep])
 def test_pos_label_must_be_one_of_two_labels(measure):
     with pytest.raises(
-        ValueError, match=r"pos_label=1 is not among the labels \[0, 2\]; set pos_label to the one"
+        ValueError, match=r"pos_label=1 is not among the labels \[0, 2\]; set pos_label to the label"
     ):
         measure([0, 2], [0, 2])
     with pytest.raises(ValueError, match=r"pos_label=1 is not among the labels \['ham', 'spam'\]"):
@@ -271,7 +271,7 @@ def test_bad_scores():
     with pytest.raises(ValueError, match="y_true is empty"):
         prbep([], [])
     with pytest.raises(
-        ValueError, match=r"prbep is for two classes, but the labels are \[0, 1, 2\]; make it one"
+        ValueError, match=r"prbep is for two classes, but the labels are \[0, 1, 2\]; make them binary"
     ):
         prbep([0, 1, 2], [0.1, 0.2, 0.3])
 

@@ -82,7 +82,7 @@ def test_large_sets_are_cut_into_parts(monkeypatch):
     rng = np.random.default_rng(0)
     S, T, y = rng.standard_normal((30, 4)), rng.standard_normal((40, 4)), rng.integers(0, 2, 40)
     whole = support_confidence(S, T, y), support_set_distance(S, T)
-    monkeypatch.setattr(support_sets, "_VALUES_AT_ONCE", 100)
+    monkeypatch.setattr(support_sets, "_MAX_DISTANCES", 100)
     assert (support_confidence(S, T, y), support_set_distance(S, T)) == whole
 
 
@@ -141,7 +141,7 @@ def test_bad_sets_are_refused(A, B, words):
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "3"])
 def test_bad_k_is_refused(k):
-    with pytest.raises(ValueError, match="k must be an integer of 1 or above, or None, got"):
+    with pytest.raises(ValueError, match="k must be a positive integer or None, got"):
         support_confidence([[1.0]], [[1.0], [2.0]], [0, 1], k)
 
 

@@ -1,7 +1,7 @@
-"""Data to learn from: the synthetic sets of the papers, and a loader for the real ones.
+"""Data sets: generators of the papers' synthetic data, and a loader for real data.
 
-The generators draw any number of rows from the distributions the papers use; `load` reads a real set from
-the folder named by the environment variable ``EVERLEARN_DATA``, and `available` lists what is there.
+The generators draw any number of rows from the distributions that the papers use. `load` reads a real data
+set from the folder named by the environment variable ``EVERLEARN_DATA``; `available` lists its data sets.
 """
 
 from everlearn.datasets.generators import (

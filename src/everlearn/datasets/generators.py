@@ -1,32 +1,33 @@
-"""The synthetic sets of the papers, as generators of any number of rows.
+"""Generators of the papers' synthetic data sets, for any number of rows.
 
-All share one contract. ``make_*(n_samples, ...)`` returns ``X``, float64 of shape (n_samples, n_features),
-and ``y``, int64: +1 and -1, or 1, 2, 3 for the waveforms. Rows are independent and in random order,
-so the first rows of a set are a fair sample of it. Everywhere the same words mean the same thing:
+``make_*(n_samples, ...)`` returns ``X``, float64 of shape (n_samples, n_features), and ``y``, int64: +1 and
+-1, or 1, 2, 3 for the waveforms. Rows are in random order, so the first rows are a fair sample of the data
+set. All generators share these parameters:
 
 `noise`
     Standard deviation of the Gaussian noise in the features.
 `imbalance_ratio`
     Number of negatives per positive. The number of positives is then exactly
-    ``round(n_samples / (1 + imbalance_ratio))``, but at least one row of each class; without it the class of
-    every row is drawn on its own from the natural shares.
+    ``round(n_samples / (1 + imbalance_ratio))``, with at least one row of each class. With None the class of
+    every row is drawn independently, with the class probabilities of the distribution.
 `label_noise`
-    Share of the rows, exactly ``round(label_noise * n_samples)`` of them, whose label is replaced by a wrong
-    one after everything else was drawn: the same `random_state` gives the same ``X`` with and without it.
+    Fraction of the rows with a wrong label, exactly ``round(label_noise * n_samples)`` rows. Wrong labels are
+    drawn last: the same `random_state` gives the same ``X`` for every `label_noise`.
 `random_state`
-    None (different rows at each call), a seed, a `numpy.random.Generator` or a `numpy.random.RandomState`;
-    the last two go on from where they are.
+    None (different rows in each call), a seed, a `numpy.random.Generator` or a `numpy.random.RandomState`.
+    A generator continues from its current state.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ._draws import RandomState, Rows, count, draw_by_part, draw_signs, mislabel, number, start
+from ._draws import RandomState, Rows, checked_inputs, count, draw_by_part, draw_signs, mislabel, number
 
-# The arc of a banana, in angles: 5/8 of a circle.
+# The angles of a banana's arc: 5/8 of a circle.
 _BANANA_START, _BANANA_LENGTH = np.pi / 8, 5 * np.pi / 4
-# Shifting the arc by this before mirroring it at the origin puts the tip of one banana inside the other.
+# The arc is shifted by this and then mirrored at the origin, so that the tip of one banana is inside the
+# other.
 _BANANA_SHIFT = 3 / 8
 
 
@@ -50,13 +51,13 @@ def make_waveform(
     n_samples : int, default=1000
         Number of rows.
     binary : bool, default=False
-        False gives the labels 1, 2, 3; True gives +1 for class 1 and -1 for the other two, two negatives per
-        positive, as in Ertekin's thesis. (Wang and Vucetic take class 1 as the negative one: negate ``y``.)
+        False: labels 1, 2, 3. True: +1 for class 1 and -1 for the other two, so two negatives per positive,
+        as in Ertekin's thesis. (In Wang and Vucetic class 1 is the negative class: negate ``y``.)
     noise : float, default=1.0
         Standard deviation of the noise.
     imbalance_ratio, label_noise, random_state : default=None, 0.0, None
-        Rows of classes 2 and 3 per row of class 1, share of wrong labels, source of randomness; see this
-        module.
+        Rows of classes 2 and 3 per row of class 1, fraction of wrong labels, random generator; see the
+        module's documentation.
 
     Returns
     -------
@@ -75,10 +76,10 @@ def make_waveform(
     >>> X.shape, int((y == 1).sum())
     ((330, 21), 10)
     """
-    n, rng, noise = start(n_samples, random_state, noise)
+    n, rng, noise = checked_inputs(n_samples, random_state, noise)
     j = np.arange(1, 22)
     v1, v2, v3 = (np.maximum(6 - np.abs(j - center), 0) for center in (11, 15, 7))
-    first = draw_signs(rng, n, imbalance_ratio, positive_share=1 / 3)
+    first = draw_signs(rng, n, imbalance_ratio, positive_fraction=1 / 3)
     y = np.where(first == 1, 1, rng.integers(2, 4, size=n))
     u = rng.random((n, 1))
     X = u * np.stack([v1, v1, v2])[y - 1] + (1 - u) * np.stack([v2, v3, v3])[y - 1]
@@ -99,12 +100,12 @@ def make_banana(
     """Draw two interlocking bananas in the plane.
 
     A row of class y = ±1 is y (sin t + 3/8, cos t + 3/8) plus normal noise on both features, t uniform on
-    (π/8, 11π/8): two arcs of radius 1, each 5/8 of a circle, one the other turned by half a turn, with an
-    end of each inside the other. These are the bananas of PRTools, divided by their radius 5. For equally
-    likely classes the best rule errs on about 1.6 % of the rows, at ``noise=0.35`` on about 9.4 %.
+    (π/8, 11π/8). The classes are two arcs of radius 1, each 5/8 of a circle. One is the other rotated by 180
+    degrees, and an end of each lies inside the other. These are the bananas of PRTools, divided by their
+    radius 5. For equally likely classes the Bayes error is about 1.6 %; with ``noise=0.35`` about 9.4 %.
 
-    The rows of the well-known benchmark of that name (5,300 rows, Rätsch, Onoda, Müller, 2001) are of
-    another, unpublished generator; where the data folder has them, they are ``load("banana")``.
+    The well-known benchmark of this name (5,300 rows, Rätsch, Onoda, Müller, 2001) comes from another,
+    unpublished generator. If the data folder has it, use ``load("banana")``.
 
     Parameters
     ----------
@@ -113,7 +114,7 @@ def make_banana(
     noise : float, default=0.2
         Standard deviation of the noise.
     imbalance_ratio, label_noise, random_state : default=None, 0.0, None
-        Negatives per positive, share of wrong labels, source of randomness; see this module.
+        Negatives per positive, fraction of wrong labels, random generator; see the module's documentation.
 
     Returns
     -------
@@ -130,7 +131,7 @@ def make_banana(
     >>> X.shape, sorted(set(y.tolist()))
     ((400, 2), [-1, 1])
     """
-    n, rng, noise = start(n_samples, random_state, noise)
+    n, rng, noise = checked_inputs(n_samples, random_state, noise)
     y = draw_signs(rng, n, imbalance_ratio)
     t = _BANANA_START + _BANANA_LENGTH * rng.random(n)
     X = y[:, None] * (np.column_stack([np.sin(t), np.cos(t)]) + _BANANA_SHIFT)
@@ -147,11 +148,11 @@ def make_twonorm(
     label_noise: float = 0.0,
     random_state: RandomState = None,
 ) -> Rows:
-    """Draw two spherical normal distributions whose means are at a distance of 4.
+    """Draw two spherical normal distributions whose means have a distance of 4.
 
-    A row of class y = ±1 is y (a, ..., a) plus normal noise on every feature, a = 2 / √n_features. The best
-    rule is the sign of the sum of the features; for equally likely classes it errs on Φ(-2 / noise) of the
-    rows, 2.28 % for unit noise, whatever the number of features.
+    A row of class y = ±1 is y (a, ..., a) plus normal noise on every feature, a = 2 / √n_features. The Bayes
+    classifier is the sign of the sum of the features. For equally likely classes its error is
+    Φ(-2 / noise), 2.28 % for unit noise, for any number of features.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ def make_twonorm(
     noise : float, default=1.0
         Standard deviation of the noise.
     imbalance_ratio, label_noise, random_state : default=None, 0.0, None
-        Negatives per positive, share of wrong labels, source of randomness; see this module.
+        Negatives per positive, fraction of wrong labels, random generator; see the module's documentation.
 
     Returns
     -------
@@ -179,7 +180,7 @@ def make_twonorm(
     >>> round(float(((X.sum(axis=1) > 0) != (y == 1)).mean()), 2)
     0.02
     """
-    n, rng, noise = start(n_samples, random_state, noise)
+    n, rng, noise = checked_inputs(n_samples, random_state, noise)
     d = count("n_features", n_features, 1)
     y = draw_signs(rng, n, imbalance_ratio)
     X = y[:, None] * (2 / np.sqrt(d)) + noise * rng.standard_normal((n, d))
@@ -194,19 +195,19 @@ def make_checkerboard(
     label_noise: float = 0.0,
     random_state: RandomState = None,
 ) -> Rows:
-    """Draw points of the unit square, labeled by the color of their cell on a checkerboard.
+    """Draw points in the unit square, labeled by the color of their checkerboard cell.
 
-    The cell at the origin is +1. The noisy checkerboard of Wang and Vucetic is ``label_noise=0.15`` for
-    training, with a test set drawn without.
+    The cell at the origin is +1. The noisy checkerboard of Wang and Vucetic has ``label_noise=0.15`` in the
+    training set and none in the test set.
 
     Parameters
     ----------
     n_samples : int, default=1000
         Number of rows.
     n_cells : int, default=4
-        Cells along each side, at least 2.
+        Number of cells along each side, at least 2.
     imbalance_ratio, label_noise, random_state : default=None, 0.0, None
-        Negatives per positive, share of wrong labels, source of randomness; see this module.
+        Negatives per positive, fraction of wrong labels, random generator; see the module's documentation.
 
     Returns
     -------
@@ -224,7 +225,7 @@ def make_checkerboard(
     >>> bool((((4 * X).astype(int).sum(axis=1) % 2 == 0) == (y == 1)).all())
     True
     """
-    n, rng, _ = start(n_samples, random_state)
+    n, rng, _ = checked_inputs(n_samples, random_state)
     k = count("n_cells", n_cells, 2)
     cells = np.stack(np.divmod(np.arange(k * k), k), axis=1)
     part, y = draw_by_part(rng, n, np.where(cells.sum(axis=1) % 2 == 0, 1, -1), imbalance_ratio)
@@ -240,15 +241,16 @@ def make_gaussians(
 ) -> Rows:
     """Draw two strongly overlapping Gaussians in the plane, a narrow one over the flank of a wide one.
 
-    Class +1 is N((0, 0), I), class -1 is N((2, 0), 4 I). For equally likely classes the best rule, a circle,
-    is right on 81.51 % of the rows. Haykin's example, which Wang and Vucetic call Gauss.
+    Class +1 is N((0, 0), I), class -1 is N((2, 0), 4 I). For equally likely classes the Bayes classifier has
+    a circle as its boundary and an accuracy of 81.51 %. The example is Haykin's; Wang and Vucetic call it
+    Gauss.
 
     Parameters
     ----------
     n_samples : int, default=1000
         Number of rows.
     imbalance_ratio, label_noise, random_state : default=None, 0.0, None
-        Negatives per positive, share of wrong labels, source of randomness; see this module.
+        Negatives per positive, fraction of wrong labels, random generator; see the module's documentation.
 
     Returns
     -------
@@ -266,7 +268,7 @@ def make_gaussians(
     >>> X[y == -1].std(axis=0).round().tolist()
     [2.0, 2.0]
     """
-    n, rng, _ = start(n_samples, random_state)
+    n, rng, _ = checked_inputs(n_samples, random_state)
     y = draw_signs(rng, n, imbalance_ratio)
     wide = (y == -1)[:, None]
     X = np.where(wide, 2.0, 1.0) * rng.standard_normal((n, 2)) + wide * np.array([2.0, 0.0])
@@ -281,11 +283,11 @@ def make_two_moons(
     label_noise: float = 0.0,
     random_state: RandomState = None,
 ) -> Rows:
-    """Draw two interleaving half circles, the standard test of learning from few labels.
+    """Draw two interleaving half circles, a standard test of semi-supervised learning.
 
     Class +1 is the upper moon (cos t, sin t), class -1 the lower moon (1 - cos t, 1/2 - sin t), t uniform on
-    (0, π), plus normal noise on both features. The moons are those of `sklearn.datasets.make_moons`, but with
-    t drawn, not evenly spaced.
+    (0, π), plus normal noise on both features. `sklearn.datasets.make_moons` draws the same moons, but with
+    evenly spaced t.
 
     Parameters
     ----------
@@ -294,7 +296,7 @@ def make_two_moons(
     noise : float, default=0.1
         Standard deviation of the noise.
     imbalance_ratio, label_noise, random_state : default=None, 0.0, None
-        Negatives per positive, share of wrong labels, source of randomness; see this module.
+        Negatives per positive, fraction of wrong labels, random generator; see the module's documentation.
 
     Returns
     -------
@@ -307,7 +309,7 @@ def make_two_moons(
     >>> bool((X[y == 1, 1] >= 0).all() and (X[y == -1, 1] <= 0.5).all())
     True
     """
-    n, rng, noise = start(n_samples, random_state, noise)
+    n, rng, noise = checked_inputs(n_samples, random_state, noise)
     y = draw_signs(rng, n, imbalance_ratio)
     t = np.pi * rng.random(n)
     X = y[:, None] * np.column_stack([np.cos(t), np.sin(t)]) + (y == -1)[:, None] * np.array([1.0, 0.5])
@@ -325,12 +327,12 @@ def make_sliced_cube(
     label_noise: float = 0.0,
     random_state: RandomState = None,
 ) -> Rows:
-    """Draw points of the unit cube, cut across its first axis into slices with empty gaps between them.
+    """Draw points in the unit cube, cut along its first axis into slices with empty gaps between them.
 
-    Slices take turns: +1, -1, +1, ... A slice is long and its neighbors are near, so a far end of a slice is
-    closer to the other class than to its own other end. Labels that arrive with few rows can then only be
-    spread correctly along the slices, which makes the set a test of streaming semi-supervised learners. The
-    idea is Emara's, who shows it only as a figure; the measures are ours.
+    The labels of the slices alternate: +1, -1, +1, ... A slice is wide and its neighbors are near, so one end
+    of a slice is closer to the other class than to the slice's other end. A learner has to propagate a few
+    labels along the slices, which makes this a test of semi-supervised learners for streams. The idea is from
+    Emara, who shows it only as a figure; the dimensions are ours.
 
     Parameters
     ----------
@@ -341,9 +343,9 @@ def make_sliced_cube(
     n_slices : int, default=2
         Number of slices, at least 2.
     gap : float, default=0.2
-        Width of the space between two slices; 0 <= gap < 1 / (n_slices - 1).
+        Width of the gap between two slices; 0 <= gap < 1 / (n_slices - 1).
     imbalance_ratio, label_noise, random_state : default=None, 0.0, None
-        Negatives per positive, share of wrong labels, source of randomness; see this module.
+        Negatives per positive, fraction of wrong labels, random generator; see the module's documentation.
 
     Returns
     -------
@@ -361,11 +363,11 @@ def make_sliced_cube(
     >>> bool((X[y == 1, 0] <= 0.4).all() and (X[y == -1, 0] >= 0.6).all())
     True
     """
-    n, rng, _ = start(n_samples, random_state)
+    n, rng, _ = checked_inputs(n_samples, random_state)
     d, k = count("n_features", n_features, 1), count("n_slices", n_slices, 2)
     widest = 1 / (k - 1)
-    demand = f"from 0 to below 1 / (n_slices - 1) = {widest:.3g}"
-    gap = number("gap", gap, 0.0, np.nextafter(widest, 0), demand)
+    requirement = f"at least 0 and less than 1 / (n_slices - 1) = {widest:.3g}"
+    gap = number("gap", gap, 0.0, np.nextafter(widest, 0), requirement)
     part, y = draw_by_part(rng, n, np.where(np.arange(k) % 2 == 0, 1, -1), imbalance_ratio)
     X = rng.random((n, d))
     thickness = (1 - gap * (k - 1)) / k

@@ -1,9 +1,12 @@
 """Real data sets, read from the folder named by the environment variable ``EVERLEARN_DATA``.
 
-Each set is one file ``NAME.npz`` that needs no pickle. It holds `y`, integer labels (one column per topic
-where rows have several), and the rows either as dense `X` or as the parts `data`, `indices`, `indptr`,
-`shape` of a CSR matrix; where the set has a standard split, `train_idx` and `test_idx`, row numbers from 0.
-Any further array (`label_names`, `feature_names`, folds, ...) comes back in `Dataset.extras`.
+Each data set is one file ``NAME.npz`` without pickled objects. It contains:
+
+- `y`, integer labels; for multilabel data one column per label
+- the rows, either as dense `X` or as the parts `data`, `indices`, `indptr`, `shape` of a CSR matrix
+- `train_idx` and `test_idx`, row numbers from 0, if the data set has a standard split
+
+All other arrays (`label_names`, `feature_names`, folds, ...) are returned in `Dataset.extras`.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ class Dataset:
     name : str
         The name it was loaded by.
     X : ndarray or scipy.sparse.csr_matrix of shape (n_samples, n_features), float32
-        The rows, unscaled unless the set's authors scaled them.
+        The rows. They are not scaled, unless the authors of the data set scaled them.
     y : ndarray of shape (n_samples,) or (n_samples, n_labels), int64
         The labels.
     train_idx, test_idx : ndarray of int64, or None
@@ -65,30 +68,30 @@ class Dataset:
 
     @property
     def X_train(self) -> Features:
-        """Rows of the training part, a copy."""
+        """Rows of the training set, a copy."""
         return self.X[self._part(self.train_idx, "train")]
 
     @property
     def y_train(self) -> NDArray[np.int64]:
-        """Labels of the training part, a copy."""
+        """Labels of the training set, a copy."""
         return self.y[self._part(self.train_idx, "train")]
 
     @property
     def X_test(self) -> Features:
-        """Rows of the test part, a copy."""
+        """Rows of the test set, a copy."""
         return self.X[self._part(self.test_idx, "test")]
 
     @property
     def y_test(self) -> NDArray[np.int64]:
-        """Labels of the test part, a copy."""
+        """Labels of the test set, a copy."""
         return self.y[self._part(self.test_idx, "test")]
 
     def _part(self, rows: NDArray[np.int64] | None, part: str) -> NDArray[np.int64]:
         if rows is None:
             raise ValueError(
-                f"data set {self.name!r} has no standard split and no {part} part; split X and y yourself, "
+                f"data set {self.name!r} has no standard split and no {part} set; split X and y yourself, "
                 "e.g. with sklearn.model_selection.train_test_split"
-                + (f", or by an array in extras: {', '.join(sorted(self.extras))}" if self.extras else "")
+                + (f", or with an array in extras: {', '.join(sorted(self.extras))}" if self.extras else "")
             )
         return rows
 
@@ -107,7 +110,7 @@ def available() -> list[str]:
     Returns
     -------
     list of str
-        What `load` accepts.
+        The names that `load` accepts.
 
     Examples
     --------
@@ -166,7 +169,7 @@ def load(name: str) -> Dataset:
         return _assemble(name, arrays)
     except MemoryError:
         raise
-    except Exception as error:  # the layers of a broken archive raise a dozen kinds; the bytes are at fault
+    except Exception as error:  # zip, numpy and scipy raise many types of exceptions for a damaged file
         raise ValueError(
             f"the file of data set {name!r} is damaged ({error}); replace {path} by an intact copy"
         ) from error
@@ -189,7 +192,10 @@ def _folder() -> Path:
 
 def _unknown(name: str, names: list[str], folder: Path) -> str:
     if not names:
-        return f"unknown data set {name!r}; {folder} has no .npz file; set {FOLDER_VARIABLE} to one that has"
+        return (
+            f"unknown data set {name!r}; {folder} has no .npz files; set {FOLDER_VARIABLE} to a folder with "
+            ".npz files"
+        )
     close = difflib.get_close_matches(name.lower(), names, n=3)
     guess = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
     shown = ", ".join(names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
@@ -197,7 +203,7 @@ def _unknown(name: str, names: list[str], folder: Path) -> str:
 
 
 def _assemble(name: str, arrays: dict[str, NDArray[Any]]) -> Dataset:
-    """Turn the arrays of a file into a data set; ValueError where they do not fit together."""
+    """Turn the arrays of a file into a data set; ValueError if they are inconsistent."""
     if "y" not in arrays:
         raise ValueError("it has no array 'y'")
     y = arrays.pop("y")
@@ -205,7 +211,7 @@ def _assemble(name: str, arrays: dict[str, NDArray[Any]]) -> Dataset:
         raise ValueError(f"'y' must hold integers, not {y.dtype}")
     X = _features(arrays)
     if X.ndim != 2 or y.ndim not in (1, 2) or X.shape[0] != y.shape[0]:
-        raise ValueError(f"'y' of shape {y.shape} does not fit rows of shape {X.shape}")
+        raise ValueError(f"'y' of shape {y.shape} does not match rows of shape {X.shape}")
     if ("train_idx" in arrays) != ("test_idx" in arrays):
         raise ValueError("it has only one of 'train_idx' and 'test_idx'")
     train_idx, test_idx = (_row_numbers(arrays, key, X.shape[0]) for key in ("train_idx", "test_idx"))
@@ -213,12 +219,12 @@ def _assemble(name: str, arrays: dict[str, NDArray[Any]]) -> Dataset:
 
 
 def _features(arrays: dict[str, NDArray[Any]]) -> Features:
-    """Take the rows out of `arrays`, as float32."""
+    """Remove the rows from `arrays` and return them as float32."""
     if "X" in arrays:
         return arrays.pop("X").astype(np.float32)
     missing = [part for part in _CSR_PARTS if part not in arrays]
     if missing:
-        raise ValueError(f"it has neither 'X' nor all CSR parts, missing {', '.join(missing)}")
+        raise ValueError(f"it has neither 'X' nor all parts of a CSR matrix; missing: {', '.join(missing)}")
     data, indices, indptr, shape = (arrays.pop(part) for part in _CSR_PARTS)
     parts = (data.astype(np.float32), indices.astype(np.int32), indptr.astype(np.int32))
     n_rows, n_features = shape
@@ -228,12 +234,12 @@ def _features(arrays: dict[str, NDArray[Any]]) -> Features:
 
 
 def _row_numbers(arrays: dict[str, NDArray[Any]], key: str, n_rows: int) -> NDArray[np.int64] | None:
-    """Take the row numbers `key` out of `arrays`, if they are there."""
+    """Remove the row numbers `key` from `arrays` and return them; None if there are none."""
     if key not in arrays:
         return None
     rows = arrays.pop(key)
     if rows.dtype.kind not in "iu" or rows.ndim != 1:
-        raise ValueError(f"{key!r} must be a row of integers, not {rows.dtype} of shape {rows.shape}")
+        raise ValueError(f"{key!r} must be a 1d array of integers, not {rows.dtype} of shape {rows.shape}")
     if len(rows) and (rows.min() < 0 or rows.max() >= n_rows):
-        raise ValueError(f"{key!r} points outside the {n_rows} rows")
+        raise ValueError(f"{key!r} has row numbers outside the {n_rows} rows")
     return rows.astype(np.int64)

@@ -1,8 +1,7 @@
-"""A stream to try things on: card payments, few of them frauds, whose pattern changes half-way.
+"""A synthetic stream of card payments with few frauds and concept drift.
 
-It is made up, and no bank's. It has what makes a stream hard: a rare class, a boundary that no hyperplane
-follows, answers that are sometimes wrong, and drift. The truth comes with it, so that a learner can be
-judged by what it was never told.
+It has the difficulties of a real stream: a rare class, a nonlinear boundary, label noise and concept drift.
+The true labels are included, so that a learner can be evaluated on labels that it never saw.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _atomic
-from ._draws import RandomState, count, draw_signs, mislabel, number, start
+from ._draws import RandomState, checked_inputs, count, draw_signs, mislabel, number
 
 __all__ = ["FraudStream", "make_fraud_stream"]
 
@@ -30,14 +29,14 @@ _SECONDS = 30  # from one payment to the next
 
 
 class _Profile(NamedTuple):
-    """A way of paying: a normal distribution of each number (of its logarithm, where it says so)."""
+    """A type of payment: mean and standard deviation of each number, or of its logarithm."""
 
     weight: float
     log_amount: tuple[float, float]
     hour: tuple[float, float]  # wrapped at midnight
     log_age: tuple[float, float]  # of the card, in days
-    in_a_day: float  # mean number of payments in the 24 hours before
-    log_gap: tuple[float, float]  # minutes since the payment before
+    in_a_day: float  # mean number of payments in the previous 24 hours
+    log_gap: tuple[float, float]  # minutes since the previous payment
     countries: tuple[float, ...]
     merchants: tuple[float, ...]
 
@@ -45,9 +44,9 @@ class _Profile(NamedTuple):
 _AT_HOME, _ABROAD = (0.30, 0.05, 0.30, 0.15, 0.15, 0.05), (0.10, 0.20, 0.15, 0.15, 0.15, 0.25)
 _SHOPS, _GOODS = (0.20, 0.10, 0.20, 0.10, 0.30, 0.10), (0.10, 0.30, 0.05, 0.30, 0.10, 0.15)
 
-# In amount and count the ordinary payments lie around the early frauds, which no line cuts off; the late ones
-# lie beside them, late in the evening and on newer cards.
-_ORDINARY = (
+# In amount and count, legitimate payments surround the early frauds, so no hyperplane separates them. The
+# late frauds are made late in the evening, with newer cards.
+_LEGITIMATE = (
     _Profile(0.50, (3.2, 0.30), (14.0, 3.5), (6.7, 0.5), 2.0, (5.2, 0.5), _AT_HOME, _SHOPS),
     _Profile(0.15, (5.1, 0.20), (13.0, 3.0), (6.7, 0.5), 20.0, (4.2, 0.5), _ABROAD, _GOODS),
     _Profile(0.15, (5.1, 0.20), (14.0, 3.0), (6.7, 0.5), 2.0, (5.2, 0.5), _AT_HOME, _GOODS),
@@ -60,26 +59,26 @@ _LATE = (_Profile(1.00, (4.6, 0.15), (22.3, 0.7), (5.9, 0.3), 8.0, (4.6, 0.4), _
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FraudStream:
-    """Payments in the order of time, from `make_fraud_stream`.
+    """Payments in chronological order, from `make_fraud_stream`.
 
     Attributes
     ----------
     table : dict of str to ndarray
-        The fields by their names, as `write_csv` writes them; the last one, "is_fraud", are the answers.
+        The columns by name, as `write_csv` writes them. The last one, "is_fraud", has the answers.
     X : ndarray of shape (n_rows, n_features), float64
-        The numbers as they are, then a column of 0 and 1 for each country and each kind of merchant.
+        The unscaled numbers, then one-hot columns of the country and the merchant category.
     feature_names : list of str
-        What the columns of X are.
+        Names of the columns of X.
     truth : ndarray of shape (n_rows,), int64
-        1 for a fraud, 0 for an ordinary payment.
+        The true labels: 1 for a fraud, 0 for a legitimate payment.
     answers : ndarray of shape (n_rows,), int64
-        What a person says who is asked about the row: the truth, but for the share that is noise.
+        The labels that an oracle gives: the true ones with label noise.
     ids : ndarray of str
-        The names of the rows.
+        Ids of the rows.
     time : ndarray of shape (n_rows,), float64
-        When, in seconds since 1970.
+        Time of the payment, in seconds since 1970.
     drift_row : int
-        The first row after the pattern has changed; the number of rows if it never does.
+        First row after the concept drift; the number of rows if there is none.
     """
 
     table: dict[str, NDArray[np.generic]]
@@ -99,14 +98,14 @@ class FraudStream:
         return f"FraudStream({len(self):,} payments, {frauds:,} frauds, drift at row {self.drift_row:,})"
 
     def write_csv(self, path: str | os.PathLike[str], *, truth: bool = False) -> None:
-        """Write the table as CSV with a header, in one step: a file that was there is replaced or left whole.
+        """Write the table as CSV with a header. An existing file is replaced atomically.
 
         Parameters
         ----------
         path : str or path-like
             The file.
         truth : bool, default=False
-            Whether to add the field "truth". Declare it as "ignore" wherever a learner reads the file.
+            Whether to add the column "truth". Declare it as "ignore" in the schema of a learner.
         """
         columns = self.table | ({"truth": self.truth} if truth else {})
         text = io.StringIO()
@@ -128,38 +127,38 @@ def make_fraud_stream(
     drift_at: float | None = 0.5,
     random_state: RandomState = None,
 ) -> FraudStream:
-    """Draw a stream of card payments, some of them frauds: two classes, five numbers and two categories.
+    """Draw a stream of card payments with frauds: two classes, five numbers and two categorical features.
 
-    An ordinary payment is small or large, and one of few that day or of many. A fraud is at first in between,
-    in both: ordinary payments lie around it, so that no linear rule cuts it off. At `drift_at` the fraudsters
-    change their ways at once: from then on they pay late in the evening, with newer cards and somewhat larger
-    amounts. A rule that has learned the one misses most of the other. Ordinary payments stay what they are.
+    Legitimate payments have small or large amounts, and few or many payments per day. Early frauds lie in
+    between in both features, so legitimate payments surround them and no hyperplane separates them. At
+    `drift_at` the frauds change abruptly: late in the evening, with newer cards and somewhat larger amounts.
+    A model of the early frauds misses most of the late ones. Legitimate payments do not change.
 
     Parameters
     ----------
     n_samples : int, default=20_000
-        Number of payments, one every half minute.
+        Number of payments, one every 30 seconds.
     fraud_fraction : float, default=0.05
-        Share of frauds, exactly ``round(fraud_fraction * n_samples)`` of them in random places, but at least
-        one.
+        Fraction of frauds: exactly ``round(fraud_fraction * n_samples)`` rows at random positions, but at
+        least one.
     label_noise : float, default=0.1
-        Share of the rows, exactly ``round(label_noise * n_samples)`` of them in random places, about which
-        the answer is wrong. The truth is returned as well.
+        Fraction of wrong answers: exactly ``round(label_noise * n_samples)`` rows at random positions. The
+        true labels are returned as well.
     drift_at : float, default=0.5
-        After which share of the rows the frauds change; None is never.
+        Fraction of the rows before the concept drift; None means no drift.
     random_state : int, Generator, RandomState instance or None, default=None
-        Source of randomness. The same seed gives the same payments whatever the noise is.
+        Random generator. The same seed gives the same payments for every `label_noise`.
 
     Returns
     -------
     FraudStream
-        The payments, the truth and the answers.
+        The payments, the true labels and the answers.
 
     Notes
     -----
-    A person who errs about one row in ten, whatever the row, calls 9.5 of 100 payments frauds that are none,
-    and finds 4.5 of the 5 that are: of the frauds among all answers two in three are false. That is what
-    asking at random buys. Where frauds are half of the rows asked about, it is one in ten.
+    With 5 % frauds and 10 % label noise, an oracle labels 100 random payments like this: 9.5 legitimate ones
+    as frauds, and 4.5 of the 5 frauds correctly. Two of three rows labeled as frauds are then false alarms.
+    If half of the queried rows are frauds, it is one of ten.
 
     Examples
     --------
@@ -172,27 +171,27 @@ def make_fraud_stream(
     >>> stream.X.shape, int((stream.answers != stream.truth).sum())
     ((2000, 17), 200)
     """
-    n, rng, _ = start(count("n_samples", n_samples, 2), random_state)
-    share = number(
+    n, rng, _ = checked_inputs(count("n_samples", n_samples, 2), random_state)
+    fraction = number(
         "fraud_fraction",
         fraud_fraction,
         np.nextafter(0, 1),
         1 - 1e-9,
-        "a share between 0 and 1, both excluded",
+        "a fraction between 0 and 1, both excluded",
     )
-    place = (
+    before_drift = (
         1.0
         if drift_at is None
-        else number("drift_at", drift_at, 0.0, 1.0, "a share between 0 and 1, or None")
+        else number("drift_at", drift_at, 0.0, 1.0, "a fraction between 0 and 1, or None")
     )
-    drift_row = round(place * n)
-    truth = (draw_signs(rng, n, 1 / share - 1) == 1).astype(np.int64)
+    drift_row = round(before_drift * n)
+    truth = (draw_signs(rng, n, 1 / fraction - 1) == 1).astype(np.int64)
     late = np.arange(n) >= drift_row
-    profiles = [*_ORDINARY, *_EARLY, *_LATE]
+    profiles = [*_LEGITIMATE, *_EARLY, *_LATE]
     which = np.zeros(n, dtype=np.int64)
     first = 0
     for group, rows in (
-        (_ORDINARY, truth == 0),
+        (_LEGITIMATE, truth == 0),
         (_EARLY, (truth == 1) & ~late),
         (_LATE, (truth == 1) & late),
     ):
@@ -218,7 +217,7 @@ def make_fraud_stream(
 def _draw(
     rng: np.random.Generator, profiles: list[_Profile], which: NDArray[np.int64]
 ) -> tuple[list[NDArray[np.generic]], list[NDArray[np.int64]]]:
-    """The numbers of each row, rounded as a bank would have them, and the places of its two categories."""
+    """Draw the numbers of each row, rounded to realistic precision, and the indices of its two categories."""
     n = len(which)
 
     def normal(field: str) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Measures for imbalanced classification, and the distance of two sets of support vectors."""
+"""Metrics for imbalanced classification, and the distance between two sets of support vectors."""
 
 from .classification import g_means, prbep, sensitivity, specificity
 from .support_sets import support_set_distance

@@ -1,20 +1,19 @@
-"""Measures for imbalanced classification: sensitivity, specificity, g-means and PRBEP.
+"""Metrics for imbalanced classification: sensitivity, specificity, g-means and PRBEP.
 
-Accuracy says little when one class is rare. The measures here look at each class on its own, or only at the
-head of a ranking:
+Accuracy says little when one class is rare. These metrics score each class separately, or only the top of a
+ranking:
 
 =================  ===========================================================================
-`sensitivity`      share of the positives that were called positive, TP / (TP + FN)
-`specificity`      share of the negatives that were called negative, TN / (TN + FP)
-`g_means`          geometric mean of the two; for many classes, of the recalls of all of them
+`sensitivity`      recall of the positive class, TP / (TP + FN)
+`specificity`      recall of the negative class, TN / (TN + FP)
+`g_means`          geometric mean of the two; for more classes, of all recalls
 `prbep`            precision-recall break-even point of a score
 =================  ===========================================================================
 
-Two companions are scikit-learn's own and are not repeated here: the area under the ROC curve is
-`sklearn.metrics.roc_auc_score` (ties count one half) and Matthews' correlation is
-`sklearn.metrics.matthews_corrcoef`.
+Use scikit-learn for the area under the ROC curve (`sklearn.metrics.roc_auc_score`) and Matthews'
+correlation coefficient (`sklearn.metrics.matthews_corrcoef`).
 
-No measure depends on the order of the rows. What cannot be said, because a class has no example, is NaN.
+No metric depends on the order of the rows. A metric is NaN if it is undefined because a class has no rows.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ _NUMBER_KINDS = "biuf"
 
 
 def sensitivity(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = 1) -> float:
-    """Share of the positives that were called positive, TP / (TP + FN).
+    """Fraction of the positives that are predicted positive, TP / (TP + FN).
 
-    The same number as `sklearn.metrics.recall_score`, except that it is NaN, not 0 with a warning, when
-    there is no positive.
+    It equals `sklearn.metrics.recall_score`, except that it is NaN, not 0 with a warning, if there are no
+    positives.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ def sensitivity(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = 1) -> 
     Returns
     -------
     float
-        Between 0 and 1, or NaN if `y_true` holds no positive.
+        Between 0 and 1, or NaN if `y_true` has no positives.
 
     Examples
     --------
@@ -55,12 +54,12 @@ def sensitivity(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = 1) -> 
     >>> sensitivity([1, 1, 1, 1, -1, -1], [1, 1, 1, -1, -1, 1])
     0.75
     """
-    positive, called_positive = _two_classes("sensitivity", y_true, y_pred, pos_label)
-    return _share(called_positive[positive])
+    positive, predicted_positive = _two_classes("sensitivity", y_true, y_pred, pos_label)
+    return _fraction(predicted_positive[positive])
 
 
 def specificity(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = 1) -> float:
-    """Share of the negatives that were called negative, TN / (TN + FP).
+    """Fraction of the negatives that are predicted negative, TN / (TN + FP).
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ def specificity(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = 1) -> 
     Returns
     -------
     float
-        Between 0 and 1, or NaN if `y_true` holds no negative.
+        Between 0 and 1, or NaN if `y_true` has no negatives.
 
     Examples
     --------
@@ -82,29 +81,29 @@ def specificity(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = 1) -> 
     >>> specificity([1, 1, 1, 1, -1, -1], [1, 1, 1, -1, -1, 1])
     0.5
     """
-    positive, called_positive = _two_classes("specificity", y_true, y_pred, pos_label)
-    return _share(~called_positive[~positive])
+    positive, predicted_positive = _two_classes("specificity", y_true, y_pred, pos_label)
+    return _fraction(~predicted_positive[~positive])
 
 
 def g_means(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Geometric mean of the recalls of the classes; for two classes √(sensitivity · specificity).
 
-    A classifier that gives up a class has g-means 0, however rare the class is. All classes count alike, so
-    there is no positive label to name.
+    If one class has recall 0, g-means is 0, however rare the class is. All classes count equally, so there is
+    no `pos_label`.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
         The true labels: two or more classes, numbers or strings.
     y_pred : array-like of shape (n_samples,)
-        The predicted labels. A label that `y_true` does not hold is a mistake like any other and adds no
-        class to the mean.
+        The predicted labels. A label that is not in `y_true` counts as a mistake and adds no class to the
+        mean.
 
     Returns
     -------
     float
-        (r_1 · r_2 ⋯ r_k)^(1/k) with the recalls r of the k classes present in `y_true`; NaN if that is a
-        single class, since then the other one has no example.
+        (r_1 · r_2 ⋯ r_k)^(1/k) with the recalls r of the k classes in `y_true`; NaN if `y_true` has only one
+        class.
 
     References
     ----------
@@ -117,42 +116,42 @@ def g_means(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     >>> from everlearn.metrics import g_means
     >>> round(g_means([1, 1, 1, 1, -1, -1], [1, 1, 1, -1, -1, 1]), 4)  # √(0.75 · 0.5)
     0.6124
-    >>> g_means(["a", "a", "b", "b", "c", "c"], ["a", "a", "b", "b", "a", "b"])  # class c is lost
+    >>> g_means(["a", "a", "b", "b", "c", "c"], ["a", "a", "b", "b", "a", "b"])  # class c is never predicted
     0.0
     """
     true, predicted = _label_pair(y_true, y_pred)
-    classes, of_class = np.unique(true, return_inverse=True)
+    classes, codes = np.unique(true, return_inverse=True)
     if len(classes) < 2:
         return float("nan")
-    examples = np.bincount(of_class, minlength=len(classes))
-    hits = np.bincount(of_class[true == predicted], minlength=len(classes))
+    n_rows = np.bincount(codes, minlength=len(classes))
+    hits = np.bincount(codes[true == predicted], minlength=len(classes))
     if not hits.all():
         return 0.0
-    return float(np.exp(np.mean(np.log(hits / examples))))
+    return float(np.exp(np.mean(np.log(hits / n_rows))))
 
 
 def prbep(y_true: ArrayLike, y_score: ArrayLike, *, pos_label: Any = 1) -> float:
-    """Precision-recall break-even point: the precision among the P highest scores, P being the positives.
+    """Precision-recall break-even point: the precision of the P highest scores, with P positives in all.
 
-    Precision equals recall exactly when as many rows are called positive as are positive. Rows whose score
-    ties with the last one taken enter by their expected share: of t tied rows with p positives, the k places
-    left hold k · p / t positives, the mean over all orders of the tied rows.
+    Precision equals recall exactly if the number of predicted positives equals the number of positives. Ties
+    at the threshold count by expectation: if t tied rows with p positives compete for k places, they
+    contribute k · p / t positives, the mean over all orders of the tied rows.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
         The true labels: two classes, numbers or strings.
     y_score : array-like of shape (n_samples,)
-        The larger, the more positive: `decision_function(X)`, or `predict_proba(X)[:, 1]`. Infinities are
-        fine, NaN is not.
+        Scores of the positive class: `decision_function(X)` or `predict_proba(X)[:, 1]`. Infinite values are
+        allowed, NaN is not.
     pos_label : int, float, bool or str, default=1
         The label of the positive class.
 
     Returns
     -------
     float
-        Between 0 and 1, or NaN if `y_true` holds no positive. A perfect ranking gives 1, a constant score
-        the share of positives; no increasing transformation of the score changes it.
+        Between 0 and 1, or NaN if `y_true` has no positives. A perfect ranking gives 1, a constant score the
+        fraction of positives. A strictly increasing transformation of the score does not change it.
 
     References
     ----------
@@ -161,7 +160,7 @@ def prbep(y_true: ArrayLike, y_score: ArrayLike, *, pos_label: Any = 1) -> float
     Examples
     --------
     >>> from everlearn.metrics import prbep
-    >>> prbep([1, 1, -1, -1, -1], [0.9, 0.2, 0.5, 0.1, 0.1])  # the two highest: one positive
+    >>> prbep([1, 1, -1, -1, -1], [0.9, 0.2, 0.5, 0.1, 0.1])  # one of the two highest is positive
     0.5
     >>> prbep([1, 1, -1, -1], [0.9, 0.5, 0.5, 0.1])  # one place for two tied rows, one of them positive
     0.75
@@ -177,59 +176,57 @@ def prbep(y_true: ArrayLike, y_score: ArrayLike, *, pos_label: Any = 1) -> float
     cut = np.partition(score, first_taken)[first_taken]
     above, tied = score > cut, score == cut
     places = n_positive - np.count_nonzero(above)
-    return float((np.count_nonzero(positive & above) + places * _share(positive[tied])) / n_positive)
+    return float((np.count_nonzero(positive & above) + places * _fraction(positive[tied])) / n_positive)
 
 
-def _share(flags: NDArray[np.bool_]) -> float:
-    """Share of True, NaN of nothing."""
+def _fraction(flags: NDArray[np.bool_]) -> float:
+    """Fraction of True; NaN for an empty array."""
     return float(np.count_nonzero(flags) / len(flags)) if len(flags) else float("nan")
 
 
 def _two_classes(
-    measure: str, y_true: ArrayLike, y_pred: ArrayLike, pos_label: Any
+    metric: str, y_true: ArrayLike, y_pred: ArrayLike, pos_label: Any
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which rows are positive, and which are called positive."""
+    """Which rows are positive, and which are predicted positive."""
     true, predicted = _label_pair(y_true, y_pred)
     known = np.union1d(true, predicted)
-    return _is_positive(measure, true, known, pos_label), _is_positive(measure, predicted, known, pos_label)
+    return _is_positive(metric, true, known, pos_label), _is_positive(metric, predicted, known, pos_label)
 
 
-def _is_positive(
-    measure: str, labels: NDArray[Any], known: NDArray[Any], pos_label: Any
-) -> NDArray[np.bool_]:
-    """Compare `labels` with `pos_label` after making sure that this splits `known` into two classes."""
+def _is_positive(metric: str, labels: NDArray[Any], known: NDArray[Any], pos_label: Any) -> NDArray[np.bool_]:
+    """Compare `labels` with `pos_label`, after checking that it splits `known` into two classes."""
     if len(known) > 2:
-        remedy = "make it one class against the rest with `y == label`"
-        if measure != "prbep":
+        remedy = "make them binary with `y == label` (one-vs-rest)"
+        if metric != "prbep":
             remedy += ", or use g_means"
-        raise ValueError(f"{measure} is for two classes, but the labels are {_listed(known)}; {remedy}")
+        raise ValueError(f"{metric} is for two classes, but the labels are {_listed(known)}; {remedy}")
     if not isinstance(pos_label, (bool, int, float, str, np.generic)):
         raise TypeError(f"pos_label must be a single label, a number or a string, got {pos_label!r}")
-    # One class that is not pos_label is the negative one, unless it cannot even be compared with pos_label.
+    # A single class that is not pos_label is the negative class, if it has the type of pos_label.
     comparable = isinstance(pos_label, str) == (known.dtype.kind == "U")
     if not comparable or (len(known) == 2 and pos_label not in known):
         raise ValueError(
             f"pos_label={_python_value(pos_label)!r} is not among the labels {_listed(known)}; "
-            "set pos_label to the one that is the positive class"
+            "set pos_label to the label of the positive class"
         )
     return np.asarray(labels == pos_label, dtype=np.bool_)
 
 
 def _label_pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Both label arrays: one-dimensional, equally long, both numbers or both strings."""
+    """Both label arrays: one-dimensional, of the same length, both numbers or both strings."""
     true, predicted = _labels("y_true", y_true), _labels("y_pred", y_pred)
     _same_length(true, predicted, "y_pred")
     if (true.dtype.kind == "U") != (predicted.dtype.kind == "U"):
         raise ValueError(
             f"y_true and y_pred must both hold numbers or both hold strings, got labels such as "
-            f"{_python_value(true[0])!r} and {_python_value(predicted[0])!r}; encode them alike"
+            f"{_python_value(true[0])!r} and {_python_value(predicted[0])!r}; encode them in the same way"
         )
     return true, predicted
 
 
 def _labels(name: str, values: ArrayLike) -> NDArray[Any]:
     """One-dimensional array of numbers without NaN, or of strings."""
-    labels = _one_dimensional(name, values, "pass one label per row, a column by its .ravel()")
+    labels = _one_dimensional(name, values, "pass one label per row; for a column use .ravel()")
     if labels.dtype.kind not in "OUST" + _NUMBER_KINDS:
         raise ValueError(f"{name} must hold numbers or strings, got {labels.dtype}; encode the labels")
     if labels.dtype.kind in "OST":
@@ -261,7 +258,7 @@ def _one_dimensional(name: str, values: ArrayLike, remedy: str) -> NDArray[Any]:
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}; {remedy}")
     if len(array) == 0:
-        raise ValueError(f"{name} is empty; a measure needs at least one row")
+        raise ValueError(f"{name} is empty; pass at least one row")
     return array
 
 
@@ -275,11 +272,11 @@ def _same_length(true: NDArray[Any], other: NDArray[Any], name: str) -> None:
 def _no_nan(name: str, array: NDArray[Any]) -> None:
     if array.dtype.kind == "f" and np.isnan(array).any():
         row = int(np.flatnonzero(np.isnan(array))[0])
-        raise ValueError(f"{name} contains NaN (first in row {row}); drop or repair these rows first")
+        raise ValueError(f"{name} contains NaN (first in row {row}); drop or impute these rows first")
 
 
 def _python_value(label: Any) -> Any:
-    """The label as Python writes it: 1, not np.int64(1)."""
+    """The label as a Python value: 1, not np.int64(1)."""
     return label.item() if isinstance(label, np.generic) else label
 
 

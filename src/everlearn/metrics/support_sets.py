@@ -1,4 +1,4 @@
-"""Sets of support vectors: how far apart two of them are, and how well one lies on the boundary.
+"""Sets of support vectors: the distance between two sets, and how close a set lies to the class boundary.
 
 P. Mitra, C. A. Murthy, S. K. Pal, "A Probabilistic Active Support Vector Learning Algorithm", IEEE
 Transactions on Pattern Analysis and Machine Intelligence 26 (2004), equations (6) and (7).
@@ -17,15 +17,15 @@ __all__ = ["support_confidence", "support_set_distance"]
 
 Floats = npt.NDArray[np.float64]
 
-_VALUES_AT_ONCE = 1 << 22  # distances held in memory
+_MAX_DISTANCES = 1 << 22  # distances in memory at a time
 
 
 def support_set_distance(A: Any, B: Any) -> float:
-    """How far apart two sets of support vectors are.
+    """Distance between two sets of support vectors.
 
-    The mean distance from a row of A to the nearest row of B, plus the same the other way, plus the Hausdorff
-    distance, which is the largest of all these. Euclidean, and not free of scale: a value means something
-    only together with the scaling of the features.
+    The mean distance from a row of A to the nearest row of B, plus the same from B to A, plus the Hausdorff
+    distance, which is the maximum of these distances. Distances are Euclidean, so the value depends on the
+    scaling of the features.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def support_set_distance(A: Any, B: Any) -> float:
     Returns
     -------
     float
-        0 or above; 0 only if the two are equal as sets. The order of A and B does not matter.
+        Non-negative; 0 only if A and B are equal as sets. Symmetric in A and B.
 
     References
     ----------
@@ -49,36 +49,37 @@ def support_set_distance(A: Any, B: Any) -> float:
     """
     A, B = _pair(A, B, "A", "B")
     there, back = _to_nearest(A, B), _to_nearest(B, A)
-    # The mean of equal numbers may exceed them in the last digit; sums rounded once do not depend on order.
+    # A plain sum depends on the order of the rows, and the mean of equal numbers may exceed them in the last
+    # digit. fsum rounds only once.
     means = math.fsum(there) / len(there) + math.fsum(back) / len(back)
     return means + max(float(there.max()), float(back.max()))
 
 
 def support_confidence(S: Any, T: Any, y_T: Any, k: int | None = None) -> float:
-    """How evenly the classes mix around support vectors: 1 if they lie where the boundary must be.
+    """How evenly the classes mix around the support vectors: 1 if they lie on the class boundary.
 
     For each support vector the labels of its k nearest rows in T are counted. With two classes the
-    confidence is the mean of 2 min(k+, k-) / k; with K classes that of K / (K - 1) times the share of the
-    neighbors which are not of their most frequent class, which is the same for two.
+    confidence is the mean of 2 min(k+, k-) / k. With K classes it is the mean of K / (K - 1) times the
+    fraction of neighbors outside the majority class, which is the same for K = 2.
 
     Parameters
     ----------
     S : array-like or sparse matrix of shape (n_SV, n_features)
         The support vectors.
     T : array-like or sparse matrix of shape (n_rows, n_features)
-        Rows with labels.
+        Labeled rows.
     y_T : array-like of shape (n_rows,)
-        Their labels.
+        Labels of the rows in T.
     k : int, default=None
-        Number of neighbors, at most n_rows. None is the square root of n_SV, rounded. Odd numbers cannot
-        reach a confidence of 1 with two classes, and with 1 it is always 0. Of rows at the same distance the
-        first are the nearest.
+        Number of neighbors, at most n_rows. None is the square root of n_SV, rounded. With two classes and an
+        odd k the confidence is always below 1; with k = 1 it is always 0. Ties in the distance are broken by
+        row order.
 
     Returns
     -------
     float
-        Between 0 and 1: 1 if every support vector has as many neighbors of each class, 0 if none has
-        neighbors of two classes.
+        Between 0 and 1: 1 if every support vector has equally many neighbors of each class, 0 if the
+        neighbors of every support vector are of a single class.
 
     References
     ----------
@@ -99,21 +100,21 @@ def support_confidence(S: Any, T: Any, y_T: Any, k: int | None = None) -> float:
     if len(labels) != rows:
         raise ValueError(f"T and y_T must have the same length, got {rows} and {len(labels)}.")
     if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
-        raise ValueError(f"k must be an integer of 1 or above, or None, got {k!r}.")
+        raise ValueError(f"k must be a positive integer or None, got {k!r}.")
     if len(classes) < 2:
         return 0.0
     k = min(round(math.sqrt(S.shape[0])) if k is None else int(k), rows)
-    one_of = (labels[:, np.newaxis] == np.arange(len(classes))).astype(np.float64)
-    mixed = 0  # neighbors that are not of their most frequent class
+    one_hot = (labels[:, np.newaxis] == np.arange(len(classes))).astype(np.float64)
+    n_minority = 0  # neighbors outside the majority class of their neighborhood
     for part in _parts(S, rows):
-        counts = _nearest(_distances(part, T), k) @ one_of
-        mixed += int((k - counts.max(axis=1)).sum())
-    share: float = len(classes) * mixed / ((len(classes) - 1) * S.shape[0] * k)
-    return share
+        counts = _nearest(_distances(part, T), k) @ one_hot
+        n_minority += int((k - counts.max(axis=1)).sum())
+    confidence: float = len(classes) * n_minority / ((len(classes) - 1) * S.shape[0] * k)
+    return confidence
 
 
 def _pair(A: Any, B: Any, *names: str) -> tuple[Any, Any]:
-    """Both sets as float64 rows, dense or CSR, equally wide."""
+    """Both sets as float64 matrices with the same number of features, both dense or both CSR."""
     A, B = (
         check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name)
         for X, name in zip((A, B), names, strict=True)
@@ -129,15 +130,16 @@ def _pair(A: Any, B: Any, *names: str) -> tuple[Any, Any]:
 
 
 def _parts(A: Any, width: int) -> list[Any]:
-    """A cut into parts whose distances to ``width`` rows fit in memory."""
-    step = max(1, _VALUES_AT_ONCE // width)
+    """Split A into parts whose distances to ``width`` rows fit in memory."""
+    step = max(1, _MAX_DISTANCES // width)
     return [A[start : start + step] for start in range(0, A.shape[0], step)]
 
 
 def _distances(A: Any, B: Any) -> Floats:
-    """Squared distances; rows that are equal get equal numbers, so that ties are ties.
+    """Squared distances. Equal rows get exactly equal distances, so that ties are exact.
 
-    Dense rows are subtracted. Sparse ones are multiplied, since differences of theirs are not sparse.
+    Dense rows are subtracted. For sparse rows ‖a‖² - 2 a·b + ‖b‖² is used, since pairwise differences would
+    be dense.
     """
     if not sparse.issparse(A):
         return np.asarray(cdist(A, B, "sqeuclidean"))
@@ -150,7 +152,7 @@ def _norms(A: Any) -> Floats:
 
 
 def _to_nearest(A: Any, B: Any) -> Floats:
-    """Distance from each row of A to the nearest of B, from the difference of the two."""
+    """Distance from each row of A to the nearest row of B, computed from their difference."""
     nearest = np.concatenate([_distances(part, B).argmin(axis=1) for part in _parts(A, B.shape[0])])
     difference = A - B[nearest]
     if sparse.issparse(difference):
@@ -159,7 +161,7 @@ def _to_nearest(A: Any, B: Any) -> Floats:
 
 
 def _nearest(distances: Floats, k: int) -> npt.NDArray[np.bool_]:
-    """Mark the k nearest in each line; of those tied for the last places the first."""
+    """Mask of the k smallest distances in each row; ties are broken by column order."""
     last = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
     nearer, tied = distances < last, distances == last
     return np.asarray(nearer | (tied & (tied.cumsum(axis=1) <= k - nearer.sum(axis=1, keepdims=True))))
