@@ -11,7 +11,7 @@ import pytest
 import everlearn as package
 from cli.cli_helpers import FIELDS, as_csv, everlearn, payments, status_of, write_csv
 from everlearn.cli import _oracle
-from everlearn.cli._choices import learners
+from everlearn.cli._arguments import learners
 from everlearn.read import open_source
 from everlearn.stream import NeverEndingLearner
 
@@ -136,7 +136,7 @@ def test_settings_that_differ_are_refused_and_not_ignored(stream, store):
     ask_the_file(stream, store)
     message = ask_the_file(stream, store, "--memory-rows", 10, code=1).stderr
     assert "--memory-rows 5000, not 10" in message
-    assert "Leave the option out" in message
+    assert "leave out the option" in message
 
 
 def test_settings_are_refused_for_a_store_that_was_made_otherwise(stream, store):
@@ -157,7 +157,7 @@ def test_bad_rows_are_set_aside_and_told(tmp_path, store):
     rows[120] = ("p120", "many", *rows[120][2:])
     quarantine = tmp_path / "bad.jsonl"
     out = learn(write_csv(tmp_path / "s.csv", rows), store, "--quarantine", quarantine)
-    assert "1 bad row set aside (first in line 122)" in out.stderr
+    assert "1 bad row skipped (first in line 122)" in out.stderr
     assert json.loads(quarantine.read_text())["line"] == 122
     assert status_of(store)["rows"] == 299
 
@@ -214,7 +214,7 @@ def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(stream, tmp_path, m
     assert status_of(broken)["rows"] == 300
     out = ask_the_file(stream, broken, "--label-delay", delay)
     assert "300 rows" in out.stderr
-    assert "already" in out.stderr
+    assert "already in the store" in out.stderr
     assert status_of(broken) == status_of(whole)
 
 
@@ -247,7 +247,7 @@ def test_another_file_under_the_same_name_is_new(tmp_path, store):
     path = write_csv(tmp_path / "s.csv", payments(200))
     learn(path, store)
     write_csv(path, [(f"new{i}", *row[1:]) for i, row in enumerate(payments(100, seed=1))])
-    assert "begins otherwise" in learn(path, store).stderr
+    assert "has changed since it was last read" in learn(path, store).stderr
     assert status_of(store)["rows"] == 300
 
 
@@ -257,7 +257,7 @@ def test_two_files_by_turns(tmp_path, store):
     for path, limit, expected in ((a, 100, 100), (b, 50, 150), (a, 300, 350), (b, 300, 600), (a, 300, 600)):
         learn(path, store, "--limit", limit)
         assert status_of(store)["rows"] == expected
-    starts = [source["first_row"] for source in status_of(store)["schema"]["run"]["sources"]]
+    starts = [source["first_row"] for source in status_of(store)["run"]["sources"]]
     assert starts == [0, 100, 150, 350, 600]
 
 
@@ -268,7 +268,7 @@ def test_files_that_overlap(tmp_path, store):
     error = learn(b, store, code=1).stderr
     assert "'p150'" in error
     assert "--duplicate-ids skip" in error
-    assert "100 rows were known" in learn(b, store, "--duplicate-ids", "skip").stderr
+    assert "100 duplicate rows skipped" in learn(b, store, "--duplicate-ids", "skip").stderr
     assert status_of(store)["rows"] == 400
     learn(b, store, "--duplicate-ids", "skip")
     assert status_of(store)["rows"] == 400
@@ -279,7 +279,7 @@ def test_a_row_that_cannot_be_learned_is_told_with_its_place(tmp_path, store):
     bad = [*rows[:150], (rows[0][0], *rows[150][1:]), *rows[151:]]  # an id that has come before
     path = write_csv(tmp_path / "s.csv", bad)
     error = learn(path, store, code=1).stderr
-    assert "begins in line 102" in error
+    assert "starts in line 102" in error
     assert "--skip-rows 100" in error
     write_csv(path, rows)
     learn(path, store, "--skip-rows", 100)
@@ -289,14 +289,14 @@ def test_a_row_that_cannot_be_learned_is_told_with_its_place(tmp_path, store):
 def test_a_number_too_large_to_be_squared_is_set_aside(tmp_path, store):
     rows = payments(300)
     path = write_csv(tmp_path / "s.csv", [*rows[:150], ("p150", 1e200, *rows[150][2:]), *rows[151:]])
-    assert "1 bad row set aside (first in line 152): field 'amount': infinite" in learn(path, store).stderr
+    assert "1 bad row skipped (first in line 152): field 'amount': infinite" in learn(path, store).stderr
     assert status_of(store)["rows"] == 299
 
 
 def test_standard_input_is_always_new(store):
     rows = payments(300)
     learn("-", store, input=as_csv(rows[:200]))
-    assert "200 rows from elsewhere" in learn("-", store, input=as_csv(rows[200:])).stderr
+    assert "200 rows from other sources" in learn("-", store, input=as_csv(rows[200:])).stderr
     assert status_of(store)["rows"] == 300
     learn("-", store, "--skip-rows", 300, input=as_csv(rows))
     assert status_of(store)["rows"] == 300
@@ -334,7 +334,7 @@ def test_predictions_are_those_of_the_learner(stream, store, tmp_path):
 
 
 def _schema(learner):
-    from everlearn.cli._sources import stored_schema
+    from everlearn.cli._source_spec import stored_schema
 
     return stored_schema(learner.status()["schema"])
 
@@ -360,7 +360,7 @@ def test_status_is_readable_and_json_is_json(stream, store):
     learn(stream, store)
     text = everlearn("status", store).stdout
     assert re.search(r"rows +600", text)
-    assert re.search(r"majority, of the last +500", text)
+    assert re.search(r"majority baseline, last +500", text)
     found = json.loads(everlearn("status", store, "--json").stdout, parse_constant=pytest.fail)
     assert found["rows"] == 600
 
@@ -426,14 +426,14 @@ def test_all_commands_are_known():
         (["run", "s.csv"], "--store"),
         (["run", "s.csv", "--store", "x", "--learner", "nobody"], "nobody"),
         (["run", "s.csv", "--store", "x", "--param", "C"], "C=10"),
-        (["run", "s.csv", "--store", "x", "--param", "c=1"], "no 'c'"),
+        (["run", "s.csv", "--store", "x", "--param", "c=1"], "no parameter 'c'"),
         (["run", "s.csv", "--store", "x", "--param", "C=1", "--param", "C=2"], "twice"),
         (["run", "s.csv", "--store", "x", "--param", "max_rows=-1"], "from 2"),
         (["run", "s.csv", "--store", "x", "--learner", "LASVM", "--param", "C=-1"], "above 0"),
         (["run", "s.csv", "--store", "x", "--kind", "shop"], "zip=categorical"),
         (["run", "s.csv", "--store", "x", "--drift", "adwin:dance"], "adwin:alarm"),
         (["run", "s.csv", "--store", "x", "--query-strategy", "all"], "margin"),
-        (["run", "s.csv", "--store", "x", "--label", "a", "--oracle", "b"], "same field"),
+        (["run", "s.csv", "--store", "x", "--label", "a", "--oracle", "b"], "must be the label field"),
         (["run", "s.csv", "--store", "x", "--batch-size", "0"], "batch-size"),
         (["dance"], "dance"),
     ],

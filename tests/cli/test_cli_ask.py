@@ -16,7 +16,7 @@ import pytest
 from scipy import sparse
 
 from cli.cli_helpers import everlearn, payments, status_of, write_csv
-from everlearn.cli._answers import cells, meant
+from everlearn.cli._question_session import cells, parse_label
 from everlearn.read import Schema
 from everlearn.stream import NeverEndingLearner
 
@@ -76,7 +76,7 @@ def test_the_row_the_reason_and_what_the_learner_thinks_are_shown(store):
     assert re.search(rf"amount +{row[1]:.6g}\n", out)
     assert re.search(rf"shop +{row[2]}\n", out)
     assert re.search(r"why +\w+", out)
-    assert re.search(r"learner +(ham|spam), f\(x\) = [+-]", out)
+    assert re.search(r"prediction +(ham|spam), f\(x\) = [+-]", out)
     assert "1: ham  2: spam" in out
 
 
@@ -131,7 +131,7 @@ def test_rows_without_ids_as_they_stand_in_two_files(tmp_path):
     assert min(rows) < 50 <= max(rows)  # some are from the other file, and shown by their columns
     for row in rows:
         assert (f"\n  1.{50 + row},{(50 + row) % 3}\n" in out) == (row >= 50)
-    assert "leave --source out" in everlearn("ask", store, "--source", store, code=1).stderr
+    assert "leave out --source" in everlearn("ask", store, "--source", store, code=1).stderr
 
 
 def test_the_end_of_the_input_ends_the_questions(store):
@@ -142,7 +142,7 @@ def test_the_end_of_the_input_ends_the_questions(store):
 def test_no_question_is_no_error(tmp_path):
     path, store = write_csv(tmp_path / "s.csv", payments(50)), tmp_path / "x.everlearn"
     everlearn("run", path, "--store", store, "--label", "is_fraud", "--id", "number")
-    assert "nothing to ask" in ask(store)
+    assert "No questions" in ask(store)
 
 
 @pytest.mark.parametrize(
@@ -160,19 +160,19 @@ def test_no_question_is_no_error(tmp_path):
         ("x", [], ("x", False)),
     ],
 )
-def test_what_is_meant(typed, classes, expected):
-    assert meant(typed, classes, None) == expected
+def test_what_is_parse_label(typed, classes, expected):
+    assert parse_label(typed, classes, None) == expected
 
 
 @pytest.mark.parametrize(("typed", "classes"), [("x", [0, 1]), ("maybe", [False, True])])
-def test_what_cannot_be_meant(typed, classes):
+def test_what_cannot_be_parse_label(typed, classes):
     with pytest.raises(ValueError, match=typed):
-        meant(typed, classes, None)
+        parse_label(typed, classes, None)
 
 
 def test_the_first_label_has_the_kind_of_the_schema():
     schema = Schema.infer({"a": ["1", "2"], "label": ["0", "1"]}, label="label")
-    assert meant("7", [], schema) == (7, False)
+    assert parse_label("7", [], schema) == (7, False)
 
 
 def test_a_row_in_words():
@@ -223,7 +223,7 @@ def test_at_a_real_terminal(store):
             process.kill()
     code = process.wait(timeout=60)
     assert code == 130, screen
-    assert "is withdrawn" in screen
+    assert "Withdrew the answer" in screen
     assert "1 answered, 11 open" in screen
     assert "Traceback" not in screen
     assert [label for _, label, _ in labels_by_person(store)] == ["spam", "spam"]

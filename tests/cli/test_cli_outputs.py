@@ -114,7 +114,7 @@ def test_the_library_refuses_a_quarantine_that_is_an_input(here):
         ("S", {}),
         ("schema.json", {"schema": "schema.json"}),
     ):
-        with pytest.raises(ValueError, match=r"bad rows need a file|is a store"):
+        with pytest.raises(ValueError, match=r"choose another file for bad rows|is a store"):
             open_source("x.csv", quarantine=path, **options)
     assert contents(here) == before
     with open_source("x.csv", quarantine="bad.jsonl") as source:

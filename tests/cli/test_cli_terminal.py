@@ -22,10 +22,11 @@ from hypothesis import strategies as st
 import everlearn.cli
 from cli.cli_helpers import everlearn as call
 from cli.cli_helpers import payments, write_csv
-from everlearn.cli._answers import meant
 from everlearn.cli._console import SafeConsole, notice, paragraph, show, styled
-from everlearn.cli._predictions import for_spreadsheet
-from everlearn.cli._tables import schema_table, status_table
+from everlearn.cli._question_session import parse_label
+from everlearn.cli._run_record import RunRecord
+from everlearn.cli._tables import print_schema, print_status
+from everlearn.cli.predict import for_spreadsheet
 from everlearn.read import Schema, open_source
 from everlearn.stream import NeverEndingLearner
 
@@ -70,7 +71,7 @@ def test_ask_and_its_prompt(made):
         assert re.search(rf"row p\d+{re.escape(SEEN)}", shown)
         assert f"{SEEN}" in shown.partition("why")[2]
         assert r"'x\x1b' is a new class" in shown
-        assert f"{SEEN} is withdrawn" in shown
+        assert re.search(rf"Withdrew the answer for row \S*{re.escape(SEEN)}", shown)
         assert not acts(shown)
 
 
@@ -130,9 +131,9 @@ def test_warnings_and_messages_of_several_lines(tmp_path, monkeypatch):
             warnings.warn(f"odd {EVIL}\nError: faked", UserWarning, stacklevel=1)
         raise ValueError(f"wrong {EVIL}\nWritten: faked\u2028")
 
-    monkeypatch.setattr("everlearn.cli._sources.open_source", warn)
+    monkeypatch.setattr("everlearn.cli._source_spec.open_source", warn)
     shown = call("run", path, "--store", tmp_path / "x", code=1).stderr
-    assert f"Note: odd {SEEN}\n  Error: faked\n" in shown
+    assert f"Warning: odd {SEEN}\n  Error: faked\n" in shown
     assert f"Error: wrong {SEEN}\n  Written: faked\\u2028\n" in shown
     assert not acts(shown)
 
@@ -152,10 +153,10 @@ def test_too_little_memory_is_one_message(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("everlearn.cli._sources.open_source", fail)
+    monkeypatch.setattr("everlearn.cli._source_spec.open_source", fail)
     path = write_csv(tmp_path / "s.csv", payments(50))
     error = call("run", path, "--store", tmp_path / "x", code=1).stderr
-    assert error == "Error: There is not enough memory. Take in fewer rows at a time with --batch-size.\n"
+    assert error == "Error: Out of memory. Use a smaller --batch-size.\n"
 
 
 def test_an_error_of_the_program_itself_is_shown_safely(capsys):
@@ -176,8 +177,8 @@ def test_what_rich_adds_is_all_that_acts(made):
     out = io.StringIO()
     console = SafeConsole(file=out, force_terminal=True, width=500, markup=False, emoji=False)
     with NeverEndingLearner.open(store, read_only=True) as learner:
-        status_table(learner.status(), console)
-    schema_table(Schema.infer({f"a{EVIL}": ["1"], "b:smile:": [f"x{EVIL}"]}), console)
+        print_status(learner.status(), RunRecord.from_notes(learner.notes), console)
+    print_schema(Schema.infer({f"a{EVIL}": ["1"], "b:smile:": [f"x{EVIL}"]}), console)
     console.print(f"plain {EVIL} :smile:")
     console.print(styled(f"one {EVIL}", style="bold"), paragraph(f"two {EVIL}"), notice(f"three {EVIL}"))
     bare = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())  # colors and weights
@@ -196,7 +197,7 @@ def test_names_that_differ_in_hidden_characters_look_different():
         show(styled(name), console)
     shown = out.getvalue().splitlines()
     assert len(set(shown)) == len(names)
-    assert [meant(name, names, None) for name in dict.fromkeys(shown)] == [(n, True) for n in names]
+    assert [parse_label(name, names, None) for name in dict.fromkeys(shown)] == [(n, True) for n in names]
 
 
 def test_text_reaches_a_terminal_in_one_place_only():

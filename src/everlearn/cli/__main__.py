@@ -1,6 +1,6 @@
 """`python -m everlearn.cli` is the same as the command `everlearn`."""
 
-from .commands import main
+from . import main
 
 if __name__ == "__main__":
     main()

@@ -1,7 +1,8 @@
-"""The application: its commands, each with examples, and its version."""
+"""The Typer application: its help, its version, and a decorator that adds commands."""
 
 import contextlib
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -10,11 +11,12 @@ import typer
 from typer.core import TyperGroup
 
 from .._visible import visible
-from ._errors import reporting
+from ._errors import reporting, show_exception
+from ._interrupt import deliver_again
 
 
 class Group(TyperGroup):
-    """The commands; what a usage error says is made visible, because it can quote names of files."""
+    """The commands; usage errors are made visible, because they can quote file names."""
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         """Parse the arguments before the command."""
@@ -40,7 +42,7 @@ def _visible_usage_errors() -> Iterator[None]:
 app = typer.Typer(
     name="everlearn",
     cls=Group,
-    help="Learn from a stream that never ends, and ask for the labels that are worth it.",
+    help="Learn from an endless stream of rows, and ask for the labels that help most.",
     epilog=(
         "[dim]Example:[/dim]\n  everlearn run data.csv --store data.everlearn\n"
         "  everlearn ask data.everlearn\n  everlearn report data.everlearn --open"
@@ -54,28 +56,34 @@ app = typer.Typer(
 
 
 def command(*examples: str, **options: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command with examples; its docstring is its help, whose lines are folded by the terminal."""
+    """Add a command with examples; its docstring is its help."""
 
     def add(function: Callable[..., None]) -> Callable[..., None]:
         paragraphs = (inspect.getdoc(function) or "").split("\n\n")
-        words = "\n\n".join(" ".join(part.split()) for part in paragraphs)
+        text = "\n\n".join(" ".join(part.split()) for part in paragraphs)  # the terminal wraps the lines
         epilog = "\n".join(["[dim]Example:[/dim]", *(f"  {line}" for line in examples)])
-        app.command(help=words, epilog=epilog, **options)(reporting(function))
+        app.command(help=text, epilog=epilog, **options)(reporting(function))
         return function
 
     return add
 
 
-def _version(wanted: bool) -> None:
+def main() -> None:
+    """Run the command line."""
+    sys.excepthook, sys.unraisablehook = show_exception, deliver_again
+    app(prog_name="everlearn")
+
+
+def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"everlearn {version('everlearn')}")
         raise typer.Exit
 
 
 @app.callback()
-def _everything(
+def _global_options(
     shows_version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     pass

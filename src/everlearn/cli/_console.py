@@ -1,9 +1,8 @@
-"""Consoles: results go to standard output, all that is said about them to standard error.
+"""Consoles: results go to standard output, everything else to standard error.
 
-This is where text from data meets a terminal. Every string that is printed is made visible first (see
-`everlearn._visible`): a console does so with what is printed and with the cells of tables, `styled`,
-`paragraph` and `notice` with text that has a style. `rich.text.Text` is not used anywhere else, because it
-drops some control characters without a trace. No markup is interpreted.
+All text that is printed is made visible first (see `everlearn._visible`): a console does so for strings and
+for the cells of tables; `styled`, `paragraph` and `notice` do so for text with a style. `rich.text.Text` is
+not used anywhere else, because it silently drops some control characters. Markup is never interpreted.
 """
 
 import sys
@@ -14,14 +13,14 @@ from rich.text import Text
 
 from .._visible import visible, visible_lines
 
-_WIDTH = 500  # where there is no terminal: tables are as wide as what is in them, and nothing is folded
+_WIDTH = 500  # without a terminal: tables are as wide as their content, and nothing is wrapped
 
 
 class SafeConsole(Console):
-    """A console that shows strings as they are and lets nothing in them act."""
+    """A console that shows control characters and markup instead of interpreting them."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """The string as text of one line."""
+        """The string as one line of text."""
         return super().render_str(visible(text), **options | {"markup": False, "emoji": False})
 
 
@@ -36,22 +35,22 @@ def error_console() -> Console:
 
 
 def styled(text: Any, style: str = "", **options: Any) -> Text:
-    """Text of one line."""
+    """One line of text."""
     return Text(visible(text), style=style, **options)
 
 
 def paragraph(text: Any, style: str = "") -> Text:
-    """Text of several lines, all but the first indented."""
+    """Text with several lines, all but the first indented."""
     return Text(visible_lines(text), style=style)
 
 
 def notice(text: Any, style: str = "", indent: str = "  ") -> Text:
-    """An error or a warning, which may have several lines and quote by `repr`."""
+    """An error or a warning, possibly with several lines."""
     return Text(visible_lines(text, indent, exact=False), style=style)
 
 
 def show(thing: Any, on: Console) -> None:
-    """Print a table; into a file without the blanks that fill its lines up."""
+    """Print a table; without a terminal, without trailing spaces."""
     if on.is_terminal:
         on.print(thing)
         return

@@ -1,8 +1,8 @@
-"""Ctrl-C and SIGTERM: once, to stop after what is under way; twice, to stop at once.
+"""Ctrl-C and SIGTERM: the first one stops after the current step, the second one immediately.
 
-Until a command runs, either ends the process with one line (`everlearn._startup`). While a command runs, both
-are raised (`raising`), so that files are closed and temporary ones removed. Where a batch or an answer should
-be finished first, an `Interrupt` takes note instead.
+Before a command runs, either signal ends the process with one line (`everlearn._startup`). While a command
+runs, both are raised as exceptions (`raising`), so that files are closed and temporary files are removed.
+Where a batch or an answer should be finished first, an `Interrupt` only takes note of the first signal.
 """
 
 import contextlib
@@ -21,22 +21,22 @@ _SIGNALS = tuple(_startup.WORDS)
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which is treated as Ctrl-C is, but for its exit status."""
+    """SIGTERM; handled like Ctrl-C, but with another exit status."""
 
 
 def exit_status(error: BaseException) -> int:
-    """128 and the number of the signal."""
+    """128 plus the number of the signal."""
     return 128 + (signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT)
 
 
-def words_for(error: BaseException) -> str:
-    """What to say at the end of a command that was interrupted."""
+def message_for(error: BaseException) -> str:
+    """The message of a command that was interrupted."""
     return _startup.WORDS[signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT]
 
 
 @contextlib.contextmanager
 def raising() -> Iterator[None]:
-    """While this lasts both signals are raised, where nobody else handles or ignores them."""
+    """Within the block, both signals are raised as exceptions, unless another handler is installed."""
     before = {}
     if _in_main_thread():
         for number in _SIGNALS:
@@ -50,12 +50,12 @@ def raising() -> Iterator[None]:
 
 
 class Interrupt:
-    """While it is entered, both signals are noted and not raised, unless one comes again.
+    """Within the block, the first signal is noted; the second is raised as an exception.
 
     Parameters
     ----------
     notice : callable, default=lambda: None
-        Called once, when the first one is noted.
+        Called when the first signal arrives.
     """
 
     def __init__(self, notice: Callable[[], None] = lambda: None) -> None:
@@ -66,7 +66,7 @@ class Interrupt:
 
     @property
     def asked(self) -> bool:
-        """Whether somebody wants an end."""
+        """Whether a signal has arrived."""
         return self.error is not None
 
     def __enter__(self) -> "Interrupt":
@@ -81,12 +81,12 @@ class Interrupt:
             signal.signal(number, handler)
 
     @contextlib.contextmanager
-    def at_once(self, really: bool = True) -> Iterator[None]:
-        """While this lasts they are raised: nothing is under way that should be finished first."""
-        self._waiting = really
+    def at_once(self, enabled: bool = True) -> Iterator[None]:
+        """Within the block, signals are raised at once: there is nothing to finish first."""
+        self._waiting = enabled
         try:
-            if really and self.error is not None:
-                raise self.error  # it came before
+            if enabled and self.error is not None:
+                raise self.error  # it arrived earlier
             yield
         finally:
             self._waiting = False
@@ -95,12 +95,12 @@ class Interrupt:
         again, self.error = self.asked, _error_of(number)
         if again or self._waiting:
             raise self.error
-        with contextlib.suppress(RuntimeError):  # it came while something was being printed
+        with contextlib.suppress(RuntimeError):  # it arrived while something was being printed
             self._notice()
 
 
 def deliver_again(unraisable: Any) -> None:
-    """A hook for exceptions in callbacks: an interrupt that got lost in one comes once more."""
+    """A hook for `sys.unraisablehook`: an interrupt that was lost in a callback is sent again."""
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return

@@ -1,4 +1,4 @@
-"""A simulated person: knows the labels of a file, and gives away those that are asked for, in time."""
+"""The oracle: a simulated annotator who knows the labels of a file and answers questions."""
 
 from array import array
 from bisect import bisect_right
@@ -10,28 +10,28 @@ _NONE = -1
 
 
 class Oracle:
-    """Answers questions some blocks after they were asked.
+    """Answers questions a number of batches after they were asked.
 
-    It answers a question after block b if the question was asked at block b - delay or before. What it has
-    answered and what is open is in the store; so it can be made anew in the middle of a stream, and answers
-    as if it had always been there. It remembers four bytes a row.
+    After batch b it answers the questions asked in batch b - delay or before. Open questions are in the
+    store, so a new oracle that has seen the same labels continues in the middle of a stream. It keeps four
+    bytes per row.
 
     Parameters
     ----------
     delay : int, default=0
-        Blocks.
+        The delay in batches.
     """
 
     def __init__(self, delay: int = 0) -> None:
         self.delay = delay
-        self._ends = array("q")  # rows in the store after each block
-        self._firsts: list[int] = []  # where a run of rows begins, by number
+        self._ends = array("q")  # rows in the store after each batch
+        self._firsts: list[int] = []  # first row of each contiguous range
         self._codes: list[array[int]] = []
         self._labels: list[Any] = []
         self._code_of: dict[Any, int] = {None: _NONE}
 
     def see(self, first: int, labels: Any) -> None:
-        """Take note of the labels of a block, whose first row has this number."""
+        """Add the labels of a batch whose first row has this number."""
         codes = array("i", [self._code(label) for label in labels])
         if self._firsts and self._firsts[-1] + len(self._codes[-1]) == first:
             self._codes[-1].extend(codes)
@@ -41,23 +41,23 @@ class Oracle:
         self._ends.append(first + len(codes))
 
     def answer(self, learner: NeverEndingLearner, by: str = "oracle") -> int:
-        """Answer what is due; how many questions that were."""
+        """Answer the questions that are due; return their number."""
         n_open = learner.status()["open_questions"]
         if not n_open or not self._ends:
             return 0
         due = len(self._ends) - 1 - self.delay
         ids, labels = [], []
-        for question in reversed(learner.ask(n_open)):  # in the order in which they were asked
+        for question in reversed(learner.ask(n_open)):  # oldest first
             label = self._label(question.number)
-            if label is not None and self._block_of(question.asked_row) <= due:
+            if label is not None and self._batch_at(question.asked_row) <= due:
                 ids.append(question.id)
                 labels.append(label)
         if ids:
             learner.label(ids, labels, by=by)
         return len(ids)
 
-    def _block_of(self, n_rows: int) -> int:
-        """The block after which there were so many rows, or the first with more."""
+    def _batch_at(self, n_rows: int) -> int:
+        """The first batch after which there were at least n_rows rows."""
         return bisect_right(self._ends, n_rows - 1)
 
     def _label(self, number: int) -> Any:

@@ -1,4 +1,4 @@
-"""Outputs must not be inputs: one check, before a command opens anything for writing."""
+"""Outputs must not be inputs: checked before a command opens anything for writing."""
 
 import contextlib
 import os
@@ -18,20 +18,19 @@ def check_outputs(
     store: _Path | None = None,
     sources: Iterable[_Path | None] = (),
 ) -> None:
-    """Refuse outputs that are the store, one of its side files, a source or another output.
+    """Raise an error if an output is the store, one of its side files, a source or another output.
 
-    Names are compared as files: symbolic and hard links, relative names and file systems without case are
-    seen through, see `everlearn._atomic.same_file`. Pipes and devices are never refused.
+    Files are compared, not names: links, relative paths and case-insensitive file systems are handled, see
+    `everlearn._atomic.same_file`. Pipes and devices are always allowed.
 
     Parameters
     ----------
     outputs : mapping of str to str, path-like or None
-        The files to be written, by the option or argument that names them; "-" is standard output, and None
-        is an output that was not asked for.
+        The files to write, by option or argument; "-" is standard output, None is no output.
     store : str or path-like, default=None
-        The store that the command reads or writes; a database URL and ":memory:" have no file.
+        The store of the command; a database URL and ":memory:" have no file.
     sources : iterable of str, path-like or None, default=()
-        All other files that are read: sources, schemas; "-" is standard input.
+        All other files that the command reads; "-" is standard input.
     """
     taken: list[tuple[str | int, str]] = list(_atomic.files_of_store(store))
     taken += [(name, "a file that this command reads") for name in _names(sources, sys.stdin)]
@@ -47,10 +46,10 @@ def check_outputs(
 
 
 def _names(paths: Iterable[_Path | None], standard: Any) -> Iterable[str | int]:
-    """File names; "-" becomes the descriptor of the standard stream, if it has one."""
+    """File names; for "-" the descriptor of the standard stream, if it has one."""
     for path in paths:
         if path is not None and os.fspath(path) != "-":
             yield os.fspath(path)
         elif path is not None:
-            with contextlib.suppress(AttributeError, OSError, ValueError):  # replaced by what is no file
+            with contextlib.suppress(AttributeError, OSError, ValueError):  # a replacement that is not a file
                 yield int(standard.fileno())

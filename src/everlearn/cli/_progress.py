@@ -1,4 +1,4 @@
-"""How a run goes: a panel that is drawn anew on a terminal, and else a line every few seconds."""
+"""Progress of a run: a live panel on a terminal, otherwise a line every few seconds."""
 
 import time
 from collections import deque
@@ -10,15 +10,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from ._console import styled
-from ._words import count, duration, plural, rate, share
+from ._format import count, duration, plural, rate, score
 
 _LIVE_SECONDS = 0.25
 _PLAIN_SECONDS = 5.0
-_RATE_SECONDS = 10.0  # over which rows a second are taken
+_RATE_SECONDS = 10.0  # over which the speed is measured
 
 
 class Silent:
-    """No progress at all."""
+    """Prints nothing."""
 
     def __enter__(self) -> "Silent":
         return self
@@ -28,22 +28,22 @@ class Silent:
 
     speed: float | None = None
 
-    def update(self, run: Any) -> None:
-        """Show nothing."""
+    def update(self, runner: Any) -> None:
+        """Ignore the batch."""
 
-    def say(self, text: str) -> None:
-        """Say nothing."""
+    def print(self, text: str) -> None:
+        """Ignore the text."""
 
 
 class Progress:
-    """Shows how a run goes, on a console.
+    """Prints the progress of a run.
 
     Parameters
     ----------
     console : Console
-        Where; a terminal gets a panel, anything else lines.
+        The console; a terminal shows a panel, anything else lines.
     clock : callable, default=time.monotonic
-        Seconds.
+        Returns seconds.
     """
 
     def __init__(self, console: Console, clock: Any = time.monotonic) -> None:
@@ -65,15 +65,15 @@ class Progress:
         if self._live is not None:
             self._live.stop()
 
-    def say(self, text: str) -> None:
-        """A line that stays; nothing for an empty one."""
+    def print(self, text: str) -> None:
+        """Print a line, unless it is empty."""
         if text:
             self._console.print(text)
 
-    def update(self, run: Any) -> None:
-        """Take note of a batch, and show it if it is time to."""
+    def update(self, runner: Any) -> None:
+        """Note a batch, and show the progress if it is time."""
         now = self._clock()
-        self._past.append((now, run.source.n_rows))
+        self._past.append((now, runner.source.n_rows))
         while len(self._past) > 2 and now - self._past[0][0] > _RATE_SECONDS:
             self._past.popleft()
         self._begun = self._begun or self._past[0]
@@ -81,15 +81,15 @@ class Progress:
         if now - self._last < pause:
             return
         self._last = now
-        status = run.learner.status()
+        status = runner.learner.status()
         if self._live is None:
-            self.say(line(status, run.source, self._rate()))
+            self.print(line(status, runner.source, self._rate()))
         else:
-            self._live.update(panel(status, run.source, self._rate(), now - self._start), refresh=True)
+            self._live.update(panel(status, runner.source, self._rate(), now - self._start), refresh=True)
 
     @property
     def speed(self) -> float | None:
-        """Rows a second over the whole run."""
+        """Rows per second over the whole run."""
         return None if self._begun is None else _slope(self._begun, self._past[-1])
 
     def _rate(self) -> float | None:
@@ -100,8 +100,8 @@ def _slope(start: tuple[float, int], end: tuple[float, int]) -> float | None:
     return (end[1] - start[1]) / (end[0] - start[0]) if end[0] > start[0] else None
 
 
-def share_done(source: Any) -> float | None:
-    """How much of the source is read, from 0 to 1; None for a pipe."""
+def fraction_done(source: Any) -> float | None:
+    """The fraction of the source that has been read; None for a pipe."""
     if source.n_rows_total:
         return min(1.0, float((source.n_rows + source.quarantined) / source.n_rows_total))
     if source.bytes_total:
@@ -110,15 +110,15 @@ def share_done(source: Any) -> float | None:
 
 
 def line(status: dict[str, Any], source: Any, speed: float | None) -> str:
-    """Where a run stands, in a line."""
-    done = share_done(source)
+    """The progress as one line."""
+    done = fraction_done(source)
     window, majority = _scores(status)
     parts = [
-        f"{plural(status['rows'], 'row')}" + ("" if done is None else f" ({done:.0%} of the source)"),
-        f"{rate(speed)} a second",
+        f"{plural(status['rows'], 'row')}" + ("" if done is None else f" ({done:.0%})"),
+        f"{rate(speed)} rows/s",
         f"{plural(status['asked'], 'question')}, {count(status['open_questions'])} open",
-        f"accuracy {share(window.get('accuracy'))} (majority {share(majority.get('accuracy'))})",
-        f"g-means {share(window.get('g_means'))} ({share(majority.get('g_means'))})",
+        f"accuracy {score(window.get('accuracy'))} (majority {score(majority.get('accuracy'))})",
+        f"g-means {score(window.get('g_means'))} ({score(majority.get('g_means'))})",
         plural(status["support_vectors"] or 0, "support vector"),
         f"{status['memory_mb']:.0f} MiB",
         plural(len(status["drift_alarms"]), "drift alarm"),
@@ -129,8 +129,8 @@ def line(status: dict[str, Any], source: Any, speed: float | None) -> str:
 
 
 def panel(status: dict[str, Any], source: Any, speed: float | None, seconds: float) -> Group:
-    """Where a run stands, over a few lines."""
-    done = share_done(source)
+    """The progress as a panel of a few lines."""
+    done = fraction_done(source)
     head = Table.grid(padding=(0, 1))
     name = styled(source.name, style="bold", no_wrap=True, overflow="ellipsis")
     spent = styled(duration(seconds), style="dim")
@@ -143,7 +143,7 @@ def panel(status: dict[str, Any], source: Any, speed: float | None, seconds: flo
 
 
 def facts(status: dict[str, Any], source: Any, speed: float | None) -> Table:
-    """Numbers with their names, the scores beside those of the majority."""
+    """A table of the main numbers, with the scores of the majority baseline."""
     window, majority = _scores(status)
     grid = Table.grid(padding=(0, 2))
     grid.add_column()
@@ -151,25 +151,25 @@ def facts(status: dict[str, Any], source: Any, speed: float | None) -> Table:
     grid.add_column()
     n_alarms, n_bad = len(status["drift_alarms"]), 0 if source is None else source.quarantined
     asked = plural(status["asked"], "question") + f" asked, {count(status['open_questions'])} open"
-    labels = f"of the last {plural(int(window.get('n', 0)), 'label')}"
+    labels = f"last {plural(int(window.get('n', 0)), 'label')}"
     rows: list[tuple[str, str, str]] = [
-        ("rows", count(status["rows"]), "" if speed is None else f"{rate(speed)} a second"),
+        ("rows", count(status["rows"]), "" if speed is None else f"{rate(speed)} rows/s"),
         ("labels", count(status["labels"]), asked),
-        ("accuracy", share(window.get("accuracy")), f"majority {share(majority.get('accuracy'))}, {labels}"),
-        ("g-means", share(window.get("g_means")), f"majority {share(majority.get('g_means'))}"),
+        ("accuracy", score(window.get("accuracy")), f"majority {score(majority.get('accuracy'))}, {labels}"),
+        ("g-means", score(window.get("g_means")), f"majority {score(majority.get('g_means'))}"),
         (
             "support vectors",
             count(status["support_vectors"] or 0),
-            f"{status['memory_mb']:.0f} MiB of memory",
+            f"{status['memory_mb']:.0f} MiB memory",
         ),
         (
             "drift alarms",
             count(n_alarms),
-            f"the last at row {count(status['drift_alarms'][-1]['row'])}" if n_alarms else "",
+            f"last at row {count(status['drift_alarms'][-1]['row'])}" if n_alarms else "",
         ),
     ]
     if n_bad:
-        rows.append(("bad rows", count(n_bad), "set aside"))
+        rows.append(("bad rows", count(n_bad), "skipped"))
     for name, value, more in rows:
         warn = (name == "drift alarms" and n_alarms) or name == "bad rows"
         grid.add_row(
@@ -181,7 +181,7 @@ def facts(status: dict[str, Any], source: Any, speed: float | None) -> Table:
 
 
 def _scores(status: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The scores over the window, of the learner and of the majority."""
+    """The scores over the window, of the learner and of the majority baseline."""
     scores = status["scores"]
     if not scores["total"]["n"] and not scores["total"]["abstained"]:
         return {}, {}

@@ -1,4 +1,4 @@
-"""What is printed: the schema, the status of a store."""
+"""Tables: the schema, the status of a store, timings."""
 
 import json
 import math
@@ -12,45 +12,45 @@ from rich.table import Table
 
 from .._visible import json_visible
 from ..read import Schema
-from ._bench import Timing, self_test
 from ._console import show, styled
-from ._sources import stored_run
-from ._words import count, plural, rate, share, some
+from ._format import count, plural, rate, score, some
+from ._run_record import RunRecord
+from ._self_test import self_test
 
-_MOST_FIELDS = 40
+_MAX_FIELDS = 40
 _MEASURES = {"accuracy": "accuracy", "g_means": "g-means", "mcc": "mcc", "auc": "auc"}
 
 
-def schema_table(schema: Schema, console: Console) -> None:
-    """The fields of a schema; what was guessed is marked."""
+def print_schema(schema: Schema, console: Console) -> None:
+    """Print the fields of a schema; inferred kinds are marked."""
     rows = _schema_lines(schema)
-    guessed = {field.name for field in schema.fields if field.inferred}
+    inferred = {field.name for field in schema.fields if field.inferred}
     table = _table("field", "kind", ">columns", "note")
-    for name, kind, columns, note in rows[:_MOST_FIELDS]:
+    for name, kind, columns, note in rows[:_MAX_FIELDS]:
         kinds = styled(kind)
-        if name in guessed:
+        if name in inferred:
             kinds.append(" ?", style="bold yellow")
         table.add_row(styled(name, style="bold"), kinds, columns, styled(note, style="dim"))
     show(table, console)
-    more = len(rows) - _MOST_FIELDS
+    more = len(rows) - _MAX_FIELDS
     foot = f"{plural(schema.n_features, 'column')}, {'sparse' if schema.is_sparse else 'dense'}"
     foot += f", {plural(more, 'field')} not shown" if more > 0 else ""
-    foot += "; ? is guessed: --label, --id, --time and --kind decide" if guessed else ""
+    foot += "; ? is inferred: change it with --label, --id, --time or --kind" if inferred else ""
     console.print(styled(f" {foot}.", style="dim"))
 
 
 def _schema_lines(schema: Schema) -> list[tuple[str, str, str, str]]:
     found: list[tuple[str, str, str, str]] = []
     for field in schema.fields:
-        n_columns = Schema([field]).n_features
-        found.append((field.name, field.kind, count(n_columns) if n_columns else "-", schema.note_on(field)))
+        columns = count(field.n_columns) if field.n_columns else "-"
+        found.append((field.name, field.kind, columns, schema.note_on(field)))
     if schema.n_sparse is not None:
-        found.append(("index:value", "numeric", count(schema.n_sparse), "as LIBSVM has them"))
+        found.append(("index:value", "numeric", count(schema.n_sparse), "LIBSVM"))
     return found
 
 
-def status_table(status: Mapping[str, Any], console: Console) -> None:
-    """Where a store stands."""
+def print_status(status: Mapping[str, Any], record: RunRecord, console: Console) -> None:
+    """Print the state of a store."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim")
     grid.add_column(overflow="fold")
@@ -59,7 +59,6 @@ def status_table(status: Mapping[str, Any], console: Console) -> None:
     erased = f", {count(status['erased'])} erased" if status["erased"] else ""
     known = f" ({some(status['classes'])})" if status["classes"] else ""
     alarms = status["drift_alarms"]
-    run = stored_run(status["schema"])
     lines = [
         ("store", f"{status['store']}, {plural(status['events'], 'event')}"),
         ("learner", status["learner"]),
@@ -71,13 +70,11 @@ def status_table(status: Mapping[str, Any], console: Console) -> None:
         (
             "drift alarms",
             f"{len(alarms)}"
-            + (
-                f", the last at row {count(alarms[-1]['row'])} ({_day(alarms[-1]['time'])})" if alarms else ""
-            ),
+            + (f", last at row {count(alarms[-1]['row'])} ({_day(alarms[-1]['time'])})" if alarms else ""),
         ),
         *(
-            ("source", f"{entry['name']}, from row {count(entry['first_row'])} on")
-            for entry in run["sources"]
+            ("source", f"{source['name']}, from row {count(source['first_row'])}")
+            for source in record.sources
         ),
     ]
     for name, value in lines:
@@ -92,51 +89,50 @@ def status_table(status: Mapping[str, Any], console: Console) -> None:
 def _score_table(scores: Mapping[str, Any], audit: Mapping[str, Any]) -> Table:
     table = _table("", ">labels", *(f">{name}" for name in _MEASURES.values()))
     lines = [
-        ("of the last labels", scores["window"]),
-        ("of all labels", scores["total"]),
-        ("of rows drawn at random", audit),
-        ("majority, of the last", scores["baselines"]["majority"]["window"]),
-        ("no change, of the last", scores["baselines"]["no_change"]["window"]),
+        ("last labels", scores["window"]),
+        ("all labels", scores["total"]),
+        ("audit (random rows)", audit),
+        ("majority baseline, last", scores["baselines"]["majority"]["window"]),
+        ("no-change baseline, last", scores["baselines"]["no_change"]["window"]),
     ]
     for name, found in lines:
         if found.get("n"):
-            values = [share(found.get(measure)) for measure in _MEASURES]
+            values = [score(found.get(measure)) for measure in _MEASURES]
             table.add_row(name, count(int(found["n"])), *values)
     return table
 
 
-def timing_table(seconds: float, console: Console) -> None:
-    """The self-test: a line for each learner."""
-    table = _table("learner", ">rows a second", ">rows", ">accuracy", ">support vectors")
+def print_timings(seconds: float, console: Console) -> None:
+    """Run the speed test and print a line for each learner."""
+    table = _table("learner", ">rows/s", ">rows", ">accuracy", ">support vectors")
 
-    def add(timing: Timing) -> None:
+    for timing in self_test(seconds):
         vectors = "-" if timing.support_vectors is None else count(timing.support_vectors)
         speed = rate(timing.rows / timing.seconds)
-        table.add_row(timing.name, speed, count(timing.rows), share(timing.accuracy), vectors)
+        table.add_row(timing.name, speed, count(timing.rows), score(timing.accuracy), vectors)
 
-    self_test(seconds, add)
     show(table, console)
     console.print(
         styled(
-            "Two bananas, every row with a label, blocks of 200, predicted before they are learned. A kernel "
-            "machine slows down as it grows: compare speeds at the same number of rows only.",
+            "Banana data, all rows labeled, in batches of 200 that are predicted before they are learned. "
+            "Kernel machines slow down as they grow: compare speeds at the same number of rows only.",
             style="dim",
         )
     )
 
 
 def as_json(value: Any) -> str:
-    """Any status as JSON, which knows neither NaN nor arrays nor keys that are no strings."""
-    return json_visible(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    """A status as JSON, which has no NaN, no arrays and only string keys."""
+    return json_visible(json.dumps(_json_value(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _json_value(item) for key, item in value.items()}
     if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
+        return _json_value(value.tolist())
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

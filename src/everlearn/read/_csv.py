@@ -2,6 +2,7 @@
 
 import re
 
+from ..errors import InputError
 from . import _cells
 from ._blocks import BadRow, Block, BlockReader, as_text, is_valid, printable
 from ._line_reader import BLOCK_BYTES, LineReader, TruncatedLine
@@ -28,9 +29,10 @@ class CSVReader(BlockReader):
         if first is None:
             return
         if isinstance(first, TruncatedLine):
-            raise ValueError(
-                f"The first line of {lines.name} is {lines.too_long}: is it CSV? "
-                "If so, increase max_row_bytes."
+            raise InputError(
+                f"The first line of {lines.name} is {lines.too_long}.",
+                code="row_too_long",
+                remedy="If it is CSV, increase max_row_bytes.",
             )
         self._delimiter = max(_DELIMITERS, key=re.sub(_QUOTED, "", as_text(first)).count)
         if header:
@@ -137,9 +139,10 @@ class CSVReader(BlockReader):
             raise ValueError(f"The header of {self._lines.name} cannot be read: {reason}.")
         names = _header_names(row)
         if _looks_like_data(names):
-            raise ValueError(
-                f"The first line of {self._lines.name} looks like data, not like field names: "
-                "add a header, or pass header=False."
+            raise InputError(
+                f"The first line of {self._lines.name} looks like data, not like field names.",
+                code="no_header",
+                remedy="Add a header, or pass header=False.",
             )
         if _LONE_CR.search(re.sub(_QUOTED, "", as_text(self._last[0]))):
             raise ValueError(
@@ -178,8 +181,10 @@ class CSVReader(BlockReader):
         if gone:
             raise ValueError(f"{where} lacks the required fields {gone}: the rows after it cannot be read.")
         if new and self._unknown_fields == "error":
-            raise ValueError(
-                f'{where} has the unknown fields {new}: remove them or pass unknown_fields="ignore".'
+            raise InputError(
+                f"{where} has the unknown fields {new}.",
+                code="unknown_fields",
+                remedy='Remove them, or pass unknown_fields="ignore".',
             )
         order = [place.get(name, -1) for name in fields]
         self._order = None if order == list(range(len(names))) else order

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import InputError
 from ._batches import Batch, encode_block, without_first
 from ._blocks import BadRow, Block, BlockReader
 from ._first_blocks import infer_libsvm_schema, infer_table_schema, read_first_blocks
@@ -205,9 +206,11 @@ class Source(Iterator[Batch]):
             if not self._blocks:
                 return None
             first = self._blocks[0].bad[0]
-            raise ValueError(
+            raise InputError(
                 f"None of the first rows of {self.name} is valid {self.format} "
-                f"(line {first.line}: {first.reason}): is format={self.format!r} correct?"
+                f"(line {first.line}: {first.reason}).",
+                code="wrong_format",
+                remedy=f"Is format={self.format!r} correct?",
             )
         options, infer_rows = dict(self._options.infer), self._options.infer_rows
         n_features = options.pop("n_features")
@@ -235,9 +238,10 @@ class Source(Iterator[Batch]):
         known = {field.name for field in self.schema.fields} if self.schema is not None else set()
         new = [name for name in names if name not in known]
         if new and self._options.unknown_fields == "error":
-            raise ValueError(
-                f"{self.name} has the fields {new}{where}, which are not in the schema: "
-                'remove them, infer a new schema or pass unknown_fields="ignore".'
+            raise InputError(
+                f"{self.name} has the fields {new}{where}, which are not in the schema.",
+                code="unknown_fields",
+                remedy='Remove them, infer a new schema or pass unknown_fields="ignore".',
             )
 
     def _add_missing_fields(self, block: Block, schema: Schema) -> None:

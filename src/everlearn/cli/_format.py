@@ -1,4 +1,4 @@
-"""Numbers and labels as people read them."""
+"""Numbers and lists as text."""
 
 import math
 from typing import Any
@@ -9,13 +9,13 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def share(value: Any) -> str:
-    """0.942, or a dash where nothing is known."""
+def score(value: Any) -> str:
+    """0.942, or a dash if the value is unknown."""
     return "-" if value is None or math.isnan(value) else f"{value:.3f}"
 
 
 def rate(rows_per_second: float | None) -> str:
-    """12,300 a second, with the digits that mean something."""
+    """12,300, with three significant digits."""
     if rows_per_second is None or rows_per_second <= 0:
         return "-"
     digits = max(0, 2 - math.floor(math.log10(rows_per_second)))
@@ -36,6 +36,6 @@ def plural(number: int, noun: str) -> str:
 
 
 def some(things: list[Any], most: int = 10) -> str:
-    """The first of many."""
+    """The first things of a list."""
     shown = ", ".join(map(str, things[:most]))
     return f"{shown} and {count(len(things) - most)} more" if len(things) > most else shown

@@ -1,4 +1,4 @@
-"""A small self-test: how many rows a second learners take in, beside a linear one of scikit-learn."""
+"""A speed test of some learners, and the benchmarks of the source checkout."""
 
 import subprocess
 import sys
@@ -16,13 +16,14 @@ from ..datasets import make_banana
 from ..stream import NeverEndingLearner
 from ..svm import LASVM, OnlineSVMR
 
-_BLOCK = 200
+_BATCH_SIZE = 200
 _ROWS = 200_000
+_CHECKOUT = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True)
 class Timing:
-    """What came of a learner."""
+    """The result of a learner."""
 
     name: str
     rows: int
@@ -31,8 +32,8 @@ class Timing:
     support_vectors: int | None
 
 
-def self_test(seconds: float, said: Callable[[Timing], None]) -> None:
-    """Time each learner on the same labeled stream: blocks are predicted first, then learned."""
+def self_test(seconds: float) -> Iterator[Timing]:
+    """Time each learner on the same labeled stream: batches are predicted first, then learned."""
     X, y = make_banana(_ROWS, random_state=0)
     learners = {
         "LASVM(C=10)": LASVM(C=10, random_state=0),
@@ -46,27 +47,27 @@ def self_test(seconds: float, said: Callable[[Timing], None]) -> None:
             rows, spent = _until(each, X, y, held.step)
             status = held.status()
         accuracy = status["scores"]["total"]["accuracy"]
-        said(Timing(f"{name}, step()", rows, spent, accuracy, status["support_vectors"]))
-    said(_linear(each, X, y))
+        yield Timing(f"{name}, step()", rows, spent, accuracy, status["support_vectors"])
+    yield _linear(each, X, y)
 
 
 def _linear(each: float, X: Any, y: Any) -> Timing:
-    model, right, judged = SGDClassifier(random_state=0), 0, 0
+    model, correct, predicted = SGDClassifier(random_state=0), 0, 0
 
     def learn(A: Any, b: Any) -> None:
-        nonlocal right, judged
+        nonlocal correct, predicted
         if hasattr(model, "coef_"):
-            right += int((model.predict(A) == b).sum())
-            judged += len(b)
+            correct += int((model.predict(A) == b).sum())
+            predicted += len(b)
         model.partial_fit(A, b, classes=np.unique(y))
 
     rows, spent = _until(each, X, y, learn)
-    return Timing("SGDClassifier, partial_fit()", rows, spent, right / max(judged, 1), None)
+    return Timing("SGDClassifier, partial_fit()", rows, spent, correct / max(predicted, 1), None)
 
 
 def _until(seconds: float, X: Any, y: Any, learn: Callable[[Any, Any], Any]) -> tuple[int, float]:
     rows, start = 0, time.perf_counter()
-    for part in _blocks(len(y)):
+    for part in _batches(len(y)):
         learn(X[part], y[part])
         rows += part.stop - part.start
         if time.perf_counter() - start > seconds:
@@ -74,17 +75,17 @@ def _until(seconds: float, X: Any, y: Any, learn: Callable[[Any, Any], Any]) -> 
     return rows, time.perf_counter() - start
 
 
-def _blocks(n: int) -> Iterator[slice]:
-    for start in range(0, n, _BLOCK):
-        yield slice(start, min(start + _BLOCK, n))
+def _batches(n: int) -> Iterator[slice]:
+    for start in range(0, n, _BATCH_SIZE):
+        yield slice(start, min(start + _BATCH_SIZE, n))
 
 
-def benchmarks() -> dict[str, Path]:
-    """The benchmarks of the source checkout by their names; none where only the package is installed."""
-    folder = Path(__file__).parents[3] / "benchmarks"
-    return {path.stem: path for path in sorted(folder.glob("[a-z]*.py"))}
+def benchmarks() -> list[str]:
+    """The names of the benchmarks; none outside a source checkout."""
+    return sorted(path.parent.name for path in (_CHECKOUT / "benchmarks").glob("*/__main__.py"))
 
 
-def run_benchmark(path: Path, options: list[str]) -> int:
-    """Run one of them; its exit code."""
-    return subprocess.run([sys.executable, str(path), *options], check=False).returncode
+def run_benchmark(name: str, options: list[str]) -> int:
+    """Run a benchmark; return its exit code."""
+    command = [sys.executable, "-m", f"benchmarks.{name}", *options]
+    return subprocess.run(command, cwd=_CHECKOUT, check=False).returncode

@@ -1,4 +1,4 @@
-"""Questions at the terminal: a row, why it was chosen, what the learner thinks; answers from a person."""
+"""Questions at the terminal: shows a row, the reason and the prediction, and reads the answer."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,29 +12,29 @@ from .._visible import visible
 from ..read import Schema
 from ..stream import NeverEndingLearner
 from ._console import notice, paragraph, show, styled
-from ._words import count, plural
+from ._format import count, plural
 
 SKIP, UNDO, QUIT = "?", "u", "q"
-_MOST_SHOWN = 30
+_MAX_COLUMNS = 30
 
 
-class Session:
-    """A person who answers.
+class QuestionSession:
+    """Asks questions and learns the answers.
 
     Parameters
     ----------
     learner : NeverEndingLearner
-        Who asks; open for writing.
+        The learner, open for writing.
     schema : Schema or None
-        What the columns are called.
+        The schema, for the names of the columns.
     by : str
         Who answers.
     console : Console
         Where questions are shown.
     read : callable
-        ``read(prompt)`` returns what was typed, and raises EOFError where there is no more.
+        ``read(prompt)`` returns a typed line, and raises EOFError at the end of the input.
     find : callable, default=lambda _: {}
-        ``find(questions)`` returns what is written in a source, by the numbers of rows.
+        ``find(questions)`` returns the rows as they are in a source file, by row number.
     """
 
     def __init__(
@@ -49,37 +49,36 @@ class Session:
         self._learner, self._schema, self._by = learner, schema, by
         self._console, self._read, self._find = console, read, find
         self._raw: dict[int, str] = {}
-        self.answered: list[tuple[int, Any]] = []  # the place of a question, and its id
+        self.answered: list[tuple[int, Any]] = []  # the position of a question, and its id
 
-    def go(self, n: int) -> None:
+    def run(self, n: int) -> None:
         """Ask up to n questions."""
         questions = self._learner.ask(n)
         if not questions:
-            self._console.print("There is nothing to ask about: no row is waiting, or the budget is spent.")
+            self._console.print("No questions: there is no unlabeled row, or the label budget is used up.")
             return
         self._raw = self._find(questions)
-        place = 0
-        while place < len(questions) or self._regrets():
-            if place == len(questions):
-                place = self._undo(place)
-            self._show(questions[place], place, len(questions))
-            said = self._answer()
-            if said == QUIT:
+        position = 0
+        while position < len(questions) or self._wants_undo():
+            if position == len(questions):
+                position = self._undo(position)
+            self._show(questions[position], position, len(questions))
+            answer = self._answer()
+            if answer == QUIT:
                 return
-            if said == UNDO:
-                place = self._undo(place)
+            if answer == UNDO:
+                position = self._undo(position)
                 continue
-            if said != SKIP:
-                self._learner.label([questions[place].id], [said[1]], by=self._by)
-                self.answered.append((place, questions[place].id))
-            place += 1
+            if answer != SKIP:
+                self._learner.label([questions[position].id], [answer[1]], by=self._by)
+                self.answered.append((position, questions[position].id))
+            position += 1
 
-    # ------------------------------------------------------------------------------------------- the row
+    # ------------------------------------------------------------------------------------------- showing
 
-    def _show(self, question: Any, place: int, total: int) -> None:
-        row = self._learner._log.rows_of(np.array([question.number], dtype=np.int64))
-        thinks = self._learner.predict(row)[0]
-        head = styled(f"Question {place + 1} of {total}", style="bold")
+    def _show(self, question: Any, position: int, total: int) -> None:
+        row = self._learner.rows([question.id])
+        head = styled(f"Question {position + 1} of {total}", style="bold")
         head.append(styled(f"  row {question.id}", style="dim"))
         self._console.print()
         self._console.print(head)
@@ -91,7 +90,7 @@ class Session:
         notes.add_column(style="dim")
         notes.add_column(overflow="fold")
         notes.add_row("  why", styled(question.reason))
-        notes.add_row("  learner", styled(self._thought(row, thinks)))
+        notes.add_row("  prediction", styled(self._prediction(row)))
         show(notes, self._console)
 
     def _show_columns(self, row: Any) -> None:
@@ -105,20 +104,21 @@ class Session:
         if others:
             self._console.print(styled(f"  {others}", style="dim"))
 
-    def _thought(self, row: Any, thinks: Any) -> str:
-        if thinks is None:
-            return "nothing yet: it has not seen two classes"
+    def _prediction(self, row: Any) -> str:
+        predicted = self._learner.predict(row)[0]
+        if predicted is None:
+            return "none yet: the learner has not seen two classes"
         scores = np.asarray(self._learner.decision_function(row))
         if scores.ndim == 1:
-            return f"{thinks}, f(x) = {scores[0]:+.3g}"
+            return f"{predicted}, f(x) = {scores[0]:+.3g}"
         best = np.argsort(-scores[0])[:3]
         classes = self._learner.learner_.classes_
-        return f"{thinks}, scores " + ", ".join(f"{classes[at]} {scores[0, at]:+.3g}" for at in best)
+        return f"{predicted}, scores " + ", ".join(f"{classes[at]} {scores[0, at]:+.3g}" for at in best)
 
-    # --------------------------------------------------------------------------------------- the answer
+    # ------------------------------------------------------------------------------------------- reading
 
     def _answer(self) -> Any:
-        """A command, or a pair of which the second is the label."""
+        """A command, or the pair ("label", label)."""
         classes = self._learner.status()["classes"]
         menu = "  ".join(
             f"{at}: {name}" if _numbered(classes) else str(name) for at, name in enumerate(classes, 1)
@@ -134,19 +134,19 @@ class Session:
             if command in (SKIP, UNDO, QUIT) and (typed != command or not _is_name(typed, classes)):
                 return command
             try:
-                label, known = meant(typed, classes, self._schema)
+                label, known = parse_label(typed, classes, self._schema)
             except ValueError as error:
                 self._console.print(notice(f"  {error}", style="yellow"))
                 continue
             if known or self._confirmed(label):
                 return "label", label
 
-    def _regrets(self) -> bool:
-        """Whether the last answer of all is to be undone."""
+    def _wants_undo(self) -> bool:
+        """Whether the user wants to undo the last answer, after the last question."""
         if not self.answered:
             return False
         self._console.print()
-        typed = self._typed(f"  That was the last one: Enter ends, {UNDO} undoes > ")
+        typed = self._typed(f"  No more questions. Press Enter to finish, or {UNDO} to undo > ")
         return typed is not None and typed.removeprefix(":") == UNDO
 
     def _confirmed(self, label: Any) -> bool:
@@ -155,28 +155,28 @@ class Session:
         return typed is not None and typed.lower() in ("y", "yes")
 
     def _typed(self, prompt: str) -> str | None:
-        """What was typed; None at the end of the input."""
+        """The typed line; None at the end of the input."""
         try:
             return self._read(visible(prompt)).strip()
         except EOFError:
             self._console.print()
             return None
 
-    def _undo(self, place: int) -> int:
-        """Withdraw the last answer; the place of its question."""
+    def _undo(self, position: int) -> int:
+        """Withdraw the last answer; return the position of its question."""
         if not self.answered:
             self._console.print("  There is no answer to undo.", style="yellow")
-            return place
+            return position
         before, name = self.answered.pop()
         self._learner.withdraw([name], by=self._by)
-        self._console.print(f"  The answer for row {name} is withdrawn.", style="yellow")
+        self._console.print(f"  Withdrew the answer for row {name}.", style="yellow")
         return before
 
 
-def meant(typed: str, classes: list[Any], schema: Schema | None) -> tuple[Any, bool]:
-    """The label that was typed, and whether it is a class already: its name counts first, then its number.
+def parse_label(typed: str, classes: list[Any], schema: Schema | None) -> tuple[Any, bool]:
+    """The typed label, and whether it is a known class. Names take precedence over numbers.
 
-    A name is typed as it is shown, which no other class is. Then it counts as it is written.
+    A name can be typed as it is displayed, which is unique, or as it is.
     """
     for shown in (visible, str):
         for label in classes:
@@ -195,12 +195,12 @@ def meant(typed: str, classes: list[Any], schema: Schema | None) -> tuple[Any, b
         try:
             return int(typed), False
         except ValueError:
-            raise ValueError(f"{typed!r} is no class: classes here are whole numbers.") from None
+            raise ValueError(f"{typed!r} is not a class: classes are integers.") from None
     return typed, False
 
 
 def _numbered(classes: list[Any]) -> bool:
-    """Whether classes may be chosen by a number: not where they are numbers themselves."""
+    """Whether classes can be selected by number: not if they are numbers themselves."""
     return bool(classes) and all(isinstance(label, str) for label in classes)
 
 
@@ -209,7 +209,7 @@ def _is_name(typed: str, classes: list[Any]) -> bool:
 
 
 def _zeros(names: list[str], others: set[int]) -> int:
-    """How many columns are 0, apart from those that are 0 because a sister column is 1."""
+    """The number of columns that are 0, without those of one-hot encoded fields."""
     return sum(
         at not in others and "=" not in name and not name.endswith(" (missing)")
         for at, name in enumerate(names)
@@ -217,16 +217,16 @@ def _zeros(names: list[str], others: set[int]) -> int:
 
 
 def cells(row: Any, schema: Schema | None) -> tuple[list[tuple[str, str]], str]:
-    """What a row holds, by the names of its columns, without zeros; and what is left out."""
+    """The names and values of the nonzero columns of a row, and a remark on the others."""
     row = sparse.csr_matrix(row)
     row.eliminate_zeros()
     names = schema.feature_names if schema is not None and schema.n_features == row.shape[1] else None
     found = []
-    for at, value in zip(row.indices[:_MOST_SHOWN].tolist(), row.data.tolist(), strict=False):
+    for at, value in zip(row.indices[:_MAX_COLUMNS].tolist(), row.data.tolist(), strict=False):
         name = f"x{at}" if names is None else names[at]
         field, equals, category = name.partition("=")
         if names is not None and value == 1.0 and equals:
-            found.append((field, category))  # one of the columns of a field
+            found.append((field, category))  # one-hot encoded
         elif names is not None and value == 1.0 and name.endswith(" (missing)"):
             found.append((name.removesuffix(" (missing)"), "(missing)"))
         else:

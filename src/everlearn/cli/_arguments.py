@@ -1,4 +1,4 @@
-"""What was typed, as what was meant: learners, parameters, kinds of fields, drift."""
+"""Parsing of option values: learners, parameters, kinds of fields, drift detectors."""
 
 import ast
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from .. import adaptive, auc, budget, svm
 from .._base import constraints
 
 _POLICIES = ("restart", "forget", "alarm")
-_FIRST_CHOICE = {"scaling": "none"}  # a NeverEndingLearner scales rows itself
+_DEFAULT_PARAMETERS = {"scaling": "none"}  # a NeverEndingLearner scales rows itself
 
 
 def learners() -> dict[str, Any]:
-    """The learners that can take a stream, by their names."""
+    """The learners for streams, by name."""
     found = {name: getattr(room, name) for room in (adaptive, svm, budget, auc) for name in room.__all__}
     return {
         name: cls
@@ -23,51 +23,46 @@ def learners() -> dict[str, Any]:
     }
 
 
-def learner_names() -> list[str]:
-    """Their names."""
-    return list(learners())
-
-
 def make_learner(name: str | None, params: Sequence[str]) -> Any:
-    """The learner of this name with these parameters; None if neither was said, for what a store has."""
+    """The learner with this name and these parameters; None if neither is given: that of the store."""
     if name is None and not params:
         return None
     by_name = {known.lower(): cls for known, cls in learners().items()}
     cls = by_name.get((name or "AdaptiveSVM").lower())
     if cls is None:
-        raise typer.BadParameter(f"{name!r} is none of {', '.join(learner_names())}.", param_hint="--learner")
-    given = {} if name else dict(_FIRST_CHOICE)
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(learners())}.", param_hint="--learner")
+    given = {} if name else dict(_DEFAULT_PARAMETERS)
     known = cls().get_params()
-    for key, text in pairs(params, "--param", "C=10").items():
+    for key, text in parse_pairs(params, "--param", "C=10").items():
         if key not in known:
             names = ", ".join(known)
-            raise typer.BadParameter(f"{cls.__name__} has no {key!r}, but {names}.", param_hint="--param")
-        given[key] = value_of(text)
+            raise typer.BadParameter(
+                f"{cls.__name__} has no parameter {key!r}; choose from {names}.", param_hint="--param"
+            )
+        given[key] = parse_value(text)
     learner = cls(**given)
     try:
-        constraints.check(learner)  # a store made with it could never learn anything
+        constraints.check(learner)  # before a store is created with it
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--param") from None
     return learner
 
 
-def value_of(text: str) -> Any:
-    """A number, True, False or None where it reads as one, else the text."""
+def parse_value(text: str) -> Any:
+    """A Python literal, such as a number, True or None; otherwise the text."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
 
 
-def pairs(given: Sequence[str], option: str, example: str) -> dict[str, str]:
-    """Names and values from "name=value"; the name ends at the last "=" that leaves a value."""
+def parse_pairs(given: Sequence[str], option: str, example: str) -> dict[str, str]:
+    """Names and values from "name=value". The name in a --kind may contain "="."""
     found: dict[str, str] = {}
     for text in given:
         name, equals, value = text.rpartition("=") if option == "--kind" else text.partition("=")
         if not (name and equals and value):
-            raise typer.BadParameter(
-                f"{text!r} must be a name and a value, such as {example}.", param_hint=option
-            )
+            raise typer.BadParameter(f"{text!r} must have the form {example}.", param_hint=option)
         if name in found:
             raise typer.BadParameter(f"{name!r} is given twice.", param_hint=option)
         found[name] = value
@@ -75,7 +70,7 @@ def pairs(given: Sequence[str], option: str, example: str) -> dict[str, str]:
 
 
 def make_drift(text: str | None) -> Any:
-    """A detector from "name" or "name:policy"."""
+    """A drift detector from "name" or "name:policy"."""
     if text is None:
         return None
     from ..evaluate.drift import DETECTORS, DriftDetector
@@ -83,8 +78,8 @@ def make_drift(text: str | None) -> Any:
     name, _, policy = text.partition(":")
     if name not in DETECTORS or (policy or "restart") not in _POLICIES:
         raise typer.BadParameter(
-            f"{text!r} must be one of {', '.join(DETECTORS)}, or with a policy such as adwin:alarm "
-            f"({', '.join(_POLICIES)}).",
+            f"{text!r} must be one of {', '.join(DETECTORS)}, optionally with a policy "
+            f"({', '.join(_POLICIES)}) such as adwin:alarm.",
             param_hint="--drift",
         )
     return DriftDetector(name, policy=policy or "restart")

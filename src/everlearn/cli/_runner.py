@@ -1,0 +1,277 @@
+"""The loop of `everlearn run`: from a source into a store, batch by batch, until the end or an interrupt."""
+
+import contextlib
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+
+from ..errors import StoreError
+from ..read import Schema, Source
+from ..stream import NeverEndingLearner
+from ._errors import message_of
+from ._interrupt import Interrupt
+from ._oracle import Oracle
+from ._run_record import RunRecord
+from ._source_spec import SourceSpec, stored_schema
+
+
+@dataclass
+class Runner:
+    """An open store, and a source of which all rows that are in the store have been skipped."""
+
+    learner: NeverEndingLearner
+    source: Source
+    oracle: Oracle | None
+    skipped: int
+    note: str
+    limit: int | None = None
+    skip_duplicates: bool = False
+    n_duplicates: int = 0
+
+    def __post_init__(self) -> None:
+        self._n_rows = int(self.learner.status()["rows"])
+        self._n_before = self.skipped  # rows of the source before the current batch
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the source."""
+        assert self.source.schema is not None  # checked by `begin`
+        return self.source.schema
+
+    def run(self, interrupt: Interrupt, progress: Any) -> None:
+        """Learn until the source ends; after an interrupt, `Interrupt.asked` is set."""
+        with contextlib.suppress(KeyboardInterrupt):
+            self._run(interrupt, progress)
+
+    def _run(self, interrupt: Interrupt, progress: Any) -> None:
+        learner, oracle = self.learner, self.oracle
+        if oracle is not None:
+            oracle.answer(learner)  # questions left open by an interrupted run
+        for batch in self._batches(interrupt):
+            first = self._n_rows
+            if self.skip_duplicates and batch.ids is not None:
+                batch = self._without_duplicates(batch)
+            if len(batch):
+                self._step(batch)
+            if oracle is not None:
+                oracle.see(first, [None] * len(batch) if batch.y is None else batch.y)
+                oracle.answer(learner)
+            progress.update(self)
+            if interrupt.asked:
+                return
+
+    def _step(self, batch: Any) -> None:
+        labels = None if self.oracle is not None else batch.y
+        try:
+            self.learner.step(batch.X, labels, ids=batch.ids, time=_time_of(batch.time))
+        except ValueError as error:
+            raise ValueError(
+                f"{message_of(error)} The row is in the batch of {self.source.name} that starts in line "
+                f"{batch.first_line}; the {self._n_rows:,} rows before it are stored. Correct or remove "
+                f"the row, and resume with --skip-rows {self._n_before}."
+            ) from error
+        self._n_rows += len(batch)
+
+    def _without_duplicates(self, batch: Any) -> Any:
+        """The rows of a batch whose ids are not in the store."""
+        known = set(self.learner.known_ids(batch.ids.tolist()))
+        self.n_duplicates += len(known)
+        return _rows_of(batch, np.array([name not in known for name in batch.ids], dtype=bool))
+
+    def _batches(self, interrupt: Interrupt) -> Iterator[Any]:
+        """Batches up to the limit; while a pipe is silent, an interrupt stops at once."""
+        left = None if self.limit is None else max(0, self.limit - self.skipped)
+        while left is None or left > 0:
+            with interrupt.at_once(self.source.bytes_total is None):
+                batch = next(self.source, None)
+            if batch is None:
+                return
+            self._n_before = self.source.n_rows - len(batch)
+            if left is not None:
+                batch = _first_rows(batch, left)
+                left -= len(batch)
+            yield batch
+
+    def __enter__(self) -> "Runner":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.source.close()
+        self.learner.close()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The options of `everlearn run`.
+
+    ``settings`` are the given settings of `NeverEndingLearner.open`, as text and numbers.
+    """
+
+    store: str
+    source: SourceSpec
+    learner: Any = None
+    drift: Any = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    oracle: str | None = None
+    label_delay: int = 0
+    skip_rows: int | None = None
+    limit: int | None = None
+    skip_duplicates: bool = False
+
+
+def begin(plan: Plan) -> Runner:
+    """Open the store, if it exists, and the source; create the store, if not; skip rows that it has."""
+    with contextlib.ExitStack() as opened:
+        learner = _open_existing(plan)
+        if learner is not None:
+            opened.enter_context(learner)
+        schema = None if learner is None else stored_schema(learner.status()["schema"])
+        source = opened.enter_context(plan.source.open(schema))
+        if source.schema is None:
+            raise ValueError(source.message)
+        label = source.schema.name_of("label")
+        if plan.oracle is not None and label != plan.oracle:
+            raise ValueError(
+                f"--oracle {plan.oracle!r} must be the label field, which is {label!r} in {source.name}."
+            )
+        if learner is None:
+            learner = opened.enter_context(_create(plan, source.schema))
+        runner = _resume(plan, learner, source, source.schema)
+        opened.pop_all()  # the runner closes both
+        return runner
+
+
+def _open_existing(plan: Plan) -> NeverEndingLearner | None:
+    """The store of a plan; None if it does not exist."""
+    try:
+        return NeverEndingLearner.open(plan.store, plan.learner, create=False)
+    except StoreError as error:
+        if error.code != "no_store":
+            raise
+        return None
+
+
+def _create(plan: Plan, schema: Schema) -> NeverEndingLearner:
+    settings = dict(plan.settings) | {"drift": plan.drift}
+    if settings.get("query_strategy") == "none":
+        settings["query_strategy"] = None
+    return NeverEndingLearner.open(plan.store, plan.learner, scale_features=schema.scale_features, **settings)
+
+
+def _resume(plan: Plan, learner: NeverEndingLearner, source: Source, schema: Schema) -> Runner:
+    """Note the source in the store, and skip the rows of the source that the store has."""
+    status, path = learner.status(), plan.source.path
+    record = RunRecord.from_notes(learner.notes)
+    if record.sources:
+        _check_settings(record.settings, plan.settings, status["store"])
+    elif status["events"] and plan.settings:
+        raise ValueError(
+            f"{status['store']} was not created by `everlearn run`, and its settings cannot be changed: "
+            f"leave out {', '.join(map(_option_of, plan.settings))}."
+        )
+    else:
+        record.settings = dict(plan.settings)
+    ranges = record.rows_from(path, status["rows"])
+    n_stored = sum(end - start for start, end in ranges)
+    skipped = n_stored if plan.skip_rows is None else plan.skip_rows
+    note = _note(source, status["rows"], skipped, bool(ranges), record)
+    record.add_source(path, status["rows"])
+    if plan.source.quarantine is not None:
+        record.add_quarantine(plan.source.quarantine)
+    learner.set_schema(schema.state(), notes={"run": record.as_notes()})
+    oracle = None if plan.oracle is None else Oracle(plan.label_delay)
+    if skipped:
+        if oracle is not None:
+            _show_skipped(oracle, plan.source, source, schema, ranges if skipped == n_stored else [])
+        source.skip_rows(skipped)
+    return Runner(learner, source, oracle, skipped, note, plan.limit, plan.skip_duplicates)
+
+
+def _note(source: Source, n_rows: int, skipped: int, resumed: bool, record: RunRecord) -> str:
+    """What to print about rows that are in the store."""
+    if skipped:
+        return f"Resuming after {skipped:,} rows of {source.name} that are already in the store."
+    if not n_rows or resumed:
+        return ""
+    if record.has_name(source.name):
+        return f"{source.name} has changed since it was last read: all its rows are new."
+    return (
+        f"The store has {n_rows:,} rows from other sources: all rows of {source.name} are new "
+        "(use --skip-rows N if some are not)."
+    )
+
+
+def _check_settings(stored: Mapping[str, Any], given: Mapping[str, Any], store: str) -> None:
+    """Settings cannot be changed: raise an error instead of ignoring an option."""
+    defaults = inspect.signature(NeverEndingLearner.open).parameters
+    for key, value in given.items():
+        was = stored.get(key, defaults[key].default)
+        if value != was:
+            raise ValueError(
+                f"{store} was created with {_option_of(key)} {was}, not {value}, and settings cannot be "
+                "changed: leave out the option, or create a new store."
+            )
+
+
+def _option_of(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
+
+
+def _show_skipped(
+    oracle: Oracle, spec: SourceSpec, source: Source, schema: Schema, ranges: list[tuple[int, int]]
+) -> None:
+    """Show the oracle the labels of rows that will be skipped: open questions may be about them."""
+    if source.bytes_total is None or not ranges:
+        raise ValueError(
+            "With --oracle, only rows that the store has from this file can be skipped: the labels of other "
+            "rows are not known."
+        )
+    numbers = chain.from_iterable(range(start, end) for start, end in ranges)
+    with spec.reopen(schema) as labels:
+        for batch in labels:
+            here = list(islice(numbers, len(batch)))
+            _show_ranges(oracle, here, [None] * len(batch) if batch.y is None else batch.y)
+            if len(here) < len(batch):
+                return
+
+
+def _show_ranges(oracle: Oracle, numbers: list[int], labels: Any) -> None:
+    """Show labels to the oracle by contiguous row numbers; another source may have come in between."""
+    start = 0
+    for at in range(1, len(numbers) + 1):
+        if at == len(numbers) or numbers[at] != numbers[at - 1] + 1:
+            oracle.see(numbers[start], labels[start:at])
+            start = at
+
+
+def _first_rows(batch: Any, count: int) -> Any:
+    return batch if len(batch) <= count else _rows_of(batch, np.arange(len(batch)) < count)
+
+
+def _rows_of(batch: Any, keep: Any) -> Any:
+    """The rows of a batch selected by a mask; their raw text is not needed here."""
+    return replace(
+        batch,
+        ids=None if batch.ids is None else batch.ids[keep],
+        X=batch.X[np.flatnonzero(keep)],
+        y=None if batch.y is None else batch.y[keep],
+        time=batch.time[keep],
+        raw=(),
+    )
+
+
+def how_to_resume(source: Source) -> str:
+    """What to print after an interrupt."""
+    if source.bytes_total is None:
+        return "Stopped. To resume, pipe in the following rows."
+    return "Stopped. To resume, run the same command again."
+
+
+def _time_of(times: Any) -> float | None:
+    """The last known time in a batch."""
+    known = times[np.isfinite(times)]
+    return float(known[-1]) if len(known) else None

@@ -1,0 +1,110 @@
+"""What the command line says about a source, and how it is opened."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..read import Schema, Source, open_source
+
+
+@dataclass(frozen=True)
+class SourceSpec:
+    """The source options of a command; see `everlearn.read.open_source`."""
+
+    path: str
+    format: str | None = None
+    schema: Path | None = None
+    header: bool = True
+    label: str | None = None
+    id: str | None = None
+    time: str | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    label_type: str | None = None
+    n_features: int | None = None
+    batch_size: int = 1000
+    infer_rows: int = 1000
+    unknown_fields: str = "error"
+    quarantine: Path | None = None
+    max_row_bytes: int = 64 * 2**20
+
+    def open(self, stored: Schema | None) -> Source:
+        """Open the source with the schema of a store; without one, with the options and inferred kinds."""
+        options: dict[str, Any] = {
+            "format": self.format,
+            "batch_size": self.batch_size,
+            "unknown_fields": self.unknown_fields,
+            "quarantine": self.quarantine,
+            "max_row_bytes": self.max_row_bytes,
+        }
+        if stored is not None:
+            self._check_agrees(stored)
+            return open_source(self.path, schema=stored, **options)
+        if self.schema is not None:
+            self._check_agrees(Schema.read(self.schema))
+            return open_source(self.path, schema=self.schema, **options)
+        return open_source(
+            self.path,
+            label=self.label,
+            id=self.id,
+            time=self.time,
+            kinds=dict(self.kinds) or None,
+            label_type=self.label_type,
+            n_features=self.n_features,
+            header=self.header,
+            infer_rows=self.infer_rows,
+            **options,
+        )
+
+    def reopen(self, schema: Schema) -> Source:
+        """Open the source once more from its start, without writing bad rows to the quarantine file."""
+        return replace(self, quarantine=None, schema=None).open(schema)
+
+    def _check_agrees(self, schema: Schema) -> None:
+        """Options that repeat the schema are fine; options that contradict it are an error."""
+        if self.schema is not None and (given := Schema.read(self.schema)) != schema:
+            raise ValueError(
+                f"{self.schema} is not the schema of the store ({given!r}, not {schema!r}): "
+                "leave out --schema, or create a new store."
+            )
+        given_kinds = dict(self.kinds) | {
+            name: kind
+            for kind, name in (("label", self.label), ("id", self.id), ("time", self.time))
+            if name is not None
+        }
+        kinds = {known.name: known.kind for known in schema.fields}
+        for name, kind in given_kinds.items():
+            if kinds.get(name) != kind:
+                raise ValueError(
+                    f"Field {name!r} is {kinds.get(name, 'missing')} in the schema, not {kind}: "
+                    "leave out the option, or create a new store."
+                )
+        for option, value, stored in (
+            ("--label-type", self.label_type, schema.label_type),
+            ("--n-features", self.n_features, schema.n_sparse),
+        ):
+            if value is not None and value != stored:
+                raise ValueError(f"{option} is {stored} in the schema, not {value}: leave out the option.")
+
+
+def stored_schema(state: Mapping[str, Any] | None) -> Schema | None:
+    """The schema of a store; None if it has none."""
+    return Schema.from_state(state) if state else None
+
+
+def schema_or_none(state: Mapping[str, Any] | None) -> Schema | None:
+    """The schema of a store; None if it has none, or a description of another form."""
+    try:
+        return stored_schema(state)
+    except ValueError:
+        return None
+
+
+def bad_rows_message(source: Source, quarantine: Path | None) -> str:
+    """What to print about bad rows; "" if there are none."""
+    if not source.quarantined:
+        return ""
+    reasons = "; ".join(f"{reason} ({n:,})" for reason, n in list(source.reasons.items())[:3])
+    where = f"See {quarantine}." if quarantine else "Use --quarantine FILE to keep them."
+    rows = f"{source.quarantined:,} bad row{'' if source.quarantined == 1 else 's'} skipped"
+    return f"{rows} (first in line {source.bad[0].line}): {reasons}. {where}"
