@@ -74,7 +74,7 @@ def test_a_silent_pipe_can_be_left(start, tmp_path):
     process.send_signal(signal.SIGINT)
     process.wait(timeout=PATIENCE)
     assert process.returncode == 130
-    assert "pipe in the rows that follow" in process.stderr.read()
+    assert "pipe in the following rows" in process.stderr.read()
     assert status_of(store)["rows"] == 200
 
 
