@@ -10,10 +10,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from everlearn import LASVM, LASVMG
+from everlearn._base.selection import pick
 from everlearn.query import AutoMargin
 from everlearn.query._pool import generator, sample
 from everlearn.query.auto_margin import violations
-from everlearn.svm._selection import pick
 from query.query_helpers import Given, column, three_class_model, two_class_model
 from svm.lasvm_helpers import two_clouds
 

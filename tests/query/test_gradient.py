@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.naive_bayes import GaussianNB
 
+from everlearn._base.selection import pick
 from everlearn.query import Gradient
 from everlearn.query._pool import generator, sample
-from everlearn.svm._selection import pick
 from query.query_helpers import Given, column, three_class_model, two_class_model
 from svm.lasvm_helpers import three_clouds, two_clouds
 

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn import LASVM, load, save
+from everlearn._base.selection import support_settled
 from everlearn.datasets import make_waveform
 from everlearn.metrics import g_means
 from everlearn.query.stopping import Progress, SupportSaturation
-from everlearn.svm._selection import support_settled
 from svm.lasvm_helpers import assert_same, learned, three_clouds, two_clouds
 
 OPTIONS = {"gamma": 0.3, "pool_size": 20, "random_state": 0}

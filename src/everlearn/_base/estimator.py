@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -15,6 +15,17 @@ from .parameters import SHARED, Table
 from .validate import Array
 
 Self = TypeVar("Self", bound="Estimator")
+
+
+@contextmanager
+def unchanged_on_error(estimator: Any, errors: type[BaseException] = BaseException) -> Iterator[None]:
+    """Around calls that may fail: after an error all attributes of an object are as before."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except errors:
+        estimator.__dict__ = before
+        raise
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
@@ -50,15 +61,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             if name != "self":
                 setattr(self, name, value)
 
-    @contextmanager
-    def _unchanged_on_error(self, errors: type[BaseException] = BaseException) -> Iterator[None]:
+    def _unchanged_on_error(
+        self, errors: type[BaseException] = BaseException
+    ) -> AbstractContextManager[None]:
         """Around what may be refused: after an error all attributes are as before."""
-        before = dict(vars(self))
-        try:
-            yield
-        except errors:
-            self.__dict__ = before
-            raise
+        return unchanged_on_error(self, errors)
 
     # ---------------------------------------------------------------------------------------------- fitted
 

@@ -12,8 +12,8 @@ from tqdm.auto import tqdm
 
 from .._base.learner import LabeledRows
 from .._base.machine import Machine
+from .._base.selection import support_settled
 from .._base.validate import Ints, Rows
-from ..svm._selection import support_settled
 
 if TYPE_CHECKING:
     from .virtual import VIRTUAL

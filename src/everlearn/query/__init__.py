@@ -34,6 +34,8 @@ W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesi
 
 from . import stopping
 from ._answers import StopAsking
+from ._pool import PoolQueryStrategy
+from ._strategy import QueryStrategy, StreamQueryStrategy
 from .activeml import as_skactiveml
 from .all_rows import All
 from .auto import Auto
@@ -57,10 +59,13 @@ __all__ = [
     "Gradient",
     "History",
     "Margin",
+    "PoolQueryStrategy",
+    "QueryStrategy",
     "RampRegion",
     "Random",
     "RecentMargin",
     "StopAsking",
+    "StreamQueryStrategy",
     "Submodular",
     "Terminal",
     "as_skactiveml",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._base.estimator import unchanged_on_error
 from .._base.online import OnlineLearner
 from ._rows import FIRST_ROWS, Places, count_rows, is_pairwise, sliceable, take
 from ._run_checks import check_model
@@ -116,7 +117,7 @@ class _Learner:
         elif self.has_learned or not isinstance(self.model, OnlineLearner):
             self.model.partial_fit(rows, labels, classes=self.classes)
         else:
-            with self.model._unchanged_on_error():
+            with unchanged_on_error(self.model):
                 # A row that cannot be learned is refused when it is asked about.
                 with suppress(ValueError):
                     self.model.prepare(self.rows(0, FIRST_ROWS), self.classes)

@@ -12,7 +12,7 @@ from .._base import constraints, persist
 from .._base.validate import Array
 from ..adaptive import AdaptiveSVM
 from ..evaluate.drift import DriftDetector
-from ..query._strategy import QueryStrategy
+from ..query import QueryStrategy
 from ..select import Exemplars
 from ..semi import StreamS3VM
 

@@ -18,8 +18,8 @@ from .._base.learner import ROWS_PER_CALL, KernelLearner, LabeledRows
 from .._base.online import FinishingLearner, OnlineLearner, StreamLearner
 from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
+from .._base.selection import AUTO_MOST, pick, support_settled
 from .._base.validate import Ints, as_block
-from ._selection import AUTO_MOST, pick, support_settled
 
 _SEEDS_PER_CLASS = 5
 _UNLABELED_RULES = ("active", "autoactive")  # choose rows without looking at their labels

@@ -6,7 +6,7 @@ S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapters 4 and 5.
 from typing import Any, ClassVar
 
 from ..._base import constraints
-from ...svm._selection import support_settled
+from ..._base.selection import support_settled
 from ._stopping_rule import Progress, Reading, StoppingRule, Verdict, columns
 
 
