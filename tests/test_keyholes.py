@@ -2,8 +2,8 @@
 
 Read from the sources, as in `test_layers`. A private name is one with a leading underscore. Within a room,
 modules may share private names; across rooms they may not. `self`, `cls` and `super()` are one's own,
-wherever a base class lives, and so is what a class reads of itself when it reads it of another object of its kind.
-Modules of a room do not import each other in a circle.
+wherever a base class lives, and so is what a class reads of itself when it reads it of another object of its
+kind. Modules of a room do not import each other in a circle.
 """
 
 import ast

@@ -129,7 +129,22 @@ class QueryStrategy(ABC):
 
     @abstractmethod
     def query(self, model: Any, X: Any, n: int | None = None) -> Places:
-        """Select rows to ask about; see the subclasses."""
+        """Select rows to ask about; changes neither the model nor the strategy.
+
+        Parameters
+        ----------
+        model : object
+            A fitted classifier.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows, as the model takes them.
+        n : int, default=None
+            The number of rows to select.
+
+        Returns
+        -------
+        ndarray of int
+            The indices of the selected rows.
+        """
 
     def _utilities(self, model: Any, X: Any) -> Utilities:
         """The utilities, with checked parameters."""
