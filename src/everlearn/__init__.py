@@ -1,4 +1,4 @@
-"""Kernel machines for streams that never end and labels you can barely afford."""
+"""Online, active and semi-supervised kernel SVMs."""
 
 from . import _startup  # noqa: F401, I001 - first of all: Ctrl-C may come while the rest is imported
 

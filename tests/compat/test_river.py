@@ -138,12 +138,10 @@ def test_before_anything_is_learned_all_classes_are_the_same():
 def test_a_label_that_was_not_named_is_refused_and_so_is_a_single_class():
     model = RiverClassifier(make(KOIL), classes=["no", "yes"])
     for label in ("maybe", True):
-        with pytest.raises(
-            ValueError, match=r"is none of the classes \['no', 'yes'\]: name all that will come"
-        ):
+        with pytest.raises(ValueError, match=r"is not one of the classes \['no', 'yes'\]: pass all labels"):
             model.learn_one({"a": 1.0}, label)
     for label in (None, math.nan):
-        with pytest.raises(ValueError, match="is no label: learn rows whose label is known"):
+        with pytest.raises(ValueError, match="is not a label: pass only rows with a known label"):
             model.learn_one({"a": 1.0}, label)
     assert pickle.dumps(model) == pickle.dumps(RiverClassifier(make(KOIL), classes=["no", "yes"]))
     for classes in (["no"], ["no", "no"], []):

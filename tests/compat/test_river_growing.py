@@ -207,7 +207,7 @@ def test_mini_batches_of_nothing_and_before_anything():
     model.learn_many(X.iloc[:0], pd.Series([], dtype=bool))
     with pytest.raises(ValueError, match=r"feature 'a' is inf"):
         model.predict_many(pd.DataFrame({"a": [np.inf, 1.0]}))
-    with pytest.raises(ValueError, match="as long, got 2 and 1"):
+    with pytest.raises(ValueError, match="same length, got 2 and 1"):
         model.learn_many(X, pd.Series([True]))
     assert pickle.dumps(model) == before
 

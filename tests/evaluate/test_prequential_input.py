@@ -83,7 +83,7 @@ def test_nothing_seen_is_nan():
     [
         ((["a", None], ["a", "a"]), ValueError, "y_true is unknown in row 1"),
         (([1.0, math.nan], [1, 1]), ValueError, "y_true is unknown in row 1"),
-        ((["new"], ["a", "a"]), ValueError, "y_pred must be as long as y_true, got 2 and 1"),
+        ((["new"], ["a", "a"]), ValueError, "y_pred and y_true must have the same length, got 2 and 1"),
         ((["new", "b"], ["a", "a"], [1.0]), ValueError, "for each of the 2 rows"),
         ((["new", "b"], ["a", "a"], [[1.0], [1.0, 2.0]]), ValueError, "rows of one length"),
         ((["new", object()], ["a", "a"]), TypeError, "y_true must hold one label per row"),

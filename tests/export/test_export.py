@@ -454,7 +454,7 @@ def test_kernels_of_ones_own_are_refused(path):
 
 def test_learners_that_decide_nothing_are_refused(path):
     X, _, given = half_labeled()
-    with pytest.raises(ValueError, match="no rule for new rows"):
+    with pytest.raises(ValueError, match="no classifier for new rows"):
         export_onnx(SubmodS3VM(estimator=None, random_state=0).fit(X, given), path)
     with pytest.raises(ValueError, match="has seen only one class"):
         export_onnx(StreamS3VM(random_state=0).partial_fit(X, [1] * 10 + [None] * 250), path)

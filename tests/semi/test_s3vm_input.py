@@ -113,7 +113,7 @@ def test_labels_that_cannot_be(cls):
         (-0.1, "positive_fraction"),
         (np.nan, "positive_fraction"),
         ("half", "positive_fraction"),
-        ({0: 0.5}, "no share for 1"),
+        ({0: 0.5}, "no fraction for 1"),
         ({0: 0.5, 1: 0.6}, "sum to 1"),
         ({0: 1.5, 1: -0.5}, "sum to 1"),
         ({0: 0.5, 1: 0.4, "a": 0.1}, "mix strings"),
@@ -150,7 +150,7 @@ def test_labels_of_one_class(cls):
         clf = cls().fit(X, one)
     assert set(clf.transduction_) == {1.0}
     assert set(clf.predict(X[:3])) == {1.0}
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         clf.decision_function(X)
     with pytest.raises(ValueError, match="the one without a label included"):
         cls(positive_fraction=0.5).fit(X, one)

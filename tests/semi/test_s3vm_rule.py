@@ -70,5 +70,5 @@ def test_any_classifier_with_weights_and_none():
     assert clf.estimator_ is not forest
     without = SubmodS3VM(positive_fraction=0.5, estimator=None).fit(X, known)
     np.testing.assert_array_equal(without.transduction_, clf.transduction_)
-    with pytest.raises(ValueError, match="no rule for new rows"):
+    with pytest.raises(ValueError, match="no classifier for new rows"):
         without.predict(X)

@@ -130,7 +130,7 @@ def test_it_abstains_exactly_until_a_label_was_seen(stream, options):
         if seen:
             assert set(model.predict(X)) <= {-1.0, 1.0}
         else:
-            with pytest.raises(NotFittedError, match="has seen no label yet, and abstains"):
+            with pytest.raises(NotFittedError, match="has not seen a label yet"):
                 model.predict(X)
 
 

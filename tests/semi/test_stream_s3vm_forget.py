@@ -74,7 +74,7 @@ def test_rows_are_named_and_numbered():
     model.forget([71]).partial_fit(X[20:22], ids=[71, 99])
     assert model.ids_[-2:].tolist() == [71, 99]
     assert model.partial_fit(X[22:24]).ids_[-2:].tolist() == [22, 23]
-    with pytest.raises(NotFittedError, match="no batch yet"):
+    with pytest.raises(NotFittedError, match="has not seen a batch yet"):
         stream_of().forget(0)
 
 
@@ -87,7 +87,7 @@ def test_a_class_that_lost_its_labels_is_still_known():
     model.forget(model.ids_)
     assert model.n_stored_ == 0
     assert len(model.transduction_) == 0
-    with pytest.raises(NotFittedError, match="abstains"):
+    with pytest.raises(NotFittedError, match="has not seen a label yet"):
         model.predict(X)
     assert set(model.partial_fit(X, y).predict(X)) == {-1, 1}
 

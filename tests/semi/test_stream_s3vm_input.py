@@ -120,7 +120,7 @@ def test_another_rule_and_none():
         assert model.score(X, y) > 0.9
     model = StreamS3VM(SubmodS3VM(**PLAIN), estimator=None).fit(X, known)
     assert model.estimator_ is None
-    with pytest.raises(ValueError, match="no rule for new rows"):
+    with pytest.raises(ValueError, match="no classifier for new rows"):
         model.predict(X)
 
 

@@ -1,4 +1,4 @@
-"""AdaptiveSVM: SVMs with different kernels and memories vote, and the stream decides how much each counts."""
+"""AdaptiveSVM: a weighted committee of SVMs with different kernels and memories, for streams."""
 
 from typing import Any, ClassVar
 
@@ -22,7 +22,7 @@ _FIRST_CHUNK, _CHUNK = 10, 100  # labels that are judged by one state of the exp
 
 @register
 class AdaptiveSVM(CommitteeLearner):
-    """SVM that chooses its kernel, its regularization and how far it looks back while the stream runs.
+    """Committee of SVMs that adapts its kernel, regularization and memory while the stream runs.
 
     A committee of experts votes: SVMs with a linear kernel and with RBF kernels of several widths, on all
     rows kept and on the last 100 and 25. Each label first scores the experts, by the probability that they
@@ -37,24 +37,25 @@ class AdaptiveSVM(CommitteeLearner):
     experts : "auto" or list of Expert, default="auto"
         The committee. A list may hold `Expert` objects, scikit-learn and River classifiers, and the word
         "auto" for the default ones: ``["auto", DecisionTreeClassifier()]`` adds a tree, which helps where
-        classes are boxes parallel to the axes. Losses favor sharp probabilities, so that a single tree
+        class boundaries are parallel to the axes. Losses favor sharp probabilities, so that a single tree
         counts more than a forest.
     max_rows : int, default=2000
-        How many labeled rows are kept, the last ones. It bounds memory and the time for a label. `fit` keeps
-        all its rows, and `partial_fit` then goes on with as many.
+        Maximum number of labeled rows kept, the most recent ones. It bounds memory and the time per label.
+        `fit` keeps all its rows, and `partial_fit` then continues with that many.
     fading_factor : float, default=0.97
-        By what the past losses of experts are multiplied with each label.
+        Factor by which past losses of experts are multiplied with each label.
     learning_rate : float, default=1.0
         Experts are weighted by the exponential of minus their loss times this.
     fixed_share : float, default=0.01
-        Part of the weight that all experts have in common (fixed share).
+        Fraction of the weight that is shared equally (fixed share), so that an expert that was bad for long
+        recovers within a few labels.
     scaling : {"standard", "none"}, default="standard"
         Whether dense columns are standardized, by the rows of `fit` or by the first 1,000 rows of a stream.
         Sparse rows are taken as they are.
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of a class. "balanced" follows the class frequencies as labels come in.
     random_state : int, RandomState instance or None, default=None
-        Draws the folds in which `fit` compares experts, and seeds experts from outside.
+        Determines the folds in which `fit` compares experts, and seeds experts of scikit-learn and River.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class AdaptiveSVM(CommitteeLearner):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when X had names that are strings.
+        Names of the features, if X has names that are all strings.
     experts_ : list of Expert
         The committee.
     weights_ : ndarray of shape (n_experts,)
@@ -183,7 +184,7 @@ class AdaptiveSVM(CommitteeLearner):
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of shape (n_classes,), default=None
-            Labels that will come. They need not be named: a label is known from its first row on.
+            Labels that may occur. Optional: new labels are accepted at any time.
         sample_weight : array-like of shape (n_samples,), default=None
             Multiplies C for each row; a row of weight 0 is left out.
         ids : array-like of int of shape (n_samples,), default=None
@@ -226,9 +227,8 @@ class AdaptiveSVM(CommitteeLearner):
     def forget(self, ids: Any) -> "AdaptiveSVM":
         """Unlearn rows: every expert becomes one that was trained on the rows that are left.
 
-        What the experts lost on these labels stays in their record, and so do the scale of the features and
-        what the calibration learned from these rows. Older rows that are still kept come back into short
-        windows.
+        The losses of the experts on these labels, the scale of the features and the calibration stay. Short
+        windows are filled up with older rows that are still kept.
 
         Parameters
         ----------

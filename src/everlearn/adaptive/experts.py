@@ -1,4 +1,4 @@
-"""Expert: what one voter of an `AdaptiveSVM` is made of."""
+"""Expert: the description of one member of an `AdaptiveSVM`."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ _WINDOW = constraints.NONE | constraints.integer_from(2)
 @with_kernels
 @dataclass(frozen=True)
 class Expert:
-    """One voter of an `AdaptiveSVM`: a kernel, its parameters, and how far it looks back.
+    """One member of an `AdaptiveSVM`: a kernel, its parameters, and the length of its memory.
 
     Attributes
     ----------
@@ -34,11 +34,11 @@ class Expert:
     window : int, default=None
         How many of the last labeled rows it learns from; None is all that are kept.
     relevance : bool, default=False
-        Whether an SVM on dense rows weights columns by how much they tell about the classes. It helps where
-        many columns tell nothing.
+        Whether an SVM on dense rows weights features by their relevance for the classes. It helps if many
+        features are irrelevant.
     estimator : classifier, default=None
-        A scikit-learn or River classifier that takes the place of the SVM. It is trained anew on its window
-        whenever that has changed by a tenth. If it fails, it abstains with a warning.
+        A scikit-learn or River classifier that replaces the SVM. It is retrained on its window whenever a
+        tenth of it has changed. If it fails, it abstains with a warning.
     name : str
         A short description.
 

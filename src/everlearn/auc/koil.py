@@ -29,18 +29,19 @@ class KOIL(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     budget : int or None, default=100
         Rows kept of each class at most, for each binary problem; None is no limit.
     replacement : {"rs++", "fifo++", "rs", "fifo"}, default="rs++"
-        What a full buffer does. "rs" keeps a random sample of all rows of the class (reservoir sampling),
-        "fifo" the most recent ones, which follows drift. With "++" the coefficient of the row that is dropped
-        goes to its nearest neighbor in the buffer, so that less is lost.
+        What a full buffer does. "rs" is reservoir sampling: a random sample of all rows of the class. "fifo"
+        keeps the most recent rows, which follows concept drift. With "++" the nearest neighbor in the buffer
+        inherits the coefficient of a dropped row (compensation).
     n_neighbors : int, default=10
-        How many rows of the other class a row moves at most. Few guard against noise.
+        Maximum number of rows of the other class that a row updates. Small numbers are more robust to noise.
     C : float, default=1.0
         Cost of a pair in the wrong order.
     learning_rate : float, default=0.01
         Learning rate, between 0 and 1: every row shrinks all coefficients by the factor 1 - learning_rate.
     neighbors_of : {"violators", "all"}, default="violators"
-        Among which rows of the other class the nearest are looked for: those that are not outranked, as the
-        authors' program does, or all, as their slides say; of these, those that are not outranked count.
+        Where to search for the nearest rows of the other class. "violators": among those that are not
+        outranked, as the authors' program does. "all": among all, as their slides say; of those found, the
+        ones that are not outranked count.
     literal : bool, default=False
         Whether to follow the slides exactly: the first row of all has coefficient 0, and rows with
         coefficient 0 are kept.
@@ -55,12 +56,11 @@ class KOIL(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         Minus the score halfway between the mean scores of the kept rows of both classes. The order of the
         scores does not depend on it; `predict` does.
     n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Rows that were on the wrong side of 0, intercept apart, when they came.
+        Number of rows on the wrong side of 0, without the intercept, when they arrived.
 
     Notes
     -----
-    With small buffers compensation may hurt instead of help; "rs" without it loses much once the buffers are
-    full.
+    With small buffers, compensation may hurt; "rs" without it loses much once the buffers are full.
 
     Examples
     --------

@@ -20,7 +20,7 @@ class OPAUC(LinearAUC):
     """Linear learner that ranks the rows of one class above those of the other and keeps none of them.
 
     The square loss of a row against all rows of the other class has a gradient that needs their mean and
-    covariance only, which are brought up to date row by row. It forgets by replay only: no row is kept.
+    covariance only, which are updated row by row. It forgets by replay only: no row is kept.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Learners that meet each row once and, but for the first three, never keep more rows than their budget."""
+"""One-pass learners; all but the first three keep at most a fixed number of rows, their budget."""
 
 from .forgetron import Forgetron
 from .norma import NORMA

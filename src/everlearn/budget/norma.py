@@ -38,7 +38,8 @@ class NORMA(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     nu : float, default=None
         Adapt the margin so that in the long run this fraction of the rows is kept.
     decay_learning_rate : bool, default=False
-        Whether the learning rate falls as learning_rate / sqrt(t).
+        Whether the learning rate decreases as learning_rate / sqrt(t). Early coefficients are then larger
+        than later ones, so the oldest row, which is dropped, is not the least important.
     fit_intercept : bool, default=False
         Whether there is a bias.
 

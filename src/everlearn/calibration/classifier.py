@@ -1,4 +1,4 @@
-"""CalibratedClassifier: any learner with probabilities, from a table or from a stream."""
+"""CalibratedClassifier: calibrated probabilities for any learner, in batch or on a stream."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ScoringClassifier, Estimator):  #
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when X had names that are strings.
+        Names of the features, if X has names that are all strings.
     estimator_ : classifier
         The fitted learner.
     calibrator_ : OnlineCalibrator
@@ -154,8 +154,8 @@ class CalibratedClassifier(MetaEstimatorMixin, ScoringClassifier, Estimator):  #
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call, unless the learner accepts new classes
-            at any time.
+            All labels that will occur; required in the first call, unless the learner accepts new classes at
+            any time.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for the learner and for the calibration.
         ids : array-like of int of shape (n_samples,), default=None

@@ -1,4 +1,4 @@
-"""AdaptiveConformal: prediction sets whose coverage is kept under concept drift.
+"""AdaptiveConformal: prediction sets with guaranteed coverage under concept drift.
 
 I. Gibbs, E. Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021. The miscoverage
 level follows the stream: alpha_{t+1} = alpha_t + gamma (alpha - err_t), where err_t is 1 if the set of row t
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 @register
 class AdaptiveConformal:
-    """Prediction sets that contain the true class of a share 1 - alpha of the rows, also under drift.
+    """Prediction sets that contain the true class of a fraction 1 - alpha of the rows, also under drift.
 
     A set holds every class whose probability (or decision value) reaches a threshold. The threshold is a
     quantile of what the true classes of the last `window` labeled rows had, at a level that is lowered after
@@ -33,21 +33,21 @@ class AdaptiveConformal:
     Parameters
     ----------
     alpha : float, default=0.1
-        The share of rows whose set may miss the label, above 0 and below 1.
+        The fraction of rows whose set may miss the label, above 0 and below 1.
     gamma : float, default=0.01
-        How far the level moves after a label. Larger values react faster to drift, and make the size of
-        sets fluctuate more.
+        Step size of the miscoverage level after a label. Larger values react faster to drift, and make the
+        size of sets fluctuate more.
     window : int, default=1000
         How many labeled rows the quantile is taken over.
     classes : iterable of labels, default=None
-        The classes in the order of the columns. None takes those that have turned up, in sorted order. Other
-        classes may turn up at any time in either case.
+        The classes in the order of the columns. None takes those seen so far, sorted. New classes may appear
+        at any time in either case.
 
     Notes
     -----
-    The promise holds for the sets that `update` judges: those of the rows that are passed to it, as they
-    would be at that moment. It carries over to all rows if the labeled rows are a random sample of them. Pass
-    importance weights, or only the rows drawn at random, where labels are given to selected rows.
+    The guarantee holds for the sets that `update` checks: those of the rows passed to it, at that moment. It
+    carries over to all rows if the labeled rows are a random sample. If rows were selected for labeling, pass
+    importance weights, or only rows drawn at random.
 
     A set may be empty, where even the most likely class is less likely than usual, and it holds all classes
     before the first label.
@@ -102,7 +102,7 @@ class AdaptiveConformal:
 
     @property
     def n_seen(self) -> int:
-        """How many labels have been taken in."""
+        """Number of labels seen."""
         return self._n_seen
 
     @property
@@ -112,7 +112,7 @@ class AdaptiveConformal:
 
     @property
     def coverage(self) -> float:
-        """The share of labels that were in their set, by weight; NaN before the first."""
+        """The weighted fraction of labels that were in their set; NaN before the first."""
         return self._covered_weight / self._seen_weight if self._seen_weight > 0 else math.nan
 
     def update(
@@ -123,7 +123,7 @@ class AdaptiveConformal:
         classes: Any = None,
         covered: Any = None,
     ) -> AdaptiveConformal:
-        """Take in rows whose label has become known, one after the other.
+        """Add rows whose labels have become known, one after the other.
 
         Parameters
         ----------
@@ -137,10 +137,10 @@ class AdaptiveConformal:
         classes : array-like of shape (n_classes,), default=None
             The class of each column of `scores`. None is the order of `classes`.
         covered : array-like of bool of shape (n_rows,), default=None
-            Whether the set that was given out for the row contained its label. None judges the sets that the
-            rows would get now, one after the other. Where labels come in batches after their sets were given
-            out, pass it: the promise is then kept for these sets. In a batch of more than 1 / gamma rows
-            gamma is the inverse of their number, so that the level does not overshoot.
+            Whether the prediction set issued for the row contained its label. None uses the sets that the
+            rows would get now, one after the other. Pass it if labels arrive in batches after their sets were
+            issued: the guarantee then holds for these sets. In a batch of more than 1 / gamma rows gamma is
+            the inverse of their number, so that the level does not overshoot.
 
         Returns
         -------
@@ -150,7 +150,7 @@ class AdaptiveConformal:
         columns = self._columns.copy()  # so that bad input changes nothing
         codes = columns.encode(y)
         if len(scores) != len(codes):
-            raise ValueError(f"scores and y must be as long, got {len(scores)} and {len(codes)}.")
+            raise ValueError(f"scores and y must have the same length, got {len(scores)} and {len(codes)}.")
         matrix, places = columns.align(scores, classes)
         weights = check_weights(sample_weight, len(codes))
         if covered is not None and np.shape(covered) != codes.shape:
@@ -172,7 +172,7 @@ class AdaptiveConformal:
         return self
 
     def predict_set(self, scores: Any, classes: Any = None) -> NDArray[np.bool_]:
-        """The classes that may be true.
+        """Compute prediction sets.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class AdaptiveConformal:
         return ~(matrix < self._threshold)
 
     def state(self) -> dict[str, Any]:
-        """What has been learned so far, as plain values and arrays.
+        """Return the state as plain values and arrays.
 
         Returns
         -------
@@ -217,7 +217,7 @@ class AdaptiveConformal:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> AdaptiveConformal:
-        """Go on where another one stood when its `state` was taken, bit for bit.
+        """Restore an object from its state; it continues bit for bit.
 
         Parameters
         ----------

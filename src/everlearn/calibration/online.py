@@ -28,7 +28,7 @@ _REFIT_SHARE = 0.02  # a refit waits for so many new labels, as a share of those
 
 @register
 class OnlineCalibrator:
-    """Turn decision values into probabilities, learning from rows that were scored before their label came.
+    """Convert decision values to probabilities, learned from rows scored before their label was known.
 
     The last `window` labeled scores are kept, and recent ones count more. A refit takes a few Newton steps
     and happens after 2 % new labels. With few labels the result is close to a prior that suits
@@ -47,8 +47,8 @@ class OnlineCalibrator:
     half_life : float or None, default=200
         After how many further labels a label counts half. None lets all labels in the window count alike.
     classes : iterable of labels, default=None
-        The classes in the order of the score columns. None takes those that have turned up, in sorted order.
-        Other classes may turn up at any time in either case.
+        The classes in the order of the score columns. None takes those seen so far, sorted. New classes may
+        appear at any time in either case.
 
     Notes
     -----
@@ -108,11 +108,11 @@ class OnlineCalibrator:
 
     @property
     def n_seen(self) -> int:
-        """How many labels have been taken in."""
+        """Number of labels seen."""
         return self._n_seen
 
     def update(self, scores: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> OnlineCalibrator:
-        """Take in rows whose label has become known, in the order in which it did.
+        """Add rows whose labels have become known, in that order.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class OnlineCalibrator:
         return self
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> OnlineCalibrator:
-        """Start anew from the rows of a table, which come in no particular order and count alike.
+        """Reset, and fit on rows without a time order, all with the same weight.
 
         All rows take part in the fit. Of more than `window` rows an evenly spaced choice is kept for the
         refits that follow an `update`.
@@ -201,7 +201,7 @@ class OnlineCalibrator:
         return shares
 
     def state(self) -> dict[str, Any]:
-        """What has been learned so far, as plain values and arrays.
+        """Return the state as plain values and arrays.
 
         Returns
         -------
@@ -230,7 +230,7 @@ class OnlineCalibrator:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> OnlineCalibrator:
-        """Go on where another one stood when its `state` was taken, bit for bit.
+        """Restore an object from its state; it continues bit for bit.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ class OnlineCalibrator:
         columns = self._columns.copy()  # so that bad input changes nothing
         codes = columns.encode(y)
         if len(scores) != len(codes):
-            raise ValueError(f"scores and y must be as long, got {len(scores)} and {len(codes)}.")
+            raise ValueError(f"scores and y must have the same length, got {len(scores)} and {len(codes)}.")
         matrix, places = columns.align(scores, classes)
         weights = check_weights(sample_weight, len(codes))
         if not len(codes):

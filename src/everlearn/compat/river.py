@@ -32,36 +32,36 @@ _SCORED_SHARE = 4
 class RiverClassifier(base.MiniBatchClassifier):
     """Any learner with ``partial_fit`` as a classifier of River.
 
-    Classes need not be named: a label that has not come before is learned like any other. A learner that
-    accepts new classes itself (its attribute ``grows_classes`` is True) simply goes on. Any other is built
-    anew from the last `memory_rows` rows, of which every class has an equal share.
+    Classes need not be given: new labels are learned at any time. A learner that accepts new classes itself
+    (its attribute ``grows_classes`` is True) continues. Any other is rebuilt from the last `memory_rows`
+    rows, the same number of each class.
 
-    A name gets a column when it first comes, and a name that is missing in a row counts as 0, so that
-    features may come and go. Rows are dense while there are few names or most of them are in every row,
-    otherwise sparse. When a name joins dense rows, the learner is built anew from the remembered rows.
+    A feature gets a column when its name first occurs, and a missing feature counts as 0, so features may
+    appear and disappear. Rows are dense while there are few names or most of them are in every row, otherwise
+    sparse. When a name is added to dense rows, the learner is rebuilt from the stored rows.
 
-    Probabilities are calibrated on scores that rows had before they were learned.
+    Probabilities are calibrated on scores computed before the rows were learned.
 
     Parameters
     ----------
     estimator : classifier
         A learner of everlearn, or another one with ``partial_fit`` that scores rows. It is copied. With
-        ``gamma="scale"`` it is built anew after 10, 30, 100 and 300 rows, with the scale of these.
+        ``gamma="scale"`` it is rebuilt after 10, 30, 100 and 300 rows, with their scale.
     classes : list of labels, default=None
-        All labels that will come; any other is refused then. None learns labels as they come.
+        All labels that can occur; others are refused. None accepts new labels at any time.
     max_features : int, default=1000
-        How many columns there are at most; names that come when all are taken are left out.
+        Maximum number of columns; further names are ignored.
     calibration : {"auto", "saturating", "sigmoid", "temperature", "venn_abers", "none"}, default="auto"
-        How scores become probabilities; see `everlearn.calibration.OnlineCalibrator`. With "auto" a learner
-        of everlearn that has ``predict_proba`` speaks for itself. "none" uses fixed log-odds of 3 f for two
+        How scores become probabilities; see `everlearn.calibration.OnlineCalibrator`. With "auto", a learner
+        of everlearn that has ``predict_proba`` is used directly. "none" uses fixed log-odds of 3 f for two
         classes, for speed.
     memory_rows : int, default=1000
-        How many rows are remembered to build the learner anew. With 0 it starts from nothing then.
+        Number of rows stored for rebuilding the learner. With 0 it restarts empty.
 
     Notes
     -----
-    Until two classes have come, rows are remembered and not learned. Of the first 500 rows every one is
-    scored for the calibration before it is learned, after them every fourth.
+    Until two classes have been seen, rows are stored and not learned. For the calibration, each of the first
+    500 rows is scored before it is learned, then every fourth.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         """
         labels = [_python_value(label) for label in y.tolist()]
         if len(labels) != len(X):
-            raise ValueError(f"X and y must be as long, got {len(X)} and {len(labels)}.")
+            raise ValueError(f"X and y must have the same length, got {len(X)} and {len(labels)}.")
         for label in labels:
             self._check_label(label)
         names, values = _frame(X)
@@ -253,11 +253,11 @@ class RiverClassifier(base.MiniBatchClassifier):
 
     def _check_label(self, label: Any) -> None:
         if label is None or label != label:
-            raise ValueError(f"y={label!r} is no label: learn rows whose label is known.")
+            raise ValueError(f"y={label!r} is not a label: pass only rows with a known label.")
         if self.classes is not None and label not in self._codes:
             raise ValueError(
-                f"y={label!r} is none of the classes {self._labels!r}: name all that will come with "
-                "classes=..., or leave classes out, and labels are learned as they come."
+                f"y={label!r} is not one of the classes {self._labels!r}: pass all labels with "
+                "classes=..., or leave classes out to accept new labels at any time."
             )
 
     def _is_scored_first(self) -> bool:

@@ -1,7 +1,7 @@
 """DriftDetector: raise an alarm when the errors of a learner change, from a detector of River.
 
-A detector sees the errors of predictions in the order in which labels became known, and nothing else. What an
-alarm is good for is the business of whoever asked for it; here its name is only kept.
+A detector sees only the errors of predictions, in the order in which labels became known. The caller decides
+what to do after an alarm; the policy is only stored here.
 """
 
 from __future__ import annotations
@@ -34,16 +34,15 @@ _MODULES = ("river.drift", _BINARY)
 
 
 class DriftDetector:
-    """A drift detector with a memory that can be saved.
+    """A drift detector whose state can be saved.
 
     Parameters
     ----------
     detector : str or object, default=None
         One of "adwin", "ddm", "eddm", "hddm_a", "hddm_w", "page-hinkley" and "kswin", or a detector: an
         object with ``update(x)`` and ``drift_detected``, such as ``river.drift.ADWIN()``. None is "adwin".
-        The object itself is left alone: a new one with its parameters does the work, or a copy of it if it is
-        not River's. A detector that draws at random without a seed gets seed 0, as a stream that is gone
-        through again must have its alarms in the same places.
+        The object itself is not changed: a new one with its parameters is used, or a copy if it is not
+        River's. A random detector without a seed gets seed 0, so that a replay raises the same alarms.
     policy : {"restart", "forget", "alarm"}, default="restart"
         What a `NeverEndingLearner` does after an alarm. "restart" restarts the learner on the last 100
         labels.
@@ -53,13 +52,12 @@ class DriftDetector:
 
     Notes
     -----
-    Detectors have no state that could be saved without pickle. What is saved are the inputs since the
-    detector was new, and a new one goes through them again. So that these do not grow without bound, after
-    50,000 inputs without an alarm the detector is replaced by a new one that has seen the last 10,000 only,
-    whether or not anything is ever saved; should this one raise an alarm at an input that has passed
-    already, it is silent, and a new one goes on with what comes after that. After an alarm, too, the detector
-    is a new one. Going through 50,000 inputs takes "adwin" some hundredths of a second, but "kswin", which
-    makes a test of Kolmogorov and Smirnov at each, half a minute.
+    The state of a detector cannot be saved without pickle. Instead, its inputs are saved, and a new detector
+    processes them again. To bound them, after 50,000 inputs without an alarm the detector is replaced by a
+    new one that has seen only the last 10,000, whether or not anything is saved. An alarm of the new one at
+    an old input is ignored, and another detector continues after that input. After an alarm the detector is
+    also replaced. Processing 50,000 inputs takes "adwin" some hundredths of a second, but "kswin", with a
+    Kolmogorov-Smirnov test for each, half a minute.
 
     Examples
     --------
@@ -101,38 +99,38 @@ class DriftDetector:
 
     @property
     def detector(self) -> Any:
-        """The detector at work; looking at it is all that may be done with it."""
+        """The current detector; do not modify it."""
         return self._detector
 
     @property
     def warning(self) -> bool | None:
-        """Whether the detector warns that an alarm may be near; None if it never does."""
+        """Whether the detector is in its warning zone; None if it has none."""
         warning = getattr(self._detector, "warning_detected", None)
         return None if warning is None else bool(warning)
 
     @property
     def n_seen(self) -> int:
-        """How many errors have been seen."""
+        """Number of errors seen."""
         return self._n_seen
 
     @property
     def n_alarms(self) -> int:
-        """How many alarms there have been."""
+        """Number of alarms."""
         return self._n_alarms
 
     @property
     def n_inputs(self) -> int:
-        """How many inputs the detector at work has seen."""
+        """Number of inputs of the current detector."""
         return len(self._inputs)
 
     def update(self, errors: ArrayLike) -> list[int]:
-        """Show errors to the detector.
+        """Update the detector with errors.
 
         Parameters
         ----------
         errors : array-like of shape (n_rows,)
-            1 for a wrong prediction and 0 for a right one, in the order in which labels became known. A
-            detector that can do with other numbers may get them, such as losses.
+            1 for a wrong prediction and 0 for a correct one, in the order in which labels became known.
+            Detectors that accept other numbers may get, for example, losses.
 
         Returns
         -------
@@ -160,7 +158,7 @@ class DriftDetector:
         return alarms
 
     def state(self) -> dict[str, Any]:
-        """What a new detector has to be made of and to go through, as plain values and arrays.
+        """Return the parameters and inputs of the detector, as plain values and arrays.
 
         Returns
         -------
@@ -188,7 +186,7 @@ class DriftDetector:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> DriftDetector:
-        """Go on where another one stood when its `state` was taken, bit for bit.
+        """Restore an object from its state; it continues bit for bit.
 
         Parameters
         ----------
@@ -243,7 +241,7 @@ def _river_class(name: str) -> Any:
     try:
         modules = [importlib.import_module(module) for module in _MODULES]
     except ImportError as error:
-        raise ImportError('DriftDetector detection needs River: pip install "everlearn[river]".') from error
+        raise ImportError('Drift detection needs River: pip install "everlearn[river]".') from error
     for module in modules:
         found = getattr(module, name, None)
         if isinstance(found, type) and hasattr(found, "drift_detected"):

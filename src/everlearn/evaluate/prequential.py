@@ -1,6 +1,6 @@
-"""Prequential evaluation: how well the learner did on rows before it learned from them.
+"""Prequential evaluation: scores on rows predicted before they were learned.
 
-Every row is a test first: the learner predicts it when it comes, and is judged by that prediction when the
+Every row is first used for testing: the learner predicts it on arrival, and the prediction is scored when the
 label becomes known, however much later. J. Gama, R. Sebastião, P. Rodrigues, "On evaluating stream learning
 algorithms", Machine Learning 90 (2013), for windows and fading factors.
 """
@@ -29,31 +29,30 @@ _NOTHING = 1e-250  # a faded count below this is 0: it would slow arithmetic dow
 
 
 class Prequential:
-    """Scores of a learner on the labels as they become known, recently and in all.
+    """Prequential scores of a learner with delayed labels, recent and in total.
 
-    Each measure is taken over three spans: the window of the last labels, all labels with weights that fade,
-    and all labels alike. Beside the learner stand two baselines on the same rows, which a learner must beat
-    before it is worth its keep: "no_change" predicts the label that became known before, "majority" the most
-    frequent label so far (of equally frequent ones the first in the order of the classes).
+    Each measure is computed over three spans: the window of the last labels, all labels with fading weights,
+    and all labels. Two baselines on the same rows show what a learner must beat: "no_change" predicts the
+    previous label, "majority" the most frequent label so far (in case of ties the first in the order of the
+    classes).
 
-    A label takes part whether or not the learner had predicted anything: if it abstained, the row is counted
-    as abstained, and it is neither right nor wrong in any measure, for the baselines as well. It takes its
-    place in the window, and counts fade by it.
+    If the learner made no prediction for a row, the row counts as abstained and in no measure, for the
+    baselines as well. It still takes a place in the window, and counts fade with it.
 
     Parameters
     ----------
     window : int, default=1000
-        How many of the last labels the window holds. What is remembered is bounded by it.
+        Number of labels in the window. It bounds the memory.
     fading_factor : float, default=0.999
-        By what each count is multiplied with every label, above 0 and at most 1. The weights add up to
-        1 / (1 - fading_factor), so that 0.999 looks back about as far as a window of 1000.
+        Factor by which each count is multiplied with every label, above 0 and at most 1. The weights sum to 1
+        / (1 - fading_factor), so 0.999 corresponds to a window of about 1000 labels.
     classes : iterable of labels, default=None
         The classes in the order of the decision values, as in the learner's ``classes_``. None takes those
-        that have turned up, in sorted order. Other classes may turn up at any time in either case.
+        seen so far, sorted. New classes may appear at any time in either case.
 
     Notes
     -----
-    How a stream is cut into blocks shows in the last digits only.
+    The division of a stream into blocks changes only the last digits.
 
     Examples
     --------
@@ -104,21 +103,21 @@ class Prequential:
 
     @property
     def n_seen(self) -> int:
-        """How many labels have become known."""
+        """Number of labels seen."""
         return self._n_seen
 
     def update(self, y_true: Any, y_pred: Any, scores: Any = None) -> None:
-        """Take in rows whose label has just become known, in the order in which it did.
+        """Add rows whose labels have become known, in that order.
 
         Parameters
         ----------
         y_true : array-like of shape (n_rows,)
             The labels.
         y_pred : array-like of shape (n_rows,) or None
-            What the learner had predicted when each row came; None or NaN where it abstained.
+            The prediction made when each row arrived; None or NaN if there was none.
         scores : array-like of shape (n_rows,) or (n_rows, n_classes), default=None
-            Its decision values then: for two classes one number, which speaks for the second class; for more
-            a number for each class, in the order of `classes`. NaN or None where there is none.
+            The decision values at that time: for two classes one number, positive for the second class; for
+            more, one number per class, in the order of `classes`. NaN or None if there are none.
         """
         labels = self._labels.copy()  # so that bad input changes nothing
         true = labels.encode("y_true", y_true)
@@ -128,7 +127,9 @@ class Prequential:
             )
         predicted = np.full_like(true, UNKNOWN) if y_pred is None else labels.encode("y_pred", y_pred)
         if len(predicted) != len(true):
-            raise ValueError(f"y_pred must be as long as y_true, got {len(predicted)} and {len(true)}.")
+            raise ValueError(
+                f"y_pred and y_true must have the same length, got {len(predicted)} and {len(true)}."
+            )
         decisions = score_matrix(scores, len(true))
         if len(labels) > len(self._labels):
             self._labels = labels
@@ -146,9 +147,9 @@ class Prequential:
             "window", "fading" and "total" are each a dict with
 
             =============  ===================================================================================
-            "n"            rows judged; with fading the sum of their weights
-            "abstained"    rows for which nothing had been predicted, likewise
-            "accuracy"     share of the rows predicted right
+            "n"            rows scored; with fading the sum of their weights
+            "abstained"    rows without a prediction, likewise
+            "accuracy"     fraction of the rows predicted correctly
             "g_means"      geometric mean of the recalls of the classes that occur; NaN for a single one
             "mcc"          Matthews' correlation; 0 where labels or predictions are all of one class
             "auc"          area under the ROC curve: the mean over the classes that occur of the area of each
@@ -161,10 +162,10 @@ class Prequential:
 
         Notes
         -----
-        An area needs the decision values, and only those in the window are remembered. With fading it is that
-        of the rows in the window with their faded weights. In total it is NaN once there have been more
-        labels than the window holds. A row takes part if it has as many decision values as there are classes
-        (those given at construction, otherwise those known by now), or a single one for two classes.
+        The AUC needs decision values, and only those in the window are stored. With fading, it is computed on
+        the rows in the window with their faded weights. In total it is NaN once there are more labels than
+        the window holds. A row counts if it has as many decision values as there are classes (those given at
+        construction, otherwise those seen so far), or a single one for two classes.
         """
         stack = np.stack([self._counts(span) for span in _SPANS])[
             ..., self._order[:, np.newaxis], self._order
@@ -197,7 +198,7 @@ class Prequential:
         return result | {"baselines": baselines}
 
     def confusion(self, which: str = "window") -> tuple[NDArray[Any], NDArray[Any]]:
-        """How often each class was called what.
+        """Return the confusion matrix.
 
         Parameters
         ----------
@@ -231,7 +232,7 @@ class Prequential:
         return (float(np.trace(matrix) / n) if n else float("nan")), n
 
     def state(self) -> dict[str, Any]:
-        """What has been learned so far, as plain values and arrays.
+        """Return the state as plain values and arrays.
 
         Returns
         -------
@@ -258,7 +259,7 @@ class Prequential:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Prequential:
-        """Go on where another one stood when its `state` was taken, bit for bit.
+        """Restore an object from its state; it continues bit for bit.
 
         Parameters
         ----------

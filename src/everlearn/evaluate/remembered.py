@@ -1,4 +1,4 @@
-"""Remembered: what was predicted for rows whose label is still to come."""
+"""Remembered: predictions for rows whose label is not known yet."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _LEAST_SLOTS = 1024
 
 
 class Remembered:
-    """Predictions by the id of their row, from when the row came until its label becomes known.
+    """Stores predictions by row id until the label becomes known.
 
-    A label may come much later than its row, or never. So at most `capacity` predictions are held, and when
-    there are more the oldest are forgotten: their rows will never be judged.
+    A label may arrive much later than its row, or never. At most `capacity` predictions are stored; the
+    oldest are dropped first, and their rows are never scored.
 
     Parameters
     ----------
     capacity : int, default=100_000
-        How many predictions are held at most.
+        Maximum number of predictions stored.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Remembered:
         return row_id in self._slots
 
     def add(self, ids: Any, predictions: Any, scores: Any = None) -> None:
-        """Remember predictions; one for an id that is remembered already takes its place as the newest.
+        """Store predictions; a new one for a stored id replaces it.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Remembered:
         self._scores[slots, : matrix.shape[1]] = matrix
 
     def take(self, ids: Any) -> tuple[NDArray[np.bool_], NDArray[Any], NDArray[np.float64]]:
-        """Give predictions back and forget them.
+        """Return predictions and remove them.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class Remembered:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Remembered:
-        """Go on where another one stood when its `state` was taken.
+        """Restore an object from its state.
 
         Parameters
         ----------

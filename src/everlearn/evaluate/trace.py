@@ -1,4 +1,4 @@
-"""How a learner fared, batch by batch, in bounded room: what the report draws."""
+"""The curves of the report, batch by batch, in bounded memory."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Learners for classes of which one is rare."""
+"""Learners for imbalanced classes."""
 
 from .virtual import VIRTUAL
 

@@ -39,12 +39,14 @@ class VIRTUAL(KernelLearner):
     Parameters
     ----------
     minority_class : label, default=None
-        The rare class. None takes the one with fewer rows; with more than two classes, every class with fewer
-        rows than all others together.
+        The minority class. None takes the class with fewer rows; with more than two classes, every class with
+        fewer rows than all others together.
     n_neighbors : int, default=5
-        How many of the nearest rows of the rare class may be the other end.
+        Among how many nearest neighbors of the minority class, in feature space, the other end of a virtual
+        row is drawn.
     n_virtual : int, default=1
-        Rows made for each row of the rare class that becomes a support vector; 0 is active learning alone.
+        Number of virtual rows for each row of the minority class that becomes a support vector; 0 is plain
+        active learning.
     pool_size : int, default=59
         Rows drawn for each choice: with 59, the best of them is among the best 5 % of all with a probability
         of 95 %.
@@ -55,15 +57,15 @@ class VIRTUAL(KernelLearner):
     rtol : float, default=0.02
         Settled means that it changes by at most this fraction.
     max_iter : int, default=-1
-        Rows to learn at most for each binary problem, virtual ones included, -1 for all; the seeds, five of
-        each class, are always learned.
+        Maximum number of rows to learn for each binary problem, including virtual ones, -1 for all; the
+        initial rows, five of each class, are always learned.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_SV,)
         Row numbers of the support vectors; those from the number of rows in X on are virtual rows.
     minority_class_ : label or ndarray of labels
-        The rare class; with more than two classes, those for which virtual rows were made.
+        The minority class; with more than two classes, those for which virtual rows were made.
     n_virtual_ : int
         Virtual rows made.
     n_virtual_support_ : int
@@ -75,8 +77,8 @@ class VIRTUAL(KernelLearner):
 
     Notes
     -----
-    To find neighbors, labels of rows that have not been learned are read, as in the thesis: this is a way to
-    learn from a labeled set, not one to save labels.
+    To find neighbors, it reads labels of rows that have not been learned, as in the thesis: it learns from
+    labeled data and does not save labels.
 
     Examples
     --------

@@ -61,7 +61,7 @@ class IncrSVM(ChunkLearner):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when X had names that are strings.
+        Names of the features, if X has names that are all strings.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class QuerySVM(ChunkLearner):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when X had names that are strings.
+        Names of the features, if X has names that are all strings.
 
     Examples
     --------

@@ -105,7 +105,7 @@ class StatQSVM(ChunkLearner):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when X had names that are strings.
+        Names of the features, if X has names that are all strings.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Exemplars: few rows without labels that stand for many.
+"""Exemplars: a small representative subset of unlabeled rows.
 
 W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012), chapter IV (EXMP).
 """
@@ -54,9 +54,9 @@ def default_weights(chosen: int, rows: int, rows_next: int = 0) -> tuple[float, 
 @register
 @with_kernels
 class Exemplars(Estimator):
-    """Choose rows that stand for all: near labeled rows, where rows are dense, unlike each other.
+    """Choose representative rows: near labeled rows, in dense regions, different from each other.
 
-    Of the rows U without a label those E are chosen, so many as wanted, that maximize::
+    Of the unlabeled rows U it chooses a subset E of given size that maximizes::
 
         F(E) = sum_{j in E} (lam2 sum_{i labeled} K_ij + lam3 sum_{u in U} K_uj) - lam1 sum_{j, u in E} K_uj
 
@@ -65,18 +65,18 @@ class Exemplars(Estimator):
     dense regions come first while few are chosen, and it is herding from half of the rows on. Rows with a
     label are always kept. No n x n matrix is made, but by "qp" with a kernel other than the linear one.
 
-    Choosing samples is not transforming them, so there is no ``transform``: `select` cuts the rows, their
-    labels and whatever belongs to them.
+    Selecting rows is not a transformation of features, so there is no ``transform``: use `select` on the
+    rows, their labels and other arrays.
 
     Parameters
     ----------
     n_exemplars : int, default=100
-        How many rows to choose; all if there are no more.
+        Number of rows to choose; all if there are fewer.
     method : {"greedy", "qp"}, default="greedy"
-        How. "greedy" takes the row that adds most, again and again. "qp" solves the problem for fractions of
-        rows, which is convex for a positive semi-definite kernel, takes the largest, or what "greedy" takes
-        if that is better, and knows a bound, `bound_`; it is for up to 5,000 rows unless the kernel is
-        linear.
+        "greedy" repeatedly adds the row with the largest gain. "qp" solves the continuous relaxation, which
+        is convex for a positive semi-definite kernel, takes the rows with the largest values, or the result
+        of "greedy" if that is better, and computes an upper bound, `bound_`; for at most 5,000 rows unless
+        the kernel is linear.
     kernel : {"auto", <kernels>, "precomputed"}, default="auto"
         The kernel. "auto" is "linear" from 50 features on, otherwise "rbf". With "precomputed" X is the
         symmetric matrix of similarities.
@@ -98,8 +98,9 @@ class Exemplars(Estimator):
     weights : tuple of 3 or 4 floats, default=None
         lam1, lam2, lam3 and, for `X_next`, lam4. None is lam1 = 1, lam2 = lam3 = max(1, 2 * n_exemplars / n).
     n_components : int, default=None
-        So many rows, drawn at random but always the same, stand for the kernel (Nystroem): similarities are
-        then approximate, and cost time and memory as a linear kernel on so many features. None is exact.
+        Number of features of a Nystroem approximation of the kernel, with landmarks drawn with a fixed seed.
+        Similarities are then approximate, with the cost of a linear kernel on that many features. None is
+        exact.
     n_jobs : int, default=None
         Threads; None is one, -1 all. The result does not depend on it.
     verbose : bool or int, default=False
@@ -116,16 +117,16 @@ class Exemplars(Estimator):
     objective_ : float
         F of the rows chosen; NaN once some of them were forgotten.
     bound_ : float or None
-        By "qp": no choice of so many rows has an F above this. It is a proof, whatever the solver did. None
-        once rows were forgotten.
+        With "qp": an upper bound on F for this number of rows, valid whatever the accuracy of the solver.
+        None once rows were forgotten.
     weights_ : tuple of 4 floats
         The weights used.
     n_evaluations_ : int
-        How often a row was valued; a gradient values each row once.
+        Number of gains computed; a gradient counts once for each row.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when X had names that are strings.
+        Names of the features, if X has names that are all strings.
 
     References
     ----------
@@ -315,7 +316,7 @@ class Exemplars(Estimator):
         return stored
 
     def select(self, *arrays: Any) -> Any:
-        """Cut the rows that are kept out of whatever has a row for each row of `fit`.
+        """Select the kept rows from arrays that have one entry for each row of `fit`.
 
         Parameters
         ----------
@@ -331,7 +332,7 @@ class Exemplars(Estimator):
         for array in arrays:
             if _num_samples(array) != self._n_rows:
                 raise ValueError(
-                    f"select cuts what belongs to the {self._n_rows} rows of fit, got {_num_samples(array)} "
+                    f"select needs arrays with the {self._n_rows} rows of fit, got {_num_samples(array)} "
                     "rows."
                 )
         found = tuple(
@@ -364,7 +365,7 @@ class Exemplars(Estimator):
         return self
 
     def fit_select(self, X: Any, y: Any = None, X_next: Any = None) -> Any:
-        """Choose rows and cut them out.
+        """Choose rows and return them.
 
         Parameters
         ----------

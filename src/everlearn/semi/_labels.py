@@ -68,10 +68,10 @@ def add_classes(classes: Array, numbers: Ints, shares: Any, unlabeled: Any) -> t
         )
     for label, share in shares.items():
         if not constraints.is_real(share):
-            raise ValueError(f"positive_fraction must have numbers for shares, got {share!r} for {label!r}.")
+            raise ValueError(f"positive_fraction must map labels to numbers, got {share!r} for {label!r}.")
     left_out = [label for label in known if label not in shares]
     if left_out:
-        raise ValueError(f"positive_fraction has no share for {left_out[0]!r}, which is a label in y.")
+        raise ValueError(f"positive_fraction has no fraction for {left_out[0]!r}, which is a label in y.")
     more = [label for label in named if label not in known]
     if not more:
         return classes, numbers

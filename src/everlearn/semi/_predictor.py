@@ -91,6 +91,6 @@ def revive(state: dict[str, Any]) -> Any:
 def check_rule(model: Any, classes: Array, width: int) -> None:
     """Refuse a model from a file that cannot decide between some of the classes by so many features."""
     if not hasattr(model, "decision_function") or not hasattr(model, "classes_"):
-        raise ValueError("the rule for new rows must be a fitted classifier")
+        raise ValueError("the classifier for new rows must be fitted")
     if not np.isin(model.classes_, classes).all() or model.n_features_in_ != width:
-        raise ValueError("the rule for new rows was fitted to other classes or features")
+        raise ValueError("the classifier for new rows was fitted on other classes or features")

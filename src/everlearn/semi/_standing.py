@@ -63,7 +63,7 @@ class StandingRule(SemiSupervised):
     def ids_(self) -> Ints:
         """The ids of the rows held, those of the summary first."""
         if not hasattr(self, "_held"):
-            raise NotFittedError(f"This {type(self).__name__} has taken in no batch yet: call partial_fit.")
+            raise NotFittedError(f"This {type(self).__name__} has not seen a batch yet: call partial_fit.")
         ids = np.concatenate([held.ids for held in self._held])
         return np.asarray(ids[ids != UNNAMED])
 
@@ -120,7 +120,7 @@ class StandingRule(SemiSupervised):
     def _fitted(self) -> Any:
         if self.__dict__.get("_model") is None:
             raise NotFittedError(
-                f"This {type(self).__name__} has seen no label yet, and abstains: it predicts from the first "
+                f"This {type(self).__name__} has not seen a label yet: it predicts from the first "
                 "batch with a label on."
             )
         return self._model

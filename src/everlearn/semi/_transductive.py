@@ -127,7 +127,7 @@ class TransductiveLearner(SemiSupervised):
         """
         self._check_fitted()
         if len(self.classes_) == 1:
-            raise ValueError("There is one class only: nothing has to be decided.")
+            raise ValueError("y has only one class: decision values need at least two.")
         if self._only is not None:
             rows = check_rows(self, X, reset=False).shape[0]
             if len(self.classes_) == 2:
@@ -215,7 +215,7 @@ class TransductiveLearner(SemiSupervised):
             )
             if not (np.isfinite(shares).all() and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-6):
                 raise ValueError(
-                    f"positive_fraction={self.positive_fraction!r} must have shares that sum to 1."
+                    f"positive_fraction={self.positive_fraction!r} must have fractions that sum to 1."
                 )
         elif self.positive_fraction is not None and Q == 2:
             shares = np.array([1 - self.positive_fraction, self.positive_fraction])
@@ -309,7 +309,7 @@ class TransductiveLearner(SemiSupervised):
     def _rule(self) -> Any:
         if self.estimator_ is None:
             raise ValueError(
-                f"This {type(self).__name__} has no rule for new rows: it was fitted with estimator=None. "
+                f"This {type(self).__name__} has no classifier for new rows: estimator was None in fit. "
                 "The labels of the rows of fit are in transduction_."
             )
         return self.estimator_

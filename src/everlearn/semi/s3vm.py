@@ -32,26 +32,27 @@ _MOST_ROWS, _MOST_EXACT = 5000, 20
 @register
 @documented
 class SubmodS3VM(TransductiveLearner):
-    """Semi-supervised learner: labels rows that have none by a few that have, and by how rows lie together.
+    """Semi-supervised SVM: labels unlabeled rows by a few labels and by the clusters of the rows.
 
-    Of the unlabeled rows, a given number becomes positive: those that are similar to positive labeled rows,
-    so that as little similarity as possible is cut between positives and negatives. Rows are chosen greedily
-    with lazy evaluation, and no kernel matrix is formed. With a linear kernel time and memory grow with the
-    entries of X. From all labels a rule for new rows is learned.
+    A given number of the unlabeled rows becomes positive: rows similar to positive labeled rows, such that as
+    little similarity as possible is cut between positives and negatives. Rows are chosen greedily with lazy
+    evaluation, without forming a kernel matrix. With a linear kernel, time and memory grow with the entries
+    of X. A classifier for new rows is then trained on all labels.
 
     Parameters
     ----------
     solver : {"auto", "greedy", "two-sided", "fast"}, default="auto"
-        "greedy" takes the positives one by one. "two-sided" takes the negatives so as well, refines both, and
-        keeps the better; with more than two classes it is greedy, refined. "fast" refines what similarity to
-        the labels alone says. "auto" is "two-sided" up to 20,000 unlabeled rows and "fast" above.
+        "greedy" selects the positives one by one. "two-sided" also selects the negatives one by one, refines
+        both results, and keeps the better; with more than two classes it is greedy, refined. "fast" refines
+        the labeling by similarity to the labels alone. "auto" is "two-sided" up to 20,000 unlabeled rows and
+        "fast" above.
 
     Notes
     -----
-    The share of each class matters as much as anything: give ``positive_fraction`` if you know it. Unlabeled
-    rows do not always help: compare `transduction_` with `supervised_transduction_`, which is what the SVM
-    on the labels says at the same shares, and look at `rho_`, which is 0 where clusters were of no use. With
-    ten labels or fewer there is little to choose ``rho`` by.
+    The class fractions matter most: pass ``positive_fraction`` if you know it. Unlabeled rows do not always
+    help: compare `transduction_` with `supervised_transduction_`, the result of the SVM on the labels alone
+    with the same fractions, and check `rho_`, which is 0 if clusters did not help. With ten labels or fewer,
+    the choice of ``rho`` is unreliable.
 
     Examples
     --------
@@ -108,19 +109,18 @@ class SubmodS3VM(TransductiveLearner):
 class QPS3VM(TransductiveLearner):
     """Semi-supervised learner for few rows: `SubmodS3VM` with a more thorough search.
 
-    The labels of unlabeled rows maximize a convex quadratic function under a given number of positives, so
-    that some labeling without fractions is the best one, and there are many local optima. From several
-    starts rows are relabeled by the slope of the objective, then in pairs while that raises it; the best
-    wins. It keeps the kernel matrix of the unlabeled rows, 5,000 at most. More than two classes share the
-    rows out among themselves, with the objective of `SubmodS3VM`: rows are reassigned by the slopes of all
-    classes, then exchanged in pairs.
+    The labels of unlabeled rows maximize a convex quadratic function for a given number of positives, so the
+    optimum is an integral labeling, and there are many local optima. From several starts, rows are relabeled
+    by the slope of the objective, then exchanged in pairs while the objective rises; the best result is kept.
+    It stores the kernel matrix of at most 5,000 unlabeled rows. With more than two classes, the objective is
+    that of `SubmodS3VM`: rows are reassigned by the slopes of all classes, then exchanged in pairs.
 
     Parameters
     ----------
     n_init : int, default=5
-        Random labelings to start from, beside equal fractions, the largest linear terms and greedy.
+        Number of random starts, in addition to equal fractions, the largest linear terms, and greedy.
     exact : bool, default=False
-        Whether to find the best labeling of all by a mixed-integer program; for 20 unlabeled rows at most.
+        Whether to find the global optimum by a mixed-integer program; for at most 20 unlabeled rows.
 
     Examples
     --------

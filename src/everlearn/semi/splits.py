@@ -1,4 +1,4 @@
-"""The splits into labeled and unlabeled rows on which supervised learning does worst.
+"""Splits into labeled and unlabeled rows on which supervised learning is worst.
 
 W. Emara, thesis (2012), section III.4.
 """
@@ -19,12 +19,12 @@ _MOST_TRIES = 10_000
 
 
 class PessimisticSplit:
-    """Of many random splits into labeled and unlabeled rows, those that are hardest without the unlabeled.
+    """Of many random splits into labeled and unlabeled rows, those that are hardest for supervised learning.
 
     A classifier learns from the labeled rows alone; the splits on which it is least accurate on the others
-    come first. Where labels are few, splits by chance differ so much that averages over all of them say
-    little about whether unlabeled rows help where help is needed. What is measured on such splits says
-    nothing about the average one.
+    come first. With few labels, random splits differ so much that averages over all of them say little about
+    whether unlabeled rows help where supervised learning fails. Results on these splits say nothing about the
+    average split.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class PessimisticSplit:
             yield labeled, unlabeled
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Say how many splits there are.
+        """Return the number of splits.
 
         Parameters
         ----------

@@ -40,56 +40,57 @@ _TRANSDUCER = constraints.Constraint(
 
 @register
 class StreamS3VM(StandingRule):
-    """Semi-supervised learner for batches in which few rows have labels, or none, for ever.
+    """Semi-supervised SVM for an endless stream of batches with few labels.
 
-    Held between two batches are the last batch and a summary of all before it: the rows with labels, and
-    exemplars of the others. A new batch is labeled together with both, as `SubmodS3VM` does. Then as few
-    exemplars of what is held become the new summary as label the batch in the same way, but for a share of
-    `max_disagreement`. Labels that were found are never held as labels, so that an error is not passed on.
+    It keeps the last batch and a summary of all earlier ones: labeled rows, and exemplars of the others. A
+    new batch is labeled together with both, as in `SubmodS3VM`. The new summary then has as few exemplars as
+    still label the batch in the same way, except for a fraction `max_disagreement`. Found labels are never
+    kept as labels, so errors do not propagate.
 
-    Forgetting: `forget` drops rows that are held, then labels the last batch again and learns the rule again
-    from the rows that are left. Which exemplars were kept before, and why, is not revised.
+    Forgetting: `forget` drops stored rows, then labels the last batch and trains the classifier again from
+    the remaining rows. The earlier choice of exemplars is not revised.
 
-    Time and memory for a batch do not grow if `max_labeled_per_class` or `memory_rows` is set; without, all
-    rows with labels are held.
+    Time and memory per batch are bounded if `max_labeled_per_class` or `memory_rows` is set; otherwise all
+    labeled rows are kept.
 
     Parameters
     ----------
     s3vm : SubmodS3VM or QPS3VM, default=None
-        What labels rows, with its kernel, its scaling and the share of each class. None is ``SubmodS3VM()``,
-        which estimates shares anew with every batch; give ``positive_fraction`` if you know it.
+        The learner that labels a batch, with its kernel, scaling and class fractions. None is
+        ``SubmodS3VM()``, which estimates the fractions for every batch; pass ``positive_fraction`` if you
+        know it.
     mode : {"incremental", "online"}, default="incremental"
-        Whether the labels that come with a batch take part in labeling it, or come after: then the other
-        rows, and these, are labeled without them.
+        "incremental": the labels of a batch are used to label it. "online": the whole batch is labeled
+        without them, and they are learned afterwards.
     max_disagreement : float, default=0.05
-        Which share of the batch may be labeled otherwise with the summary than with all rows held. 0 is
-        strict, and costs several times as much.
+        The fraction of the batch that may be labeled differently with the summary than with all stored rows.
+        0 costs several times as much.
     max_exemplars : int, default=None
-        So many exemplars without a label at most, whatever `max_disagreement` asks for. None is as many as
-        the batch has rows.
+        Maximum number of unlabeled exemplars, whatever `max_disagreement` requires. None is the number of
+        rows in the batch.
     max_labeled_per_class : int, default=None
-        So many labeled rows of a class in the summary at most: its exemplars. None keeps all.
+        Maximum number of labeled rows per class in the summary, chosen as exemplars. None keeps all.
     memory_rows : int, default=None
-        So many rows are held between two batches at most, whatever else is asked for; exemplars go first,
-        then labeled rows, as many of each class. A batch may have half as many.
+        Maximum number of rows stored between two batches. Exemplars are dropped first, then labeled rows,
+        equally from each class. A batch may have half as many rows.
     use_next_batch : bool, default=False
-        Whether exemplars are chosen with a view to the batch that has just arrived, too.
+        Whether exemplars are also chosen for their similarity to the batch that has just arrived.
     estimator : classifier, "auto" or None, default="auto"
-        What learns the rule for new rows after every batch: as in `SubmodS3VM`. None: there is no rule.
+        The classifier for new rows, trained after every batch, as in `SubmodS3VM`. None trains no classifier.
     random_state : int, RandomState instance or None, default=None
-        Decides samples, landmarks, and what the rule needs.
+        Determines samples, landmarks, and the random state of the classifier.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels seen so far, and those named.
     transduction_ : ndarray of shape (n_batch,)
-        A label for every row of the last batch; given ones are repeated, unless they came after. None for
-        every row as long as no label has been seen.
+        A label for every row of the last batch; given labels are kept, except with mode="online". None for
+        every row until a label has been seen.
     positive_fraction_ : float, dict or None
         The share of the second class, or of each, that was given or estimated for the last batch.
     one_class_ : bool
-        Whether the labels seen are all of one class, so that it is all that is ever predicted.
+        Whether all labels seen are of one class, which is then always predicted.
     estimator_ : classifier or None
         The rule for new rows, on scaled rows.
     summary_ : tuple of (X, y)
@@ -107,7 +108,7 @@ class StreamS3VM(StandingRule):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when X had names that are strings.
+        Names of the features, if X has names that are all strings.
 
     References
     ----------
@@ -168,7 +169,7 @@ class StreamS3VM(StandingRule):
         self._store(locals())
 
     def fit(self: Self, X: Any, y: Any) -> Self:
-        """Forget everything and take in one batch, which has a label.
+        """Reset, and learn one batch, which must have at least one label.
 
         Parameters
         ----------
@@ -188,7 +189,7 @@ class StreamS3VM(StandingRule):
             return self._take_in(X, y, None, 1, None)
 
     def partial_fit(self: Self, X: Any, y: Any = None, classes: Any = None, ids: Any = None) -> Self:
-        """Label a batch, take it in, and make a new summary of what was held.
+        """Label a batch, store it, and summarize the rows stored before.
 
         Parameters
         ----------

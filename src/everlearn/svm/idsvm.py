@@ -60,17 +60,17 @@ class IDSVM(StreamLearner, ForgettingLearner):
     ids_ : ndarray of shape (n_kept_,)
         The ids of the rows kept, in order of arrival.
     n_kept_ : int
-        Rows kept: all that have come and have not been forgotten.
+        Number of rows kept: all that arrived and were not forgotten.
     n_margin_ : ndarray of shape (1,) or (n_classes,)
-        Support vectors at the margin, whose coefficients are at no end of their box.
+        Number of support vectors on the margin, whose coefficients are strictly between their bounds.
     objective_ : ndarray of shape (1,) or (n_classes,)
         The dual objective, one for each binary problem.
     residual_ : float
-        The most by which an optimality condition is violated.
+        The largest violation of an optimality condition.
     n_refreshes_ : int
-        How often everything was computed anew from the coefficients, against the drift of rounding errors.
+        How often everything was recomputed from the coefficients, to limit rounding errors.
     n_fallbacks_ : int
-        How often rounding errors led into a circle, and the solution was computed from scratch.
+        How often rounding errors made the solver cycle, and the solution was computed from scratch.
 
     Examples
     --------
@@ -161,8 +161,8 @@ class IDSVM(StreamLearner, ForgettingLearner):
         Parameters
         ----------
         svm : LASVM or sklearn.svm.SVC
-            The fitted machine, whose parameters are taken over. An `SVC` must have two classes: with more it
-            separates each pair of classes, and this machine each class from the rest.
+            The fitted SVM, whose parameters are copied. An `SVC` must have two classes: with more, it is
+            one-vs-one, and `IDSVM` is one-vs-rest.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows on which it was fitted, in the order in which it saw them. All are needed, not only its
             support vectors: once a row has been forgotten another one may matter.
@@ -218,7 +218,7 @@ class IDSVM(StreamLearner, ForgettingLearner):
             )
         if len(svm.support_) and int(np.max(svm.support_)) >= len(rows.labels):
             raise ValueError(
-                f"The machine has seen a row with the number {int(np.max(svm.support_))}; X has "
+                f"svm was fitted on a row with the number {int(np.max(svm.support_))}, but X has "
                 f"{len(rows.labels)} rows and must hold all of them, in their order."
             )
         theta = np.zeros((columns, len(rows.labels)))
@@ -351,7 +351,7 @@ class IDSVM(StreamLearner, ForgettingLearner):
 
     @property
     def residual_(self) -> float:
-        """The most by which an optimality condition is violated."""
+        """The largest violation of an optimality condition."""
         self._fitted()
         return self._violation()
 

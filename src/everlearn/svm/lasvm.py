@@ -30,36 +30,35 @@ _UNLABELED_RULES = ("active", "autoactive")  # choose rows without looking at th
 class LASVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     """Support vector machine learned online, one row at a time.
 
-    Each row is compared with the most violating row kept so far, then one step is made on the most violating
-    pair of all, and rows that cannot matter any more are dropped. One pass with a finishing step comes close
-    to the exact SVM; several passes reach it. Several classes are learned one against the rest on shared
-    rows. Rows that come before a second class has appeared are kept and learned when it does.
+    Each new row makes a step together with the most violating row kept so far, then the most violating pair
+    of all makes a step, and rows that cannot matter any more are dropped. One pass with a finishing step
+    comes close to the exact SVM; several passes reach it. Multiclass is one-vs-rest on shared rows. Rows that
+    arrive before a second class are kept and learned when it appears.
 
     Forgetting: `forget` leaves the SVM, to ``tol``, of the rows still kept, whether the model was finished
-    before or not. Rows that were dropped earlier because they were idle do not come back, so that it is not
-    exactly the model that never saw the forgotten ones; `IDSVM` gives that. A class of which no row is left
-    is again one that has not come yet.
+    before or not. Idle rows that were dropped earlier do not come back, so it is not exactly the model that
+    never saw the forgotten ones; for that use `IDSVM`. A class without rows counts as not seen.
 
     Parameters
     ----------
     finishing : bool, default=True
         Whether `fit` ends with `finish`.
     delta_max : float, default=None
-        Repeat the second step of each row until no pair violates by more than this. None makes one step.
+        Repeat the second step of each row until the largest violation is at most this. None makes one step.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
         How `fit` chooses the next row among those drawn from the rows not seen yet: the drawn row itself, the
         worst classified one, the one nearest to the boundary, or that among as many as it takes to draw five
         within the margin. The seeds apart, only "gradient" looks at labels of rows it does not take.
     pool_size : int, default=50
-        Rows drawn for each choice by "gradient" and "active".
+        Number of rows drawn for each selection by "gradient" and "active".
     max_iter : int, default=-1
-        Rows that `fit` takes, -1 for all; the seeds, five of each class, are always taken. With "active" it
-        is the number of labels used, not counting those looked at to find seeds of a rare class.
+        Number of rows that `fit` learns, -1 for all; the initial rows, five of each class, are always
+        learned. With "active" it is the number of labels used, not counting those read to find initial rows
+        of a rare class.
     early_stopping : bool, default=False
-        Whether `fit` stops taking rows once the number of support vectors has settled, which needs
-        ``selection="active"`` or ``"autoactive"``. These take the rows near the boundary first; when their
-        supply is used up, further rows hardly add support vectors. ``n_iter_`` is then the number of labels
-        used.
+        Whether `fit` stops once the number of support vectors has settled, which needs ``selection="active"``
+        or ``"autoactive"``. These take the rows near the boundary first; when their supply is used up,
+        further rows hardly add support vectors. ``n_iter_`` is then the number of labels used.
     n_iter_no_change : int, default=200
         Rows over which the number of support vectors must have settled.
     rtol : float, default=0.02
@@ -135,7 +134,7 @@ class LASVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         if self.early_stopping and self.selection not in _UNLABELED_RULES:
             raise ValueError(
                 f"early_stopping=True needs selection='active' or 'autoactive', got {self.selection!r}: with "
-                "other rules the number of support vectors settles late or never. Choose one of these, or "
+                "others the number of support vectors settles late or never. Choose one of these, or "
                 "limit the rows with max_iter."
             )
         return {

@@ -153,8 +153,8 @@ class LASVMNC(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, Forget
     Parameters
     ----------
     min_support : int, default=100
-        Support vectors before a row can be an outlier, a tenth of them on the side of its label. Until then
-        the loss is the hinge.
+        Minimum number of support vectors before a row can be an outlier, a tenth of them on the side of its
+        label. Until then the loss is the hinge loss.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""LocalSVM: an SVM with the RBF kernel that answers to a new row in its neighborhood only.
+"""LocalSVM: an SVM with the RBF kernel that changes only in the neighborhood of a new row.
 
 W. Emara, "A Submodular Optimization Framework for Never-Ending Learning: Semi-Supervised, Online, and Active
 Learning" (thesis, 2012), chapter VI. Neighbors that can make way, the bias of all free support vectors, full
@@ -30,12 +30,11 @@ class LocalSVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner
     """Support vector machine with the RBF kernel, updated in the neighborhood of each new row.
 
     A row with y f(x) of 1 or more is kept and changes nothing. Any other is optimized together with its
-    neighbors, while all other coefficients stay as they are. Every now and then all rows are optimized, from
-    where the coefficients are. So the model is approximately the SVM of the rows kept: its optimality
-    conditions hold to ``tol`` within the last neighborhood, and everywhere after a full pass or `finish`.
-    `forget` hands the coefficients of rows over to their neighbors, optimizes there and drops the rows.
-    Several classes are learned one against the rest on shared rows; rows that come before a second class has
-    appeared are kept and learned when it does.
+    neighbors, while all other coefficients stay unchanged. From time to time all rows are optimized in a full
+    pass. So the model is approximately the SVM of the rows kept: its optimality conditions hold to ``tol``
+    within the last neighborhood, and everywhere after a full pass or `finish`. `forget` transfers the
+    coefficients of rows to their neighbors, optimizes there and drops the rows. Multiclass is one-vs-rest on
+    shared rows; rows that arrive before a second class are kept and learned when it appears.
 
     Parameters
     ----------
@@ -43,19 +42,19 @@ class LocalSVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner
         Coefficient of the kernel, exp(-gamma |x - z|^2). "scale" is 1 / (n_features * X.var()), "auto" is
         1 / n_features; `partial_fit` computes it from its first block and keeps it.
     radius : float or "grow", default=2.0
-        How far the neighborhood of a row goes: its radius in units of sigma = 1 / sqrt(2 gamma), or "grow",
-        one nearest row more a round until no coefficient changes by more than 0.001 C for three rounds. The
-        radius 2 came closer to the SVM of all rows than 1 and than "grow".
+        Radius of the neighborhood in units of sigma = 1 / sqrt(2 gamma). "grow" adds one nearest row per
+        round until no coefficient changes by more than 0.001 C for three rounds. A radius of 2 came closer to
+        the SVM of all rows than 1 or "grow".
     min_neighbors : int, default=50
         Minimum size of the neighborhood, in nearest rows. In many dimensions few rows, or none, are within
         the radius.
     full_pass_every : int, default=500
-        Updates between two full passes, None for no full pass on their account.
+        Number of updates between two full passes. None makes no such passes.
     full_pass_tol : float, default=0.1
         A full pass is also made when a row outside of the neighborhood violates its optimality condition by
         more than this.
     full_pass_sample : int, default=50
-        How many rows are drawn after each update to see that; 0 for none.
+        How many rows are drawn after each update to check that; 0 for none.
     finishing : bool, default=True
         Whether `fit` ends with `finish`.
     max_idle : int, default=None
@@ -67,7 +66,7 @@ class LocalSVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner
     Attributes
     ----------
     n_updates_ : ndarray of shape (1,) or (n_classes,)
-        Rows that changed the model when they came or were forgotten, for each binary problem.
+        Number of rows that changed the model when they arrived or were forgotten, for each binary problem.
     n_full_passes_ : ndarray of shape (1,) or (n_classes,)
         Full passes made between rows.
     mean_neighbors_ : ndarray of shape (1,) or (n_classes,)
@@ -137,7 +136,8 @@ class LocalSVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner
 
     @property
     def n_updates_(self) -> Ints:
-        """Rows that changed the model when they came or were forgotten, for each binary problem."""
+        """Number of rows that changed the model when they arrived or were forgotten, for each binary
+        problem."""
         return np.asarray(self._fitted().native.updates)
 
     @property

@@ -1,4 +1,4 @@
-"""OnlineSVMR: after every row a support vector machine with the ramp loss on all rows kept.
+"""OnlineSVMR: an SVM with the ramp loss, optimal on the rows kept after every row.
 
 Z. Wang, S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines", ICDM 2009.
 """
@@ -33,11 +33,11 @@ class OnlineSVMR(OnlineLearner, StreamLearner, ForgettingLearner):
     Parameters
     ----------
     min_gain : float, default=1e-5
-        Steps that raise the dual objective by less are not worth making. The number is for kernels with
-        K(x, x) = 1 and is divided by the largest K(x, x) where that is above 1.
+        Steps that increase the dual objective by less are skipped. The number is for kernels with K(x, x) = 1
+        and is divided by the largest K(x, x) where that is above 1.
     min_support : int, default=20
-        Support vectors on the side of a row's label before it can be outside of the ramp, so that a stream
-        which begins with one class does not shut the other one out. The paper has 0.
+        Minimum number of support vectors on the side of a row's label before it can be outside the ramp, so
+        that a stream that starts with one class does not exclude the other. The paper uses 0.
     max_idle : int, default=None
         How many rows to keep that are not support vectors: of more, those furthest from the boundary are
         dropped after every row, and time and memory for a row grow with the support vectors only. None keeps

@@ -34,10 +34,11 @@ class RampSVM(ForgettingLearner):
     Parameters
     ----------
     variant : {"active_set", "cccp"}, default="active_set"
-        What rows outside of the ramp may do: nothing, or, in the exact linearization of the concave part,
-        pull the other way. The solutions differ only if such a row ends up right by more than the margin.
+        Influence of rows outside the ramp. "active_set": none. "cccp": the opposite of their label, as in the
+        exact linearization of the concave part of the loss. The solutions differ only if such a row ends up
+        correct by more than the margin.
     max_iter : int, default=100
-        Rounds at most after the start, -1 for no limit.
+        Maximum number of rounds after the first, -1 for no limit.
 
     Attributes
     ----------
@@ -132,7 +133,7 @@ class RampSVM(ForgettingLearner):
             warnings.warn(
                 f"The rows within the ramp still change after max_iter={self.max_iter} rounds, in "
                 f"{changed} binary problems. Choose a larger max_iter, or a smaller tol: where rounds "
-                "are solved too coarsely, rows may come and go for ever.",
+                "are solved too coarsely, rows may alternate without end.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
