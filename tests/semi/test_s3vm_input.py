@@ -217,7 +217,7 @@ def test_values_that_cannot_be(cls, value):
     [
         ({"C": 0}, "'C'"),
         ({"rho": -1}, "'rho'"),
-        ({"kernel": "cosine"}, "'kernel'"),
+        ({"kernel": "chi2"}, "'kernel'"),
         ({"gamma": 0}, "'gamma'"),
         ({"scaling": "log"}, "'scaling'"),
         ({"balance_classes": "yes"}, "'balance_classes'"),
