@@ -17,7 +17,9 @@ test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/lint.stamp
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	find core tests/cpp -name '*.[ch]pp' | xargs $(BIN)/clang-format --dry-run -Werror
+	$(BIN)/mypy
 
 # Memory errors and undefined behavior, in the C++ tests and in random calls from Python; about a quarter of an hour.
 # `make sanitize ARGS="--seed 1 --calls 50000"` for other calls.

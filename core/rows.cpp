@@ -52,8 +52,7 @@ class DenseRows final : public Rows {
   std::unique_ptr<Rows> sibling() const override { return std::make_unique<DenseRows>(width_, kernel_, centre_); }
   bool costly() const override { return width_ > 256; }
 
-  std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,
-                              bool as_stored) const override {
+  std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool as_stored) const override {
     auto batch = std::make_unique<DenseBatch<T>>();
     batch->values.assign(which.size() * width_, T(0));
     for (std::size_t r = 0; r < which.size(); ++r) {
@@ -152,9 +151,7 @@ class DenseRows final : public Rows {
   }
 
  private:
-  const T* lane_of(std::size_t slot) const {
-    return panels_.data() + slot / kPanel * kPanel * width_ + slot % kPanel;
-  }
+  const T* lane_of(std::size_t slot) const { return panels_.data() + slot / kPanel * kPanel * width_ + slot % kPanel; }
   void measure(DenseBatch<T>& batch, std::size_t count) const {
     batch.norms.resize(count);
     norms(kernel_, batch.values.data(), count, width_, batch.norms.data());
@@ -213,8 +210,7 @@ class SparseRows final : public Rows {
   std::unique_ptr<Rows> sibling() const override { return std::make_unique<SparseRows>(width_, kernel_); }
   bool costly() const override { return rows_.values.size() > 32 * rows_.size(); }
 
-  std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,
-                              bool) const override {
+  std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool) const override {
     auto batch = std::make_unique<SparseBatch<T>>();
     for (const auto r : which) {
       visit_row(block, static_cast<std::size_t>(r), [&](std::int32_t k, auto v) {
@@ -276,7 +272,8 @@ class SparseRows final : public Rows {
   void wipe(std::size_t slot) override {
     const std::int64_t first = rows_.starts[slot], last = rows_.starts[slot + 1];
     std::fill(rows_.values.begin() + first, rows_.values.begin() + last, T(0));
-    std::fill(rows_.columns.begin() + first, rows_.columns.begin() + last, 0);  // which columns it had says something, too
+    std::fill(rows_.columns.begin() + first, rows_.columns.begin() + last,
+              0);  // which columns it had says something, too
     rows_.norms[slot] = T(0);
   }
 
@@ -317,8 +314,7 @@ class ExternalRows final : public Rows {
   bool external() const override { return true; }
   bool costly() const override { return true; }
 
-  std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which,
-                              bool) const override {
+  std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool) const override {
     auto batch = std::make_unique<ExternalBatch>();
     batch->count = which.size();
     batch->stride = block.width;

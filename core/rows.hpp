@@ -80,8 +80,8 @@ class Rows {
                         float* const* out) const = 0;
 
   /// The same in double precision; rows must be kept so, too.
-  virtual void evaluate_exactly(const Batch& batch, std::size_t r0, std::size_t r1, std::size_t begin,
-                                std::size_t end, double* const* out) const = 0;
+  virtual void evaluate_exactly(const Batch& batch, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
+                                double* const* out) const = 0;
 
   /// Whether kernel values come from the caller and cannot be computed again.
   virtual bool external() const { return false; }

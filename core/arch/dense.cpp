@@ -33,8 +33,7 @@ inline void tile(const T* packed, const T* b, std::size_t panel_stride, std::siz
     Vec<T> bv[vectors];
 #pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v)
-      bv[v] = load<Vec<T>>(b + (v / kPanelVectors<T>)*panel_stride + k * kPanel +
-                           (v % kPanelVectors<T>)*kWidth<T>);
+      bv[v] = load<Vec<T>>(b + (v / kPanelVectors<T>)*panel_stride + k * kPanel + (v % kPanelVectors<T>)*kWidth<T>);
 #pragma GCC unroll 32
     for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 16
@@ -70,8 +69,7 @@ void strip(const DenseJob<T, Out>& job, const T* packed, std::size_t first, std:
       for (int q = 0; q < count; ++q) {
         T one[rows * kPanel];
         tile<rows, 1, pair>(packed, job.panels + (p + q) * stride, stride, job.width, one);
-        for (int r = 0; r < rows; ++r)
-          std::copy_n(one + r * kPanel, kPanel, sums + (r * panels + q) * kPanel);
+        for (int r = 0; r < rows; ++r) std::copy_n(one + r * kPanel, kPanel, sums + (r * panels + q) * kPanel);
       }
     }
     for (int r = 0; r < rows; ++r)

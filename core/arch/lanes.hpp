@@ -48,9 +48,7 @@ inline Lanes may(const std::uint8_t* gate, std::uint8_t bit) {
   const __m256i bits = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(load<std::int32_t>(gate)));
   return (VecL)_mm256_slli_epi64(bits, 64 - std::bit_width(bit));
 }
-inline Lanes greater(Lanes among, VecD a, VecD b) {
-  return _mm256_blendv_pd(splat(-kInf), a, (__m256d)among) > b;
-}
+inline Lanes greater(Lanes among, VecD a, VecD b) { return _mm256_blendv_pd(splat(-kInf), a, (__m256d)among) > b; }
 inline VecD pick(Lanes yes, VecD a, VecD b) { return yes ? a : b; }
 inline VecL pick(Lanes yes, VecL a, VecL b) { return yes ? a : b; }
 #else

@@ -53,8 +53,8 @@ inline Vec<double> exp_lanes(Vec<double> x) {
   const Vec<double> r = subtract_product(subtract_product(clamped, n, splat(6.93147180369123816490e-01)), n,
                                          splat(1.90821492927058770002e-10));
   Vec<double> p = splat(1.0 / 6227020800.0);  // of the series, whose next term is below 1e-17 for |r| <= log(2) / 2
-  for (const double factorial : {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0,
-                                 6.0, 2.0, 1.0, 1.0})
+  for (const double factorial :
+       {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0})
     p = multiply_add(p, r, splat(1.0 / factorial));
   const Vec<double> scaled = (Vec<double>)((VecL)p + ((VecL)shifted << 52));
   return x < least ? Vec<double>{} : scaled;

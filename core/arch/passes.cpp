@@ -3,8 +3,7 @@
 
 namespace everlearn::EVERLEARN_ARCH {
 
-Extremes step(double* g, const std::uint8_t* gate, const float* ki, const float* kj, double length,
-              std::size_t n) {
+Extremes step(double* g, const std::uint8_t* gate, const float* ki, const float* kj, double length, std::size_t n) {
   return extremes(gate, n, [=](std::size_t s, int) {
     const VecD value = subtract_product(load<VecD>(g + s), splat(length), widen(ki + s) - widen(kj + s));
     store(g + s, value);
@@ -83,13 +82,13 @@ void rank_update(double* g, const float* const* rows, const double* steps, std::
   update(g, rows, steps, count, begin, end);
 }
 
-void rank_update_exact(double* g, const double* const* rows, const double* steps, std::size_t count,
-                       std::size_t begin, std::size_t end) {
+void rank_update_exact(double* g, const double* const* rows, const double* steps, std::size_t count, std::size_t begin,
+                       std::size_t end) {
   update(g, rows, steps, count, begin, end);
 }
 
-std::int64_t second_order(const double* g, const std::uint8_t* gate, const float* ki, const float* diagonal,
-                          double kii, double high, std::size_t n) {
+std::int64_t second_order(const double* g, const std::uint8_t* gate, const float* ki, const float* diagonal, double kii,
+                          double high, std::size_t n) {
   // Gains are compared as fractions, fall^2 / curvature, without dividing.
   struct Chain {
     VecD gain = {}, curvature = splat(1.0);

@@ -63,8 +63,8 @@ struct PassLoops {
   /// sum_s coefficients[s] k[s]
   double (*dot)(const float* k, const double* coefficients, std::size_t n);
   /// g[s] -= sum_r steps[r] rows[r][s] for begin <= s < end
-  void (*rank_update)(double* g, const float* const* rows, const double* steps, std::size_t count,
-                      std::size_t begin, std::size_t end);
+  void (*rank_update)(double* g, const float* const* rows, const double* steps, std::size_t count, std::size_t begin,
+                      std::size_t end);
   /// The same with exact kernel values; what becomes of a value does not depend on its place.
   void (*rank_update_exact)(double* g, const double* const* rows, const double* steps, std::size_t count,
                             std::size_t begin, std::size_t end);

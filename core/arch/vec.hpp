@@ -107,7 +107,9 @@ inline double multiply_add(double a, double b, double c) { return __builtin_fma(
 inline float subtract_product(float c, float a, float b) { return __builtin_fmaf(-a, b, c); }
 inline double subtract_product(double c, double a, double b) { return __builtin_fma(-a, b, c); }
 #if defined(__AVX512F__)
-inline Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) { return (Vec<float>)_mm512_fmadd_ps(a, b, c); }
+inline Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) {
+  return (Vec<float>)_mm512_fmadd_ps(a, b, c);
+}
 inline Vec<double> multiply_add(Vec<double> a, Vec<double> b, Vec<double> c) {
   return (Vec<double>)_mm512_fmadd_pd(a, b, c);
 }
@@ -118,7 +120,9 @@ inline Vec<double> subtract_product(Vec<double> c, Vec<double> a, Vec<double> b)
   return (Vec<double>)_mm512_fnmadd_pd(a, b, c);
 }
 #elif defined(__AVX2__)
-inline Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) { return (Vec<float>)_mm256_fmadd_ps(a, b, c); }
+inline Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) {
+  return (Vec<float>)_mm256_fmadd_ps(a, b, c);
+}
 inline Vec<double> multiply_add(Vec<double> a, Vec<double> b, Vec<double> c) {
   return (Vec<double>)_mm256_fmadd_pd(a, b, c);
 }

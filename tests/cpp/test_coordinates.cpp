@@ -23,8 +23,16 @@ struct Column {
   AlignedVector<std::uint8_t> gate;
 
   Column(std::size_t rows, Random& random)
-      : n(rows), padded(round_up(rows, kPad)), g(padded, 0), alpha(padded, 0), edge(padded, 0), diagonal(padded, 0),
-        inverse(padded, 0), first(padded, 0), second(padded, 0), gate(padded, 0) {
+      : n(rows),
+        padded(round_up(rows, kPad)),
+        g(padded, 0),
+        alpha(padded, 0),
+        edge(padded, 0),
+        diagonal(padded, 0),
+        inverse(padded, 0),
+        first(padded, 0),
+        second(padded, 0),
+        gate(padded, 0) {
     for (std::size_t s = 0; s < n; ++s) {
       g[s] = uniform(random, -1, 1) * (random() % 3 == 0 ? 1e-4 : 3.0);
       edge[s] = random() % 5 == 0 ? 0.0 : uniform(random, -2, 2);
@@ -38,9 +46,7 @@ struct Column {
                                           (alpha[s] > std::min(0.0, edge[s]) ? kMayFall : 0));
     }
   }
-  CoefficientView view() {
-    return {g.data(), gate.data(), alpha.data(), edge.data(), diagonal.data(), inverse.data()};
-  }
+  CoefficientView view() { return {g.data(), gate.data(), alpha.data(), edge.data(), diagonal.data(), inverse.data()}; }
   Single single(std::size_t s) const {
     return {g[s], diagonal[s], alpha[s], std::min(0.0, edge[s]), std::max(0.0, edge[s])};
   }
@@ -108,11 +114,11 @@ void check_partner(const Loops& loops, Random& random, std::size_t n) {
   const Single i = column.single(pick);
   const double move = single_step(i) - i.alpha;
   // A kernel of two rows is at most the geometric mean of their diagonals.
-  for (std::size_t s = 0; s < n; ++s)
-    column.first[s] *= std::sqrt(column.diagonal[s] * column.diagonal[pick]);
+  for (std::size_t s = 0; s < n; ++s) column.first[s] *= std::sqrt(column.diagonal[s] * column.diagonal[pick]);
   column.first[pick] = column.diagonal[pick];
-  const Gain found = loops.partner(column.view(), column.first.data(),
-                                   {static_cast<std::int64_t>(pick), i.g, i.alpha, i.lower, i.upper, i.curvature, move, worth(i, move)}, n);
+  const Gain found = loops.partner(
+      column.view(), column.first.data(),
+      {static_cast<std::int64_t>(pick), i.g, i.alpha, i.lower, i.upper, i.curvature, move, worth(i, move)}, n);
   double most = 0;
   for (std::size_t s = 0; s < n; ++s)
     if (s != pick) most = std::max(most, gain_together(i, column.single(s), column.first[s]));

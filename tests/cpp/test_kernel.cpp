@@ -29,14 +29,10 @@ void norms(const Loops& loops, PairSum pair, const double* rows, std::size_t m, 
 
 std::vector<Kernel> kernels(std::size_t width) {
   const double gamma = 1.0 / static_cast<double>(width);
-  return {{KernelKind::linear, 1, 0, 1},
-          {KernelKind::polynomial, gamma, 1.0, 3},
-          {KernelKind::polynomial, gamma, 0.5, 0},
-          {KernelKind::polynomial, gamma, 0.5, 6},
-          {KernelKind::rbf, gamma, 0, 1},
-          {KernelKind::sigmoid, gamma, -0.25, 1},
-          {KernelKind::cosine, 1, 0, 1},
-          {KernelKind::laplacian, gamma, 0, 1}};
+  return {{KernelKind::linear, 1, 0, 1},           {KernelKind::polynomial, gamma, 1.0, 3},
+          {KernelKind::polynomial, gamma, 0.5, 0}, {KernelKind::polynomial, gamma, 0.5, 6},
+          {KernelKind::rbf, gamma, 0, 1},          {KernelKind::sigmoid, gamma, -0.25, 1},
+          {KernelKind::cosine, 1, 0, 1},           {KernelKind::laplacian, gamma, 0, 1}};
 }
 
 /// A table, kept in each of the layouts, and jobs that meet some of its rows with a range of them all.
@@ -49,14 +45,18 @@ struct Paths {
   std::size_t far_width;
 
   Paths(const Loops& l, const Table<T>& t, std::size_t wide, KernelKind kind)
-      : loops(l), table(t), panels(round_up(t.rows, kPanel) * t.width), norms_dense(round_up(t.rows, kPanel)),
-        norms_sparse(t.rows), far(t.columns), far_width(wide) {
+      : loops(l),
+        table(t),
+        panels(round_up(t.rows, kPanel) * t.width),
+        norms_dense(round_up(t.rows, kPanel)),
+        norms_sparse(t.rows),
+        far(t.columns),
+        far_width(wide) {
     const PairSum pair = traits_of(kind).pair;
     for (std::size_t r = 0; r < t.rows; ++r) {
       const auto begin = static_cast<std::size_t>(t.starts[r]), end = static_cast<std::size_t>(t.starts[r + 1]);
       norms(l, pair, t.entries.data() + begin, 1, end - begin, &norms_sparse[r]);
-      for (std::size_t k = 0; k < t.width; ++k)
-        panels[(r / kPanel * t.width + k) * kPanel + r % kPanel] = t.row(r)[k];
+      for (std::size_t k = 0; k < t.width; ++k) panels[(r / kPanel * t.width + k) * kPanel + r % kPanel] = t.row(r)[k];
     }
     norms(l, pair, t.values.data(), t.rows, t.width, norms_dense.data());
     const auto apart = static_cast<std::int32_t>(wide / t.width);
@@ -222,7 +222,8 @@ void test_exact_exp(const Loops& loops) {
   const std::vector<double> zeros(x.size());
   std::vector<double> values(n);
   double* const out = values.data();
-  loops.dense_exact({{KernelKind::rbf, 1, 0, 1}, zeros.data(), zeros.data(), 1, 1, roots.data(), zeros.data(), 0, n, &out});
+  loops.dense_exact(
+      {{KernelKind::rbf, 1, 0, 1}, zeros.data(), zeros.data(), 1, 1, roots.data(), zeros.data(), 0, n, &out});
   double worst = 0;
   for (std::size_t s = 0; s < n; ++s) {
     if (x[s] > 708.0) CHECK(values[s] == 0.0);
@@ -243,8 +244,9 @@ void test_exp(const Loops& loops) {
   x.resize(round_up(n, kPanel));
   const std::vector<double> zeros(x.size());
   Matrix out(1, n);
-  run(loops, DenseJob<double>{{KernelKind::rbf, 1, 0, 1}, zeros.data(), zeros.data(), 1, 1, zeros.data(), x.data(), 0, n,
-                              out.rows.data()});
+  run(loops,
+      DenseJob<double>{
+          {KernelKind::rbf, 1, 0, 1}, zeros.data(), zeros.data(), 1, 1, zeros.data(), x.data(), 0, n, out.rows.data()});
   double worst = 0;
   bool zero_below = true;
   for (std::size_t s = 0; s < n; ++s) {
@@ -262,8 +264,16 @@ void test_exp(const Loops& loops) {
   // tanh far out, where exp(2x) is clamped
   std::vector<double> one(kPanel, 1.0);
   for (const double gamma : {0.0, 1.0, 20.0, 44.0, 60.0, 1e6, 1e30, -1.0, -20.0, -44.0, -60.0, -1e30}) {
-    run(loops, DenseJob<double>{{KernelKind::sigmoid, gamma, 0, 1}, one.data(), one.data(), 1, 1, one.data(), one.data(), 0,
-                                1, out.rows.data()});
+    run(loops, DenseJob<double>{{KernelKind::sigmoid, gamma, 0, 1},
+                                one.data(),
+                                one.data(),
+                                1,
+                                1,
+                                one.data(),
+                                one.data(),
+                                0,
+                                1,
+                                out.rows.data()});
     CHECK_NEAR(out[0][0], std::tanh(gamma), 2e-7);
   }
 }

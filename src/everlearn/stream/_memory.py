@@ -2,19 +2,27 @@
 
 import ctypes
 import functools
-import resource
+import os
 import sys
 from typing import Any
 
 
 def resident_mb() -> float:
-    """Memory of this process now, in MiB; at its peak where the system does not say."""
+    """Memory of this process in MiB: now on Linux, at its peak on other POSIX systems, NaN elsewhere."""
     try:
         with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
     except OSError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+        return _peak_mb()
+
+
+def _peak_mb() -> float:
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return float("nan")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
 def give_back_memory() -> None:
