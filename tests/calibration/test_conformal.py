@@ -179,11 +179,14 @@ def test_the_level_never_runs_away(rows, alpha, gamma):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda c: c.update([[0.5, 0.5]], [0, 1]), "as long, got 1 and 2"),
-        (lambda c: c.update([[0.5, 0.5]], [0], [np.nan]), "sample_weight must hold a finite number"),
-        (lambda c: c.update([[0.5, 0.5]], [0], covered=[True, False]), "covered must be as long as y"),
-        (lambda c: c.update([[0.5, 0.5]], ["c"]), "2 classes and 3 classes are known: name the classes"),
-        (lambda c: c.predict_set([[0.5, 0.3, 0.2]]), "name the classes"),
+        (lambda c: c.update([[0.5, 0.5]], [0, 1]), "same length, got 1 and 2"),
+        (
+            lambda c: c.update([[0.5, 0.5]], [0], [np.nan]),
+            "sample_weight must have a finite, non-negative number",
+        ),
+        (lambda c: c.update([[0.5, 0.5]], [0], covered=[True, False]), "covered must have the length of y"),
+        (lambda c: c.update([[0.5, 0.5]], ["c"]), "2 classes, but 3 classes are known: pass the classes"),
+        (lambda c: c.predict_set([[0.5, 0.3, 0.2]]), "pass the classes"),
     ],
 )
 def test_bad_input_is_named_and_changes_nothing(call, words):

@@ -286,16 +286,16 @@ def test_probabilities_are_always_probabilities(rows, method):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda c: c.update([1.0, 2.0], [0]), "as long, got 2 and 1"),
+        (lambda c: c.update([1.0, 2.0], [0]), "same length, got 2 and 1"),
         (lambda c: c.update([np.inf], [0]), "must not be infinite"),
         (lambda c: c.update([1.0], [None]), "y is missing in row 0"),
-        (lambda c: c.update([1.0], [0], [-1.0]), "sample_weight must hold a finite number, 0 or above"),
-        (lambda c: c.update([1.0], [0], [1.0, 2.0]), "sample_weight must hold"),
-        (lambda c: c.update([[1.0, 2.0, 3.0]], [0]), "3 classes and 2 classes are known: name the classes"),
-        (lambda c: c.update([1.0], ["new"]), "2 classes and 3 classes are known"),
-        (lambda c: c.update([1.0], [0], classes=[0, 0]), "2 different classes"),
-        (lambda c: c.update([1.0], [0], classes=[0, 1, 2]), "2 different classes"),
-        (lambda c: c.predict_proba([[1.0, 2.0, 3.0]]), "name the classes of the columns"),
+        (lambda c: c.update([1.0], [0], [-1.0]), "sample_weight must have a finite, non-negative number"),
+        (lambda c: c.update([1.0], [0], [1.0, 2.0]), "sample_weight must have"),
+        (lambda c: c.update([[1.0, 2.0, 3.0]], [0]), "3 classes, but 2 classes are known: pass the classes"),
+        (lambda c: c.update([1.0], ["new"]), "2 classes, but 3 classes are known"),
+        (lambda c: c.update([1.0], [0], classes=[0, 0]), "2 distinct labels"),
+        (lambda c: c.update([1.0], [0], classes=[0, 1, 2]), "2 distinct labels"),
+        (lambda c: c.predict_proba([[1.0, 2.0, 3.0]]), "pass the classes of the columns"),
         (lambda c: c.fit([1.0], [None]), "y is missing"),
     ],
 )
@@ -314,7 +314,7 @@ def test_bad_input_is_named_and_changes_nothing(call, words):
         ({"method": "platt"}, "'method' of OnlineCalibrator must be one of 'auto'"),
         ({"window": 0}, "'window' of OnlineCalibrator must be an integer from 1"),
         ({"half_life": 0}, "'half_life' of OnlineCalibrator must be None or a finite number above 0"),
-        ({"classes": [1, 1]}, "classes must hold different labels"),
+        ({"classes": [1, 1]}, "classes must be distinct labels"),
     ],
 )
 def test_bad_parameters(options, words):

@@ -92,7 +92,7 @@ def stream(n, seed=0):
 def test_features_that_come_and_go_are_columns_in_which_nothing_is_zero(cls, dense, monkeypatch):
     if not dense:
         monkeypatch.setattr("everlearn.compat._dict_rows._DENSE_NAMES", 0)
-        monkeypatch.setattr("everlearn.compat._dict_rows._DENSE_SHARE", 2)
+        monkeypatch.setattr("everlearn.compat._dict_rows._DENSE_FRACTION", 2)
     dicts, X, y = stream(60)
     X = X if dense else np.hstack([X, np.zeros((60, 6))])
     model, plain = RiverClassifier(make(cls), max_features=10), make(cls)
@@ -141,7 +141,7 @@ def test_a_label_that_was_not_named_is_refused_and_so_is_a_single_class():
         with pytest.raises(ValueError, match=r"is not one of the classes \['no', 'yes'\]: pass all labels"):
             model.learn_one({"a": 1.0}, label)
     for label in (None, math.nan):
-        with pytest.raises(ValueError, match="is not a label: pass only rows with a known label"):
+        with pytest.raises(ValueError, match="is not a label: pass labeled rows only"):
             model.learn_one({"a": 1.0}, label)
     assert pickle.dumps(model) == pickle.dumps(RiverClassifier(make(KOIL), classes=["no", "yes"]))
     for classes in (["no"], ["no", "no"], []):

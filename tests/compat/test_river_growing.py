@@ -163,8 +163,8 @@ def test_names_that_keep_coming_make_rows_sparse():
         model.learn_one({"a": float(n), f"extra{n}": 1.0}, n % 2)
     assert not model._layout.is_dense
     names = Names(["a"], 2)
-    assert names.joined_by({"c": 1, "b": 1}).order == ["a", "b"]
-    assert names.joined_by({"a": 1}) is names
+    assert names.extended({"c": 1, "b": 1}).order == ["a", "b"]
+    assert names.extended({"a": 1}) is names
     assert Layout.choose(names, [], None).is_dense
 
 
@@ -237,7 +237,7 @@ def test_calibrated_probabilities_beat_fixed_ones():
     assert brier(calibrated, data()) < brier(fixed, data()) - 0.02
 
 
-def test_a_learner_with_probabilities_of_its_own_speaks_for_itself():
+def test_a_learner_with_probabilities_of_its_own_uses_them():
     rows, labels = clouds(200)
     model = RiverClassifier(CalibratedClassifier(LASVM(C=1, gamma=0.3)))
     follow(model, rows, labels)

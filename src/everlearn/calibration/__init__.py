@@ -1,4 +1,4 @@
-"""Probabilities and prediction sets that follow a stream."""
+"""Online calibration: probabilities and prediction sets that are updated along a stream."""
 
 from ._scores import scores_of
 from .classifier import CalibratedClassifier

@@ -1,10 +1,12 @@
 """Softmax regression on decision values, by Newton's method.
 
 The model is p_k = softmax_k(sum_j shared_j φ_j(s_k) + slope_k s_k + bias_k), with features φ of the decision
-value s_k of class k. The fit maximizes the weighted log-likelihood minus ridge penalties that pull the shared
-slopes to their prior mean and what is a class' own to 0. The objective is strictly concave; shared slopes are
-kept non-negative by projection. J. Platt, "Probabilities for SV machines" (1999); C. Guo, G. Pleiss, Y. Sun,
-K. Weinberger, "On calibration of modern neural networks", ICML 2017, for a slope that all classes share.
+value s_k of class k. The fit maximizes the weighted log-likelihood minus ridge penalties, which pull the
+shared slopes to their prior mean and the class-specific slopes and biases to 0. The objective is strictly
+concave. Shared slopes are kept non-negative by projection.
+
+J. Platt, "Probabilities for SV machines" (1999); C. Guo, G. Pleiss, Y. Sun, K. Weinberger, "On calibration of
+modern neural networks", ICML 2017, for a slope that all classes share.
 """
 
 from __future__ import annotations
@@ -17,16 +19,16 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_PRIOR = 1.5  # sum of the shared slopes before any label: log-odds of 3 f for two classes
-_MOST_STEPS = 20
-_TOLERANCE = 1e-3  # of the last step; convergence is quadratic
-_SCALE_FREE = 4.0  # scores whose root mean square lies within this factor of 1 are taken as they are
-_FARTHEST = 50.0
+_PRIOR = 1.5  # prior mean of the sum of the shared slopes: log-odds of 3 f for two classes
+_MAX_STEPS = 20
+_TOLERANCE = 1e-3  # for the size of the last step; convergence is quadratic
+_NO_SCALING = 4.0  # scores are not scaled if their root mean square is within this factor of 1
+_MAX_SCALED = 50.0  # scaled scores are clipped to this magnitude
 
 
 @dataclass(frozen=True)
 class Ridges:
-    """How strongly parameters are pulled to their prior, in rows that speak against it.
+    """Ridge penalties: how strongly parameters are pulled to their prior, in units of rows.
 
     Parameters
     ----------
@@ -43,7 +45,8 @@ class Ridges:
     slope: float
 
 
-# Chosen on development streams and tables (benchmarks/calibration.py). A stream forgets: it has fewer rows.
+# Chosen on development streams and data sets (benchmarks/calibration.py). In a stream old rows fade, so its
+# effective number of rows is smaller.
 STREAM = Ridges(shared=1.0, bias=20.0, slope=5.0)
 TABLE = Ridges(shared=0.2, bias=0.5, slope=0.5)
 
@@ -57,7 +60,7 @@ class LogitForm:
     saturates : bool
         Whether tanh(s) joins s: probabilities rise steeply near the boundary and slowly far from it.
     per_class : bool
-        Whether every class has a bias and a slope of its own; two classes share the slope.
+        Whether every class has its own bias and slope; two classes share the slope.
     """
 
     saturates: bool
@@ -65,18 +68,18 @@ class LogitForm:
 
     @property
     def prior(self) -> Floats:
-        """The shared slopes before any label."""
+        """The shared slopes before any label is known."""
         n = 2 if self.saturates else 1
         return np.full(n, _PRIOR / n)
 
     def features(self, scores: Floats, scale: float) -> Floats:
-        """Features of shape (n_shared, n_rows, n_classes), the scaled scores first; 0 without a score."""
-        scaled = np.minimum(np.maximum(scores / scale, -_FARTHEST), _FARTHEST)
+        """Features of shape (n_shared, n_rows, n_classes), the scaled scores first; 0 for missing scores."""
+        scaled = np.minimum(np.maximum(scores / scale, -_MAX_SCALED), _MAX_SCALED)
         scaled[np.isnan(scaled)] = 0.0
         return np.array((scaled, np.tanh(scaled))) if self.saturates else scaled[np.newaxis]
 
     def proba(self, scores: Floats, scale: float, shared: Floats, own: Floats) -> Floats:
-        """Probabilities; 0 for a class without a score. `own` has a row of biases and one of slopes."""
+        """Probabilities; 0 for a class without a score. `own` has the biases and slopes of the classes."""
         features = self.features(scores, scale)
         logits = _combine(shared, features) + own[0] + own[1] * features[0]
         return softmax(logits, np.isnan(scores))
@@ -90,9 +93,9 @@ class LogitForm:
         start: tuple[Floats, Floats],
         ridges: Ridges,
     ) -> tuple[Floats, Floats]:
-        """Shared slopes, own biases and slopes for the rows, from a starting point.
+        """Fit the shared slopes and the biases and slopes of the classes, from the starting point `start`.
 
-        Every row must have a score for its class.
+        Every row must have a score for its own class.
         """
         features, missing = self.features(scores, scale), np.isnan(scores)
         n_shared, n_rows, k = features.shape
@@ -100,7 +103,7 @@ class LogitForm:
         ridge = np.repeat((ridges.shared, ridges.bias, ridges.slope), (n_shared, k, k))
         may_move = np.repeat((True, self.per_class, self.per_class and k > 2), (n_shared, k, k))
         places = np.arange(n_rows)
-        own = np.stack((np.ones_like(features[0]), features[0]))  # features of what is a class' own
+        own = np.stack((np.ones_like(features[0]), features[0]))  # of bias and slope
         of_label = features[:, places, codes]
         sums = np.concatenate([np.bincount(codes, weights * part[places, codes], k) for part in own])
         point = np.concatenate((start[0], start[1].ravel()))
@@ -116,14 +119,14 @@ class LogitForm:
             return float(likelihood - 0.5 * ridge @ (at - mean) ** 2), shares / totals[:, np.newaxis]
 
         value, shares = evaluate(point)
-        for _ in range(_MOST_STEPS):
+        for _ in range(_MAX_STEPS):
             weighted = weights[:, np.newaxis] * shares
             means = (features * shares).sum(axis=2)  # (n_shared, n_rows)
             expected = (own * weighted).sum(axis=1).ravel()
             gradient = np.concatenate(((of_label - means) @ weights, sums - expected)) - ridge * (
                 point - mean
             )
-            held = np.zeros(len(point), dtype=np.bool_)  # shared slopes that would become negative
+            held = np.zeros(len(point), dtype=np.bool_)  # shared slopes at 0 that would become negative
             held[:n_shared] = (point[:n_shared] <= 0) & (gradient[:n_shared] < 0)
             free = np.flatnonzero(may_move & ~held)
             hessian = np.diag(ridge) + _curvature(features, own, shares, weighted, means, weights)
@@ -147,7 +150,7 @@ class LogitForm:
         step: Floats,
         n_shared: int,
     ) -> tuple[Floats, float, Floats] | None:
-        """The first of the steps 1, 1/2, 1/4, ... that does not lower the objective; None if all do."""
+        """The first step length of 1, 1/2, 1/4, ... that does not lower the objective; None if all do."""
         length = 1.0
         while length > 1e-4:
             at = point + length * step
@@ -160,7 +163,7 @@ class LogitForm:
 
 
 def _combine(shared: Floats, features: Floats) -> Floats:
-    """The sum of the features, each times its slope."""
+    """The sum of the features times their shared slopes."""
     first = shared[0] * features[0]
     return first if len(shared) == 1 else np.asarray(first + shared[1] * features[1])
 
@@ -174,8 +177,8 @@ def _curvature(
     flat = features.reshape(n_shared, -1)
     found[:n_shared, :n_shared] = (flat * weighted.ravel()) @ flat.T - (means * weights) @ means.T
     of_class = (own * weighted).transpose(1, 0, 2).reshape(n_rows, -1)  # (n_rows, 2 k)
-    plain = (own * shares).transpose(1, 0, 2).reshape(n_rows, -1)
-    together = -of_class.T @ plain
+    unweighted = (own * shares).transpose(1, 0, 2).reshape(n_rows, -1)
+    together = -of_class.T @ unweighted
     for one in range(2):
         for other in range(2):
             block = together[one * k : (one + 1) * k, other * k : (other + 1) * k]
@@ -188,7 +191,7 @@ def _curvature(
 
 
 def softmax(logits: Floats, missing: NDArray[np.bool_]) -> Floats:
-    """Probabilities from logits; rows in which every class is missing are all NaN."""
+    """Softmax without missing classes; NaN in rows where all classes are missing."""
     if missing.any():
         with np.errstate(invalid="ignore"):
             logits = np.where(missing, -np.inf, logits)
@@ -200,14 +203,14 @@ def softmax(logits: Floats, missing: NDArray[np.bool_]) -> Floats:
 
 
 def scale_of(scores: Floats, weights: Floats) -> float:
-    """What scores are divided by: 1 for margins of an SVM, and for others of about that size.
+    """The divisor of scores: 1 if their size is similar to the margins of an SVM.
 
-    The root mean square of the scores, divided by the nearest number from 1/4 to 4.
+    It is the root mean square of the scores divided by the nearest number in [1/4, 4].
     """
     known = ~np.isnan(scores)
     total = float(weights @ known.sum(axis=1))
     if not total > 0:
         return 1.0
     squares = (np.where(known, scores, 0.0) ** 2).sum(axis=1)
-    spread = float(np.sqrt(weights @ squares / total))
-    return spread / min(max(spread, 1 / _SCALE_FREE), _SCALE_FREE) if spread > 1e-100 else 1.0
+    rms = float(np.sqrt(weights @ squares / total))
+    return rms / min(max(rms, 1 / _NO_SCALING), _NO_SCALING) if rms > 1e-100 else 1.0

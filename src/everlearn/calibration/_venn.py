@@ -6,8 +6,8 @@ labeled 1. The two fitted values p0 and p1 bracket the probability; p1 / (1 - p0
 that minimizes the worst-case log loss.
 
 Scores are first grouped into bins of equal counts. The isotonic fit at bin i is the max-min of the means over
-the intervals j..k with j <= i <= k. Each of them contains i, so that adding the new score to all of
-them gives p0 and p1 of every bin in two cumulative minima and maxima over one matrix.
+the intervals j..k with j <= i <= k. Each of these intervals contains i, so the new score is added to all of
+them. Cumulative minima and maxima over one matrix then give p0 and p1 of every bin.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 BINS = 100
-Table = tuple[Floats, Floats]  # the cuts between bins, and the probability in each
+Table = tuple[Floats, Floats]  # the cuts between bins, and the probability of each bin
 
 
 def margins(scores: Floats, code: int) -> Floats:
-    """How far a class is ahead of the best other one; for a class without rivals, its own score."""
-    rivals = np.delete(scores, code, axis=1)
-    best = np.max(np.where(np.isnan(rivals), -np.inf, rivals), axis=1, initial=-np.inf)
+    """The score of a class minus the best score of the other classes, or its score if there are no others."""
+    others = np.delete(scores, code, axis=1)
+    best = np.max(np.where(np.isnan(others), -np.inf, others), axis=1, initial=-np.inf)
     return np.asarray(scores[:, code] - np.where(np.isinf(best), 0.0, best))
 
 
 def fit(values: Floats, positive: NDArray[np.bool_], weights: Floats) -> Table:
-    """The table of probabilities for one class against the rest."""
+    """The table of one-vs-rest probabilities of a class."""
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]
     starts = _starts(values)
@@ -47,14 +47,14 @@ def look_up(table: Table, values: Floats) -> Floats:
 
 
 def _starts(values: Floats) -> NDArray[np.intp]:
-    """Where bins begin in sorted values: at most BINS, about equally full, equal values together."""
+    """Starts of the bins in sorted values: at most BINS bins of about equal size, equal values in one bin."""
     n = len(values)
     wanted = (np.arange(min(BINS, n)) * n) // min(BINS, n)
     return np.unique(np.searchsorted(values, values[wanted], side="left"))
 
 
 def _isotonic_with(hits: Floats, mass: Floats, label: float) -> Floats:
-    """In each bin the isotonic fit at a new row with this label and weight 1."""
+    """For each bin, the isotonic fit at a new row in it with this label and weight 1."""
     total, positive = (np.concatenate(([0.0], np.cumsum(part))) for part in (mass, hits))
     backward = np.tri(len(mass), k=-1, dtype=bool)  # intervals that end before they begin
     weight = np.where(backward, 1.0, total[1:] - total[:-1, np.newaxis] + 1.0)

@@ -1,4 +1,4 @@
-"""CalibratedClassifier: calibrated probabilities for any learner, in batch or on a stream."""
+"""CalibratedClassifier: calibrated probabilities for any classifier, in `fit` or along a stream."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CLASSIFIER = constraints.Constraint(
 
 
 def _forgets(classifier: Any) -> bool:
-    """Whether the learner of a calibrated classifier, fitted or not, can forget rows."""
+    """Whether the wrapped learner, fitted or not, has ``forget``."""
     learner = getattr(classifier, "estimator_", classifier.estimator)
     return hasattr(LASVM if learner is None else learner, "forget")
 
@@ -42,26 +42,27 @@ def _forgets(classifier: Any) -> bool:
 class CalibratedClassifier(MetaEstimatorMixin, ScoringClassifier, Estimator):  # type: ignore[misc]
     """Give a learner calibrated probabilities.
 
-    `fit` calibrates on scores from learners that have not seen the row: exact leave-one-out scores where the
+    `fit` calibrates on scores of rows that the learner was not trained on: exact leave-one-out scores if the
     learner has ``leave_one_out``, as `IDSVM` does, otherwise out-of-fold scores of a stratified
     cross-validation. The learner itself is fitted on all rows. `partial_fit` scores each block before the
-    learner sees it, so that probabilities follow a stream and its drift at no extra fit.
+    learner is trained on it, so that probabilities follow concept drift without additional training.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        The learner; it is cloned. None is ``LASVM()``.
+        The classifier to calibrate; it is cloned. None is ``LASVM()``.
     method : {"auto", "saturating", "sigmoid", "temperature", "venn_abers"}, default="auto"
         How scores become probabilities; see `OnlineCalibrator`.
     window : int, default=1000
-        How many labeled scores `partial_fit` keeps. `fit` uses all of them.
+        Number of labeled scores that `partial_fit` keeps. `fit` uses all scores.
     half_life : float or None, default=200
-        In a stream, after how many further labels a label counts half. None lets all labels in the window
-        count alike.
+        Number of labels in a stream after which the weight of a label is halved. With None all labels in the
+        window have the same weight.
     cv : int, default=5
-        Folds of the cross-validation.
+        Number of folds of the cross-validation.
     random_state : int, RandomState instance or None, default=None
-        Draws the folds. If it is given, it also seeds an `estimator` that has no seed of its own.
+        Random generator for the folds. If it is not None, it also seeds an `estimator` whose `random_state`
+        is None.
 
     Attributes
     ----------
@@ -70,11 +71,11 @@ class CalibratedClassifier(MetaEstimatorMixin, ScoringClassifier, Estimator):  #
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X has names that are all strings.
+        Names of the features; only if X has feature names that are all strings.
     estimator_ : classifier
         The fitted learner.
     calibrator_ : OnlineCalibrator
-        What turns its scores into probabilities.
+        Turns the scores of the learner into probabilities.
 
     Examples
     --------
@@ -108,14 +109,14 @@ class CalibratedClassifier(MetaEstimatorMixin, ScoringClassifier, Estimator):  #
         self._store(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CalibratedClassifier:
-        """Learn from scratch, and calibrate on rows that were not learned.
+        """Fit from scratch, and calibrate on leave-one-out or out-of-fold scores.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Their labels.
+            The labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for the learner and for the calibration.
 
@@ -145,22 +146,20 @@ class CalibratedClassifier(MetaEstimatorMixin, ScoringClassifier, Estimator):  #
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None
     ) -> CalibratedClassifier:
-        """Score rows, calibrate on these scores, then learn the rows.
+        """Score the rows, learn them, and update the calibration with the scores.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Their labels.
+            The labels.
         classes : array-like of shape (n_classes,), default=None
-            All labels that will occur; required in the first call, unless the learner accepts new classes at
-            any time.
+            All labels. Required in the first call, unless the learner accepts new classes at any time.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for the learner and for the calibration.
         ids : array-like of int of shape (n_samples,), default=None
-            Names by which rows can be forgotten, for a learner that accepts them; None continues the running
-            row number.
+            Ids of the rows for `forget`, if the learner accepts them; None continues the running row number.
 
         Returns
         -------
@@ -200,14 +199,14 @@ class CalibratedClassifier(MetaEstimatorMixin, ScoringClassifier, Estimator):  #
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            They sum to 1 in each row.
+            Probabilities; each row sums to 1.
         """
         self._check_fitted()
         X = check_rows(self, X, reset=False)
         return self.calibrator_.predict_proba(scores_of(self.estimator_, X), classes=self.classes_)
 
     def decision_function(self, X: Any) -> Floats:
-        """Calibrated scores: log-odds of the second class, or log-probabilities when there are more.
+        """Calibrated scores: log-odds of the second class, or log-probabilities for more than two classes.
 
         Parameters
         ----------
@@ -223,13 +222,13 @@ class CalibratedClassifier(MetaEstimatorMixin, ScoringClassifier, Estimator):  #
 
     @available_if(_forgets)  # type: ignore[untyped-decorator]
     def forget(self, ids: Any) -> CalibratedClassifier:
-        """Let the learner forget rows. The calibration keeps their scores, but none of their features.
+        """Make the learner forget rows. The calibration keeps their scores, but not their features.
 
         Parameters
         ----------
         ids : int or array-like of int
-            The ids of the rows: the running row numbers, from 0, unless others were given. If one of them is
-            not kept, nothing is forgotten.
+            Ids of the rows: running row numbers from 0, unless `ids` were given to `partial_fit`. If the
+            learner does not keep one of the rows, it raises an error and forgets nothing.
 
         Returns
         -------
@@ -242,7 +241,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ScoringClassifier, Estimator):  #
 
     @property
     def forgetting(self) -> str:
-        """What `forget` promises: at most removal, because the calibration keeps the scores of the rows."""
+        """The guarantee of `forget`: at most "removal", because the calibration keeps the scores."""
         return "removal" if _forgets(self) else "replay"
 
     @property
@@ -259,7 +258,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ScoringClassifier, Estimator):  #
         return tags
 
     def _fresh(self, random: Any) -> Any:
-        """A learner that has not learned anything."""
+        """An unfitted learner."""
         learner = LASVM() if self.estimator is None else clone(self.estimator)
         if self.random_state is not None:
             params = learner.get_params()
@@ -276,7 +275,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ScoringClassifier, Estimator):  #
         weights: Floats | None,
         random: Any,
     ) -> Floats:
-        """Scores of each row from a learner fitted on the other folds; NaN for a class that these lack."""
+        """Scores of each row from a learner fitted on the other folds; NaN for classes missing there."""
         folds = np.empty(len(codes), dtype=np.intp)
         for code in range(len(classes)):
             rows = np.flatnonzero(codes == code)

@@ -1,8 +1,8 @@
-"""AdaptiveConformal: prediction sets with guaranteed coverage under concept drift.
+"""AdaptiveConformal: prediction sets that keep their coverage under concept drift.
 
 I. Gibbs, E. Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021. The miscoverage
-level follows the stream: alpha_{t+1} = alpha_t + gamma (alpha - err_t), where err_t is 1 if the set of row t
-misses its label. Whatever the data, over T labels the coverage differs from 1 - alpha by at most
+level is updated after each label: alpha_{t+1} = alpha_t + gamma (alpha - err_t), where err_t is 1 if the set
+of row t misses its label. For any data, the coverage over T labels differs from 1 - alpha by at most
 (max(alpha_1, 1 - alpha_1) + gamma) / (T gamma).
 """
 
@@ -24,33 +24,33 @@ Floats = NDArray[np.float64]
 
 @register
 class AdaptiveConformal:
-    """Prediction sets that contain the true class of a fraction 1 - alpha of the rows, also under drift.
+    """Prediction sets that contain the true class with frequency 1 - alpha, also under concept drift.
 
-    A set holds every class whose probability (or decision value) reaches a threshold. The threshold is a
-    quantile of what the true classes of the last `window` labeled rows had, at a level that is lowered after
+    A set contains every class whose probability (or decision value) reaches a threshold. The threshold is a
+    quantile of the values of the true classes of the last `window` labeled rows. Its level is lowered after
     each miss and raised after each hit.
 
     Parameters
     ----------
     alpha : float, default=0.1
-        The fraction of rows whose set may miss the label, above 0 and below 1.
+        Fraction of rows whose set may miss the label, above 0 and below 1.
     gamma : float, default=0.01
-        Step size of the miscoverage level after a label. Larger values react faster to drift, and make the
-        size of sets fluctuate more.
+        Step size of the level. Larger values react faster to concept drift, but the size of the sets
+        fluctuates more.
     window : int, default=1000
-        How many labeled rows the quantile is taken over.
+        Number of most recent labeled rows for the quantile.
     classes : iterable of labels, default=None
-        The classes in the order of the columns. None takes those seen so far, sorted. New classes may appear
-        at any time in either case.
+        The classes in the order of the columns. None means the classes seen so far, sorted. In both cases new
+        classes may appear at any time.
 
     Notes
     -----
-    The guarantee holds for the sets that `update` checks: those of the rows passed to it, at that moment. It
-    carries over to all rows if the labeled rows are a random sample. If rows were selected for labeling, pass
-    importance weights, or only rows drawn at random.
+    The coverage guarantee holds for the rows that are passed to `update`, with the sets that they have at
+    that moment. It holds for all rows if the labeled rows are a random sample of them. If labels are queried
+    for selected rows, pass importance weights, or only randomly drawn rows.
 
-    A set may be empty, where even the most likely class is less likely than usual, and it holds all classes
-    before the first label.
+    A set may be empty if even the most likely class is less likely than usual. Before the first label every
+    set contains all classes.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class AdaptiveConformal:
         constraints.check(self)
         self._columns = ClassColumns(classes)
         self._level = float(alpha)
-        self._values = np.empty(0)  # of the true classes; NaN where the columns had no value for it
+        self._values = np.empty(0)  # probabilities or decision values of the true classes
         self._weights = np.empty(0)
         self._n_seen = 0
         self._seen_weight = self._covered_weight = 0.0
@@ -97,7 +97,7 @@ class AdaptiveConformal:
 
     @property
     def classes(self) -> NDArray[Any]:
-        """The classes known so far, in the order of the columns of `predict_set`."""
+        """The classes seen so far, in the order of the columns of `predict_set`."""
         return self._columns.classes
 
     @property
@@ -107,12 +107,12 @@ class AdaptiveConformal:
 
     @property
     def level(self) -> float:
-        """The present miscoverage level alpha_t."""
+        """The current miscoverage level alpha_t."""
         return self._level
 
     @property
     def coverage(self) -> float:
-        """The weighted fraction of labels that were in their set; NaN before the first."""
+        """Weighted fraction of labels that were in their set; NaN before the first label."""
         return self._covered_weight / self._seen_weight if self._seen_weight > 0 else math.nan
 
     def update(
@@ -123,31 +123,31 @@ class AdaptiveConformal:
         classes: Any = None,
         covered: Any = None,
     ) -> AdaptiveConformal:
-        """Add rows whose labels have become known, one after the other.
+        """Update the threshold with labeled rows, one after the other.
 
         Parameters
         ----------
         scores : array-like of shape (n_rows,) or (n_rows, n_classes)
-            Probabilities or decision values of the classes, computed before the labels were learned; one
-            decision value per row for two classes.
+            Probabilities or decision values of the classes, computed before the labels were learned. For two
+            classes one decision value per row is allowed.
         y : array-like of shape (n_rows,)
             The labels.
         sample_weight : array-like of shape (n_rows,), default=None
-            How much each row counts, 1 on average; the step of the level is multiplied by it.
+            Weights of the rows, 1 on average. The step size of the level is multiplied by them.
         classes : array-like of shape (n_classes,), default=None
             The class of each column of `scores`. None is the order of `classes`.
         covered : array-like of bool of shape (n_rows,), default=None
-            Whether the prediction set issued for the row contained its label. None uses the sets that the
-            rows would get now, one after the other. Pass it if labels arrive in batches after their sets were
-            issued: the guarantee then holds for these sets. In a batch of more than 1 / gamma rows gamma is
-            the inverse of their number, so that the level does not overshoot.
+            Whether the set that was predicted for the row contained its label. None uses the sets that the
+            rows would get now, one after the other. Pass it if labels arrive in batches after the
+            predictions: the coverage guarantee then holds for the predicted sets. In a batch of more than
+            1 / gamma rows gamma is the inverse of their number, so that the level does not overshoot.
 
         Returns
         -------
         AdaptiveConformal
             The object itself.
         """
-        columns = self._columns.copy()  # so that bad input changes nothing
+        columns = self._columns.copy()  # so that an error changes nothing
         codes = columns.encode(y)
         if len(scores) != len(codes):
             raise ValueError(f"scores and y must have the same length, got {len(scores)} and {len(codes)}.")
@@ -155,12 +155,12 @@ class AdaptiveConformal:
         weights = check_weights(sample_weight, len(codes))
         if covered is not None and np.shape(covered) != codes.shape:
             raise ValueError(
-                f"covered must be as long as y, got shape {np.shape(covered)} for {len(codes)} rows."
+                f"covered must have the length of y, got shape {np.shape(covered)} for {len(codes)} rows."
             )
         self._columns = columns
-        spoken = np.full(len(columns), -1)
-        spoken[places] = np.arange(len(places))
-        at = spoken[codes]
+        column_of = np.full(len(columns), -1)  # class code to column of scores
+        column_of[places] = np.arange(len(places))
+        at = column_of[codes]
         values = np.where(at >= 0, matrix[np.arange(len(codes)), at], np.nan)
         gamma = self.gamma if covered is None else min(self.gamma, 1 / max(len(codes), 1))
         for row, (value, weight) in enumerate(zip(values.tolist(), weights.tolist(), strict=True)):
@@ -172,7 +172,7 @@ class AdaptiveConformal:
         return self
 
     def predict_set(self, scores: Any, classes: Any = None) -> NDArray[np.bool_]:
-        """Compute prediction sets.
+        """Predict the set of plausible classes of each row.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class AdaptiveConformal:
         Returns
         -------
         ndarray of bool of shape (n_rows, n_classes)
-            Whether each class is in the set of the row. A class without a value (NaN) is in it.
+            Whether each class is in the set of the row. A class with the value NaN is in the set.
         """
         columns = self._columns.copy()
         if classes is None and len(columns) == 0:
@@ -199,7 +199,7 @@ class AdaptiveConformal:
         Returns
         -------
         dict
-            For `from_state`.
+            The state for `from_state`.
         """
         return {
             "alpha": float(self.alpha),
@@ -222,12 +222,12 @@ class AdaptiveConformal:
         Parameters
         ----------
         state : dict
-            From `state`.
+            A state from `state`.
 
         Returns
         -------
         AdaptiveConformal
-            The continuation.
+            The restored object.
         """
         made = cls(state["alpha"], state["gamma"], state["window"])
         made._columns = ClassColumns.from_state(checked.table("columns", state["columns"]))
@@ -245,21 +245,22 @@ class AdaptiveConformal:
     _from_state = from_state
 
     def _holds(self, value: float) -> bool:
-        """Whether a set holds a class with this value; one without a value is held unless sets are empty."""
+        """Whether a class with this value is in the set; one without a value is, unless sets are empty."""
         return not value < self._threshold if value == value else self._threshold < math.inf
 
     def _step(self, value: float, weight: float, hit: bool, gamma: float) -> None:
         self._n_seen += 1
         self._seen_weight += weight
         self._covered_weight += weight * hit
-        # The guarantee needs that a level outside [0, 1] comes back: the sets are full or empty there.
+        # The level is not clipped. Outside [0, 1] sets are full or empty, which brings it back, as the
+        # guarantee requires.
         self._level += gamma * weight * (self.alpha - (not hit))
         if value == value and weight > 0:
             self._values = np.append(self._values, value)[-int(self.window) :]
             self._weights = np.append(self._weights, weight)[-int(self.window) :]
 
     def _quantile(self) -> float:
-        """The largest threshold that a share 1 - level of the values reaches, one unseen value included."""
+        """The largest threshold that a fraction 1 - level of the values, plus one unseen value, reaches."""
         if self._level >= 1:
             return math.inf
         n = len(self._values)
@@ -269,7 +270,7 @@ class AdaptiveConformal:
             below = math.floor(self._level * (n + 1))  # values that may lie below the threshold
             return -math.inf if below < 1 else float(np.partition(self._values, below - 1)[below - 1])
         order = np.argsort(self._values, kind="stable")
-        heap = np.cumsum(self._weights[order])
+        cumulative = np.cumsum(self._weights[order])
         unseen = float(self._weights.mean())
-        below = int(np.searchsorted(heap, self._level * (heap[-1] + unseen), side="right"))
+        below = int(np.searchsorted(cumulative, self._level * (cumulative[-1] + unseen), side="right"))
         return -math.inf if below < 1 else float(self._values[order[below - 1]])

@@ -1,4 +1,4 @@
-"""OnlineCalibrator: probabilities from decision values, which follow a stream."""
+"""OnlineCalibrator: probabilities from decision values, updated along a stream."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._base import checked, constraints
 from .._base.persist import register
 from . import _venn
-from ._columns import ClassColumns, Codes, check_weights, spread_columns
+from ._columns import ClassColumns, Codes, check_weights, scatter_columns
 from ._logit import STREAM, TABLE, LogitForm, Ridges, scale_of
 
 Floats = NDArray[np.float64]
@@ -21,41 +21,43 @@ _FORMS = {
     "saturating": LogitForm(saturates=True, per_class=True),
     "sigmoid": LogitForm(saturates=False, per_class=True),
     "temperature": LogitForm(saturates=False, per_class=False),
-    "venn_abers": LogitForm(saturates=True, per_class=False),  # for classes that have no label yet
+    "venn_abers": LogitForm(saturates=True, per_class=False),  # for classes without labels so far
 }
-_REFIT_SHARE = 0.02  # a refit waits for so many new labels, as a share of those in the window
+_REFIT_FRACTION = 0.02  # new labels that trigger a refit, as a fraction of those in the window
 
 
 @register
 class OnlineCalibrator:
-    """Convert decision values to probabilities, learned from rows scored before their label was known.
+    """Turn decision values into probabilities, and follow concept drift.
 
-    The last `window` labeled scores are kept, and recent ones count more. A refit takes a few Newton steps
-    and happens after 2 % new labels. With few labels the result is close to a prior that suits
-    the margins of an SVM, so that probabilities are usable from the first label on.
+    It learns from rows that were scored before their label was known.
+    The last `window` labeled scores are kept, and recent ones have higher weights. The model is refitted, by
+    a few Newton steps, after 2 % new labels. With few labels the result is close to a prior for the margins
+    of an SVM, so probabilities are usable from the first label on.
 
     Parameters
     ----------
     method : {"auto", "saturating", "sigmoid", "temperature", "venn_abers"}, default="auto"
-        How scores become probabilities. "temperature": softmax of the scores times one slope. "sigmoid": a
-        bias and a slope for each class in addition, which is Platt scaling for two classes. "saturating":
-        tanh of the scores as a further term, for probabilities that level off far from the boundary.
-        "venn_abers": the Venn-Abers predictor of each class against the rest. "auto" is
-        "saturating", which had the lowest Brier score and calibration error on development streams.
+        How scores become probabilities. "temperature": softmax of the scores times one slope. "sigmoid": in
+        addition a bias and a slope for each class, which is Platt scaling for two classes. "saturating": in
+        addition tanh of the scores, for probabilities that level off far from the boundary. "venn_abers": a
+        one-vs-rest Venn-Abers predictor for each class. "auto" is "saturating", which had the lowest Brier
+        score and calibration error on development streams.
     window : int, default=1000
-        How many labeled scores are kept.
+        Number of labeled scores that are kept.
     half_life : float or None, default=200
-        After how many further labels a label counts half. None lets all labels in the window count alike.
+        Number of labels after which the weight of a label is halved. With None all labels in the window have
+        the same weight.
     classes : iterable of labels, default=None
-        The classes in the order of the score columns. None takes those seen so far, sorted. New classes may
-        appear at any time in either case.
+        The classes in the order of the score columns. None means the classes seen so far, sorted. In both
+        cases new classes may appear at any time.
 
     Notes
     -----
-    Rows that were chosen for labeling because they are uncertain are not a random sample. The probability of
-    a class given the score is hardly affected by a choice that depends on the score alone, so such rows may
-    be passed as they are. Where the choice depends on other things, pass importance weights (one over the
-    probability of being chosen) as `sample_weight`, or pass only rows that were drawn at random.
+    Rows that were queried because they are uncertain are not a random sample. A selection that depends on the
+    score alone hardly affects the probability of a class given the score, so such rows may be passed without
+    weights. If the selection depends on other things, pass importance weights (the inverse of the selection
+    probability) as `sample_weight`, or pass only randomly drawn rows.
 
     Examples
     --------
@@ -103,7 +105,7 @@ class OnlineCalibrator:
 
     @property
     def classes(self) -> NDArray[Any]:
-        """The classes known so far, in the order of the columns of `predict_proba`."""
+        """The classes seen so far, in the order of the columns of `predict_proba`."""
         return self._columns.classes
 
     @property
@@ -112,18 +114,18 @@ class OnlineCalibrator:
         return self._n_seen
 
     def update(self, scores: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> OnlineCalibrator:
-        """Add rows whose labels have become known, in that order.
+        """Add labeled scores, in the order in which the labels became known.
 
         Parameters
         ----------
         scores : array-like of shape (n_rows,) or (n_rows, n_classes)
-            The decision values of the rows, computed before their labels were learned. One value per row is
-            for two classes and favors the second one. A row of NaN had no score; it counts for the class
-            frequencies only.
+            Decision values of the rows, computed before their labels were learned. One value per row is for
+            two classes; positive values favor the second. A row of NaN has no score and counts only for the
+            class frequencies.
         y : array-like of shape (n_rows,)
-            Their labels.
+            The labels.
         sample_weight : array-like of shape (n_rows,), default=None
-            How much each row counts.
+            Weights of the rows.
         classes : array-like of shape (n_classes,), default=None
             The class of each column of `scores`, as in the learner's ``classes_``. None is the order of
             `classes`.
@@ -133,24 +135,25 @@ class OnlineCalibrator:
         OnlineCalibrator
             The calibrator itself.
         """
-        if self._take_in(scores, y, sample_weight, classes, ordered=True) and self._due():
+        if self._append(scores, y, sample_weight, classes, ordered=True) and self._needs_refit():
             self._refit()
         return self
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> OnlineCalibrator:
-        """Reset, and fit on rows without a time order, all with the same weight.
+        """Fit from scratch on rows in no particular order, without fading.
 
-        All rows take part in the fit. Of more than `window` rows an evenly spaced choice is kept for the
-        refits that follow an `update`.
+        All rows are used in the fit. Of more than `window` rows an evenly spaced subset is kept for later
+        refits.
 
         Parameters
         ----------
         scores : array-like of shape (n_rows,) or (n_rows, n_classes)
-            Decision values from a learner that has not seen the row: leave-one-out or out-of-fold scores.
+            Decision values from a learner that was not trained on the row: leave-one-out or out-of-fold
+            scores.
         y : array-like of shape (n_rows,)
-            Their labels.
+            The labels.
         sample_weight : array-like of shape (n_rows,), default=None
-            How much each row counts.
+            Weights of the rows.
         classes : array-like of shape (n_classes,), default=None
             The class of each column of `scores`.
 
@@ -161,7 +164,7 @@ class OnlineCalibrator:
         """
         given = self._columns.labels.labels[: self._columns.n_given]
         fresh = OnlineCalibrator(self.method, self.window, self.half_life, given or None)
-        fresh._take_in(scores, y, sample_weight, classes, ordered=False)
+        fresh._append(scores, y, sample_weight, classes, ordered=False)
         fresh._refit(TABLE)
         n = len(fresh._codes)
         if n > self.window:
@@ -182,7 +185,7 @@ class OnlineCalibrator:
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
-            They sum to 1 in each row. A row without scores gets the recent class frequencies.
+            Probabilities; each row sums to 1. A row without scores gets the recent class frequencies.
         """
         columns = self._columns.copy()
         if classes is None and len(columns) == 0:
@@ -206,7 +209,7 @@ class OnlineCalibrator:
         Returns
         -------
         dict
-            For `from_state`.
+            The state for `from_state`.
         """
         return {
             "method": self.method,
@@ -230,17 +233,17 @@ class OnlineCalibrator:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> OnlineCalibrator:
-        """Restore an object from its state; it continues bit for bit.
+        """Restore a calibrator from its state; it continues bit for bit.
 
         Parameters
         ----------
         state : dict
-            From `state`.
+            A state from `state`.
 
         Returns
         -------
         OnlineCalibrator
-            The continuation.
+            The restored calibrator.
         """
         made = cls(state["method"], state["window"], state["half_life"])
         made._columns = ClassColumns.from_state(checked.table("columns", state["columns"]))
@@ -266,9 +269,9 @@ class OnlineCalibrator:
     _get_state = state
     _from_state = from_state
 
-    def _take_in(self, scores: Any, y: Any, sample_weight: Any, classes: Any, ordered: bool) -> bool:
-        """Append rows to the window; whether there were any."""
-        columns = self._columns.copy()  # so that bad input changes nothing
+    def _append(self, scores: Any, y: Any, sample_weight: Any, classes: Any, ordered: bool) -> bool:
+        """Append rows to the window; return whether there were any."""
+        columns = self._columns.copy()  # so that an error changes nothing
         codes = columns.encode(y)
         if len(scores) != len(codes):
             raise ValueError(f"scores and y must have the same length, got {len(scores)} and {len(codes)}.")
@@ -284,7 +287,7 @@ class OnlineCalibrator:
         times = self._n_seen + (np.arange(1, n + 1) if ordered else np.full(n, n))
         self._n_seen += n
         self._pending += n
-        self._scores = np.concatenate((self._scores, spread_columns(matrix, places, len(columns))))
+        self._scores = np.concatenate((self._scores, scatter_columns(matrix, places, len(columns))))
         self._codes = np.concatenate((self._codes, codes))
         self._weights = np.concatenate((self._weights, weights))
         self._times = np.concatenate((self._times, times))
@@ -296,8 +299,8 @@ class OnlineCalibrator:
         self._scores, self._codes = self._scores[rows], self._codes[rows]
         self._weights, self._times = self._weights[rows], self._times[rows]
 
-    def _due(self) -> bool:
-        return self._pending >= max(1.0, _REFIT_SHARE * len(self._codes))
+    def _needs_refit(self) -> bool:
+        return self._pending >= max(1.0, _REFIT_FRACTION * len(self._codes))
 
     def _faded_weights(self) -> Floats:
         if self.half_life is None:
@@ -314,34 +317,34 @@ class OnlineCalibrator:
         scores, codes, weights = self._scores[rows], self._codes[rows], weights[rows]
         if self.method == "venn_abers":
             for code in range(len(self._columns)):
-                spoken = ~np.isnan(scores[:, code])
-                if spoken.any():
-                    values = _venn.margins(scores[spoken], code)
-                    self._tables[code] = _venn.fit(values, codes[spoken] == code, weights[spoken])
+                known = ~np.isnan(scores[:, code])
+                if known.any():
+                    values = _venn.margins(scores[known], code)
+                    self._tables[code] = _venn.fit(values, codes[known] == code, weights[known])
         else:
             self._scale = scale_of(scores, weights)
             start = (self._shared, self._own)
             self._shared, self._own = self._form.fit(scores, codes, weights, self._scale, start, ridges)
 
     def _venn_abers(self, matrix: Floats, codes: Codes, prior: Floats) -> Floats:
-        """Probabilities from the tables; the prior for a class that has none."""
+        """Probabilities from the tables; the prior for a class without a table."""
         shares = prior.copy()
         for column, code in enumerate(codes.tolist()):
             if code in self._tables:
                 values = _venn.margins(matrix, column)
-                spoken = ~np.isnan(values)
-                shares[spoken, column] = _venn.look_up(self._tables[code], values[spoken])
+                known = ~np.isnan(values)
+                shares[known, column] = _venn.look_up(self._tables[code], values[known])
         if matrix.shape[1] == 2 and codes[1] in self._tables:
             shares[:, 0] = 1 - shares[:, 1]
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def _frequencies(self, codes: Codes) -> Floats:
-        """How frequent the classes are in the window, each counted once more than it came."""
+        """Class frequencies in the window, with Laplace smoothing (one added to each count)."""
         counts = np.bincount(self._codes, self._faded_weights(), int(codes.max(initial=-1)) + 1)
         return np.asarray((counts[codes] + 1) / (counts[codes] + 1).sum())
 
 
 def _restored(state: dict[str, Any]) -> _venn.Table:
-    """A table of probabilities: one more of them than there are cuts."""
+    """A restored table of probabilities; it has one more probability than cuts."""
     cuts = checked.floats("cuts", state["cuts"], (None,))
     return cuts.copy(), checked.floats("shares", state["shares"], (len(cuts) + 1,), least=0.0).copy()

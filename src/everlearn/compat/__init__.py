@@ -1,1 +1,1 @@
-"""Doors to other libraries, each imported only when it is asked for, such as ``everlearn.compat.river``."""
+"""Adapters for other libraries. Import them explicitly, for example ``everlearn.compat.river``."""

@@ -1,4 +1,4 @@
-"""Rows that come as dicts: a column for each name, dense while names are stable, and a bounded memory."""
+"""Rows as dicts: feature names as columns, the choice of dense or sparse rows, and a bounded row memory."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Floats = NDArray[np.float64]
-Row = tuple[NDArray[np.int32], Floats]  # the columns and the values of what is not 0
+Row = tuple[NDArray[np.int32], Floats]  # columns and values of the nonzero features
 
-_DENSE_NAMES = 64  # rows with no more names than this are dense in any case
-_DENSE_SHARE = 0.25  # more names are dense if this share of the values is not 0
-_MOST_WIDENINGS = 3  # names that come in again and again make rows sparse
+_DENSE_NAMES = 64  # rows with at most this many feature names are dense
+_DENSE_FRACTION = 0.25  # with more names, rows are dense if at least this fraction of the values is nonzero
+_MAX_WIDENINGS = 3  # dense rows become sparse when they have been widened more often than this
 
 
 class Names:
-    """The columns of names. It is replaced, never changed, when a name comes.
+    """The columns of feature names. Immutable: a new name makes a new object.
 
     Parameters
     ----------
     names : iterable
         The names in the order of their columns.
     limit : int
-        How many columns there are at most.
+        Maximum number of columns.
     """
 
     def __init__(self, names: Iterable[Any], limit: int) -> None:
         self.order = list(names)
-        self.column = {name: place for place, name in enumerate(self.order)}
+        self.column = {name: column for column, name in enumerate(self.order)}
         self.limit = limit
 
     def __len__(self) -> int:
         return len(self.order)
 
-    def joined_by(self, names: Iterable[Any]) -> Names:
-        """With further names, as many as fit; the names of a row join in sorted order."""
+    def extended(self, names: Iterable[Any]) -> Names:
+        """Add new names in sorted order, up to the limit; the same object if there are none."""
         column = self.column
         new = [name for name in names if name not in column]
         if not new or len(self) >= self.limit:
@@ -47,7 +47,7 @@ class Names:
         return Names([*self.order, *sorted(new, key=str)][: self.limit], self.limit)
 
     def row(self, x: dict[Any, Any]) -> Row:
-        """A dict as a sparse row; names without a column are left out."""
+        """A dict as a sparse row; names without a column are ignored."""
         entries = {}
         for name, given in x.items():
             value = number(name, given)
@@ -58,7 +58,7 @@ class Names:
         return np.array(places, dtype=np.int32), values
 
     def dense(self, x: dict[Any, Any], width: int) -> Floats:
-        """A dict as a dense row of so many columns."""
+        """A dict as a dense row with `width` columns."""
         order = self.order
         if len(x) == width == len(order):
             try:
@@ -66,7 +66,7 @@ class Names:
                 if np.isfinite(row).all():
                     return row
             except (KeyError, TypeError, ValueError):
-                pass  # found out below, with its name
+                pass  # the loop below reports the feature by name
         values = [0.0] * width
         for name, given in x.items():
             value = number(name, given)
@@ -77,33 +77,33 @@ class Names:
 
 
 def number(name: Any, given: Any) -> float:
-    """The value of a feature."""
+    """The value of a feature as a float; ValueError if it is not a finite number."""
     try:
         value = float(given)
     except (TypeError, ValueError):
         raise ValueError(
-            f"The feature {name!r} is {given!r}, and must be a number: encode it, for example with "
+            f"The feature {name!r} is {given!r}, but must be a number: encode it, for example with "
             "river.preprocessing.OneHotEncoder."
         ) from None
     if not math.isfinite(value):
         raise ValueError(
-            f"The feature {name!r} is {given!r}, NaN or infinite: leave it out, or fill it in, for example "
-            "with river.preprocessing.StatImputer."
+            f"The feature {name!r} is {given!r}, but NaN and infinite values are not supported: omit it, or "
+            "impute it, for example with river.preprocessing.StatImputer."
         )
     return value
 
 
 class Layout:
-    """How rows are handed to a learner: dense of a width, or sparse of the largest width.
+    """The format of the rows that a learner gets: dense, or sparse with the maximum number of columns.
 
     Parameters
     ----------
     width : int
-        The number of columns.
+        Number of columns.
     is_dense : bool
         Whether rows are dense.
     widenings : int
-        How often it was widened because a name had come.
+        Number of times that columns were added for new names.
     """
 
     def __init__(self, width: int, is_dense: bool, widenings: int = 0) -> None:
@@ -111,21 +111,21 @@ class Layout:
 
     @classmethod
     def choose(cls, names: Names, rows: list[Row], before: Layout | None) -> Layout:
-        """The layout for these rows."""
+        """Choose the layout for rows, given the previous layout."""
         widenings = 0 if before is None else before.widenings + (before.width < len(names))
-        share = sum(len(places) for places, _ in rows) / max(len(rows) * len(names), 1)
-        few = len(names) <= _DENSE_NAMES or share >= _DENSE_SHARE
-        stays = before is None or before.is_dense
-        if few and stays and widenings <= _MOST_WIDENINGS:
+        nonzero = sum(len(places) for places, _ in rows) / max(len(rows) * len(names), 1)
+        suits_dense = len(names) <= _DENSE_NAMES or nonzero >= _DENSE_FRACTION
+        was_dense = before is None or before.is_dense
+        if suits_dense and was_dense and widenings <= _MAX_WIDENINGS:
             return cls(max(len(names), 1), True, widenings)
         return cls(names.limit, False, widenings)
 
     def holds(self, names: Names) -> bool:
-        """Whether every name has a column."""
+        """Whether there is a column for every name."""
         return len(names) <= self.width
 
     def matrix(self, rows: list[Row]) -> Any:
-        """Rows as a matrix."""
+        """Rows as a dense array or a CSR matrix."""
         ends = np.cumsum([0, *(len(places) for places, _ in rows)])
         places = np.concatenate([places for places, _ in rows]) if rows else np.empty(0, dtype=np.int32)
         values = np.concatenate([values for _, values in rows]) if rows else np.empty(0)
@@ -137,30 +137,30 @@ class Layout:
 
 
 class Memory:
-    """The last rows of each class, in all at most so many.
+    """The most recent rows of each class.
 
     Parameters
     ----------
     size : int
-        How many rows are kept; each class has the same share.
+        Maximum number of rows, divided equally among the classes.
     """
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.rows: list[deque[tuple[int, Row]]] = []  # for each class, with the number of arrival
+        self.rows: list[deque[tuple[int, Row]]] = []  # for each class, with the arrival number
         self.arrived = 0
 
     def add(self, row: Row, code: int) -> None:
-        """Keep a row; the oldest one of its class may have to go."""
+        """Add a row; if its class is full, the oldest row of the class is dropped."""
         if code >= len(self.rows):
-            share = max(self.size // (code + 1), 1) if self.size else 0
+            per_class = max(self.size // (code + 1), 1) if self.size else 0
             more = [deque() for _ in range(code + 1 - len(self.rows))]  # type: list[deque[tuple[int, Row]]]
-            self.rows = [deque(kept, maxlen=share) for kept in (*self.rows, *more)]
+            self.rows = [deque(kept, maxlen=per_class) for kept in (*self.rows, *more)]
         self.rows[code].append((self.arrived, row))
         self.arrived += 1
 
     def all(self) -> tuple[list[Row], list[int]]:
-        """The rows kept and their classes, in order of arrival."""
+        """The stored rows and their classes, in order of arrival."""
         listed = sorted(
             (arrival, code, place)
             for code, kept in enumerate(self.rows)

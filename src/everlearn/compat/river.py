@@ -1,4 +1,4 @@
-"""Learners of everlearn in River: rows are dicts that come one at a time, or data frames.
+"""everlearn's learners in River: rows are dicts, one at a time, or data frames.
 
 >>> from river import datasets, evaluate, metrics, preprocessing
 >>> from everlearn import KOIL
@@ -24,44 +24,44 @@ from ..budget import RBP
 from ..calibration import OnlineCalibrator, scores_of
 from ._dict_rows import Layout, Memory, Names, Row
 
-_SCALE_FROM = (10, 30, 100, 300)  # rows after which gamma="scale" is computed anew
-_ALL_SCORED = 500  # rows that are all scored before they are learned; after them it is every fourth
-_SCORED_SHARE = 4
+_RESCALE_AT = (10, 30, 100, 300)  # numbers of rows at which gamma="scale" is recomputed
+_ALL_SCORED = 500  # each of the first rows is scored for the calibration before it is learned
+_SCORED_EVERY = 4  # after that, one row out of this many
 
 
 class RiverClassifier(base.MiniBatchClassifier):
-    """Any learner with ``partial_fit`` as a classifier of River.
+    """Any learner with ``partial_fit`` as a River classifier.
 
-    Classes need not be given: new labels are learned at any time. A learner that accepts new classes itself
-    (its attribute ``grows_classes`` is True) continues. Any other is rebuilt from the last `memory_rows`
-    rows, the same number of each class.
+    New classes may appear at any time. A learner that accepts new classes (its attribute ``grows_classes`` is
+    True) is updated. Any other learner is retrained on the last `memory_rows` rows, with equally many rows
+    per class.
 
-    A feature gets a column when its name first occurs, and a missing feature counts as 0, so features may
-    appear and disappear. Rows are dense while there are few names or most of them are in every row, otherwise
-    sparse. When a name is added to dense rows, the learner is rebuilt from the stored rows.
+    A feature name gets a column when it first appears. A name that is missing in a row counts as 0. Rows are
+    dense if there are few names or if most names occur in every row, otherwise sparse. When a new name widens
+    dense rows, the learner is retrained on the stored rows.
 
-    Probabilities are calibrated on scores computed before the rows were learned.
+    Probabilities are calibrated on scores that were computed before the row was learned.
 
     Parameters
     ----------
     estimator : classifier
-        A learner of everlearn, or another one with ``partial_fit`` that scores rows. It is copied. With
-        ``gamma="scale"`` it is rebuilt after 10, 30, 100 and 300 rows, with their scale.
+        A learner with ``partial_fit`` and ``decision_function`` or ``predict_proba``. It is cloned. With
+        ``gamma="scale"`` it is retrained after 10, 30, 100 and 300 rows, with gamma computed from these rows.
     classes : list of labels, default=None
-        All labels that can occur; others are refused. None accepts new labels at any time.
+        All labels; any other label raises an error. With None, new labels may appear at any time.
     max_features : int, default=1000
-        Maximum number of columns; further names are ignored.
+        Maximum number of columns. When all are in use, new names are ignored.
     calibration : {"auto", "saturating", "sigmoid", "temperature", "venn_abers", "none"}, default="auto"
-        How scores become probabilities; see `everlearn.calibration.OnlineCalibrator`. With "auto", a learner
-        of everlearn that has ``predict_proba`` is used directly. "none" uses fixed log-odds of 3 f for two
-        classes, for speed.
+        How scores become probabilities; see `everlearn.calibration.OnlineCalibrator`. With "auto" the
+        ``predict_proba`` of an everlearn learner is used if it has one. "none" uses fixed log-odds of 3 f for
+        two classes, which is faster.
     memory_rows : int, default=1000
-        Number of rows stored for rebuilding the learner. With 0 it restarts empty.
+        Number of rows stored for retraining. With 0 the learner starts from scratch instead.
 
     Notes
     -----
-    Until two classes have been seen, rows are stored and not learned. For the calibration, each of the first
-    500 rows is scored before it is learned, then every fourth.
+    Until there are two classes, rows are stored but not learned. Each of the first 500 rows is scored for the
+    calibration before it is learned, then every fourth row.
     """
 
     def __init__(
@@ -79,26 +79,26 @@ class RiverClassifier(base.MiniBatchClassifier):
         self.memory_rows = memory_rows
         self._labels: list[Any] = [] if classes is None else list(dict.fromkeys(map(_python_value, classes)))
         if classes is not None and len(self._labels) < 2:
-            raise ValueError(f"classes must name at least two classes, got {classes!r}.")
+            raise ValueError(f"classes must have at least two classes, got {classes!r}.")
         if not (isinstance(memory_rows, int) and memory_rows >= 0):
-            raise ValueError(f"memory_rows must be an integer, 0 or above, got {memory_rows!r}.")
+            raise ValueError(f"memory_rows must be a non-negative integer, got {memory_rows!r}.")
         self._codes = {label: code for code, label in enumerate(self._labels)}
         self._names = Names([], max_features)
         self._memory = Memory(memory_rows)
         self._layout: Layout | None = None
         self._learner: Any = None
-        self._n_classes = 0  # that the learner was told about
+        self._n_classes = 0  # of the learner
         self._n_learned = 0
         self._calibrator = OnlineCalibrator("auto" if calibration == "none" else calibration)
-        self._speaks_for_itself = (
+        self._has_own_proba = (
             calibration == "auto"
             and hasattr(estimator, "predict_proba")
             and type(estimator).__module__.startswith("everlearn")
         )
         self._grows = bool(getattr(estimator, "grows_classes", False))
-        self._scored: tuple[bytes, Any] | None = None  # the last row scored; no part of the state
+        self._scored: tuple[bytes, Any] | None = None  # cache: the last scored row, not part of the state
 
-    # -------------------------------------------------------------------------------------------- one row
+    # ----------------------------------------------------------------------------------------- single rows
 
     def learn_one(self, x: dict[Any, Any], y: Any) -> None:
         """Learn a row.
@@ -106,21 +106,21 @@ class RiverClassifier(base.MiniBatchClassifier):
         Parameters
         ----------
         x : dict
-            Features by their names, numbers or booleans.
+            Features by name; values are numbers or booleans.
         y : label
-            Its label.
+            The label.
         """
         label = _python_value(y)
         self._check_label(label)
         code = self._codes.get(label, len(self._labels))
-        names = self._names.joined_by(x)
+        names = self._names.extended(x)
         row = names.row(x)
         learner, layout, scores, known = self._learner, self._layout, None, None
         n_classes = max(len(self._labels), code + 1)
         if learner is not None and self._is_scored_first():
             scores = self._scores(self._layout_row(x, row))
             known = np.array(learner.classes_)
-        if learner is not None and not self._is_outgrown(n_classes, names):
+        if learner is not None and not self._needs_retraining(n_classes, names):
             learner.partial_fit(self._layout_row(x, row), np.array([code]))
         elif n_classes > 1:
             rows, codes = self._memory.all()
@@ -128,12 +128,12 @@ class RiverClassifier(base.MiniBatchClassifier):
             learner = clone(self.estimator)
             options = {} if self._grows else {"classes": range(n_classes)}
             learner.partial_fit(layout.matrix([*rows, row]), np.array([*codes, code]), **options)
-        else:  # the first class: whether the learner would accept the row
+        else:  # only one class so far: check that the learner accepts the row
             trial = clone(self.estimator)
             trial.partial_fit(
                 Layout.choose(names, [row], None).matrix([row]), np.array([0]), classes=range(2)
             )
-        # Nothing has changed up to here: a row that is refused leaves no trace.
+        # Nothing has changed up to here, so a row that raises an error leaves the classifier unchanged.
         if scores is not None:
             self._calibrator.update(scores, [code], classes=known)
         if code == len(self._labels):
@@ -151,31 +151,31 @@ class RiverClassifier(base.MiniBatchClassifier):
         Parameters
         ----------
         x : dict
-            Features by their names.
+            Features by name.
         kwargs : dict
-            Not used.
+            Ignored.
 
         Returns
         -------
         dict
-            A probability for each class known so far.
+            The probability of each class seen so far.
         """
         if self._learner is None:
             return {label: 1 / len(self._labels) for label in self._labels}
-        shares = self._proba(self._layout_row(x))[0].tolist()
-        return dict(zip(self._labels, shares, strict=True))
+        proba = self._proba(self._layout_row(x))[0].tolist()
+        return dict(zip(self._labels, proba, strict=True))
 
     # ----------------------------------------------------------------------------------------- mini-batches
 
     def learn_many(self, X: Any, y: Any) -> None:
-        """Learn the rows of a data frame, with the result of `learn_one` for one after the other.
+        """Learn the rows of a data frame; the result is the same as calling `learn_one` for each row.
 
         Parameters
         ----------
         X : pandas.DataFrame
-            The rows; NaN is a feature that the row does not have.
+            The rows; NaN is a missing feature.
         y : pandas.Series
-            Their labels.
+            The labels.
         """
         labels = [_python_value(label) for label in y.tolist()]
         if len(labels) != len(X):
@@ -185,9 +185,9 @@ class RiverClassifier(base.MiniBatchClassifier):
         names, values = _frame(X)
         start = 0
         while start < len(labels):
-            stop = self._plain_run(names, labels, start)
+            stop = self._batch_end(names, labels, start)
             if stop > start + 1:
-                self._learn_run(names, values[start:stop], labels[start:stop])
+                self._learn_batch(names, values[start:stop], labels[start:stop])
             else:
                 stop = start + 1
                 self.learn_one(_as_dict(names, values[start]), labels[start])
@@ -204,15 +204,15 @@ class RiverClassifier(base.MiniBatchClassifier):
         Returns
         -------
         pandas.DataFrame
-            A column for each class known so far.
+            One column for each class seen so far.
         """
         import pandas as pd  # type: ignore[import-untyped]
 
         if self._learner is None or not len(X):
-            shares = np.full((len(X), len(self._labels)), 1 / max(len(self._labels), 1))
+            proba = np.full((len(X), len(self._labels)), 1 / max(len(self._labels), 1))
         else:
-            shares = self._proba(self._block(*_frame(X)))
-        return pd.DataFrame(shares, index=X.index, columns=pd.Index(self._labels, dtype=object))
+            proba = self._proba(self._block(*_frame(X)))
+        return pd.DataFrame(proba, index=X.index, columns=pd.Index(self._labels, dtype=object))
 
     def predict_many(self, X: Any) -> Any:
         """The most probable class of each row.
@@ -225,13 +225,13 @@ class RiverClassifier(base.MiniBatchClassifier):
         Returns
         -------
         pandas.Series
-            The labels; None before any label has come.
+            The labels; None if no label has been learned yet.
         """
         import pandas as pd
 
-        shares = self.predict_proba_many(X).to_numpy()
+        proba = self.predict_proba_many(X).to_numpy()
         labels = self._labels or [None]
-        best = shares.argmax(axis=1) if self._labels else np.zeros(len(X), dtype=np.intp)
+        best = proba.argmax(axis=1) if self._labels else np.zeros(len(X), dtype=np.intp)
         found = [labels[place] for place in best.tolist()]
         kinds = {type(label) for label in self._labels}
         return pd.Series(found, index=X.index, dtype=None if kinds <= {bool} and found and kinds else object)
@@ -249,34 +249,34 @@ class RiverClassifier(base.MiniBatchClassifier):
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_scored": None}
 
-    # ----------------------------------------------------------------------------------------------- the rest
+    # ---------------------------------------------------------------------------------------------- internals
 
     def _check_label(self, label: Any) -> None:
         if label is None or label != label:
-            raise ValueError(f"y={label!r} is not a label: pass only rows with a known label.")
+            raise ValueError(f"y={label!r} is not a label: pass labeled rows only.")
         if self.classes is not None and label not in self._codes:
             raise ValueError(
-                f"y={label!r} is not one of the classes {self._labels!r}: pass all labels with "
-                "classes=..., or leave classes out to accept new labels at any time."
+                f"y={label!r} is not one of the classes {self._labels!r}: pass all labels in classes, or "
+                "omit classes to accept new labels."
             )
 
     def _is_scored_first(self) -> bool:
-        """Whether the next row is scored for the calibration before it is learned."""
-        if self._speaks_for_itself or self.calibration == "none":
+        """Whether to score the next row for the calibration before learning it."""
+        if self._has_own_proba or self.calibration == "none":
             return False
-        return self._n_learned < _ALL_SCORED or self._n_learned % _SCORED_SHARE == 0
+        return self._n_learned < _ALL_SCORED or self._n_learned % _SCORED_EVERY == 0
 
-    def _is_outgrown(self, n_classes: int, names: Names) -> bool:
-        """Whether the learner must be built anew: for a class, a column, or a better scale."""
+    def _needs_retraining(self, n_classes: int, names: Names) -> bool:
+        """Whether the learner must be retrained for a new class, a new column, or a better scale."""
         if self._layout is not None and not self._layout.holds(names):
             return True
         if self._grows:
             return False
-        scaled = getattr(self.estimator, "gamma", None) == "scale" and self._n_learned + 1 in _SCALE_FROM
+        scaled = getattr(self.estimator, "gamma", None) == "scale" and self._n_learned + 1 in _RESCALE_AT
         return n_classes > self._n_classes or scaled
 
     def _layout_row(self, x: dict[Any, Any], row: Row | None = None) -> Any:
-        """A row as the learner has them."""
+        """A row in the layout of the learner."""
         layout = self._layout
         assert layout is not None
         if layout.is_dense:
@@ -284,7 +284,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         return layout.matrix([self._names.row(x) if row is None else row])
 
     def _scores(self, matrix: Any) -> Any:
-        """Scores of rows; those of the last single row are remembered until the next is learned."""
+        """Scores of rows; those of the last single row are cached until the next row is learned."""
         if len(matrix.shape) == 2 and matrix.shape[0] > 1:
             return scores_of(self._learner, matrix)
         key = (
@@ -297,25 +297,23 @@ class RiverClassifier(base.MiniBatchClassifier):
         return self._scored[1]
 
     def _proba(self, matrix: Any) -> Any:
-        """Probabilities of all labels known."""
+        """Probabilities of all classes seen so far; 0 for a class that the learner does not know."""
         classes = np.asarray(self._learner.classes_, dtype=np.intp)
-        if self._speaks_for_itself:
+        if self._has_own_proba:
             found = self._learner.predict_proba(matrix)
         else:
             found = self._calibrator.predict_proba(self._scores(matrix), classes=classes)
         if len(classes) == len(self._labels) and classes[-1] == len(classes) - 1:
             return found
-        shares = np.zeros((matrix.shape[0], len(self._labels)))
-        shares[:, classes] = found
-        return shares
+        proba = np.zeros((matrix.shape[0], len(self._labels)))
+        proba[:, classes] = found
+        return proba
 
     def _block(self, names: list[Any], values: Any) -> Any:
-        """Rows of a data frame as the learner has them."""
+        """Rows of a data frame in the layout of the learner."""
         layout, column = self._layout, self._names.column
         assert layout is not None
-        if (
-            np.isinf(values).any() or not layout.is_dense
-        ):  # the former is refused with the name of the feature
+        if np.isinf(values).any() or not layout.is_dense:  # for infinite values, row() names the feature
             return layout.matrix([self._names.row(_as_dict(names, row)) for row in values])
         known = [at for at, name in enumerate(names) if column.get(name, layout.width) < layout.width]
         dense = np.zeros((len(values), layout.width))
@@ -323,25 +321,25 @@ class RiverClassifier(base.MiniBatchClassifier):
         dense[:, [column[names[at]] for at in known]] = np.where(np.isnan(found), 0.0, found)
         return dense
 
-    def _plain_run(self, names: list[Any], labels: list[Any], start: int) -> int:
-        """The end of the rows from a start on that the learner, as it is, can learn at once."""
+    def _batch_end(self, names: list[Any], labels: list[Any], start: int) -> int:
+        """End of the rows, from `start` on, that the learner can learn in one call without retraining."""
         learned = self._n_learned - start
         if (
             self._learner is None
-            or self._names.joined_by(names) is not self._names
-            or learned + start < max(_ALL_SCORED, _SCALE_FROM[-1])
+            or self._names.extended(names) is not self._names
+            or learned + start < max(_ALL_SCORED, _RESCALE_AT[-1])
         ):
             return start
-        scores = not (self._speaks_for_itself or self.calibration == "none")
+        scores = not (self._has_own_proba or self.calibration == "none")
         stop = start
         while stop < len(labels) and labels[stop] in self._codes:
-            if scores and stop > start and (learned + stop) % _SCORED_SHARE == 0:
+            if scores and stop > start and (learned + stop) % _SCORED_EVERY == 0:
                 break
             stop += 1
         return stop
 
-    def _learn_run(self, names: list[Any], values: Any, labels: list[Any]) -> None:
-        """Learn rows of known names and labels at once; only the first may be one that is scored before."""
+    def _learn_batch(self, names: list[Any], values: Any, labels: list[Any]) -> None:
+        """Learn rows with known names and labels in one call; only the first may be scored beforehand."""
         codes = [self._codes[label] for label in labels]
         matrix = self._block(names, values)
         rows = [self._names.row(_as_dict(names, row)) for row in values]
@@ -357,7 +355,7 @@ class RiverClassifier(base.MiniBatchClassifier):
 
 
 def _frame(X: Any) -> tuple[list[Any], Any]:
-    """The names and the values of a data frame, without columns in which nothing is known."""
+    """The names and the values of a data frame, without columns that are all NaN."""
     values = X.to_numpy(dtype=np.float64, na_value=np.nan)
     known = np.flatnonzero(~np.isnan(values).all(axis=0)) if len(values) else np.arange(len(X.columns))
     return [_python_value(X.columns[place]) for place in known.tolist()], values[:, known]
@@ -368,5 +366,5 @@ def _as_dict(names: list[Any], values: Any) -> dict[Any, float]:
 
 
 def _python_value(value: Any) -> Any:
-    """A label or a name as a value of Python's own."""
+    """A NumPy scalar as a Python value."""
     return value.item() if isinstance(value, np.generic) else value
