@@ -43,7 +43,7 @@ class Lookup:
         if dropped := self._dropped(unknown):
             raise StoreError(f"The row {some(dropped)} was dropped from {self.place} to save room.")
         if unknown:
-            raise ValueError(f"No row with the id {some(unknown)} has come.")
+            raise ValueError(f"No row with the id {some(unknown)} in the store.")
         return np.array([found[key] for key in keys], dtype=np.int64)
 
     def in_index(self, ids: Sequence[Id]) -> list[Id]:

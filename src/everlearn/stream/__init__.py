@@ -1,4 +1,4 @@
-"""The never-ending learner: a fold over a durable log that predicts, asks for labels and survives a kill."""
+"""The never-ending learner: online and active learning over a durable log."""
 
 from .learner import NeverEndingLearner
 from .outcome import Outcome

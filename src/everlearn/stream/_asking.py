@@ -121,7 +121,7 @@ class Asking:
         audits = int(self.settings.audit * (self.n_asked + count)) - self.n_audits
         if audits > 0 and len(fresh):
             drawn = fresh[np.sort(random.permutation(len(fresh))[: min(audits, count)])]
-            chosen = [_Choice(place, "audit", "drawn at random, to judge the learner by") for place in drawn]
+            chosen = [_Choice(place, "audit", "drawn at random, for an unbiased estimate") for place in drawn]
             rest = rest[~np.isin(rest, drawn)]
         count -= len(chosen)
         if count > 0 and len(rest):

@@ -51,7 +51,7 @@ _NOTHING: dict[str, Any] = {
     "model_difference": {},
     "scrubbed": True,
 }
-_FORGET_NOTE = "The means, spreads and scores that are counted over all rows were not computed anew."
+_FORGET_NOTE = "Means, scales and scores computed over all rows were not recomputed."
 
 
 @dataclass

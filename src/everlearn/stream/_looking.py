@@ -85,7 +85,7 @@ class Looking(Folding):
         """
         if self._settings.coverage is None:
             raise ValueError(
-                "Prediction sets need a promised coverage: open the store with coverage=0.9, say."
+                "Prediction sets need a coverage: create the store with, for example, coverage=0.9."
             )
         shares = self.predict_proba(X)
         return (

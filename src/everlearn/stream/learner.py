@@ -25,24 +25,24 @@ _SNAPSHOT_ROWS = 50_000
 
 
 class NeverEndingLearner(Erasing):
-    """A learner over a durable log: rows and labels in, predictions and questions out, for ever.
+    """Online and active learning on an endless stream, over a durable log.
 
-    Make one with `open`. Every batch, label and withdrawal is an event in the log, and is durable before a
-    call returns. The state of the learner is a fold over these events: a snapshot of it is written now and
-    then, and opening takes the newest one and folds the events behind it. So a process that is killed loses
-    nothing, and goes on bit for bit as if it had not been.
+    Create one with `open`. Every batch, label and withdrawal is an event in the log, durable before the call
+    returns. The state of the learner is a fold over these events. Snapshots of it are written from time to
+    time; opening a store loads the newest one and replays the events after it. So a killed process loses
+    nothing, and continues bit for bit.
 
     All methods may be called from several threads: they run one after the other. One process writes to a
-    store; others open it with ``read_only=True`` and see the events that were there when they did.
+    store; others open it with ``read_only=True`` and see the events up to that moment.
 
     Parameters
     ----------
     log : Log
         The log, open.
     settings : Settings
-        What the learner is made of.
+        The settings of the learner.
     snapshot_every : int
-        A snapshot is written every so many rows.
+        Number of rows between two snapshots.
 
     Examples
     --------
@@ -86,69 +86,69 @@ class NeverEndingLearner(Erasing):
         read_only: bool = False,
         create: bool = True,
     ) -> "NeverEndingLearner":
-        """Make a store, or go on with one; settings count when it is made, and are kept in it.
+        """Open a store, or create it; settings are stored when it is created, and then fixed.
 
         Parameters
         ----------
         store : str or path-like
-            A file, which is made if it is not there; the URL of a PostgreSQL database; or ":memory:".
+            A file, created if it does not exist; the URL of a PostgreSQL database; or ":memory:".
         learner : classifier, default=None
-            A learner of everlearn with ``partial_fit``. None is ``AdaptiveSVM()`` for a new store and
-            whatever a store has.
+            A learner of everlearn with ``partial_fit``. None is ``AdaptiveSVM()`` for a new store, and the
+            stored learner for an existing one.
         query_strategy : query strategy, "auto", "margin", "random" or None, default="auto"
-            What chooses the rows to ask about, among those that came last. "auto" is ``query.Auto()``,
-            "margin" is ``query.Margin(pool_size=200)``; None never asks.
+            Selects rows to ask about, among the most recent ones. "auto" is ``query.Auto()``, "margin" is
+            ``query.Margin(pool_size=200)``; None never asks.
         semi_supervised : StreamS3VM, default=None
-            Labels each batch with the help of its unlabeled rows; then these are its predictions.
+            Labels each batch with the help of its unlabeled rows; these labels are then the predictions.
         exemplars : Exemplars, default=None
-            Chooses the unlabeled rows that are kept. None draws them, newer ones more often.
+            Chooses the unlabeled rows that are kept. None draws them at random, recent ones more often.
         drift : DriftDetector or str, default=None
-            Detects concept drift by the learner's errors, with a policy for what to do then; or the name of a
+            Detects concept drift from the learner's errors, and defines what to do then; or the name of a
             detector such as "adwin", which restarts the learner on the last labels. The default learner
-            follows drift without a detector, as its experts with short memories take over.
+            follows drift without a detector, because its experts with short memories take over.
         memory_rows : int, default=5000
-            How many unlabeled rows are kept to ask about, and how many labeled ones to begin anew with.
+            Maximum number of unlabeled rows kept for questions, and of labeled rows kept for retraining.
         label_rate : float, default=0.01
-            Questions for each row, in the long run.
+            Questions per row, in the long run.
         label_budget : int, default=None
-            Questions in all; None sets no limit.
+            Maximum number of questions; None is no limit.
         audit : float, default=0.1
-            The share of questions that is drawn at random, for an estimate of quality without bias.
+            The fraction of questions about random rows, for an unbiased estimate of quality.
         cold_start_labels : int, default=10
-            The query strategy chooses once there are so many labels, whether asked for or not. Until then
-            every second question is drawn at random, and the others are far from all labeled rows.
+            Number of labels, asked for or not, before the query strategy is used. Until then, questions
+            alternate between random rows and rows far from all labeled ones.
         classes : array-like, default=None
-            Labels that may come. They need not be named: a class is known from its first label on.
+            Labels that may occur. Optional: a class is known from its first label on.
         scaling : {"standard", "none"}, default="standard"
-            Whether columns are brought to mean 0 and standard deviation 1: as the first batch has them, then
-            as all rows have them whenever these have doubled, up to 10,000 rows; and then fixed. Each time
-            is an event, after which the learner begins anew with the labeled rows that are kept. Columns of
-            sparse rows are divided only if their standard deviation is above 1, so that word frequencies
-            stay as they are.
+            Whether features are standardized to mean 0 and standard deviation 1: by the first batch, then by
+            all rows each time their number has doubled, up to 10,000 rows; after that the scale is fixed.
+            Each change is an event, after which the learner is retrained on the labeled rows kept. Features
+            of sparse rows are only divided, and only if their standard deviation is above 1, so that word
+            frequencies stay unchanged.
         scale_features : array-like of bool, default=None
-            To which columns that applies; None is all.
+            The features to which this applies; None is all.
         window : int, default=1000
-            Labels over which scores are taken.
+            Number of recent labels over which scores are computed.
         coverage : float, default=None
-            The share of rows whose prediction set is to hold their class, such as 0.9. It is kept to under
-            concept drift (adaptive conformal inference). None makes no sets.
+            The fraction of rows whose prediction set contains their class, such as 0.9, also under concept
+            drift (adaptive conformal inference). None makes no prediction sets.
         snapshot_every : int, default=50_000
-            A snapshot is written every so many rows.
+            Number of rows between two snapshots.
         retention : {"all", "needed"}, default="all"
-            What becomes of rows after a snapshot. "all" keeps them in the log. "needed" drops those that are
-            neither in memory nor asked about: then the log cannot be replayed, and labels from before the
-            last snapshot are withdrawn only with learners that forget.
+            "all" keeps all rows in the log. "needed" drops, after a snapshot, rows that are neither in memory
+            nor asked about: then the log cannot be replayed, and labels from before the last snapshot can be
+            withdrawn only with learners that forget exactly.
         max_age : str, default=None
-            The age that rows may reach, as a number with a unit, s, m, h, d or w: "30d". Older ones leave the
-            log, the model and the bytes of the file, within a hundredth of that age; their ids may come
-            again. Age is counted in the time of the stream, from the ``time`` of a batch to the newest one.
-            None keeps rows of any age. The log cannot be replayed from before the last rows that expired.
+            Maximum age of rows, a number with a unit s, m, h, d or w: "30d". Older rows are removed from the
+            log, the model and the bytes of the file, within a hundredth of that age; their ids may be used
+            again. Age is counted in stream time, from the ``time`` of a batch to the newest one. None is no
+            limit. The log cannot be replayed from before the last expired rows.
         random_state : int, RandomState instance or None, default=None
-            Decides all that is drawn; what a new store has drawn is kept in it.
+            Seed of all random choices, stored in a new store.
         read_only : bool, default=False
-            Whether to read only: others may write meanwhile.
+            Whether to open the store for reading, also while another process writes.
         create : bool, default=True
-            Whether to make a store where there is none. With False, or with ``read_only``, that is a
+            Whether to create a store that does not exist. With False, or with ``read_only``, that is a
             `StoreError` with the code "no_store".
 
         Returns
@@ -194,21 +194,21 @@ class NeverEndingLearner(Erasing):
     def replay(
         cls, store: str | os.PathLike[str], learner: Any = None, *, into: str | os.PathLike[str] = ":memory:"
     ) -> "NeverEndingLearner":
-        """What if another learner had been there from the start: fold a log anew, into another store.
+        """Replay a log with another learner, into another store.
 
         Parameters
         ----------
         store : str or path-like
-            The store whose log is read; it stays as it is.
+            The store whose log is read; it is not changed.
         learner : classifier, default=None
-            The other learner; None is the same one.
+            The learner; None is that of the store.
         into : str or path-like, default=":memory:"
-            Where the other store is made.
+            The new store.
 
         Returns
         -------
         NeverEndingLearner
-            The other learner, open.
+            The new learner, open.
         """
         with contextlib.closing(Log(store, read_only=True)) as source, source.one_moment():
             settings = _checks.read_settings(source, required=True)
@@ -245,18 +245,19 @@ class NeverEndingLearner(Erasing):
         time: float | None = None,
         notes: Mapping[str, Any] | None = None,
     ) -> Outcome:
-        """Take in a batch: predict it, learn the labels that come with it, choose what to ask about.
+        """Process a batch: predict it, learn its labels, select questions.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
             The rows.
         y : array-like of shape (n_rows,), default=None
-            Their labels, None or NaN where there is none. They are learned after the rows were predicted.
+            Their labels, None or NaN if unknown. They are learned after the rows were predicted.
         ids : array-like of int or str, default=None
-            A name for each row, by which labels come later; none may come twice. None numbers rows from 0.
+            Unique ids of the rows, for labels that arrive later. None numbers rows from 0.
         time : float, default=None
-            When it happened, in seconds since 1970; None is now. A clock that goes back is taken as it is.
+            The time of the batch, in seconds since 1970; None is now. It may be earlier than that of the last
+            batch.
         notes : mapping, default=None
             Values to keep with the batch, in the same transaction: see `notes`.
 
@@ -296,7 +297,7 @@ class NeverEndingLearner(Erasing):
 
     @locked
     def label(self, ids: Any, y: Any, *, by: str = "", time: float | None = None) -> None:
-        """Give labels to rows that came before; where one had another label, the last one counts.
+        """Add labels to earlier rows; the last label of a row counts.
 
         Parameters
         ----------
@@ -305,7 +306,7 @@ class NeverEndingLearner(Erasing):
         y : array-like
             Their labels.
         by : str, default=""
-            Who says so.
+            Who gives the labels.
         time : float, default=None
             When; None is now.
         """
@@ -320,14 +321,14 @@ class NeverEndingLearner(Erasing):
 
     @locked
     def withdraw(self, ids: Any, *, by: str = "", time: float | None = None) -> None:
-        """Take labels back: the learner becomes what it would be had they never been given.
+        """Withdraw labels: the learner becomes the one that never saw them.
 
         Parameters
         ----------
         ids : array-like of int or str
-            The rows, which have a label.
+            The ids of labeled rows.
         by : str, default=""
-            Who says so.
+            Who withdraws them.
         time : float, default=None
             When; None is now.
         """
@@ -345,17 +346,17 @@ class NeverEndingLearner(Erasing):
 
     @locked
     def ask(self, n: int = 1) -> list[Question]:
-        """Questions to be answered now: those open, and if they are fewer, more from the rows that are kept.
+        """Return open questions; if there are too few, select more from the unlabeled rows kept.
 
         Parameters
         ----------
         n : int, default=1
-            How many, at most.
+            Maximum number of questions.
 
         Returns
         -------
         list of Question
-            The questions, the newest first. Asking for more than are open is an event, within the budget.
+            The questions, newest first. Selecting more is an event, within the budget.
         """
         self._check_open()
         count = _checks.count(n)
@@ -424,7 +425,7 @@ class NeverEndingLearner(Erasing):
 
     @locked
     def close(self) -> None:
-        """Write a snapshot, and let others open the store."""
+        """Write a snapshot and release the store."""
         if self._log is None:
             return
         try:
