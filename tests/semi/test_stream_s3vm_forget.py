@@ -90,17 +90,3 @@ def test_a_class_that_lost_its_labels_is_still_known():
     with pytest.raises(NotFittedError, match="has not seen a label yet"):
         model.predict(X)
     assert set(model.partial_fit(X, y).predict(X)) == {-1, 1}
-
-
-def test_rows_of_an_older_file_have_no_ids(tmp_path):
-    X, y = clouds(20, 2)
-    model = stream_of().partial_fit(X[:10], y[:10]).partial_fit(X[10:], y[10:])
-    state = model._get_state()
-    state["held"] = [parts[:2] for parts in state["held"]]
-    del state["fitted"]["_rows_seen"]
-    older = StreamS3VM._from_state(state)
-    same_state(older, model)
-    assert len(older.ids_) == 0
-    with pytest.raises(ValueError, match="keeps no row with the id 3"):
-        older.forget(3)
-    assert older.partial_fit(X[:2] + 1, y[:2]).ids_.tolist() == [0, 1]

@@ -179,7 +179,7 @@ class ActiveLearner:
         (loop,) = self._open(sliceable(X), Answers(None, classes, self.estimator, 0), options)
         loop.catch_up()
         loop.learn_initial(initial_labels)
-        self.stop_reason = "asking goes on"
+        self.stop_reason = "not stopped"
         return self
 
     def ask(self, n: int = 1) -> Places:

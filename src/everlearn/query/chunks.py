@@ -108,8 +108,8 @@ class QuerySVM(ChunkLearner):
     Begins with an SVM on a random chunk. Each step scores all rows that were not used yet, asks for the label
     of the one with the smallest |f(x)| and trains again; when no row is left inside the margin, it is done.
     Scoring every row in every step is slow on large data: `LASVM` with ``selection="active"`` scores a few
-    drawn at random and does not train anew. With several classes a row is as near as the nearest boundary of
-    one class against the rest.
+    drawn at random and does not retrain. With several classes, the distance of a row is that to its nearest
+    one-vs-rest boundary.
 
     Parameters
     ----------

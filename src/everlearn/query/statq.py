@@ -31,7 +31,7 @@ class StatQSVM(ChunkLearner):
 
     As published (``robust=False``) the algorithm has two flaws that can be proved. Rows with a margin above 1
     change nothing, they only cost labels; and once c is 0, no other rows are taken and nothing changes any
-    more, which is common at the start. The robust variant mends the second. On data of the paper both read
+    more, which is common at the start. The robust variant fixes the second. On data of the paper both read
     more labels than `QuerySVM` and were not more accurate; it is here to be compared with. If labels cost
     anything, take `QuerySVM` or ``LASVM(selection="active")``. ``StatQSVM(sampling="smooth", keep="all",
     confidence_fraction=None)`` reads few labels, too, and trains once for each chunk instead of once for
