@@ -18,7 +18,7 @@ from everlearn.query import AutoMargin, Gradient, Margin, Random, Submodular, le
 from everlearn.query._pool import generator, sample
 from everlearn.query._scores import class_scores
 from query.query_helpers import Given, column, three_class_model, two_class_model
-from query.test_rules import FORMATS
+from query.test_strategies import FORMATS
 from svm.lasvm_helpers import assert_same, snapshot, three_clouds, two_clouds
 
 RULES = [

@@ -22,9 +22,12 @@ from everlearn.query._strategy import QueryStrategy
 from query.query_helpers import Given, column, three_class_model, two_class_model
 from svm.lasvm_helpers import assert_same, snapshot, three_clouds, two_clouds
 
+BASES = (query.QueryStrategy, query.PoolQueryStrategy, query.StreamQueryStrategy)
 PUBLIC = {name: getattr(query, name) for name in query.__all__}
 CLASSES = {
-    name: cls for name, cls in PUBLIC.items() if isinstance(cls, type) and issubclass(cls, QueryStrategy)
+    name: cls
+    for name, cls in PUBLIC.items()
+    if isinstance(cls, type) and issubclass(cls, QueryStrategy) and cls not in BASES
 }
 FOR_POOLS = [cls() for cls in CLASSES.values() if issubclass(cls, PoolQueryStrategy)]
 RULES = [
