@@ -45,7 +45,7 @@ NAN = np.where(np.arange(6)[:, np.newaxis] == 5, np.nan, X)
         ({"y": np.where(Y == 0, np.nan, Y)}, ValueError, "NaN"),
         ({"y": np.array(["a"] * 6)}, ValueError, "Mix of label input types"),
         ({"y": np.column_stack([Y, Y])}, ValueError, "1d array"),
-        ({"classes": [0, 1]}, ValueError, r"classes=\[0, 1\] differs from the classes known"),
+        ({"classes": [0, 1]}, ValueError, r"classes=\[0, 1\] lacks some of the known classes"),
         ({"classes": [0, 1, 2], "y": Y + 1}, ValueError, r"not in classes=\[0, 1, 2\]: \[3\]"),
         ({"sample_weight": -np.ones(6)}, ValueError, "Negative values in data passed to `sample_weight`"),
         ({"sample_weight": np.ones(5)}, ValueError, r"sample_weight.shape == \(5,\)"),
@@ -378,7 +378,7 @@ def test_what_a_stream_began_with_cannot_change(learner, params):
     before = bits(learner)
     for each in (learner.set_params(**params), AdaptiveSVM._from_state(learner._get_state())):
         for call in (lambda each=each: each.partial_fit(X, Y), lambda each=each: each.forget([59])):
-            with pytest.raises(ValueError, match=f"{name} cannot change while a stream runs"):
+            with pytest.raises(ValueError, match=f"{name} cannot change during a stream"):
                 call()
     assert bits(learner.set_params(**good)) == before
     learner.set_params(**params).fit(*blobs(30, 3))

@@ -1,12 +1,13 @@
-"""Choosing rows: a linear term and pairwise similarities, whatever it is for.
+"""Selection of rows with a linear term and pairwise similarities.
 
 W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012), chapters III to V::
 
     maximize F(A) = sum_{j in A} w_j + q sum_{j,j' in A} K_jj'   over |A| = k; ordered pairs with the diagonal
 
-Labels of unlabeled rows (q > 0), exemplars and questions (q < 0) are three settings of it. `Similarities`
-says where K comes from: rows under a kernel, values on demand and never an n x n matrix, or a matrix that the
-user has. `Choice` is the problem and the ways to solve it. Ties go to the lowest row.
+Labeling of unlabeled rows (q > 0), exemplars and queries (q < 0) are special cases. `Similarities` provides
+K: from rows and a kernel, with values computed on demand and never an n x n matrix, or from a matrix of the
+user.
+`Choice` is the problem with its solvers. Ties are broken by row order.
 """
 
 from collections.abc import Sequence
@@ -27,24 +28,24 @@ from .._base.validate import Rows, as_block
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_PICKS_PER_CALL = 20_000  # between two calls of the core Python can stop on Ctrl-C and show progress
+_PICKS_PER_CALL = 20_000  # between calls of the core, Python handles Ctrl-C and shows progress
 _ROWS_PER_CALL = 4096
 
 
 @dataclass(frozen=True)
 class Path:
-    """Rows in the order in which greedy took them: the first k are its answer for k.
+    """Rows in the order of greedy selection: the first k are the solution for k.
 
     Parameters
     ----------
     order : ndarray of shape (k,)
         The rows.
     gains : ndarray of shape (k,)
-        What each added to the objective when it was taken.
+        Increase of the objective by each row when it was selected.
     groups : ndarray of shape (k,)
-        The set into which it was taken, where there are several.
+        The set of each row, if there are several sets.
     evaluations : int
-        Gains computed, the first one of every row included.
+        Number of computed gains, including the first one of every row.
     """
 
     order: Ints
@@ -54,16 +55,16 @@ class Path:
 
 
 class Similarities:
-    """The similarities of n rows under a kernel; none is kept.
+    """Similarities of n rows under a kernel; they are not stored.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n, d)
-        The rows, validated.
+        The validated rows.
     kernel : Kernel, default=None
-        The kernel; None is the linear one.
+        The kernel; None is the linear kernel.
     n_jobs : int, default=None
-        Threads.
+        Number of threads.
     verbose : bool, default=False
         Whether to show progress.
     """
@@ -93,7 +94,7 @@ class Similarities:
 
     @property
     def is_linear(self) -> bool:
-        """Whether the rows themselves are all that is needed: sums of similarities are products with them."""
+        """Whether the kernel is linear, so that sums of similarities are products with the rows."""
         return self.kernel.is_linear
 
     @property
@@ -113,23 +114,23 @@ class Similarities:
 
     @property
     def least(self) -> float:
-        """No two rows are less similar than this."""
+        """A lower bound of the similarities."""
         return self.kernel.lowest(-float(self.squares.max(initial=0)))
 
     @property
     def highest(self) -> float:
-        """No two rows are more similar than this."""
+        """An upper bound of the similarities."""
         return self.kernel.highest(float(self.squares.max(initial=0)))
 
     def times(self, weights: Floats, rows: Rows = None) -> Floats:
-        """Sum the weights of the rows by their similarity to each of some rows, by default to each other.
+        """Multiply the matrix of similarities with weights: the sum over j of K(row, x_j) weights_j.
 
         Parameters
         ----------
         weights : ndarray of shape (n,) or (n, c)
             The weights.
         rows : ndarray or CSR matrix of shape (m, d), default=None
-            The rows to sum for.
+            The rows to sum for; None means X.
 
         Returns
         -------
@@ -149,11 +150,11 @@ class Similarities:
         return sums.reshape(rows.shape[0], *weights.shape[1:])
 
     def block(self, rows: Ints, columns: Ints) -> Floats:
-        """K between some rows and some others, as a matrix."""
+        """The block of K with these rows and columns."""
         return self.kernel.values(self.X[rows], self.X[columns])
 
     def greedy(self, base: Floats, twice_q: float, h: float, sizes: Sequence[int]) -> Path:
-        """Take rows into sets of given sizes; see ``core/lazy_greedy.hpp``."""
+        """Select rows greedily into sets of given sizes; see ``core/lazy_greedy.hpp``."""
         wanted = np.asarray(sizes, dtype=np.int64)
         native = _core.LazyGreedy(
             as_block(self.X), *self._arguments, np.ascontiguousarray(base).ravel(), twice_q, h, wanted
@@ -166,12 +167,12 @@ class Similarities:
 
 
 class StoredSimilarities(Similarities):
-    """Similarities that the user has as a matrix.
+    """Similarities from a precomputed matrix.
 
     Parameters
     ----------
     K : ndarray of shape (n, n)
-        The matrix, symmetric.
+        The symmetric matrix.
     """
 
     def __init__(self, K: Floats) -> None:
@@ -197,7 +198,7 @@ class StoredSimilarities(Similarities):
 
     @property
     def is_linear(self) -> bool:
-        """Whether the rows themselves are all that is needed."""
+        """Whether the kernel is known to be linear."""
         return False
 
     @property
@@ -206,17 +207,18 @@ class StoredSimilarities(Similarities):
         return False
 
     def times(self, weights: Floats, rows: Rows = None) -> Floats:
-        """Sum the weights of the rows by their similarity to each; ``rows`` are lines of such a matrix."""
+        """Multiply the matrix with weights; ``rows`` are rows of precomputed similarities."""
         return np.asarray((self.K if rows is None else rows) @ weights)
 
     def block(self, rows: Ints, columns: Ints) -> Floats:
-        """K between some rows and some others, as a matrix."""
+        """The block of K with these rows and columns."""
         return self.K[np.ix_(rows, columns)]
 
     def greedy(self, base: Floats, twice_q: float, h: float, sizes: Sequence[int]) -> Path:
-        """Take rows into sets of given sizes, one at a time; a stored matrix needs no bounds."""
+        """Select rows greedily into sets of given sizes; with a stored matrix no bounds are needed."""
         n, room = len(self), np.array(sizes)
-        gains = np.array(base, dtype=np.float64).reshape(n, len(room))  # h is taken off when sets compete
+        # If there are several sets, h per selected row is subtracted when they are compared.
+        gains = np.array(base, dtype=np.float64).reshape(n, len(room))
         order, taken, groups, evaluations = [], [], [], 0
         counts = np.zeros(len(room), dtype=np.int64)
         for step in range(int(min(room.sum(), n))):
@@ -245,7 +247,7 @@ def squared_lengths(X: Rows) -> Floats:
 
 
 def largest(scores: Floats, k: int) -> Ints:
-    """The k rows with the largest scores, in ascending order; of equals the lowest rows."""
+    """The k rows with the largest scores, in row order; ties are broken by row order."""
     n = len(scores)
     if not 0 < k < n:
         return np.arange(min(max(k, 0), n))
@@ -256,7 +258,7 @@ def largest(scores: Floats, k: int) -> Ints:
 
 
 class Choice:
-    """One problem: which k rows?
+    """The problem of selecting k rows, with its solvers.
 
     Parameters
     ----------
@@ -267,14 +269,14 @@ class Choice:
     q : float
         The weight of the pairs.
     h : float
-        At least 2 q K_ij for any two rows.
+        Upper bound of 2 q K_ij for any two rows.
     """
 
     def __init__(self, K: Similarities, w: Floats, q: float, h: float) -> None:
         self.K, self.w, self.q, self.h = K, w, float(q), float(h)
 
     def value(self, rows: Ints) -> float:
-        """F of a set."""
+        """The objective F of a set of rows."""
         p = self._indicator(rows)
         return float(p @ self.w + self.q * (p @ self.K.times(p)))
 
@@ -283,17 +285,17 @@ class Choice:
         return np.asarray(self.w + 2 * self.q * self.K.times(p))
 
     def complement(self) -> "Choice":
-        """The same problem, but for a constant, in terms of the rows that are left out."""
+        """The same problem, up to a constant, in terms of the rows that are not selected."""
         return Choice(self.K, -self.slope(np.ones(len(self.w))), self.q, self.h)
 
     def greedy(self, k: int) -> Path:
-        """The row with the largest gain, k times."""
+        """Select the row with the largest gain, k times."""
         return self.K.greedy(self.w + self.q * self.K.diagonal, 2 * self.q, self.h, [k])
 
     def linearize(self, rows: Ints, k: int) -> Ints:
-        """Take the k largest slopes, again from there, while F rises.
+        """Replace the rows by those with the k largest slopes, as long as F increases.
 
-        With K positive semi-definite and q > 0 no sweep lowers F; otherwise it may stop at once.
+        With K positive semi-definite and q > 0 no step lowers F. Otherwise it may stop immediately.
         """
         p = self._indicator(rows)
         sums = self.K.times(p)
@@ -308,10 +310,11 @@ class Choice:
             rows, value = new, risen
 
     def swap(self, rows: Ints) -> Ints:
-        """Exchange one row for another, the best exchange first, while that raises F: for small n.
+        """Swap a selected row for another one, best swap first, as long as F increases; for small n.
 
-        F rises by slope_out - slope_in + q (K_in,in + K_out,out - 2 K_in,out), of which the last term is at
-        most `reach`: with q > 0 only rows whose slope is so near to the best of the other side are compared.
+        A swap changes F by slope_out - slope_in + q (K_in,in + K_out,out - 2 K_in,out). The last term is at
+        most `reach`, so with q > 0 only rows with a slope within `reach` of the best on the other side are
+        compared.
         """
         rows, own = np.sort(rows), self.K.diagonal
         reach = 2 * self.q * (own.max(initial=0) - self.K.least) if self.q > 0 else np.inf
@@ -332,7 +335,7 @@ class Choice:
         return rows
 
     def two_sided(self, k: int) -> tuple[Ints, int]:
-        """Greedy for the rows to take and for those to leave, both refined: the better, and evaluations."""
+        """Greedy for the selected rows and for the others, both refined; the better set, and evaluations."""
         n = len(self.w)
         taken, left = self.greedy(k), self.complement().greedy(n - k)
         sides = [np.sort(taken.order), np.setdiff1d(np.arange(n), left.order)]

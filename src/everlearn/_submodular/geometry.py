@@ -1,7 +1,7 @@
-"""How alike two rows are when nobody says: the scaling of the rows, the kernel, its width.
+"""Defaults for similarities: the scaling of the rows, the kernel, and its width.
 
-Choosing rows by their similarities depends on how rows are scaled far more than an SVM does: there is no bias
-that takes a common offset away, and a row of twice the length counts twice.
+Selection by similarities is much more sensitive to scaling than an SVM: no bias removes a common offset, and
+a row of twice the length counts twice.
 """
 
 from dataclasses import dataclass, replace
@@ -18,11 +18,11 @@ from .choice import Similarities, StoredSimilarities, squared_lengths
 
 Floats = npt.NDArray[np.float64]
 
-_WIDE = 50  # features from which on a linear kernel tells rows apart well enough
+_WIDE = 50  # number of features from which the linear kernel is the default
 _MEDIAN_ROWS = 500
 _WIDTH_ROWS = 2000
-_LARGEST = 1e150  # of a feature: squares of larger ones overflow
-_EXACT_ROWS = 1000  # up to so many rows the least similarity is looked for among all pairs
+_MAX_VALUE = 1e150  # of a feature: squares of larger values overflow
+_EXACT_ROWS = 1000  # up to this many rows the lowest similarity is computed from all pairs
 
 KERNEL = constraints.one_of("auto", *NAMES, "precomputed")
 SCALING = constraints.one_of("auto", "standard", "unit", "none")
@@ -39,16 +39,16 @@ CONSTRAINTS: dict[str, constraints.Constraint] = {
 
 @dataclass(frozen=True)
 class Geometry:
-    """A scaling and a kernel, all numbers known.
+    """A scaling and a kernel with resolved parameters.
 
     Parameters
     ----------
     kernel : Kernel or None
         The kernel; None if the similarities are precomputed.
     mean, scale : ndarray or None
-        What is taken from every column and what it is divided by; None leaves columns as they are.
+        Subtracted from the columns, and their divisor; None means no scaling.
     unit : bool
-        Whether rows are then brought to length 1.
+        Whether rows are then normalized to length 1.
     """
 
     kernel: Kernel | None
@@ -58,21 +58,21 @@ class Geometry:
 
     @classmethod
     def of(cls, X: Rows, params: Any) -> "Geometry":
-        """What the parameters of an object mean for rows like these."""
+        """Resolve the parameters of an estimator for rows like X."""
         check_size(X)
-        X, name, scaling = _plain(X), params.kernel, params.scaling
+        X, name, scaling = _dense_if_narrow(X), params.kernel, params.scaling
         if name == "auto":
             name = "linear" if X.shape[1] >= _WIDE else "rbf"
         kind = KERNELS[name]
-        if scaling == "auto" and kind.scale_invariant:  # it compares directions from the origin as it is
+        if scaling == "auto" and kind.scale_invariant:  # it only compares directions
             scaling = "none"
-        # To a kernel of differences the length of a row is a feature like others.
+        # For a shift-invariant kernel the length of a row is information, so rows are not normalized.
         unit = scaling == "unit" or (scaling == "auto" and (not kind.shift_invariant or sparse.issparse(X)))
         mean = scale = None
-        if scaling in ("auto", "standard") and not sparse.issparse(X):  # centering would fill it
+        if scaling in ("auto", "standard") and not sparse.issparse(X):  # centering would make it dense
             mean = X.mean(axis=0, dtype=np.float64)
             scale = X.std(axis=0, dtype=np.float64)
-            # A constant column has a standard deviation of rounding, which must not be blown up.
+            # The standard deviation of a constant column is rounding error, which must not be amplified.
             scale[scale <= 1e-12 * np.abs(X).max(axis=0, initial=0)] = 1.0
         here = cls(kernel_named(name, 1.0, params.coef0, params.degree), mean, scale, unit)
         if "gamma" not in kind.uses:
@@ -83,7 +83,7 @@ class Geometry:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], width: int) -> "Geometry":
-        """The geometry whose attributes a state holds, for rows of so many features."""
+        """Restore a geometry from a state, checked against the number of features."""
         parts, kernel = dict(state), None
         name = checked.word("kernel", parts.pop("kernel"), (*NAMES, "precomputed"))
         if name != "precomputed":
@@ -94,16 +94,16 @@ class Geometry:
         here = cls(kernel, **parts)
         checked.flag("unit", here.unit)
         if (here.mean is None) != (here.scale is None):
-            raise ValueError("mean and scale must be there together")
+            raise ValueError("mean and scale must both be present or both be None")
         if here.mean is not None:
             checked.floats("mean", here.mean, (width,))
             checked.floats("scale", here.scale, (width,), least=np.finfo(np.float64).tiny)
         return here
 
     def scaled(self, X: Rows) -> Rows:
-        """Rows as the kernel gets them, as doubles; a row of zeros stays one."""
+        """Scaled rows for the kernel, in double precision; rows of zeros do not change."""
         check_size(X)
-        given, X = X, _plain(X)
+        given, X = X, _dense_if_narrow(X)
         if self.mean is not None:
             X = np.subtract(X.toarray() if sparse.issparse(X) else X, self.mean, dtype=np.float64)
             X /= self.scale
@@ -119,15 +119,16 @@ class Geometry:
         return np.multiply(X, inverse[:, np.newaxis], out=None if X is given else X)
 
     def landmarks(self, X: Rows, count: int) -> Rows:
-        """Rows, drawn from scaled ones, that `features` compares with; the same every time."""
+        """A random sample of scaled rows for `features`, with a fixed seed."""
         if X.shape[0] <= count:
             return X
         return X[np.sort(_drawn(X.shape[0], count))]
 
     def features(self, X: Rows, landmarks: Rows) -> Floats:
-        """Features F of scaled rows with F F' near K (Nystroem): exact where all rows are landmarks.
+        """Nystroem features F of scaled rows, F F' ≈ K; exact if all rows are landmarks.
 
-        With K_m the similarities of the landmarks, F = K_nm K_m^(-1/2); directions of no weight are left out.
+        With K_m the similarities of the landmarks, F = K_nm K_m^(-1/2). Directions with eigenvalue 0 are
+        dropped.
         """
         K = self.similarities(landmarks)
         unit = np.eye(len(K))
@@ -137,17 +138,17 @@ class Geometry:
 
     @classmethod
     def plain(cls, kernel: Kernel | None) -> "Geometry":
-        """For rows that stay as they are: features, or the rows of a kernel matrix."""
+        """Without scaling: for features, or for rows of a kernel matrix."""
         return cls(kernel, None, None, False)
 
     def get_state(self) -> dict[str, Any]:
-        """What `from_state` takes."""
+        """The state for `from_state`."""
         parts = {name: getattr(self, name) for name in ("mean", "scale", "unit")}
         return parameters_of(self.kernel) | parts
 
     @property
     def is_linear(self) -> bool:
-        """Whether the kernel is the linear one."""
+        """Whether the kernel is linear."""
         return self.kernel is not None and self.kernel.is_linear
 
     def similarities(self, X: Rows, n_jobs: int | None = None, verbose: bool = False) -> Similarities:
@@ -155,21 +156,21 @@ class Geometry:
         return Similarities(X, self.kernel, n_jobs=n_jobs, verbose=verbose)
 
 
-def _plain(X: Rows) -> Rows:
-    """Rows of few features as a dense array, whatever they come in."""
+def _dense_if_narrow(X: Rows) -> Rows:
+    """Rows with few features as a dense array."""
     return X.toarray() if sparse.issparse(X) and X.shape[1] < _WIDE else X
 
 
 def _drawn(n: int, count: int) -> npt.NDArray[Any]:
-    """So many of n rows, the same every time."""
+    """A random sample of row numbers, with a fixed seed."""
     return np.random.RandomState(0).permutation(n)[:count]
 
 
 def resolve_width(gamma: Any, X: Rows, kernel: type[Kernel]) -> float:
     """Turn "median", "scale" or "auto" into a number.
 
-    "median" is 1 / (2 m), where m is the median of the distances that the kernel is a function of. For
-    kernels that are not functions of a distance it is "scale".
+    "median" is 1 / (2 m), where m is the median of the distances in the kernel's formula. For kernels that
+    are not functions of a distance it is "scale".
     """
     if gamma != "median" or not kernel.shift_invariant:
         return resolve_gamma("scale" if gamma == "median" else gamma, X)
@@ -178,20 +179,21 @@ def resolve_width(gamma: Any, X: Rows, kernel: type[Kernel]) -> float:
     if X.shape[0] > _MEDIAN_ROWS:
         X = X[np.sort(_drawn(X.shape[0], _MEDIAN_ROWS))]
     apart = kernel().distances(X)[np.triu_indices(X.shape[0], 1)]
-    apart = apart[apart > 0]  # duplicates say nothing about distances
+    apart = apart[apart > 0]  # without duplicates
     return float(1.0 / (2.0 * np.median(apart))) if len(apart) else 1.0
 
 
 def all_pairs(K: Similarities) -> Floats:
-    """The matrix of similarities, for few rows."""
+    """The full matrix of similarities, for few rows."""
     everything = np.arange(len(K))
     return np.array(K.block(everything, everything))
 
 
 def least_similarity(K: Similarities) -> float:
-    """A number that no similarity of two different rows is below.
+    """A lower bound of the similarities of two different rows.
 
-    The least of all while there are few pairs, otherwise the bound of the kernel for rows of these lengths.
+    It is the minimum of all pairs if there are few rows, otherwise the bound of the kernel for rows of these
+    lengths.
     """
     n = len(K)
     if n < 2:
@@ -206,14 +208,14 @@ def least_similarity(K: Similarities) -> float:
 
 
 def check_size(X: Rows) -> None:
-    """Refuse values of which squares overflow."""
+    """Raise a ValueError if squares of values overflow."""
     largest = float(abs(X).max()) if min(X.shape) else 0.0
-    if largest > _LARGEST:
+    if largest > _MAX_VALUE:
         raise ValueError(f"X has a value of {largest:.3g}, whose square overflows: scale the features.")
 
 
 def small_indices(X: Any) -> Any:
-    """A CSR matrix with indices of 32 bits where they suffice."""
+    """A CSR matrix with 32-bit indices, if they suffice."""
     if X.indices.dtype == np.int32 or X.nnz >= 2**31 or X.shape[1] >= 2**31:
         return X
     return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)

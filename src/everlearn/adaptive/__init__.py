@@ -1,4 +1,4 @@
-"""Learners that choose their own kernel, regularization and memory while a stream runs."""
+"""Learners that adapt their kernel, regularization and memory to a stream."""
 
 from .adaptive_svm import AdaptiveSVM
 from .experts import Expert

@@ -1,4 +1,4 @@
-"""The experts together: they learn the same rows, each within its window, and vote."""
+"""A committee of experts: all learn the same rows, each within its own window, and vote."""
 
 from collections.abc import Callable
 from copy import copy
@@ -19,7 +19,7 @@ Codes = npt.NDArray[np.int32]
 
 
 class Memento(NamedTuple):
-    """What a committee goes back to when a call fails. SVMs are not copied: they forget and relearn rows."""
+    """State for the rollback after a failed call. SVMs are not copied: they forget and relearn rows."""
 
     n_classes: int
     n_changes: int
@@ -30,23 +30,23 @@ class Memento(NamedTuple):
 
 
 class Committee:
-    """Experts over the labeled rows of one store, with the record of how they did."""
+    """Experts trained on one store of labeled rows, with their past losses."""
 
     def __init__(self, experts: tuple[Expert, ...], n_classes: int, seed: int) -> None:
         self.experts, self.n_classes, self.seed = experts, n_classes, seed
         self.vote = Vote(len(experts), n_classes)
         self.voters: list[Any] = []
         self.scale: Scale | None = None
-        self.n_changes = 0  # calls that touched voters, to know whether there is anything to undo
-        self.damaged = False  # going back was interrupted, so that experts have to be trained anew
+        self.n_changes = 0  # number of calls that changed voters; tells whether there is anything to undo
+        self.damaged = False  # whether a rollback was interrupted, so that experts must be retrained
 
     @property
     def ready(self) -> bool:
-        """Whether there are experts that have learned something."""
+        """Whether the experts have been trained."""
         return bool(self.voters)
 
     def rebuild(self, kept: LearningSet, scale: Scale | None = None) -> None:
-        """Train all experts from scratch on the rows of the store; their record stays."""
+        """Retrain all experts on the rows of the store; their losses stay."""
         X = kept.rows(slice(None))
         self.scale = scale or Scale.of(X)
         voters = [self._voter(expert, X.shape[1]) for expert in self.experts]
@@ -56,24 +56,24 @@ class Committee:
         self.voters, self.damaged = voters, False
 
     def learn(self, new: LearningSet, kept: LearningSet) -> None:
-        """Learn new rows; ``kept`` has all rows of the store, the new ones included."""
+        """Learn new rows; ``kept`` has all rows of the store, including the new ones."""
         self.n_changes += 1
         for voter in self.voters:
             voter.update(new, kept)
 
     def follow(self, kept: LearningSet) -> None:
-        """Make every expert one that has learned the rows of the store only, the last ones in its window."""
+        """After rows were forgotten: make every expert one trained on the stored rows in its window."""
         self.n_changes += 1
         for voter in self.voters:
             voter.follow(kept)
 
     def memento(self) -> Memento:
-        """What `go_back` takes."""
+        """The state for `go_back`."""
         copies = [None if type(voter) is SvmVoter else copy(voter) for voter in self.voters]
         return Memento(self.n_classes, self.n_changes, copy(self.vote), self.scale, self.voters, copies)
 
     def go_back(self, to: Memento, kept: Callable[[], LearningSet]) -> None:
-        """Undo all that happened since a memento was taken, when the store had the rows ``kept()``."""
+        """Undo all changes since the memento; ``kept()`` returns the rows of the store at that time."""
         touched = self.n_changes > to.n_changes
         self.n_classes, self.vote, self.scale = to.n_classes, to.vote, to.scale
         self.voters = [voter if old is None else old for voter, old in zip(to.voters, to.copies, strict=True)]
@@ -86,7 +86,7 @@ class Committee:
             self.damaged = False
 
     def given(self, X: Rows) -> Floats:
-        """What each expert says of rows, of shape (n_experts, n_rows, n_classes)."""
+        """Class probabilities by each expert, of shape (n_experts, n_rows, n_classes)."""
         return np.stack([voter.probabilities(X) for voter in self.voters])
 
     def support(self) -> Ints:
@@ -106,7 +106,7 @@ class Committee:
         return kind(expert, self.n_classes, self.scale, n_features)
 
     def state(self) -> dict[str, Any]:
-        """What `from_state` takes, beside the experts."""
+        """The state for `from_state`, without the experts."""
         scale = self.scale
         return {
             "vote": self.vote.state(),
@@ -119,7 +119,7 @@ class Committee:
     def from_state(
         cls, state: dict[str, Any], experts: tuple[Expert, ...], n_classes: int, n_features: int, seed: int
     ) -> "Committee":
-        """The committee that `state` described."""
+        """Restore a committee from its state."""
         committee = cls(experts, n_classes, seed)
         vote, voters = checked.table("vote", state["vote"]), checked.items("voters", state["voters"])
         committee.vote = Vote.from_state(vote, len(experts), n_classes)

@@ -16,10 +16,10 @@ _MAX_CHANGE = 1e-6  # of decision values when SVMs are left out
 
 
 class VoteParts(NamedTuple):
-    """What decision values are computed from: log(max(p, least)) / 2, where p is the weighted vote."""
+    """The parts of the decision values log(max(p, least)) / 2, where p is the weighted vote."""
 
-    mean: Floats | None  # of the features, subtracted first
-    scale: Floats | None  # of the features, divided by then
+    mean: Floats | None  # subtracted from the features
+    scale: Floats | None  # then divides the features
     names: list[str]  # of the experts
     weights: Floats
     voters: list[VoterParts]
@@ -27,7 +27,7 @@ class VoteParts(NamedTuple):
 
 
 def vote_decision(owner: str, vote: VoteParts, classes: Array, width: int) -> Decision:
-    """The decision function of a vote, without experts of negligible weight; ``owner`` is for messages."""
+    """The decision function of a vote, without experts of negligible weight. Messages name ``owner``."""
     constant = np.zeros(len(classes))
     svms: list[tuple[float, VoterParts]] = []
     left_out = []
@@ -41,7 +41,7 @@ def vote_decision(owner: str, vote: VoteParts, classes: Array, width: int) -> De
         else:
             raise ValueError(
                 f"The expert {name!r} of this {owner} has the weight {weight:.2g} and cannot be exported to "
-                "ONNX: train without it. Experts with a kernel or 'no-change' can be exported."
+                "ONNX: train without it. Only SVM experts and 'no-change' can be exported."
             )
     svms = _without_negligible(svms, max(float(constant.min()), vote.least))
     if not svms:
@@ -68,10 +68,10 @@ def vote_decision(owner: str, vote: VoteParts, classes: Array, width: int) -> De
 
 
 def _without_negligible(svms: list[tuple[float, VoterParts]], floor: float) -> list[tuple[float, VoterParts]]:
-    """Voters without those whose effect is below a bound.
+    """Drop the voters whose effect is below a bound.
 
-    Without a voter of weight w, the vote for a class changes by at most w. The vote is at least ``floor``, or
-    is raised to it, so that log(vote) / 2 changes by at most w / (2 floor), for any row.
+    Dropping a voter of weight w changes the vote for a class by at most w. The vote is at least ``floor``, or
+    is raised to it, so log(vote) / 2 changes by at most w / (2 floor) for any row.
     """
     by_weight = sorted(svms, key=lambda pair: pair[0])
     total = np.cumsum([weight for weight, _ in by_weight])
@@ -85,7 +85,7 @@ def _kernel(parts: VoterParts) -> Kernel:
 
 
 def _shared_rows(voters: list[VoterParts]) -> tuple[Floats, list[npt.NDArray[np.intp]]]:
-    """Each support vector once, the oldest first, and the places of those of each voter."""
+    """All support vectors without duplicates, oldest first, and the indices of those of each voter."""
     found: list[Floats] = []
     known: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
     for parts in voters:
@@ -102,7 +102,7 @@ def _voter(weight: float, parts: VoterParts, places: npt.NDArray[np.intp], middl
     """A voter for features from which ``middle`` has been subtracted."""
     logits, factors = parts.logits, parts.factors
     assert logits is not None
-    if not logits.kernel.is_linear and len(places):  # there are none if the rows of a class have no weight
+    if not logits.kernel.is_linear and len(places):  # empty if a class has no weight
         at = places.astype(np.int32)
         return Voter(weight, logits.weights, logits.bias, logits.kernel, at, factors).smallest()
     weights = (dense(logits.rows) - logits.center).T @ logits.weights

@@ -1,8 +1,8 @@
-"""Unfitted classifiers of scikit-learn and River in a file: names and parameters, never code.
+"""Saves unfitted classifiers of scikit-learn and River as names and parameters, never as code.
 
-A class is found by its name in the public packages of the two libraries, so that a file cannot name any other
-module. Their constructors only store parameters. Whatever a file names has to be a classifier, or a part of
-one: an estimator of scikit-learn, or a component of River.
+A class is looked up by name in the public packages of the two libraries only, so a file cannot load any other
+module. Constructors of these classes only store parameters. The loaded object must be a classifier, and its
+parts must be scikit-learn estimators or River components.
 """
 
 import importlib
@@ -17,7 +17,7 @@ _ROOTS = ("sklearn", "river")
 
 
 def describe(model: Any) -> dict[str, Any]:
-    """A classifier by its name and parameters; a learner of everlearn by its state."""
+    """Describe a classifier by its name and parameters, or an everlearn learner by its state."""
     if persist.is_registered(model):
         return persist.describe(model)
     return _describe(model, type(model).__name__)
@@ -27,8 +27,8 @@ def _describe(part: Any, whole: str) -> dict[str, Any]:
     kind = type(part)
     if _find(kind.__module__, kind.__name__) is not kind:
         raise TypeError(
-            f"A {whole} cannot be saved as an expert, because of its part {part!r}: only classifiers of "
-            "everlearn and the public ones of scikit-learn and River can."
+            f"A {whole} cannot be saved as an expert, because of its part {part!r}: use classifiers of "
+            "everlearn, or public classes of scikit-learn and River."
         )
     params = part.get_params(deep=False) if isinstance(part, BaseEstimator) else _river_params(part, whole)
     return {
@@ -49,18 +49,18 @@ def _river_params(part: Any, whole: str) -> dict[str, Any]:
 
 
 def _parameter(value: Any, name: str, whole: str) -> Any:
-    """A parameter as data; parts of a classifier are described in turn."""
+    """A parameter as data; nested estimators are described recursively."""
     if isinstance(value, list | tuple):
         return [type(value) is tuple, [_parameter(item, name, whole) for item in value]]
     if _is_part(type(value)):
         return {"part": _describe(value, whole)}
     if name == "memory" and value is not None:
-        raise TypeError(f"A {whole} with memory={value!r} cannot be saved as an expert: leave memory out.")
+        raise TypeError(f"A {whole} with memory={value!r} cannot be saved as an expert: set memory=None.")
     return {"value": value}
 
 
 def revive(state: dict[str, Any]) -> Any:
-    """The classifier that `describe` described."""
+    """Rebuild a classifier from its description."""
     model = persist.revive(state) if "class" in state else _revive(state)
     if not is_classifier(model):
         raise ValueError(f"{type(model).__name__} is not a classifier.")
@@ -71,7 +71,7 @@ def _revive(state: dict[str, Any]) -> Any:
     module, name = str(state["module"]), str(state["name"])
     kind = _find(module, name)
     if kind is None:
-        raise ValueError(f"{module}.{name} is not a classifier of scikit-learn or River, nor a part of one.")
+        raise ValueError(f"{module}.{name} is not a scikit-learn estimator or a River component.")
     return kind(**{key: _revive_parameter(value, key) for key, value in state["params"].items()})
 
 
@@ -82,12 +82,12 @@ def _revive_parameter(state: Any, name: str) -> Any:
     if "part" in state:
         return _revive(state["part"])
     if name == "memory" and state["value"] is not None:  # a folder of pickles
-        raise ValueError(f"memory={state['value']!r} is not loaded.")
+        raise ValueError(f"memory={state['value']!r} is not supported: it is a folder of pickles.")
     return state["value"]
 
 
 def _find(module: str, name: str) -> Any:
-    """The class of this name that is public in a package of scikit-learn or River on the way to a module."""
+    """Find a public class of scikit-learn or River in the packages on the path to a module, or None."""
     path, *parts = module.split(".")
     if path not in _ROOTS or not parts:
         return None
@@ -110,7 +110,7 @@ def _find(module: str, name: str) -> Any:
 
 
 def _is_part(kind: type) -> bool:
-    """Whether a class is an estimator of scikit-learn or a component of River."""
+    """Whether a class is a scikit-learn estimator or a River component."""
     if issubclass(kind, BaseEstimator):
         return True
     if kind.__module__.split(".")[0] != "river":

@@ -1,9 +1,9 @@
-"""A classifier of scikit-learn or River as an expert.
+"""A scikit-learn or River classifier as an expert.
 
-It is trained from scratch on its window whenever a tenth of the window is new. So it is a function of the
-rows that it was trained on last, which is what a file holds of it: loading trains it again.
+It is retrained from scratch when a tenth of its window has changed. So the model is a function of the rows of
+its last training. A file contains these rows, and loading retrains the model.
 
-A model that fails abstains: it answers with the class frequencies of its window, and a warning says so.
+A model that raises an error abstains: it returns the class frequencies of its window, with a warning.
 """
 
 import inspect
@@ -25,7 +25,7 @@ from .experts import Expert
 
 Codes = npt.NDArray[np.int32]
 
-_NEW = 0.1  # of a window, from which on the model is trained anew
+_RETRAIN_FRACTION = 0.1  # changed fraction of the window that triggers retraining
 
 
 class Basis(NamedTuple):
@@ -37,7 +37,7 @@ class Basis(NamedTuple):
 
 
 def own(expert: Expert) -> Expert:
-    """An expert with an unfitted copy of its model, which the caller cannot change any more."""
+    """An expert with its own unfitted copy of the model, so that the caller cannot change it."""
     model = expert.estimator
     if model is None:
         return expert
@@ -47,7 +47,7 @@ def own(expert: Expert) -> Expert:
 
 
 def seeded(model: Any, seed: int) -> Any:
-    """A copy of an unfitted model whose every draw is decided by a seed."""
+    """A copy of an unfitted model in which every random state that is None is set to a seed."""
     if isinstance(model, BaseEstimator):
         copy = clone(model)
         parts = {
@@ -62,7 +62,7 @@ def seeded(model: Any, seed: int) -> Any:
 
 
 def _with_seed(params: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Parameters of a River model, in which parts are pairs of a class and its parameters, with a seed."""
+    """Parameters of a River model with a seed; nested models are pairs of a class and its parameters."""
     found: dict[str, Any] = {}
     for name, value in params.items():
         if name == "seed" and value is None:
@@ -77,43 +77,43 @@ def _with_seed(params: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 class ForeignVoter:
-    """A model from outside, trained on the rows of its window."""
+    """A scikit-learn or River classifier, trained on the rows of its window."""
 
     def __init__(self, expert: Expert, n_classes: int, seed: int) -> None:
         self.expert, self.n_classes, self.seed = expert, n_classes, seed
         self.model: Any = None
-        self.present = np.zeros(0, dtype=np.intp)  # the classes that it was trained on
+        self.present = np.zeros(0, dtype=np.intp)  # classes in its training rows
         self.counts = np.zeros(n_classes, dtype=np.int64)  # of the labels in the window
-        self.trained: Ints = np.zeros(0, dtype=np.int64)  # ids of the rows that it was trained on
+        self.trained: Ints = np.zeros(0, dtype=np.int64)  # ids of its training rows
         self.basis: Basis | None = None
 
     @property
     def window(self) -> int | None:
-        """How many rows it looks back on."""
+        """Number of most recent rows it learns from; None for all."""
         return self.expert.window
 
     def update(self, new: LearningSet, kept: LearningSet) -> None:
-        """Move the window to the last of the rows kept, and train anew if enough has changed."""
+        """Move the window to the most recent rows, and retrain if enough of them have changed."""
         window = kept.last(self.window)
         ids = kept.ids[window]
         self.counts = np.bincount(kept.labels[window], minlength=self.n_classes)
         changed = len(np.setxor1d(ids, self.trained))
-        if changed and changed >= _NEW * len(ids):
+        if changed and changed >= _RETRAIN_FRACTION * len(ids):
             self._train_on(kept, window)
 
     def follow(self, kept: LearningSet) -> None:
-        """The same after rows were forgotten: it is trained anew if it had learned one of them."""
+        """Like `update`, after rows were forgotten: retrains if one of them was a training row."""
         self.update(kept, kept)
         if not np.isin(self.trained, kept.ids).all():
             self._train_on(kept, kept.last(self.window))
 
     def probabilities(self, X: Rows) -> Floats:
-        """What it says of rows; class frequencies while it has seen one class, or where it fails."""
+        """Class probabilities; class frequencies if it has seen only one class, or if it fails."""
         if self.model is None or X.shape[0] == 0:
             return smoothed(self.counts, X.shape[0])
         try:
             out = self._ask(X)
-        except Exception as exc:  # whatever a library raises
+        except Exception as exc:  # the model may raise anything
             self._abstain("predict", exc)
             return smoothed(self.counts, X.shape[0])
         out = np.nan_to_num(out, nan=0.0, posinf=0.0, neginf=0.0)
@@ -121,7 +121,7 @@ class ForeignVoter:
         return np.where(totals > 0, out / np.where(totals > 0, totals, 1.0), 1.0 / self.n_classes)
 
     def parts(self) -> VoterParts:
-        """What `probabilities` computes, which is not known of a model that has been trained."""
+        """`probabilities` as data; unknown for a trained model."""
         return VoterParts(probabilities=smoothed(self.counts, 1)[0] if self.model is None else None)
 
     def _ask(self, X: Rows) -> Floats:
@@ -150,7 +150,7 @@ class ForeignVoter:
         self.trained = kept.ids[window].copy()
 
     def _train(self, basis: Basis, quiet: bool = False) -> None:
-        """Train a new model; classes get the numbers from 0 on that binary models of River need."""
+        """Train a new model; classes are numbered from 0, as binary River models require."""
         self.basis, self.model = basis, None
         self.present, labels = np.unique(basis.labels[basis.weights > 0], return_inverse=True)
         if len(self.present) < 2:
@@ -159,7 +159,7 @@ class ForeignVoter:
         try:
             model = seeded(self.expert.estimator, self.seed)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of a library, about rows that the user did not choose
+                warnings.simplefilter("ignore")  # the user did not choose these training rows
                 _fit(model, basis.X[used], labels, basis.weights[used])
             self.model = model
         except Exception as exc:
@@ -174,12 +174,12 @@ class ForeignVoter:
         )
 
     def state(self) -> dict[str, Any]:
-        """What `restore` takes."""
+        """The state for `restore`."""
         basis = None if self.basis is None else list(self.basis)
         return {"counts": self.counts, "trained": self.trained, "basis": basis}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where another one stood: trained on the same rows, with the same seed."""
+        """Restore a state: train on the same rows with the same seed."""
         self.counts = checked.integers("counts", state["counts"], (self.n_classes,))
         self.trained = checked.array("trained", state["trained"], np.int64, (None,))
         if state["basis"] is not None:
@@ -191,7 +191,7 @@ class ForeignVoter:
 
 
 def _fit(model: Any, X: Rows, labels: npt.NDArray[np.intp], weights: Floats) -> None:
-    """Train a model; weights are passed on if they differ and it takes them."""
+    """Train a model; weights are passed if they differ and the model accepts them."""
     weighted = bool((weights != weights[0]).any())
     if not hasattr(model, "learn_one"):
         takes = weighted and has_fit_parameter(model, "sample_weight")
@@ -199,7 +199,7 @@ def _fit(model: Any, X: Rows, labels: npt.NDArray[np.intp], weights: Floats) -> 
         return
     if len(np.unique(labels)) > 2 and not getattr(model, "_multiclass", True):
         raise ValueError(
-            "it is for two classes: wrap it in river.multiclass.OneVsRestClassifier for more of them"
+            "it is a binary classifier: wrap it in river.multiclass.OneVsRestClassifier for more classes"
         )
     takes = weighted and "w" in inspect.signature(model.learn_one).parameters
     rows = X.toarray() if sparse.issparse(X) else X

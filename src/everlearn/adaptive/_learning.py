@@ -1,4 +1,4 @@
-"""The base of `AdaptiveSVM`: rows in, experts trained, votes out, and the state of it all."""
+"""The base of `AdaptiveSVM`: stores rows, trains experts, combines their votes, and manages the state."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -31,13 +31,13 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Self = TypeVar("Self", bound="CommitteeLearner")
 
-_LEAST = 1e-12  # of a probability, before its logarithm is taken
+_MIN_PROBABILITY = 1e-12  # lower bound before the logarithm
 
 
 class CommitteeLearner(ScoringClassifier, Estimator):
     """Base of `AdaptiveSVM`: a store of labeled rows, a committee of experts on it, and a calibrator.
 
-    Invariant: every SVM of the committee is the SVM of the last rows of the store, as many as its window has.
+    Invariant: every SVM of the committee is trained on the last rows of the store, as many as its window has.
     """
 
     _mark_of_fit = "_committee"
@@ -56,10 +56,10 @@ class CommitteeLearner(ScoringClassifier, Estimator):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Around a call that learns: after an error the learner is as before, its changing parts included.
+        """Roll back a learning call after an error, including all mutable parts.
 
-        The SVMs are the same to the bit if none of them was touched, and to their tolerance otherwise: they
-        forget the rows of the call, and learn those again that it made them forget.
+        SVMs are restored bit for bit if the call did not change them, otherwise up to their tolerance: they
+        forget the rows of the call, and relearn the rows that the call made them forget.
         """
         if not hasattr(self, "_committee"):
             with self._unchanged_on_error():
@@ -76,7 +76,7 @@ class CommitteeLearner(ScoringClassifier, Estimator):
             raise
 
     def _check(self) -> tuple[Expert, ...]:
-        """Check the parameters; those that a learner was begun with cannot change."""
+        """Check the parameters; `experts` and `scaling` cannot change after the first call."""
         constraints.check(self)
         if isinstance(self.class_weight, Mapping):
             _check_class_weight(self.class_weight)
@@ -85,8 +85,8 @@ class CommitteeLearner(ScoringClassifier, Estimator):
             for name, now in (("experts", experts), ("scaling", self.scaling)):
                 if now != self._begun_with[name]:
                     raise ValueError(
-                        f"{name} cannot change while a stream runs, got {getattr(self, name)!r}: set it "
-                        "back, call fit, or begin with a new learner."
+                        f"{name} cannot change during a stream, got {getattr(self, name)!r}: restore its "
+                        "value, call fit, or use a new learner."
                     )
         return experts
 
@@ -95,11 +95,11 @@ class CommitteeLearner(ScoringClassifier, Estimator):
         return self._committee
 
     def _begin(self, classes: Array, experts: tuple[Expert, ...], capacity: int | None = None) -> None:
-        """Start from nothing."""
+        """Initialize an empty learner."""
         self._begun_with = {"experts": experts, "scaling": self.scaling}
         self.classes_, self._max_rows = classes, int(self.max_rows)
         self._capacity = self._max_rows if capacity is None else capacity
-        self._numbers = np.arange(len(classes))  # of the classes, which stay when others come between them
+        self._numbers = np.arange(len(classes))  # codes of the classes; new classes do not change them
         self._counts = np.zeros(len(classes), dtype=np.int64)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._rows, self._scaler = LabeledRows(), Scaler(self.scaling)
@@ -108,14 +108,14 @@ class CommitteeLearner(ScoringClassifier, Estimator):
         self._committee = Committee(tuple(map(own, experts)), len(classes), self._seed)
 
     def prepare(self: Self, X: Any, classes: Any) -> Self:
-        """Begin without learning: fix the classes and what depends on features alone.
+        """Initialize without labels: set the classes, the scaling and the kernel widths.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows like those that will come.
+            Rows that are representative of the stream.
         classes : array-like of shape (n_classes,)
-            The labels known so far.
+            The labels seen so far.
 
         Returns
         -------
@@ -134,19 +134,19 @@ class CommitteeLearner(ScoringClassifier, Estimator):
         return self
 
     def retrain(self: Self, X: Any, y: Array, like: "CommitteeLearner | None") -> Self:
-        """Learn rows after `prepare`, with the weights of the experts of another learner.
+        """Learn rows after `prepare`, and take over the expert weights of another learner.
 
-        A stream calls it when its scale has changed, or a class is new: the rows are the same, and so are the
-        losses of the experts.
+        A stream calls it when the scale has changed or a class is new. The rows are the same, so the losses
+        of the experts remain valid.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : ndarray of shape (n_samples,)
-            Their labels.
+            The labels.
         like : AdaptiveSVM or None
-            The learner before. None, or one with other experts, is ignored.
+            The previous learner. It is ignored if it is None or has other experts.
 
         Returns
         -------
@@ -174,7 +174,7 @@ class CommitteeLearner(ScoringClassifier, Estimator):
         return self
 
     def _named(self, y: Array, classes: Any) -> Array:
-        """All classes known after a call: those before it, those named, and those of its rows."""
+        """All classes after a call: the previous ones, those in ``classes`` and those in ``y``."""
         parts = [np.unique(y)]
         if classes is None and hasattr(self, "_committee") and np.isin(parts[0], self.classes_).all():
             return self.classes_
@@ -182,8 +182,8 @@ class CommitteeLearner(ScoringClassifier, Estimator):
             parts.append(np.asarray(unique_labels(classes)))
             if hasattr(self, "_committee") and np.setdiff1d(self.classes_, parts[-1]).size:
                 raise ValueError(
-                    f"classes={classes!r} differs from the classes known already, {self.classes_!r}: name "
-                    "those, too, or leave classes out."
+                    f"classes={classes!r} lacks some of the known classes {self.classes_!r}: include them, "
+                    "or omit classes."
                 )
             if unknown := np.setdiff1d(parts[0], parts[-1]).tolist():
                 raise ValueError(f"y has labels that are not in classes={classes!r}: {unknown!r}.")
@@ -196,8 +196,8 @@ class CommitteeLearner(ScoringClassifier, Estimator):
             first = getattr(self, "_next_id", 0)
             if first + count > np.iinfo(np.int64).max:
                 raise ValueError(
-                    f"ids=None continues the running row number, but {first - 1} was the largest id so far "
-                    "and numbers beyond 64 bits are no ids: give ids for these rows, too."
+                    f"ids=None continues the running row number, but the largest id is {first - 1} and the "
+                    "next ones exceed 64 bits: give ids for these rows, too."
                 )
             return np.arange(first, first + count, dtype=np.int64)
         named = check_ids(ids, count)
@@ -206,7 +206,7 @@ class CommitteeLearner(ScoringClassifier, Estimator):
         return named
 
     def _grow(self, named: Array) -> None:
-        """Make room for new classes, and train all experts on the rows kept."""
+        """Add classes, and retrain all experts on the stored rows."""
         places = np.searchsorted(named, self.classes_)
         numbers = np.full(len(named), -1)
         numbers[places] = self._numbers
@@ -220,7 +220,7 @@ class CommitteeLearner(ScoringClassifier, Estimator):
         self._rebuild()
 
     def _learn(self, X: Rows, labels: Codes, weights: Floats, ids: Ints) -> None:
-        """Let a few rows score the experts, then learn them."""
+        """Update the losses of the experts with a few rows, then learn the rows."""
         committee = self._committee
         given = None
         self._scaler.check(X)
@@ -247,23 +247,23 @@ class CommitteeLearner(ScoringClassifier, Estimator):
         self._rows.trim(self._capacity)
 
     def _rebuild(self) -> None:
-        """Train all experts on the rows kept, as soon as there are two classes."""
+        """Retrain all experts on the stored rows, if there are two classes."""
         if np.count_nonzero(self._counts) >= 2:
             self._committee.rebuild(self._kept(), self._committee.scale)
 
     def _kept(self) -> LearningSet:
-        """The rows kept, as experts see them."""
+        """The stored rows, scaled, with the factors of C."""
         rows, scaler = self._rows, self._scaler
         costs = self._costs(rows.labels, rows.weights)
         return LearningSet(lambda places: scaler.transform(rows.X[places]), rows.labels, costs, rows.ids)
 
     def _costs(self, labels: Codes, weights: Floats) -> Floats:
-        """By what C is multiplied for rows: their own weight times that of their class."""
+        """Factors of C: sample weight times class weight."""
         if self.class_weight is None:
             return weights
         if isinstance(self.class_weight, str):
             factors = balanced_weights(self._counts)
-        else:  # a class may be named before it comes
+        else:  # may contain classes that have not appeared yet
             named = dict(self.class_weight)
             factors = np.array([float(named.get(label, 1.0)) for label in self.classes_.tolist()])
         return np.asarray(weights * factors[labels])
@@ -290,14 +290,14 @@ class CommitteeLearner(ScoringClassifier, Estimator):
         return vote_decision(type(self).__name__, self._vote_parts(), self.classes_, self.n_features_in_)
 
     def _vote_parts(self) -> VoteParts:
-        """What `_votes` computes, as data."""
+        """`_votes` as data."""
         committee, scaler = self._fitted(), self._scaler
         if not committee.ready:
             frequencies = VoterParts(probabilities=smoothed(self._counts, 1)[0])
-            return VoteParts(None, None, ["class frequencies"], np.ones(1), [frequencies], _LEAST)
+            return VoteParts(None, None, ["class frequencies"], np.ones(1), [frequencies], _MIN_PROBABILITY)
         names = [expert.name for expert in committee.experts]
         voters = [voter.parts() for voter in committee.voters]
-        return VoteParts(scaler.mean, scaler.scale, names, self.weights_, voters, _LEAST)
+        return VoteParts(scaler.mean, scaler.scale, names, self.weights_, voters, _MIN_PROBABILITY)
 
     # -------------------------------------------------------------------------------------------------- state
 
@@ -337,12 +337,12 @@ class CommitteeLearner(ScoringClassifier, Estimator):
         checked.integer("_seed", fitted["_seed"], most=2**31)
         checked.integers("_counts", fitted["_counts"], (k,))
         if len(np.unique(checked.integers("_numbers", fitted["_numbers"], (k,)))) < k:
-            raise ValueError("_numbers must number every class once")
+            raise ValueError("_numbers must be distinct")
         super()._resume(state, fitted)
         entries = checked.items("experts", state["experts"])
         experts = tuple(_expert_from(checked.table("expert", entry)) for entry in entries)
         changed = checked.flag("changed", state["changed"])
-        given = () if changed else resolve(self.experts)  # experts that differ stay refused
+        given = () if changed else resolve(self.experts)  # changed experts still raise an error
         self._begun_with = {"experts": given, "scaling": state["scaling"]}
         parts = {
             name: checked.table(name, state[name]) for name in ("rows", "scaler", "calibrator", "committee")
@@ -354,12 +354,12 @@ class CommitteeLearner(ScoringClassifier, Estimator):
 
 
 def vote_scores(votes: Floats) -> Floats:
-    """Votes on the scale of decision values, one column for each class."""
-    return np.log(np.maximum(votes, _LEAST)) / 2
+    """Votes as decision values, log(p) / 2, one column for each class."""
+    return np.log(np.maximum(votes, _MIN_PROBABILITY)) / 2
 
 
 def double(X: Rows) -> Rows:
-    """Rows in double precision; the same object if they are."""
+    """Rows in double precision, without a copy if possible."""
     return X if X.dtype == np.float64 else X.astype(np.float64)
 
 
@@ -385,7 +385,7 @@ def _expert_from(entry: dict[str, Any]) -> Expert:
 
 
 def _item_state(item: Any) -> Any:
-    """An item of the parameter ``experts``: the word "auto", an expert, or a bare classifier."""
+    """The state of an item of the parameter ``experts``: "auto", an Expert, or a classifier."""
     if isinstance(item, Expert | str):
         return item if isinstance(item, str) else _expert_state(item)
     return {"bare": _describe.describe(item)}

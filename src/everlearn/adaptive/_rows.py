@@ -1,4 +1,4 @@
-"""The labeled rows that are kept: features, class numbers, weights and ids, the oldest first."""
+"""The store of labeled rows: features, class codes, weights and ids, oldest first."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ Codes = npt.NDArray[np.int32]
 
 
 class LabeledRows:
-    """A bounded memory of labeled rows.
+    """A bounded store of labeled rows.
 
-    Rows leave in chunks of a tenth, so that moving the others costs each row a constant amount.
+    Old rows are dropped in chunks of a tenth, so that the amortized cost per row is constant.
     """
 
     def __init__(self, X: Rows = None) -> None:
@@ -29,7 +29,7 @@ class LabeledRows:
         return len(self.ids)
 
     def add(self, X: Rows, labels: Codes, weights: Floats, ids: Ints) -> None:
-        """Add rows behind the others; a first row that is sparse makes all of them so."""
+        """Append rows; all are stored sparse if the first ones are sparse."""
         if self.X is None or len(self) == 0:
             self.X = X.copy()
         elif sparse.issparse(self.X):
@@ -41,27 +41,27 @@ class LabeledRows:
         self.ids = np.concatenate([self.ids, ids])
 
     def trim(self, most: int) -> None:
-        """Let the oldest rows go once there are a tenth too many."""
+        """Drop the oldest rows when the store is a tenth too large."""
         if len(self) > most + max(most // 10, 1):
             self.keep(np.arange(len(self) - most, len(self)))
 
     def keep(self, places: npt.NDArray[np.intp]) -> None:
-        """Keep the rows at these places."""
+        """Keep the rows at these positions and drop the others."""
         self.X, self.labels = self.X[places], self.labels[places]
         self.weights, self.ids = self.weights[places], self.ids[places]
 
     def state(self) -> dict[str, Any]:
-        """What `from_state` takes."""
+        """The state for `from_state`."""
         return {"X": self.X, "labels": self.labels, "weights": self.weights, "ids": self.ids}
 
     @classmethod
     def from_state(cls, state: dict[str, Any], n_classes: int, width: int) -> "LabeledRows":
-        """The rows that `state` described, of so many classes and features."""
+        """Restore the rows from a state, checked against the numbers of classes and features."""
         rows = cls(state["X"])
         rows.ids = checked.array("ids", state["ids"], np.int64, (None,))
         n = len(rows)
         if len(np.unique(rows.ids)) < n:
-            raise ValueError("ids must name a row once")
+            raise ValueError("ids must be unique")
         rows.labels = checked.integers("labels", state["labels"], (n,), most=n_classes - 1, dtype=np.int32)
         rows.weights = checked.floats("weights", state["weights"], (n,), least=0.0)
         if rows.X is not None or n:

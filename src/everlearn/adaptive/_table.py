@@ -1,4 +1,4 @@
-"""Experts for a table: compared on rows that they have not learned, the best ones kept."""
+"""Selection of experts in `fit`, by leave-one-out or cross-validation."""
 
 import warnings
 from contextlib import suppress
@@ -17,16 +17,16 @@ from .experts import DEFAULT, GRID, NO_CHANGE, Expert
 
 Codes = npt.NDArray[np.int32]
 
-_BEST = 3  # experts that vote
-_EXACT_ROWS = 300  # up to so many rows experts are compared by exact leave-one-out
-_MOST_ROWS = 2000  # on which they are compared otherwise, drawn from all
+_N_BEST = 3  # experts that are kept
+_EXACT_ROWS = 300  # up to this many rows, experts are compared by exact leave-one-out
+_MAX_ROWS = 2000  # otherwise by cross-validation, on at most this many random rows
 _FOLDS = 3
-_UNTRIED = 0.5  # the loss of an expert that a table cannot judge: one with a short window
+_DEFAULT_LOSS = 0.5  # of experts with a short window, which cannot be evaluated without time order
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """Experts with their losses, and the votes of the best of them on rows that they had not learned."""
+    """Experts with their losses, and the out-of-sample votes of the best of them."""
 
     experts: tuple[Expert, ...]
     losses: Floats
@@ -43,40 +43,39 @@ def choose(
 ) -> Chosen:
     """Compare experts by leave-one-out or cross-validation.
 
-    Without experts, those of the grid are compared; the best three are kept, and behind them the short
-    memories of the default committee, for the case that a stream follows. Experts that were given are all
-    kept.
+    If ``experts`` is None, the experts of the grid are compared. The best three are kept, followed by the
+    default experts with short windows, in case a stream follows. Given experts are all kept.
     """
     tried = GRID if experts is None else experts
     rows = np.arange(len(kept.ids))
-    if len(rows) > _MOST_ROWS:
-        rows = np.sort(random.permutation(len(rows))[:_MOST_ROWS])
+    if len(rows) > _MAX_ROWS:
+        rows = np.sort(random.permutation(len(rows))[:_MAX_ROWS])
     X, labels, costs = kept.rows(rows), kept.labels[rows], kept.costs[rows]
     given = np.stack([_left_out(expert, X, labels, costs, n_classes, seed) for expert in tried])
     right = given[:, np.arange(len(labels)), labels]
     errors = np.mean(given.argmax(axis=2) != labels, axis=1) + 0.1 * np.mean(1.0 - right, axis=1)
     losses = np.mean(1.0 - right, axis=1)
-    order = np.argsort(errors, kind="stable")[:_BEST]
+    order = np.argsort(errors, kind="stable")[:_N_BEST]
     if experts is None:
         short = tuple(expert for expert in DEFAULT if expert.window is not None or expert.kernel == NO_CHANGE)
         experts = (*(tried[place] for place in order.tolist()), *short)
         best = errors[order] - errors[order[0]]
-        losses = np.concatenate([best, np.full(len(short), _UNTRIED)])
+        losses = np.concatenate([best, np.full(len(short), _DEFAULT_LOSS)])
     pooled = given[order].mean(axis=0)
     return Chosen(experts, losses, pooled, labels)
 
 
 def _left_out(expert: Expert, X: Rows, labels: Codes, costs: Floats, n_classes: int, seed: int) -> Floats:
-    """Probabilities that an expert gives to rows it has not learned."""
+    """Out-of-sample probabilities of an expert."""
     scale = Scale.of(X)
-    plain = (
+    is_plain_svm = (
         expert.estimator is None
         and expert.kernel != NO_CHANGE
         and expert.window is None
         and not expert.relevance
     )
-    if plain and len(labels) <= _EXACT_ROWS:
-        with suppress(CoreError):  # rounding errors on nearly dependent rows: folds do as well
+    if is_plain_svm and len(labels) <= _EXACT_ROWS:
+        with suppress(CoreError):  # rounding errors on nearly dependent rows: use folds instead
             return _exact(expert, X, labels, costs, n_classes, scale)
     out = np.full((len(labels), n_classes), 1.0 / n_classes)
     most = int(np.bincount(labels).max())
@@ -84,7 +83,7 @@ def _left_out(expert: Expert, X: Rows, labels: Codes, costs: Floats, n_classes: 
         return out
     folds = StratifiedKFold(min(_FOLDS, most), shuffle=True, random_state=seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds
+        warnings.simplefilter("ignore", UserWarning)  # about classes with fewer rows than folds
         parts = list(folds.split(np.zeros(len(labels)), labels))
     for learn, test in parts:
         committee = Committee((expert,), n_classes, seed)
@@ -95,7 +94,7 @@ def _left_out(expert: Expert, X: Rows, labels: Codes, costs: Floats, n_classes: 
 
 
 def _exact(expert: Expert, X: Rows, labels: Codes, costs: Floats, n_classes: int, scale: Scale) -> Floats:
-    """The same by exact leave-one-out."""
+    """Out-of-sample probabilities by exact leave-one-out."""
     machine = IDSVM(C=scale.regularization(expert), kernel=expert.kernel, gamma=scale.gamma * expert.gamma)
     found = machine.fit(X, labels, sample_weight=costs).leave_one_out()
     scores = np.asarray(found.scores, dtype=np.float64)

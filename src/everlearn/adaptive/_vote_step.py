@@ -1,9 +1,10 @@
-"""A weighted vote as a step of a decision function: what an `AdaptiveSVM` computes from a row.
+"""A weighted vote as a step of a decision function, for the export of an `AdaptiveSVM`.
 
-Every voter gives the softmax of logits, which are linear in the features or in kernel values. Voters share
-their support vectors, so that a file has each of them once. They also share what their kernels are functions
-of, such as squared distances, unless they weight the features differently; a voter picks the values that it
-needs and applies its own kernel. Voters whose probabilities do not depend on the row are one constant.
+Every voter computes a softmax of logits, which are linear in the features or in kernel values. Voters share
+their support vectors, so that a file contains each of them once. They also share the arguments of their
+kernels, such as squared distances, unless they weight features differently. A voter selects the values it
+needs and applies its own kernel. Voters whose probabilities do not depend on the row are summed to a
+constant.
 """
 
 from collections.abc import Sequence
@@ -31,17 +32,17 @@ class Voter:
     Parameters
     ----------
     weight : float
-        Its weight in the vote.
+        Weight in the vote.
     weights : ndarray of shape (n_values, n_columns)
-        What values are multiplied by to give logits. One column f means the logits (-f, f).
+        Coefficients of the logits. One column f means the logits (-f, f).
     bias : ndarray of shape (n_columns,)
-        What is added to the logits.
+        Bias of the logits.
     kernel : Kernel, default=None
-        The kernel; None uses the features as values.
+        The kernel; None uses the features instead of kernel values.
     places : ndarray of int32
-        The shared rows at which the kernel is evaluated.
+        Indices of the shared rows at which the kernel is evaluated.
     factors : ndarray of shape (n_features,), default=None
-        What features are multiplied by before the kernel is evaluated.
+        Factors of the features, applied before the kernel.
     """
 
     weight: float
@@ -52,9 +53,9 @@ class Voter:
     factors: Floats | None = None
 
     def smallest(self) -> "Voter":
-        """The same in the form that takes the least space in a file.
+        """An equivalent voter that takes the least space in a file.
 
-        A range of places needs no list of places, but a weight of 0 for each additional place.
+        A contiguous range of rows needs no list of indices, but a weight of 0 for each additional row.
         """
         if self.kernel is None or len(self.places) == 0:
             return self
@@ -67,7 +68,7 @@ class Voter:
         return replace(self, weights=weights, places=np.arange(first, last + 1, dtype=np.int32))
 
     def write(self, graph: Graph, values: str) -> str:
-        """Write its probabilities times its weight, from features or from the measure of its kernel."""
+        """Write the weighted probabilities, from features or from the arguments of the kernel."""
         if self.kernel is not None:
             values = self.kernel.write_map(graph, values)
         logits = graph.node("MatMul", values, graph.constant(self.weights))
@@ -78,7 +79,7 @@ class Voter:
         return graph.node("Mul", probabilities, graph.constant(np.float64(self.weight)))
 
     def apply(self, values: Floats) -> Floats:
-        """Compute the same from features or kernel values, in double precision."""
+        """Compute the weighted probabilities from features or kernel values, in double precision."""
         logits = values @ self.weights + self.bias
         if len(self.bias) == 1:
             logits = np.hstack([-logits, logits])
@@ -97,9 +98,9 @@ class VoteStep:
     voters : sequence of Voter
         At least one.
     constant : ndarray of shape (n_classes,)
-        The sum over voters that give the same probabilities to every row, times their weights.
+        Weighted sum of the voters whose probabilities do not depend on the row.
     least : float
-        The lower bound of a probability before its logarithm is taken.
+        Lower bound of a probability before the logarithm.
     """
 
     rows: Floats
@@ -108,7 +109,7 @@ class VoteStep:
     least: float
 
     def write(self, graph: Graph, x: str) -> str:
-        """Write the probabilities of each voter, their sum, and its logarithm."""
+        """Write the probabilities of each voter, their sum, and the logarithm of the sum."""
         parts = [voter.write(graph, x) for voter in self.voters if voter.kernel is None]
         if len(self.rows):
             columns = graph.constant(graph.rounded(self.rows).T)
@@ -121,7 +122,7 @@ class VoteStep:
         return graph.node("Mul", scores, graph.constant(np.float64(0.5)))
 
     def _groups(self) -> list[list[Voter]]:
-        """Voters with a kernel, grouped by what their kernels are functions of."""
+        """Voters with a kernel, grouped by the arguments of their kernels."""
         groups: dict[tuple[str, bytes], list[Voter]] = {}
         for voter in self.voters:
             if voter.kernel is not None:
@@ -146,7 +147,7 @@ class VoteStep:
         ]
 
     def apply(self, X: Floats) -> Floats:
-        """Compute it in double precision."""
+        """Compute the decision values in double precision."""
         votes = self.constant
         for voter in self.voters:
             values = X
@@ -157,14 +158,14 @@ class VoteStep:
         return decision_values(votes, self.least)
 
     def constants(self) -> int:
-        """Count the numbers that a graph stores for it."""
+        """Number of constants in the graph."""
         own = sum(int(voter.weights.size) + len(voter.places) for voter in self.voters)
         of_groups = len(self._groups()) * sum(self.rows.shape)
         return int(self.rows.size) + of_groups + own
 
 
 def _pick(graph: Graph, x: str, places: npt.NDArray[np.integer], width: int) -> str:
-    """Pick some of the columns."""
+    """Select columns."""
     if not (np.diff(places) == 1).all():
         return graph.node("Gather", x, graph.constant(places.astype(np.int32)), axis=1)
     if len(places) == width:

@@ -1,8 +1,8 @@
-"""The experts at work: an SVM over the last labeled rows, and a baseline.
+"""Voters, the trained experts: an SVM of the last labeled rows, and a baseline.
 
-Every voter answers the same three calls: `update` by the newest rows, `follow` the rows kept after some have
-been forgotten, and `probabilities` of rows. A voter is a function of the rows in its window, so that a row
-that is forgotten leaves it.
+All voters have the same methods: `update` learns new rows, `follow` adapts to the stored rows after some were
+forgotten, and `probabilities` predicts. A voter is a function of the rows in its window, so a forgotten row
+has no influence on it.
 """
 
 from collections.abc import Callable
@@ -23,22 +23,22 @@ from .experts import Expert
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_TEMPERATURE = 2.0  # decision values times this are the logits of a vote
-_ABSENT = -5.0  # decision value of a class that is not in a voter's window
-_TAU = 1e-2  # how exactly an SVM is solved: votes are soft, and a smaller one only costs time
+_TEMPERATURE = 2.0  # factor from decision values to the logits of a vote
+_ABSENT = -5.0  # decision value of a class that is not in the window of a voter
+_TAU = 1e-2  # tolerance of the SVMs: votes are soft, and a smaller tolerance only costs time
 _ROUNDS = 2
-# Steps after which solving stops for now, and this many more for each row: for rows far from all others the
-# rounding errors of the linear kernel are above the tolerance. Other rows needed a third of that at most.
-_MOST_STEPS, _STEPS_PER_ROW = 5000, 50
-_MOST_CACHE_BYTES = 200 << 20  # for each SVM, as in SVC; rows kept by default need a tenth
-_FADING = 0.9  # of a label for the no-change baseline
+# Limit on the optimization steps per call, and additional steps per row. For outlying rows the rounding
+# errors of the linear kernel exceed the tolerance. Other rows needed at most a third of these steps.
+_MAX_STEPS, _STEPS_PER_ROW = 5000, 50
+_MAX_CACHE_BYTES = 200 << 20  # per SVM, as in SVC; the default max_rows needs a tenth
+_FADING = 0.9  # fading factor of labels in the no-change baseline
 _SMOOTHING = 0.5
-_LEAST_SCALE = float(np.finfo(np.float64).smallest_subnormal)
+_MIN_SCALE = float(np.finfo(np.float64).smallest_subnormal)
 
 
 @dataclass(frozen=True)
 class LearningSet:
-    """Labeled rows as experts see them, the oldest first; ``rows`` returns the scaled features at places."""
+    """Labeled rows for the experts, oldest first; ``rows`` returns the scaled features at given positions."""
 
     rows: Callable[[Any], Rows]
     labels: npt.NDArray[np.int32]
@@ -46,22 +46,22 @@ class LearningSet:
     ids: Ints
 
     def last(self, window: int | None) -> slice:
-        """The places of the last rows, as many as a window has."""
+        """The positions of the rows in a window of the last rows."""
         return slice(0 if window is None else max(0, len(self.ids) - window), len(self.ids))
 
     def with_rows(self, X: Rows) -> "LearningSet":
-        """The same with features that have been computed."""
+        """The same rows with precomputed features."""
         return LearningSet.of(X, self.labels, self.costs, self.ids)
 
     @staticmethod
     def of(X: Rows, labels: npt.NDArray[np.int32], costs: Floats, ids: Ints) -> "LearningSet":
-        """Rows whose scaled features are at hand."""
+        """Rows with precomputed scaled features."""
         return LearningSet(lambda places: X[places], labels, costs, ids)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What depends on features alone: gamma="scale", the mean of squared lengths, layout and center."""
+    """Values that depend on the features only: gamma="scale", mean squared length, layout and center."""
 
     gamma: float
     length: float
@@ -79,19 +79,19 @@ class Scale:
         else:
             squares = float(np.square(X).sum()) / n
             spread, least = (float(X.var(axis=0).sum()) if X.shape[0] else 0.0), 1e-24 * squares
-        if not spread > least:  # rounding errors around rows that are all the same
+        if not spread > least:  # all rows are equal, up to rounding errors
             spread = squares if squares > 0 else 1.0
         center = choose_center(RBF, X, has_bias=False) if not sparse.issparse(X) else np.zeros(0)
         return cls(1.0 / spread, spread, choose_layout(X), center)
 
     def regularization(self, expert: Expert) -> float:
-        """C of an expert's SVM: that of the expert divided by K(x, x) of a row of the mean squared length."""
+        """C of the SVM: C of the expert divided by K(x, x) of a row with the mean squared length."""
         return expert.C / float(kernel_named(expert.kernel).diagonal(np.array([self.length]))[0])
 
     @classmethod
     def from_state(cls, parts: list[Any], width: int) -> "Scale":
-        """The scale of a file, for so many features."""
-        gamma, length = (checked.number("scale", part, least=_LEAST_SCALE) for part in parts[:2])
+        """Restore a scale from a state, checked against the number of features."""
+        gamma, length = (checked.number("scale", part, least=_MIN_SCALE) for part in parts[:2])
         layout = checked.word("layout", parts[2], ("dense", "sparse"))
         center = checked.floats("center", parts[3], (None,))
         if len(center) not in (0, width):
@@ -100,11 +100,11 @@ class Scale:
 
 
 class VoterParts(NamedTuple):
-    """What a voter computes, as data: one of the first two, or neither if it is unknown.
+    """The function that a voter computes, as data: ``probabilities`` or ``logits``, or neither if unknown.
 
-    ``probabilities`` are the same for every row. ``logits`` are those of a softmax, one column per class; for
-    two classes one column f means (-f, f). The rows of the expansion have the ``ids``. Features are
-    multiplied by ``factors`` first, if there are any.
+    ``probabilities`` are the same for every row. ``logits`` are the arguments of a softmax, one column per
+    class; for two classes one column f means (-f, f). ``ids`` are the ids of the rows of the expansion.
+    Features are multiplied by ``factors`` first, unless it is None.
     """
 
     probabilities: Floats | None = None
@@ -114,27 +114,27 @@ class VoterParts(NamedTuple):
 
 
 def softmax(logits: Floats) -> Floats:
-    """Rows of probabilities from rows of logits."""
+    """Softmax of each row."""
     shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 
 
 def smoothed(counts: Ints, n_rows: int) -> Floats:
-    """The class frequencies of a window, for each of so many rows."""
-    shares = (counts + _SMOOTHING) / (counts.sum() + _SMOOTHING * len(counts))
-    return np.broadcast_to(shares, (n_rows, len(counts))).copy()
+    """Smoothed class frequencies, repeated for each row."""
+    frequencies = (counts + _SMOOTHING) / (counts.sum() + _SMOOTHING * len(counts))
+    return np.broadcast_to(frequencies, (n_rows, len(counts))).copy()
 
 
 def undecided(n_classes: int, n_rows: int) -> Floats:
-    """What an SVM says that has one class in its window: it must not win the vote in long runs of a class."""
+    """Uniform probabilities, for SVMs with one class in the window: they must not win in long runs of it."""
     return np.full((n_rows, n_classes), 1.0 / n_classes)
 
 
 class SvmVoter:
-    """The exact SVM, to a tolerance, of the rows in its window.
+    """The SVM of the rows in its window, solved to a tolerance.
 
-    It is LASVM that drops no row: every row of the window stays in the native machine, and after each change
-    the machine is brought to its optimum. So it is the SVM of the window whatever the way that led there.
+    It is a LASVM that drops no rows: all rows of the window stay in the native machine, which is optimized
+    after each change. So it depends on the rows of the window only, not on the order of changes.
     """
 
     def __init__(self, expert: Expert, n_classes: int, scale: Scale, n_features: int) -> None:
@@ -142,7 +142,7 @@ class SvmVoter:
         self.start(scale, n_features)
 
     def start(self, scale: Scale, n_features: int) -> None:
-        """Begin with no rows, on a scale."""
+        """Start without rows, on a given scale."""
         expert, n_classes = self.expert, self.n_classes
         kernel = KERNELS[expert.kernel]
         self.C = scale.regularization(expert)
@@ -165,30 +165,30 @@ class SvmVoter:
         self._make_room(machine.native.size)
 
     def _make_room(self, n_rows: int) -> None:
-        """Let the cache hold all kernel values of so many rows, up to a limit."""
+        """Make the cache large enough for all kernel values of the rows, up to a limit."""
         if n_rows >= self._room:
             self._room = 2 * n_rows + 1000
-            cache_bytes = min(4 * self._room**2, _MOST_CACHE_BYTES)
+            cache_bytes = min(4 * self._room**2, _MAX_CACHE_BYTES)
             self.machine.configure(cache_bytes, 1, {"tau": _TAU, "delta_max": -1.0, "keep_idle": True})
 
     @property
     def window(self) -> int | None:
-        """How many rows it looks back on."""
+        """Number of most recent rows it learns from; None for all."""
         return self.expert.window
 
     def update(self, new: LearningSet, kept: LearningSet) -> None:
-        """Learn the new rows that are in the window, and forget those that have left it."""
+        """Learn the new rows in the window, and forget the rows that left it."""
         window = kept.ids[kept.last(self.window)]
         at = slice(max(0, len(new.ids) - len(window)), len(new.ids))
         self._learn(new, at)
         self._keep(window)
 
     def follow(self, kept: LearningSet) -> None:
-        """Be the SVM of the last of the rows kept, as if no others had come."""
+        """Become the SVM of the last stored rows, as if there had been no others."""
         self.hold(kept)
 
     def hold(self, kept: LearningSet) -> None:
-        """Hold the last of the rows kept and no others: forgotten ones go, older ones come back."""
+        """Hold exactly the last stored rows: forgotten rows leave, older rows come back."""
         window = kept.last(self.window)
         missing = np.flatnonzero(~np.isin(kept.ids[window], self.holds())) + window.start
         if len(missing):
@@ -202,26 +202,26 @@ class SvmVoter:
         self.machine.native.learn(block, rows.labels[at], self.C * rows.costs[at], ids, which)
 
     def _block(self, X: Rows) -> Any:
-        """Rows for the core."""
+        """Rows as a block for the core."""
         return as_block(X)
 
     def _keep(self, ids: Ints) -> None:
-        """Forget all rows but these, which it holds, and solve for those that are left."""
+        """Forget all rows but these, and optimize."""
         native = self.machine.native
         held = native.ids
         if len(held) > len(ids):
             gone = held[~np.isin(held, ids)]
             native.forget(np.asarray(gone, dtype=np.int64))
-        last = native.steps + _MOST_STEPS + _STEPS_PER_ROW * len(ids)
+        last = native.steps + _MAX_STEPS + _STEPS_PER_ROW * len(ids)
         while not native.finish(_ROUNDS) and native.steps < last:
             pass
 
     def holds(self) -> Ints:
-        """The ids of its rows."""
+        """Ids of its rows."""
         return np.asarray(self.machine.native.ids)
 
     def probabilities(self, X: Rows) -> Floats:
-        """What it says of rows: decision values as logits."""
+        """Class probabilities: softmax of the decision values."""
         counts = self._counts()
         if np.count_nonzero(counts) < 2:
             return undecided(self.n_classes, X.shape[0])
@@ -233,7 +233,7 @@ class SvmVoter:
         return softmax(_TEMPERATURE * scores)
 
     def parts(self) -> VoterParts:
-        """What `probabilities` computes."""
+        """`probabilities` as data."""
         counts = self._counts()
         if np.count_nonzero(counts) < 2:
             return VoterParts(probabilities=undecided(self.n_classes, 1)[0])
@@ -248,25 +248,25 @@ class SvmVoter:
         return np.bincount(self.machine.native.labels, minlength=self.n_classes)
 
     def state(self) -> dict[str, Any]:
-        """What `restore` takes."""
+        """The state for `restore`."""
         return {"machine": self.machine.get_state(), "C": self.C}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where another one stood."""
-        self.C = checked.number("C", state["C"], least=_LEAST_SCALE)
+        """Restore a state."""
+        self.C = checked.number("C", state["C"], least=_MIN_SCALE)
         machine = Machine.from_state(checked.table("machine", state["machine"]))
         own, fixed = self.machine, ("kernel", "width", "classes", "precision")
         if machine.solver != own.solver or any(machine.spec[name] != own.spec[name] for name in fixed):
-            raise ValueError("the machine of an expert was built for other rows")
+            raise ValueError("the machine of an expert does not match the rows or the kernel of the expert")
         self._begin(machine)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._begin(self.machine)  # a copied machine has lost the size of its cache
+        self._begin(self.machine)  # a copy of a machine does not keep its cache size
 
 
 class NoChangeVoter:
-    """The classes of the most recent labels: each label fades by a factor with every one that follows."""
+    """Baseline: class frequencies of the most recent labels, which fade with every new label."""
 
     window: int | None = None
 
@@ -274,7 +274,7 @@ class NoChangeVoter:
         self.recent = np.zeros(n_classes)
 
     def update(self, new: LearningSet, kept: LearningSet) -> None:
-        """Take note of new labels."""
+        """Count new labels."""
         recent = self.recent.copy()
         for label in new.labels.tolist():
             recent *= _FADING
@@ -282,26 +282,26 @@ class NoChangeVoter:
         self.recent = recent
 
     def follow(self, kept: LearningSet) -> None:
-        """Start over from the labels kept."""
+        """Count again from the stored labels."""
         self.recent = np.zeros(len(self.recent))
         self.update(kept, kept)
 
     def probabilities(self, X: Rows) -> Floats:
-        """The recent frequencies, for every row."""
-        return np.broadcast_to(self._shares(), (X.shape[0], len(self.recent))).copy()
+        """The recent class frequencies, for every row."""
+        return np.broadcast_to(self._frequencies(), (X.shape[0], len(self.recent))).copy()
 
     def parts(self) -> VoterParts:
-        """What `probabilities` computes."""
-        return VoterParts(probabilities=self._shares())
+        """`probabilities` as data."""
+        return VoterParts(probabilities=self._frequencies())
 
-    def _shares(self) -> Floats:
-        shares = self.recent + 1e-3
-        return np.asarray(shares / shares.sum())
+    def _frequencies(self) -> Floats:
+        smooth = self.recent + 1e-3
+        return np.asarray(smooth / smooth.sum())
 
     def state(self) -> dict[str, Any]:
-        """What `restore` takes."""
+        """The state for `restore`."""
         return {"recent": self.recent.copy()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where another one stood."""
+        """Restore a state."""
         self.recent = checked.floats("recent", state["recent"], self.recent.shape, least=0.0).copy()

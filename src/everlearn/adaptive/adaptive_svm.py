@@ -17,43 +17,43 @@ from ._committee import Committee
 from ._learning import CommitteeLearner, Floats, double, vote_scores
 from .experts import Expert
 
-_FIRST_CHUNK, _CHUNK = 10, 100  # labels that are judged by one state of the experts
+_FIRST_CHUNK, _CHUNK = 10, 100  # rows that are scored at once, before they are learned
 
 
 @register
 class AdaptiveSVM(CommitteeLearner):
     """Committee of SVMs that adapts its kernel, regularization and memory while the stream runs.
 
-    A committee of experts votes: SVMs with a linear kernel and with RBF kernels of several widths, on all
-    rows kept and on the last 100 and 25. Each label first scores the experts, by the probability that they
-    gave to it, and is then learned by all of them. Experts that did well on recent labels count more. So
-    short memories take over after concept drift, and long ones when nothing changes. There is nothing to
+    The experts are SVMs with a linear kernel and with RBF kernels of several widths, trained on all stored
+    rows, on the last 100 and on the last 25. The prediction is a weighted vote. Each label first updates the
+    weights, by the probability that each expert gave to it, and is then learned by all experts. So short
+    memories get more weight after concept drift, and long memories in stable periods. There is nothing to
     tune.
 
-    Labels that were not seen before may come at any time.
+    New classes may appear at any time.
 
     Parameters
     ----------
     experts : "auto" or list of Expert, default="auto"
-        The committee. A list may hold `Expert` objects, scikit-learn and River classifiers, and the word
-        "auto" for the default ones: ``["auto", DecisionTreeClassifier()]`` adds a tree, which helps where
-        class boundaries are parallel to the axes. Losses favor sharp probabilities, so that a single tree
-        counts more than a forest.
+        The committee. A list may contain `Expert` objects, scikit-learn and River classifiers, and the string
+        "auto" for the default experts: ``["auto", DecisionTreeClassifier()]`` adds a tree, which helps if
+        class boundaries are parallel to the axes. The loss favors sharp probabilities, so a single tree gets
+        more weight than a forest.
     max_rows : int, default=2000
         Maximum number of labeled rows kept, the most recent ones. It bounds memory and the time per label.
         `fit` keeps all its rows, and `partial_fit` then continues with that many.
     fading_factor : float, default=0.97
         Factor by which past losses of experts are multiplied with each label.
     learning_rate : float, default=1.0
-        Experts are weighted by the exponential of minus their loss times this.
+        The weight of an expert is proportional to exp(-learning_rate * loss).
     fixed_share : float, default=0.01
         Fraction of the weight that is shared equally (fixed share), so that an expert that was bad for long
         recovers within a few labels.
     scaling : {"standard", "none"}, default="standard"
-        Whether dense columns are standardized, by the rows of `fit` or by the first 1,000 rows of a stream.
-        Sparse rows are taken as they are.
+        Whether dense columns are standardized, based on the rows of `fit` or the first 1,000 rows of a
+        stream. Sparse rows are not scaled.
     class_weight : dict or "balanced", default=None
-        Multiplies C for the rows of a class. "balanced" follows the class frequencies as labels come in.
+        Multiplies C for the rows of a class. "balanced" uses the class frequencies of the labels so far.
     random_state : int, RandomState instance or None, default=None
         Determines the folds in which `fit` compares experts, and seeds experts of scikit-learn and River.
 
@@ -68,19 +68,19 @@ class AdaptiveSVM(CommitteeLearner):
     experts_ : list of Expert
         The committee.
     weights_ : ndarray of shape (n_experts,)
-        The present weights of the experts; they sum to 1.
+        Current weights of the experts; they sum to 1.
     ids_ : ndarray of shape (n_kept_,)
-        The ids of the rows kept, the oldest first.
+        Ids of the stored rows, oldest first.
     n_kept_ : int
-        Number of labeled rows kept.
+        Number of stored labeled rows.
     support_ : ndarray of shape (n_SV,)
-        The ids of rows that are support vectors of some expert.
+        Ids of the rows that are support vectors of at least one expert.
 
     Notes
     -----
-    `decision_function` is the vote on the scale of decision values: for two classes a quarter of its
-    log-odds, for more half the logarithm of each vote. `predict_proba` calibrates it by one temperature,
-    which is fitted to votes that were made before their label was known.
+    `decision_function` returns a quarter of the log-odds of the vote for two classes, and half the logarithm
+    of the vote of each class for more classes. `predict_proba` calibrates the vote by temperature scaling,
+    fitted to votes made before the label was known.
 
     Examples
     --------
@@ -93,15 +93,15 @@ class AdaptiveSVM(CommitteeLearner):
     >>> clf.score(X[500:], y[500:]) > 0.9, len(clf.experts_) == len(clf.weights_)
     (True, True)
 
-    From a table, the best kernels are chosen by leave-one-out or cross-validation:
+    `fit` selects the best kernels by leave-one-out or cross-validation:
 
     >>> clf = AdaptiveSVM(random_state=0).fit(X[:200], y[:200])
     >>> clf.experts_[0].kernel, clf.score(X[200:], y[200:]) > 0.9
     ('rbf', True)
     """
 
-    forgetting: ClassVar[str] = "removal"  # the record of the experts and the scale stay
-    grows_classes: ClassVar[bool] = True  # labels that were not seen before may come at any time
+    forgetting: ClassVar[str] = "removal"  # the losses of the experts and the scale stay
+    grows_classes: ClassVar[bool] = True  # new classes may appear at any time
     _constraints: ClassVar[Table] = {
         "max_rows": constraints.integer_from(2),
         "fading_factor": constraints.FRACTION,
@@ -127,16 +127,16 @@ class AdaptiveSVM(CommitteeLearner):
     # ---------------------------------------------------------------------------------------------- learning
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AdaptiveSVM":
-        """Learn a table from scratch: compare experts by leave-one-out or cross-validation, keep the best.
+        """Fit from scratch: compare experts by leave-one-out or cross-validation, and keep the best.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Their labels.
+            The labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C for each row; a row of weight 0 is left out.
+            Multiplies C for each row; rows with weight 0 are ignored.
 
         Returns
         -------
@@ -154,7 +154,7 @@ class AdaptiveSVM(CommitteeLearner):
             weights = row_weights(sample_weight, X)
             used = np.flatnonzero(weights > 0)
             if len(np.unique(codes[used])) < 2:
-                raise ValueError("Only rows of one class have a weight above 0: no boundary can be learned.")
+                raise ValueError("Only rows of one class have a weight above 0: at least two are needed.")
             self._begin(classes, experts, max(int(self.max_rows), len(used)))
             X, labels = double(X)[used], codes[used]
             self._scaler.fit(X)
@@ -182,13 +182,13 @@ class AdaptiveSVM(CommitteeLearner):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Their labels.
+            The labels.
         classes : array-like of shape (n_classes,), default=None
             Labels that may occur. Optional: new labels are accepted at any time.
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C for each row; a row of weight 0 is left out.
+            Multiplies C for each row; rows with weight 0 are ignored.
         ids : array-like of int of shape (n_samples,), default=None
-            Names by which rows can be forgotten; None continues the running row number.
+            Ids of the rows for `forget`; None continues the running row number.
 
         Returns
         -------
@@ -199,7 +199,7 @@ class AdaptiveSVM(CommitteeLearner):
             experts = self._check()
             first = not hasattr(self, "_committee")
             X, y = check_rows_and_labels(self, X, y, reset=first)
-            if y.dtype.kind not in "biuU":  # in which there is nothing that is no class
+            if y.dtype.kind not in "biuU":  # these types are always class labels
                 check_classification_targets(y)
             named = self._named(y, classes)
             weights = row_weights(sample_weight, X, all_zero=True)
@@ -225,7 +225,7 @@ class AdaptiveSVM(CommitteeLearner):
         return self
 
     def forget(self, ids: Any) -> "AdaptiveSVM":
-        """Unlearn rows: every expert becomes one that was trained on the rows that are left.
+        """Forget rows: every expert becomes one trained on the remaining rows.
 
         The losses of the experts on these labels, the scale of the features and the calibration stay. Short
         windows are filled up with older rows that are still kept.
@@ -233,8 +233,8 @@ class AdaptiveSVM(CommitteeLearner):
         Parameters
         ----------
         ids : int or array-like of int
-            The ids of the rows: the running row numbers, from 0, unless others were given. If one of them is
-            not kept, nothing is forgotten.
+            Ids of the rows: running row numbers from 0, unless `ids` were given. If one of the rows is not
+            stored, an error is raised and nothing is forgotten.
 
         Returns
         -------
@@ -267,19 +267,19 @@ class AdaptiveSVM(CommitteeLearner):
         Parameters
         ----------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            From `decision_function`.
+            Decision values from `decision_function`.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            The labels; the only one while there is one class.
+            The labels.
         """
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
         return super().labels_of(scores)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of the classes, calibrated on votes that were made before their label was known.
+        """Class probabilities, calibrated on votes made before the label was known.
 
         Parameters
         ----------
@@ -289,14 +289,14 @@ class AdaptiveSVM(CommitteeLearner):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            The probabilities; they sum to 1 in each row.
+            Probabilities; each row sums to 1.
         """
         scores = vote_scores(self._votes(X))
         if len(self.classes_) == 1:
             return np.ones((len(scores), 1))
         return np.asarray(self._calibrator.predict_proba(scores, classes=self._numbers))
 
-    # ------------------------------------------------------------------------------------------ what is known
+    # --------------------------------------------------------------------------------------------- attributes
 
     @property
     def experts_(self) -> list[Expert]:
@@ -305,31 +305,31 @@ class AdaptiveSVM(CommitteeLearner):
 
     @property
     def weights_(self) -> Floats:
-        """The present weights of the experts."""
+        """Current weights of the experts."""
         committee = self._fitted()
-        constraints.check(self)  # the two below may have changed since the last rows came
+        constraints.check(self)  # the parameters below may have changed since the last call
         return committee.vote.weights(self.learning_rate, self.fixed_share)
 
     @property
     def ids_(self) -> npt.NDArray[np.int64]:
-        """The ids of the rows kept, the oldest first."""
+        """Ids of the stored rows, oldest first."""
         self._fitted()
         return self._rows.ids.copy()
 
     @property
     def n_kept_(self) -> int:
-        """Number of labeled rows kept."""
+        """Number of stored labeled rows."""
         self._fitted()
         return len(self._rows)
 
     @property
     def support_(self) -> npt.NDArray[np.int64]:
-        """The ids of rows that are support vectors of some expert."""
+        """Ids of the rows that are support vectors of at least one expert."""
         return self._fitted().support()
 
 
 def _one_column(scores: Floats) -> Floats:
-    """Half the difference of two columns; 0 where there is one class only."""
+    """Half the difference of two columns; 0 if there is only one class."""
     if scores.shape[1] < 2:
         return np.zeros((len(scores), 1))
     return np.asarray((scores[:, 1:] - scores[:, :1]) / 2)

@@ -30,9 +30,9 @@ class Expert:
         Regularization, relative to the scale of the rows: it is divided by the mean of K(x, x), which is 1
         for kernels such as "rbf".
     gamma : float, default=1.0
-        Kernel coefficient, where the kernel has one, as a multiple of ``gamma="scale"``.
+        Kernel coefficient, if the kernel has one, as a multiple of ``gamma="scale"``.
     window : int, default=None
-        How many of the last labeled rows it learns from; None is all that are kept.
+        Number of most recent labeled rows it learns from; None means all stored rows.
     relevance : bool, default=False
         Whether an SVM on dense rows weights features by their relevance for the classes. It helps if many
         features are irrelevant.
@@ -74,7 +74,7 @@ class Expert:
         return what if self.window is None else f"{what} last {self.window}"
 
     def check(self) -> None:
-        """Raise a ValueError for a parameter that cannot be used."""
+        """Raise a ValueError or TypeError for an invalid parameter."""
         for name, constraint in (
             ("kernel", _KERNELS),
             ("C", constraints.POSITIVE),
@@ -94,7 +94,7 @@ class Expert:
 
 
 def is_classifier(model: Any) -> bool:
-    """Whether an object is a classifier in the manner of scikit-learn or River."""
+    """Whether an object is a classifier with the interface of scikit-learn or River."""
     if isinstance(model, type):
         return False
     if hasattr(model, "learn_one"):
@@ -104,7 +104,7 @@ def is_classifier(model: Any) -> bool:
     return hasattr(model, "fit") and hasattr(model, "predict")
 
 
-SHORT, MEDIUM = 25, 100  # labels; concept drift is met by short memories, however few labels there are
+SHORT, MEDIUM = 25, 100  # window sizes in labels; short windows adapt to concept drift even with few labels
 
 DEFAULT = (
     Expert("linear"),
@@ -118,7 +118,7 @@ DEFAULT = (
     Expert(NO_CHANGE),
 )
 
-# What `fit` chooses from, for a table.
+# The candidates of `fit`.
 GRID = (
     *(Expert("linear", C=C) for C in (1.0, 10.0, 100.0)),
     *(Expert("rbf", C=C, gamma=gamma) for gamma in (0.1, 0.3, 1.0, 3.0, 10.0) for C in (1.0, 10.0, 100.0)),
@@ -127,7 +127,7 @@ GRID = (
 
 
 def resolve(given: Any) -> tuple[Expert, ...]:
-    """The experts that a parameter names, checked."""
+    """The checked experts of the parameter ``experts``."""
     if isinstance(given, str):
         if given != "auto":
             raise ValueError(f"experts must be 'auto' or a list of Expert, got {given!r}.")
@@ -141,7 +141,7 @@ def resolve(given: Any) -> tuple[Expert, ...]:
         else:
             found.append(item if isinstance(item, Expert) else Expert(estimator=item))
     if not found:
-        raise ValueError("experts must hold at least one Expert, got an empty list.")
+        raise ValueError("experts must have at least one Expert, got an empty list.")
     for expert in found:
         expert.check()
     return tuple(found)
