@@ -102,7 +102,7 @@ def test_learner_and_parameters_by_name(stream, store):
     learn(stream, store, *options)
     assert status_of(store)["learner"].startswith("OnlineSVMR(C=3, gamma=0.25")
     learn(stream, store, *options)  # the same once more is no other learner
-    assert "was made with OnlineSVMR" in learn(stream, store, "--learner", "lasvm", code=1).stderr
+    assert "was created with learner=OnlineSVMR" in learn(stream, store, "--learner", "lasvm", code=1).stderr
 
 
 def test_every_learner_that_is_offered_is_exported():

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from everlearn import metrics
-from everlearn.evaluate.prequential import Prequential, Remembered
+from everlearn.evaluate.pending_predictions import PendingPredictions
+from everlearn.evaluate.prequential import Prequential
 from reference.prequential import PlainPrequential
 from state_helpers import is_plain, same_bits
 
@@ -287,7 +288,7 @@ def test_memory_is_bounded_by_the_window():
 
 
 def test_what_is_taken_can_be_judged():
-    remembered, evaluation = Remembered(), Prequential()
+    remembered, evaluation = PendingPredictions(), Prequential()
     y, p, scores = stream(100, 3)
     ids = [f"row {i}" for i in range(100)]
     remembered.add(ids, p, scores)

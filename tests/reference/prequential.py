@@ -1,4 +1,4 @@
-"""Plain prequential scores and remembered predictions: the slow twins of Prequential and Remembered.
+"""Plain prequential scores and remembered predictions: the slow twins of Prequential and PendingPredictions.
 
 All rows are kept, and everything is counted anew, pair by pair, whenever somebody asks. The weight of a row
 is 1 in the window and in total, and fading^(labels since) with fading.
@@ -62,7 +62,7 @@ class PlainPrequential:
         return sum(found) / len(found) if found else NAN
 
 
-class PlainRemembered:
+class PlainPendingPredictions:
     def __init__(self, capacity):
         self.capacity, self.held = capacity, []
 

@@ -70,7 +70,7 @@ def work(place, kind, say):
 
 def digest(learner):
     """The state to the bit, and what it predicts."""
-    found = hashlib.sha256(persist.pack(learner._fold.state()))
+    found = hashlib.sha256(persist.pack(learner._state.state()))
     found.update(repr(learner.predict(X).tolist()).encode())
     found.update(learner.decision_function(X).tobytes())
     return found.hexdigest()

@@ -21,12 +21,12 @@ def xor(n, seed=0, shift=0.0):
 
 def bits(learner, but=()):
     """The state, to the bit, but for some of its entries."""
-    return persist.pack({k: v for k, v in learner._fold.state().items() if k not in but})
+    return persist.pack({k: v for k, v in learner._state.state().items() if k not in but})
 
 
 def differing(learner, other):
     """The names of the entries in which two states differ, for a message one can read."""
-    a, b = learner._fold.state(), other._fold.state()
+    a, b = learner._state.state(), other._state.state()
     return [name for name in a if persist.pack({"": a[name]}) != persist.pack({"": b[name]})]
 
 
@@ -115,7 +115,7 @@ class Story:
 
     def snapshot(self, count, random):
         self.learner._snapshots.wait()
-        state = persist.pack(self.learner._fold.state())
+        state = persist.pack(self.learner._state.state())
         self.learner._log.write_snapshot(self.learner._log.last, state, 1 + count % 3)
 
     def close(self, count, random):
@@ -146,7 +146,7 @@ class Story:
                 rows, labels = [list(part) for part in zip(*pairs, strict=True)] or ([], [])
                 learner.label(rows, labels, time=float(number + 1))
             elif what == "ask":
-                learner._happen(Asked(call[0], 0.0))
+                learner._record(Asked(call[0], 0.0))
             elif dead:
                 learner.withdraw(call[0], time=float(number + 1))
         return learner

@@ -2,63 +2,25 @@
 
 import json
 import sqlite3
-import struct
 import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from everlearn import IDSVM, LASVM, AdaptiveSVM, KernelPerceptron
 from everlearn.errors import StoreError
-from everlearn.read.schema import Schema
 from everlearn.semi import StreamS3VM
 from everlearn.store import Certificate, scrub
 from everlearn.stream import NeverEndingLearner
-from stream.stream_helpers import answer, bits, differing, drop, opened, unchanged, xor
+from stream.erase_helpers import AMOUNT, ILLNESS, PERSON, SECRETS, N, X, Y, in_files, name, run
+from stream.stream_helpers import bits, differing, drop, opened, unchanged, xor
 
-AMOUNT, PERSON, ILLNESS = 1234567.8901234, "person-4711", "an illness of nobody else"
-N = 200
-X, Y = xor(N)
-X[57] = [AMOUNT, -AMOUNT]
 LEARNERS = {
     "AdaptiveSVM": AdaptiveSVM(scaling="none", max_rows=40),
     "LASVM": LASVM(C=10, gamma=0.5),
     "IDSVM": IDSVM(C=10, gamma=0.5),
     "KernelPerceptron": KernelPerceptron(gamma=0.5),
 }
-
-
-def name(number):
-    return PERSON if number == 57 else f"row-{number}"
-
-
-def run(learner, n=N, sparse_rows=False, batch=20):
-    """A stream with labels, late ones, replaced ones, and one that is withdrawn."""
-    truth = {name(i): ["no", "yes"][Y[i]] for i in range(N)} | {PERSON: ILLNESS}
-    for start in range(0, n, batch):
-        names = [name(i) for i in range(start, start + batch)]
-        rows = X[start : start + batch]
-        labels = [truth[row] if i % 5 == 0 else None for i, row in enumerate(names)]
-        learner.step(sparse.csr_matrix(rows) if sparse_rows else rows, labels, ids=names, time=float(start))
-        answer(learner, truth)
-        if start == 60:
-            learner.label([PERSON, name(3)], [ILLNESS, "yes"], by="a nurse", time=60.0)
-            learner.withdraw([name(20)], time=60.0)
-    return learner
-
-
-def in_files(folder, *secrets):
-    """Which secrets are in the bytes of which files."""
-    return [
-        (path.name, secret)
-        for path in sorted(folder.iterdir())
-        for secret in secrets
-        if (secret if isinstance(secret, bytes) else secret.encode()) in path.read_bytes()
-    ]
-
-
-SECRETS = (PERSON, ILLNESS, struct.pack("<d", AMOUNT), struct.pack("<d", -AMOUNT), str(AMOUNT))
 
 
 @pytest.mark.parametrize("sparse_rows", [False, True], ids=["dense", "sparse"])
@@ -166,7 +128,7 @@ def test_a_class_that_is_gone_is_in_no_question_about_other_rows(tmp_path, how):
             names = [name(i) for i in range(start, start + 20)]
             learner.step(xor(N)[0][start : start + 20], labels, ids=names, time=start * 8640.0)
             learner.ask(5)
-        assert ILLNESS in str(learner._fold.asking.state())
+        assert ILLNESS in str(learner._state.questions.state())
         if how == "max_age":
             learner.expire(time=375 * 8640.0)
         else:
@@ -187,7 +149,7 @@ def test_a_store_that_dropped_rows_learns_the_kept_ones_again(tmp_path, kind):
     assert certificate.method == "forget"
     assert certificate.model_difference["bit_equal"] is None
     assert in_files(tmp_path, *SECRETS) == []
-    assert 57 not in learner._fold.needed()
+    assert 57 not in learner._state.needed()
     state = bits(learner)
     learner.close()
     with NeverEndingLearner.open(place, snapshot_every=40) as learner:
@@ -200,115 +162,6 @@ def test_a_transducer_forgets_too(tmp_path):
     with run(opened(tmp_path / "store", **settings), n=100) as learner:
         assert learner.erase([PERSON]).model_difference["bit_equal"]
     assert in_files(tmp_path, *SECRETS) == []
-
-
-def test_names_of_categories_that_nobody_else_has_go(tmp_path):
-    cities = ["Paris", "Rome"] * 20 + ["Atlantis"]
-    cells = {
-        "city": cities,
-        "amount": [str(i) for i in range(40)] + [str(AMOUNT)],
-        "label": ["0", "1"] * 20 + [""],
-    }
-    schema = Schema.infer(cells, label="label")
-    rows, _ = schema.encode(cells, 41)
-    with opened(tmp_path / "store", snapshot_every=10) as learner:
-        learner.set_schema(schema.state() | {"run": {"sources": [], "settings": {}}})
-        for start in range(0, 40, 10):
-            learner.step(rows[start : start + 10], [0, 1] * 5)
-        learner.step(rows[40:], ids=[PERSON])
-        certificate = learner.erase([PERSON, 0])
-        assert certificate.categories == 1
-        kept = learner.status()["schema"]
-        assert (
-            Schema.from_state({k: v for k, v in kept.items() if k != "run"}).n_features == schema.n_features
-        )
-        assert sorted(kept["fields"][0]["categories"]) == ["(erased 1)", "Paris", "Rome"]
-        assert certificate.model_difference["bit_equal"]
-        assert in_files(tmp_path, "Atlantis", *SECRETS) == []
-        assert learner.erase([1, 2]).categories == 0
-
-
-def test_names_of_categories_leave_older_descriptions(tmp_path):
-    cells = {"city": ["Paris", "Rome"] * 5 + ["Atlantis"], "amount": [str(float(i)) for i in range(11)]}
-    schema = Schema.infer(cells)
-    rows, _ = schema.encode(cells, 11)
-    renamed = schema.state()
-    renamed["fields"] = [
-        {**field, "name": field["name"].replace("amount", "euros")} for field in renamed["fields"]
-    ]
-    with opened(tmp_path / "store", snapshot_every=5) as learner:
-        learner.set_schema(schema.state())
-        learner.step(rows[:10])
-        learner.step(rows[10:], ids=[PERSON])
-        learner.set_schema(renamed)
-        assert learner.erase([PERSON]).categories == 1
-        assert [field["name"] for field in learner.status()["schema"]["fields"]][-1] == "euros"
-        assert in_files(tmp_path, "Atlantis") == []
-
-
-def test_bad_rows_leave_the_quarantine(tmp_path):
-    quarantine = tmp_path / "bad.jsonl"
-    raws = [
-        f"{PERSON},x,1",
-        "row-9,x,2",
-        f'{{"id": "{PERSON}", "a": [1]}}',
-        "70,5,x",
-        "7,70x,1",
-        f'"{PERSON}",2,x',
-    ]
-    lines = [json.dumps({"source": "s", "line": i, "reason": "r", "raw": raw}) for i, raw in enumerate(raws)]
-    quarantine.write_text("\n".join(lines) + "\n" + '{"torn": "person-47')
-    with run(opened(tmp_path / "store"), n=60) as learner:
-        assert learner.erase([PERSON], quarantine=[quarantine]).quarantined == 3
-        assert [json.loads(line)["raw"][:2] for line in quarantine.read_text().splitlines()[:-1]] == [
-            "ro",
-            "70",
-            "7,",
-        ]
-        learner.step(X[:1], ids=[70])
-        assert learner.erase([70], quarantine=[quarantine]).quarantined == 1
-        with unchanged(learner), pytest.raises(FileNotFoundError):
-            learner.erase([name(1)], quarantine=[tmp_path / "nowhere"])
-    assert in_files(tmp_path, *SECRETS) == []
-
-
-@pytest.mark.parametrize(
-    ("row_id", "raw"),
-    [
-        ("Anna Maria", "Anna Maria;3;x"),
-        ("O'Brien", '{"id": "O\'Brien", "a": '),
-        ("person:4711", "a,person:4711 b,x"),
-        ("M\u00fcller", '{"id": "M\\u00fcller", "a":'),
-        ('a"b', '"a""b";3;x'),
-        ("2024-01-01 10:00", "2024-01-01 10:00|x"),
-    ],
-)
-def test_ids_with_separators_leave_the_quarantine(tmp_path, row_id, raw):
-    quarantine = tmp_path / "bad.jsonl"
-    records = [{"source": "s", "line": 1, "reason": "r", "raw": text} for text in (raw, "Anna;Maria;4711")]
-    quarantine.write_text("".join(json.dumps(record) + "\n" for record in records))
-    with opened() as learner:
-        learner.step(X[:2], ids=[row_id, "other"])
-        assert learner.erase([row_id], quarantine=[quarantine]).quarantined == 1
-    assert [json.loads(line) for line in quarantine.read_text().splitlines()] == records[1:]
-
-
-def test_ids_without_a_row_are_looked_for_in_the_quarantine_only(tmp_path):
-    quarantine = tmp_path / "bad.jsonl"
-    quarantine.write_text(json.dumps({"source": "s", "line": 1, "reason": "r", "raw": f"{PERSON},x"}) + "\n")
-    with run(opened(tmp_path / "store"), n=40) as learner:  # the person has not come
-        with unchanged(learner):
-            with pytest.raises(ValueError, match="No row with the id"):
-                learner.erase([PERSON], quarantine=[quarantine])
-            certificate = learner.erase([PERSON], quarantine=[quarantine], missing="ignore")
-        assert (certificate.rows, certificate.quarantined, certificate.method) == (0, 1, "none")
-        assert certificate.covers(PERSON)
-        certificate = learner.erase([PERSON, name(7)], missing="ignore")
-        assert (certificate.rows, certificate.model_difference["bit_equal"]) == (1, True)
-        assert learner.erase([name(7)], missing="ignore").rows == 0
-        with pytest.raises(ValueError, match="missing must be"):
-            learner.erase([name(8)], missing="maybe")
-    assert quarantine.read_text() == ""
 
 
 def test_an_erased_row_does_not_come_back(tmp_path):
@@ -359,7 +212,7 @@ def test_bad_input_erases_nothing(tmp_path):
         for ids, message in (
             ([], "got none"),
             (["who"], "No row with the id 'who'"),
-            ([name(1)] * 2, "twice"),
+            ([name(1)] * 2, "more than once"),
         ):
             with pytest.raises(ValueError, match=message):
                 learner.erase(ids)
@@ -389,7 +242,7 @@ def test_bytes_are_overwritten_later_if_that_failed(tmp_path, monkeypatch):
     place = tmp_path / "store"
     learner = run(opened(place), n=100)
     monkeypatch.setattr(scrub, "scrub", lambda log: (_ for _ in ()).throw(StoreError("the disk is full")))
-    with pytest.warns(UserWarning, match=r"the disk is full.* still to be overwritten"):
+    with pytest.warns(UserWarning, match=r"the disk is full.* not yet overwritten"):
         certificate = learner.erase([PERSON])
     assert certificate.scrubbed is False
     monkeypatch.undo()

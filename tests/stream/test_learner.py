@@ -29,7 +29,7 @@ def test_rate_budget_and_audit_hold_at_all_times(rule, rate, budget, audit):
     with opened(query_strategy=rule, label_rate=rate, label_budget=budget, audit=audit) as learner:
         for number, batch in enumerate(batches(size=20)):
             out = learner.step(X[batch])
-            asking = learner._fold.asking
+            asking = learner._state.questions
             rows = (number + 1) * 20
             limit = min(int(rate * rows), rows if budget is None else budget)
             assert asking.n_asked <= limit
@@ -45,8 +45,8 @@ def test_rate_budget_and_audit_hold_at_all_times(rule, rate, budget, audit):
             if number % 3:
                 answers += answer(learner, Y)
                 assert learner.status()["open_questions"] == 0
-        assert learner.status()["asked"] == learner._fold.asking.n_asked
-        assert learner._fold.asking.n_answered == answers == learner.status()["labels"]
+        assert learner.status()["asked"] == learner._state.questions.n_asked
+        assert learner._state.questions.n_answered == answers == learner.status()["labels"]
 
 
 def test_asking_on_top_is_within_the_budget_and_slows_down_what_comes_after():
@@ -70,7 +70,7 @@ def test_the_audit_share_holds_where_there_are_fewer_rows_than_questions(labeled
         for start in range(0, 600, 300):
             y = np.where(np.arange(300) < 300 * labeled_share, Y[start : start + 300], -1)
             learner.step(X[start : start + 300], [None if label < 0 else label for label in y.tolist()])
-            asking = learner._fold.asking
+            asking = learner._state.questions
             assert abs(asking.n_audits - 0.1 * asking.n_asked) <= 1
 
 
@@ -101,7 +101,7 @@ def test_memory_is_bounded(memory_rows, exemplars):
         for number, batch in enumerate(batches()):
             learner.step(X[batch], Y[batch] if number % 2 else None)
             answer(learner, Y)
-            fold = learner._fold
+            fold = learner._state
             assert max(len(fold.pool), len(fold.labeled)) <= memory_rows
             assert fold.pool.X.shape[0] == len(fold.pool)
             assert learner.status()["kept_rows"] <= 2 * memory_rows
@@ -180,10 +180,10 @@ def drifting(learner):
     colors[600:] = 1 - colors[600:]
     for batch in batches(n=1200):
         out = learner.step(rows[batch], colors[batch], time=float(batch.start))
-        policy = learner._fold.drift.policy
+        policy = learner._state.drift.policy
         if out.drift_detected:  # what the learner knows, and what there is to begin anew with
             assert (learner.learner_._rows_seen <= 100) == (policy != "alarm")
-            assert (len(learner._fold.labeled) <= 100) == (policy == "forget")
+            assert (len(learner._state.labeled) <= 100) == (policy == "forget")
     return np.mean(learner.predict(rows[1000:]) == colors[1000:]), rows
 
 
@@ -255,10 +255,10 @@ def test_more_late_labels_than_a_transducer_takes_at_once_wait_for_their_turn():
         for batch in batches(size=40, n=160):
             learner.step(X[batch], Y[batch] if batch.start == 0 else None)
         learner.label(range(40, 100), Y[40:100])
-        waiting = [len(learner._fold.late)]
+        waiting = [len(learner._state.late)]
         for batch in batches(size=20, n=60):
             learner.step(X[batch])
-            waiting.append(len(learner._fold.late))
+            waiting.append(len(learner._state.late))
         assert waiting == [60, 30, 0, 0]
         learner.label(range(100, 160), Y[100:160])
         with unchanged(learner), pytest.raises(ValueError, match="send smaller batches"):
@@ -280,7 +280,7 @@ def test_the_scale_follows_the_first_rows(shape):
         at = []
         for start in range(0, 400, 20):
             learner.step(shape(rows[start : start + 20]))
-            at.append(learner._fold.scaled_at)
+            at.append(learner._state.scaled_at)
             seen = rows[: at[-1]]
             mean = seen.mean(axis=0) if shape is np.asarray else [0.0, 0.0]
             np.testing.assert_allclose(learner.mean_, mean, atol=1e-9)
@@ -328,10 +328,10 @@ def test_the_scale_can_be_fixed_anew(tmp_path, shape):
         learner.rescale()
         mean, spread = learner.mean_, learner.scale_
         everything = np.vstack([X[:100], moved[:300]])
-        for kept in (learner._fold.pool, learner._fold.labeled):
+        for kept in (learner._state.pool, learner._state.labeled):
             raw = kept.X.toarray() if sparse.issparse(kept.X) else kept.X
             np.testing.assert_allclose(raw * spread + mean, everything[kept.numbers], rtol=1e-9, atol=1e-9)
-        kept = everything[learner._fold.pool.numbers]
+        kept = everything[learner._state.pool.numbers]
         np.testing.assert_allclose(spread, spread_of(kept, shape), rtol=1e-6)
         found = learner.predict(shape(moved[300:]))
         state = bits(learner)
@@ -386,7 +386,7 @@ def test_a_learner_that_fails_is_left_as_it_was_and_the_stream_goes_on(monkeypat
         learner.step(X[50:60], Y[50:60])
         assert learner.status()["failures"] == 1
         assert learner.status()["labels"] == 60
-        assert "left them out" in learner.report_data()["notes"][0]
+        assert "labels were skipped" in learner.report_data()["notes"][0]
         np.testing.assert_array_equal(learner.decision_function(X), before)
         monkeypatch.setattr(IDSVM, "partial_fit", learn)
         learner.step(X[60:70], Y[60:70])

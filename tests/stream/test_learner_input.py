@@ -6,14 +6,14 @@ from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC
 
-from everlearn import IDSVM, LASVM
+from everlearn import IDSVM, LASVM, query
 from everlearn.errors import StoreError
 from everlearn.evaluate import Prequential
-from everlearn.evaluate.trace import Trace
+from everlearn.evaluate.score_history import ScoreHistory
 from everlearn.store.log import Writing
 from everlearn.stream import NeverEndingLearner
-from everlearn.stream._fold import Fold
-from everlearn.stream._kept import Kept
+from everlearn.stream._learner_state import LearnerState
+from everlearn.stream._row_buffer import RowBuffer
 from stream.stream_helpers import bits, opened, unchanged, xor
 
 X, Y = xor(60)
@@ -41,7 +41,7 @@ STEPS = {
     "strings": (ValueError, "convert", ([["a", "b"]],), {}),
     "complex": (ValueError, "[Cc]omplex", (ROWS * 1j,), {}),
     "nothing": (ValueError, "NoneType|array", (None,), {}),
-    "y too short": (ValueError, "one label, or None, for each of 3 rows", (ROWS, [0, 1]), {}),
+    "y too short": (ValueError, "each of 3 rows", (ROWS, [0, 1]), {}),
     "y a scalar": (ValueError, "shape", (ROWS, 1), {}),
     "y a string": (ValueError, "shape", (ROWS, "abc"), {}),
     "y of two columns": (ValueError, "shape", (ROWS, np.zeros((3, 2))), {}),
@@ -50,13 +50,13 @@ STEPS = {
     "bools after integers": (ValueError, "all integers", (ROWS, [True, False, None]), {}),
     "half a label": (ValueError, "0.5", (ROWS, [0.5, 1, 0]), {}),
     "infinite label": (ValueError, "inf", (ROWS, [np.inf, 1, 0]), {}),
-    "a list for a label": (ValueError, "label", (ROWS, [[1], 1, 0]), {}),
+    "a list for a label": (ValueError, "Labels", (ROWS, [[1], 1, 0]), {}),
     "bytes for a label": (ValueError, "b'a'", (ROWS, [b"a", None, None]), {}),
     "a label beyond 64 bits": (ValueError, "64 bits", (ROWS, [2**63, None, None]), {}),
-    "a label that ends with zero": (ValueError, "zero character", (ROWS, ["a\0", None, None]), {}),
+    "a label that ends with zero": (ValueError, "null character", (ROWS, ["a\0", None, None]), {}),
     "too few ids": (ValueError, "2 ids for 3 rows", (ROWS,), {"ids": [100, 101]}),
-    "an id twice": (ValueError, "'a' is there twice", (ROWS,), {"ids": ["a", "b", "a"]}),
-    "an id twice, of NumPy": (ValueError, "7 is there twice", (ROWS,), {"ids": [7, np.int64(7), 8]}),
+    "an id twice": (ValueError, "'a' more than once", (ROWS,), {"ids": ["a", "b", "a"]}),
+    "an id twice, of NumPy": (ValueError, "7 more than once", (ROWS,), {"ids": [7, np.int64(7), 8]}),
     "an id from before": (ValueError, "Duplicate id 5: ids must be unique", (ROWS,), {"ids": [100, 5, 101]}),
     "no id": (TypeError, "None", (ROWS,), {"ids": [100, None, 101]}),
     "a float id": (TypeError, "1.5", (ROWS,), {"ids": [100, 1.5, 101]}),
@@ -72,16 +72,16 @@ CALLS = {
     "label of True": (TypeError, "True", "label", ([True], [0])),
     "label of 1.5": (TypeError, "1.5", "label", ([1.5], [0])),
     "label of None": (TypeError, "None", "label", ([None], [0])),
-    "label twice": (ValueError, "50 is there twice", "label", ([50, 51, 50], [0, 1, 0])),
-    "label missing": (ValueError, "missing, for the row 51", "label", ([50, 51], [0, None])),
-    "label NaN": (ValueError, "missing, for the row 50", "label", ([50, 51], [np.nan, 1])),
+    "label twice": (ValueError, "50 more than once", "label", ([50, 51, 50], [0, 1, 0])),
+    "label missing": (ValueError, "No label given for id 51", "label", ([50, 51], [0, None])),
+    "label NaN": (ValueError, "No label given for id 50", "label", ([50, 51], [np.nan, 1])),
     "labels too few": (ValueError, "each of 2 rows", "label", ([50, 51], [1])),
-    "no labels": (ValueError, "missing, for the row 50", "label", ([50], None)),
+    "no labels": (ValueError, "No label given for id 50", "label", ([50], None)),
     "half a label": (ValueError, "0.5", "label", ([50], [0.5])),
     "a label of another kind": (ValueError, "all integers", "label", ([50], ["0"])),
     "withdraw nobody": (ValueError, "No row with the id 999", "withdraw", ([0, 999],)),
-    "withdraw without a label": (ValueError, "row 55 has no label", "withdraw", ([0, 55],)),
-    "withdraw twice": (ValueError, "0 is there twice", "withdraw", ([0, 0],)),
+    "withdraw without a label": (ValueError, "No label to withdraw for id 55", "withdraw", ([0, 55],)),
+    "withdraw twice": (ValueError, "0 more than once", "withdraw", ([0, 0],)),
     "withdraw None": (TypeError, "None", "withdraw", ([None],)),
     "ask for less than none": (ValueError, "-1", "ask", (-1,)),
     "ask for half": (ValueError, "0.5", "ask", (0.5,)),
@@ -133,7 +133,13 @@ def then_fails(function):
 @pytest.mark.parametrize("recovery_fails", [False, True])
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [(Fold, "_ask"), (Trace, "add"), (Kept, "add"), (Prequential, "update"), (Writing, "add")],
+    [
+        (LearnerState, "_ask"),
+        (ScoreHistory, "add"),
+        (RowBuffer, "add"),
+        (Prequential, "update"),
+        (Writing, "add"),
+    ],
 )
 def test_what_is_interrupted_is_taken_back(learner, monkeypatch, owner, name, recovery_fails):
     """A fold that has changed its state in part, a commit that fails; and reading it back fails as well."""
@@ -219,13 +225,21 @@ def test_settings_out_of_range(tmp_path, name):
             assert learner.status()["events"] == 0
 
 
+def test_a_query_strategy_that_needs_the_labels_is_refused(tmp_path):
+    place = tmp_path / "store"
+    with pytest.raises(ValueError, match=r"query_strategy=Gradient\(.*needs the labels.*use Margin\(\)"):
+        opened(place, query_strategy=query.Gradient())
+    with opened(place) as learner:  # the store can still be made
+        assert learner.status()["events"] == 0
+
+
 def test_another_learner_on_reopening(tmp_path):
     place = tmp_path / "store"
     with opened(place) as learner:
         learner.step(X, Y)
         state = bits(learner)
     for other in (LASVM(C=11, gamma=0.5), IDSVM(C=10, gamma=0.5)):
-        with pytest.raises(StoreError, match=r"was made with LASVM.*replay"):
+        with pytest.raises(StoreError, match=r"was created with learner=LASVM.*replay"):
             NeverEndingLearner.open(place, other)
     for wrong in (LASVM, SGDClassifier()):
         with pytest.raises((TypeError, StoreError)):

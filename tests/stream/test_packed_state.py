@@ -28,12 +28,12 @@ def test_the_bytes_of_the_state(tmp_path, kind, sparse_rows):
         labels = [label if i % 4 == 0 else None for i, label in enumerate(truth[start : start + 20])]
         learner.step(sparse.csr_matrix(rows) if sparse_rows else rows, labels)
         answer(learner, truth)
-    before = persist.pack(learner._fold.state())
+    before = persist.pack(learner._state.state())
     learner.close()
     with NeverEndingLearner.open(tmp_path / "store") as learner:
-        assert persist.pack(learner._fold.state()) == before
+        assert persist.pack(learner._state.state()) == before
         with learner._log.transaction() as db:
             db.exec_driver_sql("DELETE FROM snapshots")
         drop(learner)
     with NeverEndingLearner.open(tmp_path / "store") as learner:
-        assert persist.pack(learner._fold.state()) == before
+        assert persist.pack(learner._state.state()) == before

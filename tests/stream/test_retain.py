@@ -36,9 +36,9 @@ def feed(learner, days, first_day=0):
 
 
 def numbers_kept(learner):
-    fold = learner._fold
-    parts = [fold.pool.numbers, fold.labeled.numbers, fold.late.numbers, fold.asking.numbers()]
-    return np.concatenate([*parts, np.array(list(fold.remembered._slots), dtype=np.int64)])
+    fold = learner._state
+    parts = [fold.pool.numbers, fold.labeled.numbers, fold.late.numbers, fold.questions.numbers()]
+    return np.concatenate([*parts, np.array(list(fold.pending._slots), dtype=np.int64)])
 
 
 @pytest.mark.parametrize("kind", LEARNERS)
@@ -54,7 +54,7 @@ def test_rows_are_kept_as_long_as_was_said_and_no_longer(tmp_path, kind):
     assert numbers_kept(learner).min() >= 120
     if kind != "AdaptiveSVM":
         rows = learner.learner_.support_vectors_
-        kept = learner._fold.labeled.X
+        kept = learner._state.labeled.X
         assert all((kept == row).all(axis=1).any() for row in rows)
     assert in_files(tmp_path, *(f"day {day} row" for day in range(12))) == []
     assert in_files(tmp_path, "day 12 row") != []
@@ -170,7 +170,7 @@ def test_an_id_may_come_again_once_its_row_has_expired(tmp_path):
 def test_what_a_store_that_drops_rows_cannot_do(tmp_path):
     with opened(tmp_path / "store", max_age="1d") as learner:
         feed(learner, 6)
-    with pytest.raises(StoreError, match="has dropped rows, and cannot be replayed"):
+    with pytest.raises(StoreError, match="has dropped rows and cannot be replayed"):
         NeverEndingLearner.replay(tmp_path / "store")
 
 

@@ -44,7 +44,7 @@ def test_what_is_dropped_makes_no_difference(stores):
     assert go_on(lean, 0, 3000) == go_on(full, 0, 3000)
     assert bits(lean) == bits(full)
     kept = {number for number, place in places(lean).items() if place >= 0}
-    assert set(lean._fold.needed().tolist()) <= kept
+    assert set(lean._state.needed().tolist()) <= kept
     assert len(kept) < 1500
     assert all(place >= 0 for place in places(full).values())
     for number in sorted(kept)[::50]:
@@ -93,7 +93,7 @@ def test_what_cannot_be_done_any_more(stores):
     assert bits(lean) == before
     with pytest.raises(StoreError, match="dropped rows"):
         NeverEndingLearner.replay(lean._log.place.name)
-    labeled = int(lean._fold.labeled.numbers[0])
+    labeled = int(lean._state.labeled.numbers[0])
     if isinstance(lean.learner_, IDSVM):
         return
     with pytest.raises(StoreError, match="only with a learner that forgets"):

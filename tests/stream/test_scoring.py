@@ -106,7 +106,7 @@ def test_scores_are_computed_once_a_batch(monkeypatch):
             assert len(calls) == (1 if first else 0)
             if out.questions:
                 learner.label([q.id for q in out.questions], [y[q.id] for q in out.questions], time=0.0)
-        audit = learner._fold.audit
+        audit = learner._state.audit
         assert audit.n_seen > 10
         window = audit.scores()["window"]
         assert audit.accuracy("window") == (window["accuracy"], window["n"])

@@ -96,4 +96,4 @@ def test_a_store_that_one_thread_closes_is_closed_for_all(tmp_path):
     assert stopped == ["The store is closed."] * 2
     with NeverEndingLearner.open(tmp_path / "store") as again:
         assert again.status()["rows"] % 5 == 0
-        assert persist.pack(again._fold.state())
+        assert persist.pack(again._state.state())

@@ -12,7 +12,7 @@ from scipy import sparse
 from everlearn import IDSVM, LASVM, LASVMNC, KernelPerceptron, LocalSVM
 from everlearn.store.events import Arrived, Labeled, Withdrawn
 from everlearn.stream import NeverEndingLearner
-from everlearn.stream._fold import Fold
+from everlearn.stream._learner_state import LearnerState
 from stream.stream_helpers import Story, bits, differing, drop, of_kind, opened, unchanged, xor
 
 PHASES = (Phase.explicit, Phase.generate)  # shrinking such stories takes minutes
@@ -178,7 +178,7 @@ def test_withdrawn_labels_can_be_given_again_and_withdrawn_again():
         assert bits(store, but=["n_withdrawn"]) == bits(once, but=["n_withdrawn"])
         assert (store.status()["withdrawn"], once.status()["withdrawn"]) == (6, 2)
         store.withdraw([3])
-        with unchanged(store), pytest.raises(ValueError, match="row 3 has no label that could be withdrawn"):
+        with unchanged(store), pytest.raises(ValueError, match="No label to withdraw for id 3"):
             store.withdraw([7, 3])
 
 
@@ -249,8 +249,10 @@ def test_opening_folds_once_however_many_labels_were_withdrawn(tmp_path, monkeyp
     before, events = bits(learner), learner._log.last
     drop(learner)
     folded = []
-    apply = Fold.apply
-    monkeypatch.setattr(Fold, "apply", lambda fold, *event: folded.append(event) or apply(fold, *event))
+    apply = LearnerState.apply
+    monkeypatch.setattr(
+        LearnerState, "apply", lambda fold, *event: folded.append(event) or apply(fold, *event)
+    )
     with NeverEndingLearner.open(tmp_path / "store") as again:
         assert bits(again) == before
     assert 0 < len(folded) <= events

@@ -162,7 +162,7 @@ def perform(learner, call, place, kind):
 
 def digest(learner):
     """The state to the bit, and what it predicts; but not how many kernel values it took to get there."""
-    found = hashlib.sha256(persist.pack(_facts(learner._fold.state())))
+    found = hashlib.sha256(persist.pack(_facts(learner._state.state())))
     found.update(repr(learner.predict(_LOOK).tolist()).encode())
     decision = learner.decision_function(_LOOK)
     found.update(b"" if decision is None else np.asarray(decision).tobytes())

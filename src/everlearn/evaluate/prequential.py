@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from .._base import constraints
 from .._base.labels import UNKNOWN, LabelTable, score_matrix
 from ._measures import areas, measures
-from ._recent import Recent
-from .remembered import Remembered
+from ._window import LastRows
 
-__all__ = ["Prequential", "Remembered"]
+__all__ = ["Prequential"]
 
 _SPANS = ("window", "fading", "total")
 _BASELINES = ("no_change", "majority")
@@ -91,7 +90,7 @@ class Prequential:
         self._frequency = np.zeros(0, dtype=np.int64)  # of each label, rows with abstention included
         self._total = np.zeros((_N_JUDGED, 0, 0), dtype=np.int64)
         self._faded = np.zeros((_N_JUDGED, 0, 0))
-        self._recent = Recent(int(window), 1 + _N_JUDGED)
+        self._recent = LastRows(int(window), 1 + _N_JUDGED)
         self._make_room()
 
     @property

@@ -1,4 +1,4 @@
-"""The never-ending learner: online and active learning over a durable log."""
+"""The never-ending learner: predicts a stream, asks for labels, and recovers from crashes."""
 
 from .learner import NeverEndingLearner
 from .outcome import Outcome

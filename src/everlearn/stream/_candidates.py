@@ -1,4 +1,4 @@
-"""The rows that may become questions, each with its decision values, which are computed once."""
+"""The candidate rows for questions, with decision values that are computed once."""
 
 from typing import Any
 
@@ -6,34 +6,34 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base.validate import Array, Rows
-from ._kept import Kept
+from ._row_buffer import RowBuffer
 
 Places = npt.NDArray[np.intp]
 
 
 def labels_of(model: Any, scores: Any, X: Rows) -> list[Any]:
-    """The labels that a model predicts for rows whose decision values are known."""
+    """The predicted labels of rows whose decision values are known."""
     if hasattr(model, "labels_of"):
         return list(model.labels_of(scores).tolist())
     return list(model.predict(X).tolist())
 
 
 class Candidates:
-    """Rows that may be asked about: those of the batch, and those that came shortly before.
+    """The rows to select questions from: those of the batch, and recent earlier ones.
 
     Parameters
     ----------
-    rows : Kept
+    rows : RowBuffer
         The unlabeled rows, those of the batch last.
     n_fresh : int
-        How many of them are of the batch.
+        The number of rows from the batch.
     model : classifier or None
-        The present model; None while there is none.
+        The current model; None if there is none yet.
     fresh_scores : ndarray or None, default=None
-        The decision values of the rows of the batch by this model, where they are known from their arrival.
+        The decision values of the rows of the batch, if this model has already computed them.
     """
 
-    def __init__(self, rows: Kept, n_fresh: int, model: Any, fresh_scores: Any = None) -> None:
+    def __init__(self, rows: RowBuffer, n_fresh: int, model: Any, fresh_scores: Any = None) -> None:
         self.rows, self.model, self.n_older = rows, model, len(rows) - n_fresh
         self._fresh_scores = fresh_scores
         self._scores = fresh_scores if self.n_older == 0 else None
@@ -49,7 +49,7 @@ class Candidates:
         return self._scores
 
     def scores_at(self, places: Places) -> Array:
-        """The decision values of some rows; the others are not scored for it."""
+        """The decision values of some rows; other rows are not scored."""
         if self._scores is not None:
             return np.asarray(self._scores[places])
         if self._fresh_scores is not None and (places >= self.n_older).all():
@@ -57,22 +57,22 @@ class Candidates:
         return np.asarray(self.model.decision_function(self.rows.X[places]))
 
     def predictions_at(self, places: Places) -> list[Any]:
-        """What the model predicts for some rows; None for each while there is no model."""
+        """The predictions for some rows; None for each if there is no model yet."""
         if self.model is None:
             return [None] * len(places)
         return labels_of(self.model, self.scores_at(places), self.rows.X[places])
 
 
 class KnownScores:
-    """Stands for a model towards strategies that look at decision values only: its "rows" are places."""
+    """A stand-in for the model, for strategies that use decision values only: its rows are positions."""
 
     def __init__(self, scores: Array, classes: Array) -> None:
         self._scores, self.classes_ = scores, classes
 
     def rows(self) -> Places:
-        """A column with the place of each row, to be passed as X."""
+        """A column with the position of each row, to be passed as X."""
         return np.arange(len(self._scores))[:, np.newaxis]
 
     def decision_function(self, X: Places) -> Array:
-        """The decision values at some places."""
+        """The decision values at some positions."""
         return np.asarray(self._scores[X[:, 0]])

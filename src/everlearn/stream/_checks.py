@@ -1,4 +1,4 @@
-"""The border of the store: what comes in is checked before anything is folded or written."""
+"""Input checks: everything a caller passes is checked before the state or the log changes."""
 
 import json
 import time as clock
@@ -14,40 +14,40 @@ from ..errors import StoreError
 from ..store.events import Floats, Ints, Scaled, as_labels
 from ..store.log import Log
 from ..store.lookup import Id, id_key, some
-from ._moments import Moments
-from .settings import Settings, check_learner
+from ._running_moments import RunningMoments
+from .settings import StreamSettings, check_learner
 
-_LARGEST = 1e150  # of a feature: squares of larger ones overflow
+_LARGEST = 1e150  # the square of a larger value overflows
 
 
 def rows(X: Any, n_features: int | None) -> Rows:
-    """Rows as float64, dense or CSR, finite, with as many features as all others."""
+    """Rows as float64, dense or CSR, finite, with the same number of features as all others."""
     checked = check_array(
         X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0, input_name="X", order="C"
     )
     if n_features is not None and checked.shape[1] != n_features:
-        raise ValueError(f"X has {checked.shape[1]} features, and the rows before it have {n_features}.")
+        raise ValueError(f"X has {checked.shape[1]} features, but earlier rows have {n_features} features.")
     values = checked.data if sparse.issparse(checked) else checked
     if values.size and float(np.abs(values).max()) > _LARGEST:
-        raise ValueError(f"X has a value of {np.abs(values).max():.3g}, whose square overflows.")
+        raise ValueError(
+            f"X has a value of {np.abs(values).max():.3g}, whose square overflows: rescale the features."
+        )
     return sparse.csr_matrix(checked) if sparse.issparse(checked) else np.array(checked, copy=True)
 
 
 def labels(y: Any, n_rows: int, classes: list[Any], named: bool) -> tuple[Ints, Array]:
-    """Which rows have labels, and these: all integers, all strings or all bools."""
+    """The positions of the labeled rows, and the labels: all integers, all strings or all bools."""
     if y is None:
         return np.zeros(0, dtype=np.int64), np.zeros(0)
     given = np.asarray(y, dtype=object) if not isinstance(y, np.ndarray) else y
     if given.ndim != 1 or len(given) != n_rows:
-        raise ValueError(
-            f"y must have one label, or None, for each of {n_rows} rows, got shape {given.shape}."
-        )
+        raise ValueError(f"y must have a label or None for each of {n_rows} rows, got shape {given.shape}.")
     places = np.flatnonzero(~missing_labels(given))
     found = [_label(value) for value in given[places].tolist()]
     kinds = {type(value) for value in [*found, *classes]}
     if len(kinds) > 1:
         raise ValueError(
-            f"Labels are all integers, all strings or all bools, got {some([*found, *classes])} together."
+            f"Labels must be all integers, all strings or all bools, got a mix: {some([*found, *classes])}."
         )
     if named and (unknown := [value for value in found if value not in classes]):
         raise ValueError(f"y has labels that are not in classes={classes!r}: {some(unknown)}.")
@@ -57,40 +57,40 @@ def labels(y: Any, n_rows: int, classes: list[Any], named: bool) -> tuple[Ints, 
 def _label(value: Any) -> Any:
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, float) and plain.is_integer():
-        return int(plain)  # a column with gaps comes as floats
+        return int(plain)  # integer labels with NaN for unknown ones arrive as floats
     if not isinstance(plain, bool | int | str):
-        raise ValueError(f"A label is an integer, a string or a bool, got {value!r}.")
-    if isinstance(plain, str) and plain.endswith("\0"):  # NumPy's strings would lose it
-        raise ValueError(f"A label that is a string must not end with a zero character, got {value!r}.")
+        raise ValueError(f"Labels must be integers, strings or bools, got {value!r}.")
+    if isinstance(plain, str) and plain.endswith("\0"):  # NumPy strings would lose it
+        raise ValueError(f"String labels must not end with a null character, got {value!r}.")
     if isinstance(plain, int) and not -(2**63) <= plain < 2**63:
-        raise ValueError(f"A label that is an integer has 64 bits at most, got {value!r}: make it a string.")
+        raise ValueError(f"Integer labels must fit in 64 bits, got {value!r}: use strings instead.")
     return plain
 
 
 def ids(given: Any, n_rows: int | None = None) -> list[Id]:
-    """Ids: integers or strings, none of them twice, as many as there are rows."""
+    """The ids as a list: integers or strings, unique, one for each row."""
     values = [given] if isinstance(given, str | int | np.integer) else list(given)
     found = [value.item() if isinstance(value, np.generic) else value for value in values]
     keys = [id_key(value) for value in found]
     if n_rows is not None and len(found) != n_rows:
-        raise ValueError(f"ids must name every row: got {len(found)} ids for {n_rows} rows.")
+        raise ValueError(f"ids must have one id for each row, got {len(found)} ids for {n_rows} rows.")
     if len(set(keys)) < len(keys):
         twice = sorted({key for key in keys if keys.count(key) > 1})
         raise ValueError(
-            f"ids must name a row once; {some([json.loads(key) for key in twice])} is there twice."
+            f"ids must be unique, got {some([json.loads(key) for key in twice])} more than once."
         )
     return found
 
 
 def count(n: Any) -> int:
-    """A number of questions."""
+    """Check a number of questions."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-        raise ValueError(f"n must be an integer of at least 0, got {n!r}.")
+        raise ValueError(f"n must be an integer from 0, got {n!r}.")
     return int(n)
 
 
 def now(time: float | None) -> float:
-    """A time in seconds since 1970; None is now."""
+    """A time in seconds since 1970; now for None."""
     if time is None:
         return clock.time()
     if not np.isfinite(time):
@@ -99,31 +99,30 @@ def now(time: float | None) -> float:
 
 
 def positive(name: str, value: Any) -> None:
-    """Refuse what is not an integer from 1."""
+    """Check a positive integer."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
+        raise ValueError(f"{name} must be an integer from 1, got {value!r}.")
 
 
 def scale_of(X: Rows, columns: Array | None, time: float) -> Scaled:
-    """The scale of rows, of which at least one is given."""
-    moments = Moments()
+    """The event that sets the scale from these rows, at least one."""
+    moments = RunningMoments()
     moments.add(X)
     return scale_by(moments, not sparse.issparse(X), columns, time)
 
 
-def scale_by(moments: Moments, centered: bool, columns: Array | None, time: float) -> Scaled:
-    """Mean and standard deviation of features; constant columns are not divided.
+def scale_by(moments: RunningMoments, centered: bool, columns: Array | None, time: float) -> Scaled:
+    """The event that sets the scale to the mean and standard deviation; constant features are not divided.
 
-    Columns of sparse rows are not centered, and only divided if their standard deviation is above 1: word
-    frequencies and indicators stay as they are, since a rare word would dominate all others if it were
-    brought to standard deviation 1.
+    Features of sparse rows are not centered, and divided only if their standard deviation is above 1: scaled
+    to standard deviation 1, a rare word would dominate all others.
     """
     mean: Floats = moments.mean if centered else np.zeros_like(moments.mean)
     scale = moments.scale if centered else np.maximum(moments.scale, 1.0)
     scale = np.where(scale > 1e-12 * (1 + np.abs(mean)), scale, 1.0)
     if columns is not None:
         if len(columns) != len(mean):
-            raise ValueError(f"scale_features has {len(columns)} entries, and X has {len(mean)} features.")
+            raise ValueError(f"scale_features has {len(columns)} entries, but X has {len(mean)} features.")
         mean, scale = np.where(columns, mean, 0.0), np.where(columns, scale, 1.0)
     return Scaled(np.asarray(mean, dtype=np.float64), np.asarray(scale, dtype=np.float64), time)
 
@@ -131,32 +130,32 @@ def scale_by(moments: Moments, centered: bool, columns: Array | None, time: floa
 # -------------------------------------------------------------------------------------------------- settings
 
 
-def read_settings(log: Log, required: bool = False) -> Settings | None:
-    """The settings with which a store was made; None, or an error, if it has no learner yet."""
+def read_settings(log: Log, required: bool = False) -> StreamSettings | None:
+    """The settings of a store; if it has none yet, None, or an error if they are required."""
     kept = log.meta("settings")
     if kept is None and required:
-        raise StoreError(f"{log.place} has no learner yet.", code="no_store")
-    return None if kept is None else Settings.from_state(persist.unpack(bytes.fromhex(kept)))
+        raise StoreError(f"{log.place} has no learner yet: open it for writing first.", code="no_store")
+    return None if kept is None else StreamSettings.from_state(persist.unpack(bytes.fromhex(kept)))
 
 
-def write_settings(log: Log, settings: Settings) -> None:
-    """Keep settings in the store."""
+def write_settings(log: Log, settings: StreamSettings) -> None:
+    """Save settings in a store."""
     log.set_meta(settings=persist.pack(settings.state()).hex())
 
 
-def same_learner(log: Log, settings: Settings, learner: Any) -> None:
-    """Refuse to go on with another learner than the one a store was made with."""
+def same_learner(log: Log, settings: StreamSettings, learner: Any) -> None:
+    """Refuse a learner other than the one the store was created with."""
     check_learner(learner)
     mine, theirs = (_params(thing) for thing in (learner, settings.learner))
     if type(learner) is not type(settings.learner) or mine != theirs:
         raise StoreError(
-            f"{log.place} was made with {settings.learner!r}, not with {learner!r}.",
+            f"{log.place} was created with learner={settings.learner!r}, got {learner!r}.",
             code="other_learner",
-            remedy="Open it without a learner, or try another one with NeverEndingLearner.replay.",
+            remedy="Open it without learner, or replay it with another one: NeverEndingLearner.replay.",
         )
 
 
 def _params(learner: Any) -> str:
     params = learner.get_params(deep=False)
-    params.pop("random_state", None)  # where none was given one was drawn
+    params.pop("random_state", None)  # a seed was drawn if none was given
     return repr(sorted(params.items()))

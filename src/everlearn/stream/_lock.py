@@ -1,4 +1,4 @@
-"""One lock for an object that several threads use: its methods run one after the other."""
+"""A lock per object: methods called from several threads run one after another."""
 
 import functools
 from collections.abc import Callable
@@ -19,7 +19,7 @@ S = TypeVar("S", bound=Locked)
 
 
 def locked(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A method that holds the lock of its object, and may call others that do."""
+    """Decorate a method to hold the (reentrant) lock of its object."""
 
     @functools.wraps(method)
     def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,4 +1,4 @@
-"""Probabilities and prediction sets of a stream, from decision values made before their labels were known."""
+"""Probabilities and prediction sets, calibrated on decision values computed before the label was known."""
 
 from typing import Any
 
@@ -10,17 +10,17 @@ from ..store.events import Floats, as_labels
 
 
 class Probabilities:
-    """A calibrator, and with a promised coverage a conformal predictor behind it.
+    """A calibrator and, if a coverage is set, a conformal predictor on top of it.
 
-    The calibrator has one temperature and no bias, so that the most probable class is the one predicted. It
-    learns from all labels: which rows were asked about depends on their scores, and given its score a row
-    that was asked about is like any other. The conformal predictor learns from labels of random rows and from
-    those that came by themselves, as its promise is about all rows.
+    The calibrator has one temperature and no bias, so the most probable class is the predicted one. It learns
+    from all labels: rows are selected by their decision values, and given its decision values a selected row
+    is like any other. The conformal predictor learns only from rows that were not selected (drawn at random,
+    or labeled unasked), because its guarantee is about all rows.
 
     Parameters
     ----------
     coverage : float or None
-        The share of rows whose prediction set is to hold their class; None makes no sets.
+        The fraction of rows whose prediction set must contain the true class; None makes no sets.
     """
 
     def __init__(self, coverage: float | None) -> None:
@@ -29,14 +29,14 @@ class Probabilities:
 
     @property
     def coverage(self) -> float | None:
-        """The share of labels that were in the set of their row so far; None where there are no sets."""
+        """The fraction of labels so far that were in the set of their row; None without sets."""
         return None if self.conformal is None else float(self.conformal.coverage)
 
     def update(self, scores: Any, labels: list[Any], random: Array, classes: list[Any]) -> None:
-        """Take in labels of rows with the decision values that they had when they came.
+        """Learn from labels and the decision values that the rows had on arrival.
 
-        ``random`` says of which rows the label was not chosen for the sake of its score. Rows that were
-        scored when there were other classes are left out.
+        ``random`` marks the rows that were not selected by their score. Rows whose decision values were
+        computed for other classes are skipped.
         """
         matrix = np.asarray(scores, dtype=np.float64).reshape(len(labels), -1)
         if len(classes) < 2 or matrix.shape[1] != (1 if len(classes) == 2 else len(classes)):
@@ -53,11 +53,11 @@ class Probabilities:
         self.calibrator.update(values[usable], given[usable].tolist(), classes=names)
 
     def of(self, scores: Any, classes: list[Any]) -> Floats:
-        """The probabilities of classes, from decision values."""
+        """The class probabilities for decision values."""
         return np.asarray(self.calibrator.predict_proba(scores, classes=as_labels(classes)))
 
     def sets(self, shares: Floats, classes: list[Any]) -> list[list[Any]] | None:
-        """The classes in the prediction set of each row; None where no coverage was promised."""
+        """The classes in the prediction set of each row; None without a coverage."""
         if self.conformal is None:
             return None
         inside = self.conformal.predict_set(shares, classes=as_labels(classes))
@@ -66,13 +66,13 @@ class Probabilities:
         ]
 
     def state(self) -> dict[str, Any]:
-        """What `from_state` takes."""
+        """The calibration as plain values, for `from_state`."""
         conformal = None if self.conformal is None else self.conformal.state()
         return {"calibrator": self.calibrator.state(), "conformal": conformal}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Probabilities":
-        """The object that `state` described."""
+        """Create the object from its `state`."""
         found = cls(None)
         found.calibrator = OnlineCalibrator.from_state(state["calibrator"])
         if state["conformal"] is not None:

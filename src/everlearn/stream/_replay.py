@@ -1,8 +1,8 @@
-"""From a log back to a state: after a crash, and as if some labels had never been given.
+"""Replay a log: recover the state after a crash, and compute the state without some labels.
 
-The state after event s is the fold over events 1 to s without the labels that are dead at s: those withdrawn,
-or replaced by another label of the same row, at s or before. A learner that forgets exactly gets there by
-forgetting; for any other the fold is done anew, from a snapshot in which no such label has a part.
+The state after event s is the result of events 1 to s without the labels that are dead at s: those withdrawn
+or replaced at s or before. A learner that forgets exactly reaches it by forgetting. For any other, the events
+are replayed from a snapshot that does not depend on a dead label.
 """
 
 import warnings
@@ -15,63 +15,63 @@ import numpy as np
 from ..errors import StoreError
 from ..store.events import Arrived, Event, Ints, Labeled, Withdrawn
 from ..store.log import Log
-from ._fold import Effect, Fold
+from ._learner_state import EventResult, LearnerState
 from ._unlearning import unlearn_labels
-from .settings import Settings
+from .settings import StreamSettings
 
-Life: TypeAlias = tuple[int, int, int]  # of a label: the row, the event that gave it, that ended it
-Rewrite: TypeAlias = Callable[[int, Event, Fold], Event]
+Life: TypeAlias = tuple[int, int, int]  # of a dead label: row, event that gave it, event that ended it
+Rewrite: TypeAlias = Callable[[int, Event, LearnerState], Event]
 
 
-def step(log: Log, fold: Fold, event: Event, seq: int) -> tuple[Fold, Effect]:
-    """Fold the event that is number ``seq``; it need not be in the log yet, what was before it must be."""
+def step(log: Log, state: LearnerState, event: Event, seq: int) -> tuple[LearnerState, EventResult]:
+    """Apply event number ``seq``, which need not be in the log yet; all events before it must be."""
     if isinstance(event, Labeled | Withdrawn):
         back = log.labeled_at(event.numbers, seq)
         if back:
-            fold = _without(log, fold, back, seq)
+            state = _without(log, state, back, seq)
         if isinstance(event, Withdrawn):
-            return fold, Effect()
-    return fold, fold.apply(event, log.rows_of)
+            return state, EventResult()
+    return state, state.apply(event, log.rows_of)
 
 
-def recover(log: Log, settings: Settings) -> Fold:
-    """The state after the last event: the newest snapshot that can be read, and the events behind it."""
+def recover(log: Log, settings: StreamSettings) -> LearnerState:
+    """The state after the last event: from the newest readable snapshot and the events after it."""
     return recover_behind(log, settings)[0]
 
 
-def recover_behind(log: Log, settings: Settings) -> tuple[Fold, int, int]:
-    """The state after the last event; and of the snapshot behind it the rows that had come, and the event.
+def recover_behind(log: Log, settings: StreamSettings) -> tuple[LearnerState, int, int]:
+    """The state after the last event; and the row count and the event number of the snapshot it started from.
 
-    A learner that cannot forget is folded once, without all labels that are dead by now: going through the
-    withdrawals one by one would fold it anew for each.
+    For a learner that cannot forget, the log is replayed once without all labels that are dead by now;
+    applying withdrawals one by one would replay it for each.
     """
     at_most = log.last
     while True:
-        start, fold = _restored(log, settings, at_most)
-        rows = fold.n_rows
+        start, state = _restored(log, settings, at_most)
+        rows = state.n_rows
         try:
-            if not fold.forgets:
+            if not state.forgets:
                 lives, end = log.replaced(log.last), log.last + 1
-                return fold_living(log, settings, lives, end, forgets=False, before=at_most + 1)
+                return replay_without(log, settings, lives, end, forgets=False, before=at_most + 1)
             for seq, event in log.read(after=start):
-                fold, _ = step(log, fold, event, seq)
-            return fold, rows, start
-        except Exception as exc:  # a snapshot that can be read but not continued is as bad as any other
+                state, _ = step(log, state, event, seq)
+            return state, rows, start
+        except Exception as exc:  # the snapshot can be read, but the stream cannot continue from it
             if start == 0 or isinstance(exc, OSError | StoreError):
                 raise
             _warn_of(start, log, exc)
             at_most = start - 1
 
 
-def _restored(log: Log, settings: Settings, at_most: int | None = None) -> tuple[int, Fold]:
-    """The newest snapshot, up to an event, that this version of everlearn can go on with."""
+def _restored(log: Log, settings: StreamSettings, at_most: int | None = None) -> tuple[int, LearnerState]:
+    """The newest snapshot, up to an event, from which a state can be restored."""
     while True:
         start, state = log.snapshot(at_most)
         if state is None:
-            return 0, Fold(settings)
+            return 0, LearnerState(settings)
         try:
-            return start, Fold.from_state(state, settings)
-        except Exception as exc:  # whatever is wrong with a snapshot, the log is the truth
+            return start, LearnerState.from_state(state, settings)
+        except Exception as exc:  # whatever is wrong with the snapshot, the log has everything
             _warn_of(start, log, exc)
             at_most = start - 1
 
@@ -79,98 +79,102 @@ def _restored(log: Log, settings: Settings, at_most: int | None = None) -> tuple
 def _warn_of(start: int, log: Log, exc: Exception) -> None:
     warnings.warn(
         f"The snapshot after event {start} of {log.place} cannot be used ({type(exc).__name__}: {exc}): it "
-        "is damaged, or of another version of everlearn. An older one and the log behind it are taken.",
+        "is damaged, or from another version of everlearn. An older snapshot and the log are used instead.",
         stacklevel=5,
     )
 
 
-def _without(log: Log, fold: Fold, back: dict[int, int], seq: int) -> Fold:
-    """The state before event ``seq``, had the labels ``back`` not been given."""
-    if fold.forgets and fold.learner is not None:
-        before = fold.state()
+def _without(log: Log, state: LearnerState, back: dict[int, int], seq: int) -> LearnerState:
+    """The state before event ``seq`` without the labels ``back``."""
+    if state.forgets and state.learner is not None:
+        before = state.state()
         try:
-            unlearn_labels(fold, np.array(sorted(back), dtype=np.int64))
-            return fold
-        except ValueError:  # forgetting would not lead there
-            fold = Fold.from_state(before, fold.settings)
-    return _anew(log, fold, back, seq)
+            unlearn_labels(state, np.array(sorted(back), dtype=np.int64))
+            return state
+        except ValueError:  # forgetting does not give this state
+            state = LearnerState.from_state(before, state.settings)
+    return _anew(log, state, back, seq)
 
 
-def _anew(log: Log, fold: Fold, back: dict[int, int], seq: int) -> Fold:
+def _anew(log: Log, state: LearnerState, back: dict[int, int], seq: int) -> LearnerState:
     lives = [*log.replaced(seq - 1), *((number, given, seq) for number, given in back.items())]
-    return fold_living(log, fold.settings, lives, seq, forgets=fold.forgets)[0]
+    return replay_without(log, state.settings, lives, seq, forgets=state.forgets)[0]
 
 
-def fold_living(
+def replay_without(
     log: Log,
-    settings: Settings,
+    settings: StreamSettings,
     lives: list[Life],
     seq: int,
     forgets: bool,
     *,
     before: int | None = None,
     rewritten: Rewrite | None = None,
-) -> tuple[Fold, int, int]:
-    """The fold over the events before ``seq`` without the labels whose lives have ended.
+) -> tuple[LearnerState, int, int]:
+    """Replay the events before ``seq`` without dead labels.
 
     Parameters
     ----------
     log : Log
         The log.
-    settings : Settings
-        What the learner is made of.
+    settings : StreamSettings
+        The settings of the store.
     lives : list of tuple
-        Labels that no longer count: the row, the event that gave each, that ended it.
+        The dead labels: the row, the event that gave each, and the event that ended it.
     seq : int
-        The event before which the fold ends.
+        The event before which the replay ends.
     forgets : bool
-        Whether snapshots got there by forgetting.
+        Whether the states in snapshots were reached by forgetting.
     before : int, default=None
-        The snapshot that it begins with is from before this event.
+        The replay starts from a snapshot before this event.
     rewritten : callable, default=None
-        Called with the number of each event, the event, and the state before it; what it returns is folded.
+        Called with the number of each event, the event, and the state before it; its result is applied
+        instead.
 
     Returns
     -------
-    tuple of (Fold, int, int)
-        The state; and of the snapshot that it begins with the rows that had come, and the event.
+    tuple of (LearnerState, int, int)
+        The state; the row count and the event number of the snapshot it started from.
     """
-    start, fold = _base(log, settings, lives, forgets, seq if before is None else min(seq, before))
+    start, state = _base(log, settings, lives, forgets, seq if before is None else min(seq, before))
     if start < (log.meta("complete_from") or 0):
         raise StoreError(
-            f"{log.place} has dropped rows up to event {log.meta('complete_from')} to save room: a label "
-            "from before it is withdrawn or replaced only with a learner that forgets, such as IDSVM."
+            f"{log.place} has dropped rows up to event {log.meta('complete_from')} to save space: older "
+            "labels can be withdrawn or replaced only with a learner that forgets exactly, such as IDSVM."
         )
-    rows = fold.n_rows
+    rows = state.n_rows
     dead: dict[int, set[int]] = {}
     for number, given, _ in lives:
         dead.setdefault(given, set()).add(number)
     for at, event in log.read(after=start, until=seq - 1):
-        event = event if rewritten is None else rewritten(at, event, fold)
-        for part in _living(event, dead.get(at, set())):
-            fold.apply(part, log.rows_of)
-    fold.n_withdrawn += sum(died > start for _, _, died in lives)
-    return fold, rows, start
+        event = event if rewritten is None else rewritten(at, event, state)
+        for part in _without_dead(event, dead.get(at, set())):
+            state.apply(part, log.rows_of)
+    state.n_withdrawn += sum(died > start for _, _, died in lives)
+    return state, rows, start
 
 
-def _base(log: Log, settings: Settings, lives: list[Life], forgets: bool, seq: int) -> tuple[int, Fold]:
-    """The newest snapshot of which no label has died since, up to event ``seq``.
+def _base(
+    log: Log, settings: StreamSettings, lives: list[Life], forgets: bool, seq: int
+) -> tuple[int, LearnerState]:
+    """The newest snapshot before event ``seq`` that does not depend on a dead label.
 
-    Of a learner that forgets, one before any label died: later ones have got there by another way.
+    For a learner that forgets, the newest before any label died: later states were reached by forgetting, and
+    may differ in the last bits.
     """
     at_most = seq - 1
     while True:
-        start, fold = _restored(log, settings, at_most)
+        start, state = _restored(log, settings, at_most)
         if start == 0:
-            return 0, fold
+            return 0, state
         spoilt = [given for _, given, died in lives if (given <= start < died) or (forgets and died <= start)]
         if not spoilt:
-            return start, fold
+            return start, state
         at_most = min(min(spoilt), start) - 1
 
 
-def _living(event: Event, dead: set[int]) -> Iterator[Event]:
-    """An event without its dead labels, if anything is left of it."""
+def _without_dead(event: Event, dead: set[int]) -> Iterator[Event]:
+    """An event without its dead labels; nothing if it is empty then."""
     if isinstance(event, Withdrawn):
         return
     if isinstance(event, Arrived) and dead:

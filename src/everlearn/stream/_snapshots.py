@@ -1,61 +1,60 @@
-"""Snapshots: the state now and then, written while the fold goes on."""
+"""Snapshots of the state, written at intervals in the background."""
 
 import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
-from .._base import persist
 from ..errors import StoreError
 from ..store.events import Ints
 from ..store.log import Log
 from ..store.retention import trim
-from ._fold import Fold
-from ._memory import give_back_memory
+from ._learner_state import LearnerState
+from ._process_memory import give_back_memory
 
-_MOST_EVENTS = 1000  # between two of them, where batches are small
+_MAX_EVENTS = 1000  # between two snapshots, if batches are small
 
 
 class Snapshots:
-    """Writes the state at intervals: taken at once, written by another thread.
+    """Takes snapshots of the state at intervals, and writes them in another thread.
 
-    A snapshot is a cache. If it cannot be written a warning says so, and nothing is lost.
+    A snapshot is a cache. If it cannot be written, a warning says so and nothing is lost.
     """
 
     def __init__(self, log: Log, every_rows: int, keep: int, drop_rows: bool) -> None:
         self.log, self.every_rows, self.keep, self.drop_rows = log, every_rows, keep, drop_rows
         self.rows = self.seq = 0
-        self._before: tuple[int, Ints] | None = None  # the last snapshot written here, and what it needs
+        self._before: tuple[int, Ints] | None = None  # the last snapshot written here, and its rows
         self._writer: ThreadPoolExecutor | None = None
         self._writing: Future[None] | None = None
 
-    def begin(self, rows: int, seq: int) -> None:
-        """There is a snapshot of the state after an event, when so many rows had come."""
+    def note(self, rows: int, seq: int) -> None:
+        """Note the row count and the event number of the newest snapshot."""
         self.rows, self.seq = rows, seq
 
-    def restart(self, fold: Fold, seq: int) -> None:
-        """There is one snapshot, of the state after an event, and none that is older counts."""
-        self.begin(fold.n_rows, seq)
-        self._before = (seq, fold.needed()) if self.drop_rows else None
+    def restart(self, state: LearnerState, seq: int) -> None:
+        """Note that the snapshot after event ``seq`` is the only one left."""
+        self.note(state.n_rows, seq)
+        self._before = (seq, state.needed()) if self.drop_rows else None
 
-    def consider(self, fold: Fold, seq: int) -> None:
-        """Take a snapshot if it is time."""
-        due = fold.n_rows - self.rows >= self.every_rows or seq - self.seq >= _MOST_EVENTS
+    def consider(self, state: LearnerState, seq: int) -> None:
+        """Take a snapshot if it is due."""
+        due = state.n_rows - self.rows >= self.every_rows or seq - self.seq >= _MAX_EVENTS
         if due and self.log.place.durable:
             self.wait()
-            state = persist.pack(fold.state())
+            packed = state.packed()
             self._writer = self._writer or ThreadPoolExecutor(1, thread_name_prefix="everlearn-snapshot")
-            self._writing = self._writer.submit(self._write, seq, state, fold.needed())
-            self.begin(fold.n_rows, seq)
+            self._writing = self._writer.submit(self._write, seq, packed, state.needed())
+            self.note(state.n_rows, seq)
 
-    def finish(self, fold: Fold) -> None:
-        """Take a last one, and wait until it is written."""
+    def finish(self, state: LearnerState) -> None:
+        """Write a last snapshot and wait for it."""
         self.wait()
         if self._writer is not None:
             self._writer.shutdown()
         if self.log.place.durable and self.log.last > self.seq:
             try:
-                self._write(self.log.last, persist.pack(fold.state()), fold.needed())
+                self._write(self.log.last, state.packed(), state.needed())
             except StoreError as exc:
                 _say(exc)
 
@@ -63,13 +62,13 @@ class Snapshots:
         self.log.write_snapshot(seq, state, self.keep)
         give_back_memory()
         if self.drop_rows:
-            if self._before is not None:  # two snapshots stand, should one of them not be readable
+            if self._before is not None:  # keep rows for two snapshots, in case one is not readable
                 start, also = self._before
                 trim(self.log, start, np.union1d(needed, also))
             self._before = seq, needed
 
     def wait(self) -> None:
-        """Wait until the snapshot that is being written is there."""
+        """Wait for the snapshot that is being written."""
         if self._writing is not None:
             try:
                 self._writing.result()
@@ -80,5 +79,5 @@ class Snapshots:
 
 def _say(exc: StoreError) -> None:
     warnings.warn(
-        f"{exc} A snapshot is missing; the log has everything, and opening takes longer.", stacklevel=4
+        f"{exc} The snapshot was not written; nothing is lost, but opening takes longer.", stacklevel=4
     )

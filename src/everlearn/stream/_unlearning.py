@@ -1,4 +1,4 @@
-"""Taking things back from a state: labels that are no longer true, rows that may no longer be kept."""
+"""Unlearning: remove withdrawn labels and removed rows from a state."""
 
 from __future__ import annotations
 
@@ -9,83 +9,83 @@ from sklearn.base import clone
 
 from .._base.forget import stored_ids
 from ..store.events import Ints
-from ._kept import Kept
-from ._moments import Moments
+from ._row_buffer import RowBuffer
+from ._running_moments import RunningMoments
 
 if TYPE_CHECKING:
-    from ._fold import Fold
+    from ._learner_state import LearnerState
 
 
-def unlearn_labels(fold: Fold, numbers: Ints) -> None:
-    """Take labels back from a learner that forgets exactly; a ValueError where it cannot.
+def unlearn_labels(state: LearnerState, numbers: Ints) -> None:
+    """Remove labels from a learner that forgets exactly; a ValueError if that does not give the right state.
 
-    It cannot if it has not learned all labels, since it once began anew with the newest: without those taken
-    back it would have begun with others. Nor can it if a class would be left without a label.
+    It does not if the learner was retrained on the newest labels: without the removed ones, it would have
+    been retrained on others. Nor if a class would be left without a label.
     """
-    if len(stored_ids(fold.learner)) != fold.n_labels:
+    if len(stored_ids(state.learner)) != state.n_labels:
         raise ValueError("The learner has not learned all labels.")
-    if not _has_all_classes(fold, numbers):
+    if not _has_all_classes(state, numbers):
         raise ValueError("A class would be left without a label.")
-    fold.learner.forget(numbers)
-    fold.labeled.remove(numbers)
-    fold.n_labels -= len(numbers)
-    fold.taught -= len(numbers)
-    fold.n_withdrawn += len(numbers)
+    state.learner.forget(numbers)
+    state.labeled.remove(numbers)
+    state.n_labels -= len(numbers)
+    state.n_trained -= len(numbers)
+    state.n_withdrawn += len(numbers)
 
 
-def drop_rows(fold: Fold, numbers: Ints, n_labels: int) -> None:
-    """Remove rows, and their labels, from everything that keeps rows.
+def drop_rows(state: LearnerState, numbers: Ints, n_labels: int) -> None:
+    """Remove rows and their labels from everything that contains rows.
 
-    A learner that forgets exactly forgets them. Any other begins anew with the labeled rows that are left, so
-    that none of its coefficients comes from a row that is gone. What is counted over many rows stays: means
-    and spreads, the weights of experts, and scores unless a class is gone, too.
+    A learner that forgets exactly forgets them. Any other is retrained on the remaining labeled rows, so that
+    no coefficient comes from a removed row. Aggregates over many rows remain: feature means and scales,
+    expert weights, and the scores unless a class disappears.
 
     Parameters
     ----------
-    fold : Fold
-        The state; it is changed.
+    state : LearnerState
+        The state; it is changed in place.
     numbers : ndarray
-        The rows.
+        The numbers of the rows.
     n_labels : int
-        How many of them have a label.
+        The number of labeled ones among them.
     """
-    fold.asking.drop(numbers)
-    fold.remembered.take(numbers.tolist())
-    for kept in (fold.pool, fold.late):
+    state.questions.drop(numbers)
+    state.pending.take(numbers.tolist())
+    for kept in (state.pool, state.late):
         kept.remove(numbers)
-    if fold.moments.n == 1:  # the mean of a single row is that row
-        fold.moments = Moments()
-        if fold.mean is not None and fold.scale is not None:
-            fold.mean, fold.scale = np.zeros_like(fold.mean), np.ones_like(fold.scale)
-    if fold.semi_supervised is not None:  # it keeps rows by no number
-        fold.semi_supervised = clone(fold.settings.semi_supervised)
-    forgets = fold.forgets and fold.learner is not None and _has_all_classes(fold, numbers)
-    learned = np.intersect1d(numbers, stored_ids(fold.learner)) if forgets else numbers[:0]
-    there = int((fold.labeled.find(numbers) >= 0).sum())
-    fold.labeled.remove(numbers)
-    fold.n_labels -= n_labels
+    if state.moments.n == 1:  # the mean of a single row is that row
+        state.moments = RunningMoments()
+        if state.mean is not None and state.scale is not None:
+            state.mean, state.scale = np.zeros_like(state.mean), np.ones_like(state.scale)
+    if state.semi_supervised is not None:  # it keeps rows without their numbers
+        state.semi_supervised = clone(state.settings.semi_supervised)
+    forgets = state.forgets and state.learner is not None and _has_all_classes(state, numbers)
+    learned = np.intersect1d(numbers, stored_ids(state.learner)) if forgets else numbers[:0]
+    there = int((state.labeled.find(numbers) >= 0).sum())
+    state.labeled.remove(numbers)
+    state.n_labels -= n_labels
     if n_labels:
-        _drop_classes(fold)
+        _drop_classes(state)
     if forgets:
         if len(learned):
-            fold.learner.forget(learned)
-        fold.taught -= len(learned)
-    elif fold.learner is not None and n_labels:
-        fold.learner, before = None, fold.learner
-        fold.begin_anew(max(1, fold.taught - there), before)
+            state.learner.forget(learned)
+        state.n_trained -= len(learned)
+    elif state.learner is not None and n_labels:
+        state.learner, before = None, state.learner
+        state.retrain(max(1, state.n_trained - there), before)
 
 
-def _drop_classes(fold: Fold) -> None:
-    """Drop classes of which no label is left, with the scores, probabilities and questions that name them."""
-    left = [label for label in fold.classes if label in set(fold.labeled.labels)]
-    if fold.settings.classes is None and left != fold.classes:
-        fold.asking.drop_classes(set(fold.classes) - set(left))
-        fold.classes = left
-        fold.begin_scores()
+def _drop_classes(state: LearnerState) -> None:
+    """Remove classes without a label, and the scores, probabilities and questions that name them."""
+    left = [label for label in state.classes if label in set(state.labeled.labels)]
+    if state.settings.classes is None and left != state.classes:
+        state.questions.drop_classes(set(state.classes) - set(left))
+        state.classes = left
+        state.reset_scores()
 
 
-def _has_all_classes(fold: Fold, without: Ints) -> bool:
-    """Whether each class has a label among the rows that are kept, but for some."""
-    left = Kept(fold.labeled.X, fold.labeled.numbers, fold.labeled.labels)
+def _has_all_classes(state: LearnerState, without: Ints) -> bool:
+    """Whether each class has a label among the rows in memory, without some of them."""
+    left = RowBuffer(state.labeled.X, state.labeled.numbers, state.labeled.labels)
     left.remove(without)
-    return len(left) > 0 and (fold.settings.classes is not None or not set(fold.classes) - set(left.labels))
+    return len(left) > 0 and (state.settings.classes is not None or not set(state.classes) - set(left.labels))

@@ -1,4 +1,4 @@
-"""NeverEndingLearner: a learner that reads a stream for ever, asks, and survives being killed."""
+"""NeverEndingLearner: online learning from an endless stream, with active learning and crash recovery."""
 
 import contextlib
 import copy
@@ -10,39 +10,39 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, StoreError
-from ..store.events import Arrived, Asked, Described, Ints, Labeled, Withdrawn
+from ..store.events import Arrived, Asked, Described, Labeled, Withdrawn
 from ..store.log import Log
 from ..store.lookup import Id, some
 from . import _checks
-from ._asking import Question
-from ._erasing import Erasing
-from ._folding import Happening
+from ._erase_methods import EraseMethods
 from ._lock import locked
+from ._log_backed import EventWithIds
+from ._questions import Question
 from .outcome import Outcome
 from .settings import make_settings, with_learner
 
 _SNAPSHOT_ROWS = 50_000
 
 
-class NeverEndingLearner(Erasing):
-    """Online and active learning on an endless stream, over a durable log.
+class NeverEndingLearner(EraseMethods):
+    """Learn from an endless stream: rows and labels in, predictions and questions out.
 
-    Create one with `open`. Every batch, label and withdrawal is an event in the log, durable before the call
-    returns. The state of the learner is a fold over these events. Snapshots of it are written from time to
-    time; opening a store loads the newest one and replays the events after it. So a killed process loses
-    nothing, and continues bit for bit.
+    Create one with `open`. Every batch, label and withdrawal is an event in a log, and is durable before the
+    call returns. The state of the learner is a function of these events alone. Snapshots of it are written at
+    intervals; opening a store loads the newest one and replays the events after it. So a process that is
+    killed loses nothing, and continues bit for bit as if it had not been interrupted.
 
-    All methods may be called from several threads: they run one after the other. One process writes to a
-    store; others open it with ``read_only=True`` and see the events up to that moment.
+    All methods are thread-safe: calls run one after another. One process writes to a store; others open it
+    with ``read_only=True`` and see the events up to the moment of opening.
 
     Parameters
     ----------
     log : Log
-        The log, open.
-    settings : Settings
-        The settings of the learner.
+        The open log.
+    settings : StreamSettings
+        The settings of the store.
     snapshot_every : int
-        Number of rows between two snapshots.
+        The number of rows between snapshots.
 
     Examples
     --------
@@ -86,75 +86,76 @@ class NeverEndingLearner(Erasing):
         read_only: bool = False,
         create: bool = True,
     ) -> "NeverEndingLearner":
-        """Open a store, or create it; settings are stored when it is created, and then fixed.
+        """Open a store, or create it; the settings of an existing store are those it was created with.
 
         Parameters
         ----------
         store : str or path-like
-            A file, created if it does not exist; the URL of a PostgreSQL database; or ":memory:".
+            A file, which is created if it does not exist; the URL of a PostgreSQL database; or ":memory:".
         learner : classifier, default=None
-            A learner of everlearn with ``partial_fit``. None is ``AdaptiveSVM()`` for a new store, and the
-            stored learner for an existing one.
+            An everlearn learner with ``partial_fit``. None uses ``AdaptiveSVM()`` for a new store, and the
+            learner of an existing one.
         query_strategy : query strategy, "auto", "margin", "random" or None, default="auto"
-            Selects rows to ask about, among the most recent ones. "auto" is ``query.Auto()``, "margin" is
-            ``query.Margin(pool_size=200)``; None never asks.
+            Selects the rows to ask about, among the most recent ones. "auto" is ``query.Auto()``, "margin"
+            is ``query.Margin(pool_size=200)``; None never asks. A strategy that needs labels, such as
+            ``query.Gradient()``, cannot be used.
         semi_supervised : StreamS3VM, default=None
-            Labels each batch with the help of its unlabeled rows; these labels are then the predictions.
+            Predicts each batch with the help of its unlabeled rows.
         exemplars : Exemplars, default=None
-            Chooses the unlabeled rows that are kept. None draws them at random, recent ones more often.
+            Selects the unlabeled rows to keep. None samples them at random, favoring recent ones.
         drift : DriftDetector or str, default=None
-            Detects concept drift from the learner's errors, and defines what to do then; or the name of a
-            detector such as "adwin", which restarts the learner on the last labels. The default learner
-            follows drift without a detector, because its experts with short memories take over.
+            Detects concept drift from the learner's errors, and sets the policy after an alarm. The name of
+            a detector, such as "adwin", restarts the learner on the last labels. The default learner adapts
+            to drift without a detector: its experts with short memories take over.
         memory_rows : int, default=5000
-            Maximum number of unlabeled rows kept for questions, and of labeled rows kept for retraining.
+            The maximum number of unlabeled rows kept for questions, and of labeled rows kept for retraining.
         label_rate : float, default=0.01
-            Questions per row, in the long run.
+            The number of questions per row, in the long run.
         label_budget : int, default=None
-            Maximum number of questions; None is no limit.
+            The maximum number of questions in total; None for no limit.
         audit : float, default=0.1
-            The fraction of questions about random rows, for an unbiased estimate of quality.
+            The fraction of questions about rows drawn at random, for an unbiased estimate of accuracy.
         cold_start_labels : int, default=10
-            Number of labels, asked for or not, before the query strategy is used. Until then, questions
-            alternate between random rows and rows far from all labeled ones.
+            The query strategy selects once this many labels are known, asked for or not. Until then, every
+            second question is about a random row, and the others are about rows far from all labeled ones.
         classes : array-like, default=None
-            Labels that may occur. Optional: a class is known from its first label on.
+            The possible labels. None learns them from the stream: a class is known from its first label on.
         scaling : {"standard", "none"}, default="standard"
-            Whether features are standardized to mean 0 and standard deviation 1: by the first batch, then by
-            all rows each time their number has doubled, up to 10,000 rows; after that the scale is fixed.
-            Each change is an event, after which the learner is retrained on the labeled rows kept. Features
-            of sparse rows are only divided, and only if their standard deviation is above 1, so that word
-            frequencies stay unchanged.
+            Whether features are scaled to mean 0 and standard deviation 1. The scale is computed from the
+            first batch, and again from all rows each time their number has doubled; after 10,000 rows it is
+            fixed. Each change is an event that retrains the learner on the labeled rows in memory. Features
+            of sparse rows are not centered, and divided only if their standard deviation is above 1, so that
+            word frequencies stay as they are.
         scale_features : array-like of bool, default=None
-            The features to which this applies; None is all.
+            The features to scale; None for all.
         window : int, default=1000
-            Number of recent labels over which scores are computed.
+            The number of last labels over which scores are computed.
         coverage : float, default=None
-            The fraction of rows whose prediction set contains their class, such as 0.9, also under concept
-            drift (adaptive conformal inference). None makes no prediction sets.
+            The fraction of rows whose prediction set must contain the true class, such as 0.9. It holds under
+            concept drift, too (adaptive conformal inference). None makes no prediction sets.
         snapshot_every : int, default=50_000
-            Number of rows between two snapshots.
+            The number of rows between snapshots.
         retention : {"all", "needed"}, default="all"
-            "all" keeps all rows in the log. "needed" drops, after a snapshot, rows that are neither in memory
-            nor asked about: then the log cannot be replayed, and labels from before the last snapshot can be
-            withdrawn only with learners that forget exactly.
+            Which rows stay in the log after a snapshot. "needed" drops rows that are neither in memory nor in
+            an open question. Then the log cannot be replayed, and labels from before the last snapshot can
+            be withdrawn only from learners that forget exactly.
         max_age : str, default=None
-            Maximum age of rows, a number with a unit s, m, h, d or w: "30d". Older rows are removed from the
-            log, the model and the bytes of the file, within a hundredth of that age; their ids may be used
-            again. Age is counted in stream time, from the ``time`` of a batch to the newest one. None is no
-            limit. The log cannot be replayed from before the last expired rows.
+            The maximum age of rows, a number with the unit s, m, h, d or w, such as "30d". Older rows are
+            removed from the log, the model and the bytes of the file, at most 1 % of that age late; their ids
+            may be used again. Age is measured in stream time: from the ``time`` of a batch to the newest one.
+            The log cannot be replayed from before the last expiry. None keeps rows of any age.
         random_state : int, RandomState instance or None, default=None
-            Seed of all random choices, stored in a new store.
+            The seed of everything random; a new store saves it.
         read_only : bool, default=False
-            Whether to open the store for reading, also while another process writes.
+            Whether to open for reading only, also while another process writes.
         create : bool, default=True
-            Whether to create a store that does not exist. With False, or with ``read_only``, that is a
-            `StoreError` with the code "no_store".
+            Whether to create a store that does not exist. If False, or with ``read_only``, a missing store
+            is a `StoreError` with the code "no_store".
 
         Returns
         -------
         NeverEndingLearner
-            The learner, a context manager which closes its store.
+            The learner, a context manager that closes its store.
         """
         _checks.positive("snapshot_every", snapshot_every)
         log = Log(store, read_only=read_only, create=create)
@@ -194,38 +195,38 @@ class NeverEndingLearner(Erasing):
     def replay(
         cls, store: str | os.PathLike[str], learner: Any = None, *, into: str | os.PathLike[str] = ":memory:"
     ) -> "NeverEndingLearner":
-        """Replay a log with another learner, into another store.
+        """Replay a log into a new store, with another learner if one is given.
 
         Parameters
         ----------
         store : str or path-like
-            The store whose log is read; it is not changed.
+            The store to replay; it is not changed.
         learner : classifier, default=None
-            The learner; None is that of the store.
+            The other learner; None for the same one.
         into : str or path-like, default=":memory:"
             The new store.
 
         Returns
         -------
         NeverEndingLearner
-            The new learner, open.
+            The learner of the new store, open.
         """
         with contextlib.closing(Log(store, read_only=True)) as source, source.one_moment():
             settings = _checks.read_settings(source, required=True)
             assert settings is not None
             if source.meta("complete_from"):
-                raise StoreError(f"{source.place} has dropped rows, and cannot be replayed.")
+                raise StoreError(f"{source.place} has dropped rows and cannot be replayed.")
             if learner is not None:
                 settings = with_learner(settings, learner)
             log = Log(into)
             try:
                 if log.last:
-                    raise StoreError(f"{log.place} is not empty: replay into a store that is.")
+                    raise StoreError(f"{log.place} is not empty: replay into a new store.")
                 _checks.write_settings(log, settings)
                 other = cls(log, settings, _SNAPSHOT_ROWS)
                 for _, event in source.read():
                     ids = source.ids_of(event.numbers) if isinstance(event, Arrived) else None
-                    other._happen(event, ids)
+                    other._record(event, ids)
                 log.copy_tombstones(source)
                 other._commit([], source.notes())
             except BaseException:
@@ -245,21 +246,20 @@ class NeverEndingLearner(Erasing):
         time: float | None = None,
         notes: Mapping[str, Any] | None = None,
     ) -> Outcome:
-        """Process a batch: predict it, learn its labels, select questions.
+        """Process a batch: predict it, learn its labels, select the rows to ask about.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
             The rows.
         y : array-like of shape (n_rows,), default=None
-            Their labels, None or NaN if unknown. They are learned after the rows were predicted.
+            The labels, None or NaN where unknown. They are learned after the rows are predicted.
         ids : array-like of int or str, default=None
-            Unique ids of the rows, for labels that arrive later. None numbers rows from 0.
+            A unique id for each row, by which it can be labeled later. None numbers the rows from 0.
         time : float, default=None
-            The time of the batch, in seconds since 1970; None is now. It may be earlier than that of the last
-            batch.
+            The time of the batch, in seconds since 1970; None for now. Times need not increase.
         notes : mapping, default=None
-            Values to keep with the batch, in the same transaction: see `notes`.
+            Values to store in the same transaction; see `notes`.
 
         Returns
         -------
@@ -272,15 +272,15 @@ class NeverEndingLearner(Erasing):
         names: list[Id] = list(numbered) if ids is None else _checks.ids(ids, rows.shape[0])
         if known := self._log.known(names):
             raise InputError(
-                f"Duplicate id {some(known)}: ids must be unique, also among rows that were erased.",
+                f"Duplicate id {some(known)}: ids must be unique, including those of erased rows.",
                 code="duplicate_id",
-                remedy="Leave these rows out: known_ids tells which ids the store has.",
+                remedy="Leave out these rows; known_ids(ids) returns the ids that are in the store.",
             )
         now = _checks.now(time)
         self._expiry.check(now)
         if (limit := self._expiry.limit(now)) is not None:
             self._expire(limit, now)
-        arrived: Happening = Arrived(self._log.n_rows, rows, places, labels, now), names
+        arrived: EventWithIds = Arrived(self._log.n_rows, rows, places, labels, now), names
         before, behind = self._first_scale(rows, now), self._next_scale(rows, now)
         effect = self._commit([*before, arrived, *behind], notes)[len(before)]
         self._expiry.note(now)
@@ -290,34 +290,35 @@ class NeverEndingLearner(Erasing):
             effect.scores,
             effect.probabilities,
             effect.sets,
-            self._named(effect.questions),
+            self._with_ids(effect.questions),
             effect.measures,
             effect.drift,
         )
 
     @locked
     def label(self, ids: Any, y: Any, *, by: str = "", time: float | None = None) -> None:
-        """Add labels to earlier rows; the last label of a row counts.
+        """Label rows of earlier batches; a new label replaces the old one of a row.
 
         Parameters
         ----------
         ids : array-like of int or str
-            The rows.
+            The ids of the rows.
         y : array-like
             Their labels.
         by : str, default=""
-            Who gives the labels.
+            The name of the annotator.
         time : float, default=None
-            When; None is now.
+            The time, in seconds since 1970; None for now.
         """
         self._check_open()
         names = _checks.ids(ids)
         places, labels = self._labels(y, len(names))
-        if len(places) < len(names):
-            raise ValueError(f"A label is missing, for the row {names[_first_gap(places)]!r}: give it later.")
+        unlabeled = np.setdiff1d(np.arange(len(names)), places)
+        if len(unlabeled):
+            raise ValueError(f"No label given for id {names[unlabeled[0]]!r}: pass labeled rows only.")
         if names:
             now = _checks.now(time)
-            self._happen(Labeled(self._log.numbers_of(names), labels, str(by), now))
+            self._record(Labeled(self._log.numbers_of(names), labels, str(by), now))
 
     @locked
     def withdraw(self, ids: Any, *, by: str = "", time: float | None = None) -> None:
@@ -328,9 +329,9 @@ class NeverEndingLearner(Erasing):
         ids : array-like of int or str
             The ids of labeled rows.
         by : str, default=""
-            Who withdraws them.
+            The name of the annotator.
         time : float, default=None
-            When; None is now.
+            The time, in seconds since 1970; None for now.
         """
         self._check_open()
         names = _checks.ids(ids)
@@ -340,108 +341,59 @@ class NeverEndingLearner(Erasing):
             name for name, number in zip(names, numbers.tolist(), strict=True) if number not in labeled
         ]
         if without:
-            raise ValueError(f"The row {some(without)} has no label that could be withdrawn.")
+            raise ValueError(f"No label to withdraw for id {some(without)}.")
         if names:
-            self._happen(Withdrawn(numbers, str(by), _checks.now(time)))
+            self._record(Withdrawn(numbers, str(by), _checks.now(time)))
 
     @locked
     def ask(self, n: int = 1) -> list[Question]:
-        """Return open questions; if there are too few, select more from the unlabeled rows kept.
+        """Get open questions; if there are fewer than ``n``, ask about more of the rows in memory.
 
         Parameters
         ----------
         n : int, default=1
-            Maximum number of questions.
+            The maximum number of questions.
 
         Returns
         -------
         list of Question
-            The questions, newest first. Selecting more is an event, within the budget.
+            The questions, newest first. New ones ignore ``label_rate``, but not ``label_budget``.
         """
         self._check_open()
         count = _checks.count(n)
-        asking = self._fold.asking
+        asking = self._state.questions
         more = (
             asking.within_budget(count - len(asking.open)) > 0 and self._settings.query_strategy is not None
         )
-        if more and len(self._fold.pool) > 0 and not self._log.read_only:
-            self._happen(Asked(count, clock.time()))
-        newest = list(self._fold.asking.open.values())[::-1][:count]
-        return self._named(newest)
+        if more and len(self._state.pool) > 0 and not self._log.read_only:
+            self._record(Asked(count, clock.time()))
+        newest = list(self._state.questions.open.values())[::-1][:count]
+        return self._with_ids(newest)
 
     @locked
     def rescale(self) -> None:
-        """Fix the scale of columns by rows kept to ask about, mostly recent ones; the learner begins anew."""
+        """Recompute the feature scale from the unlabeled rows in memory, and retrain the learner."""
         self._check_open()
-        kept = self._fold.pool if len(self._fold.pool) else self._fold.labeled
-        if self._fold.mean is None or len(kept) == 0:
-            raise ValueError("There is nothing to scale by: no row is kept, or scaling is 'none'.")
-        self._happen(_checks.scale_of(self._fold.raw(kept), self._settings.scale_features, clock.time()))
-
-    @locked
-    def expire(self, time: float | None = None) -> int:
-        """Drop all rows that are older than ``max_age`` now, for a stream that has come to rest.
-
-        Parameters
-        ----------
-        time : float, default=None
-            From when ages are counted, in seconds since 1970; None is now.
-
-        Returns
-        -------
-        int
-            How many rows were dropped.
-        """
-        self._check_open()
-        if self._settings.max_age is None:
-            raise InputError(
-                "This store keeps rows of any age.",
-                code="no_max_age",
-                remedy="Make a store with max_age='30d', for example.",
-            )
-        now = _checks.now(time)
-        self._expiry.check(now)
-        limit = self._expiry.limit(now, exact=True)
-        return 0 if limit is None else self._expire(limit, now)
+        kept = self._state.pool if len(self._state.pool) else self._state.labeled
+        if self._state.mean is None or len(kept) == 0:
+            raise ValueError("rescale needs rows in memory and scaling='standard'.")
+        self._record(_checks.scale_of(self._state.raw(kept), self._settings.scale_features, clock.time()))
 
     @locked
     def set_schema(self, schema: dict[str, Any], *, notes: Mapping[str, Any] | None = None) -> None:
-        """Store a description of the columns, such as the state of a `Schema`; it is an event of its own.
+        """Store a description of the features, such as the state of a `Schema`, as an event.
 
         Parameters
         ----------
         schema : dict
-            Names, numbers, lists and dicts.
+            The description: strings, numbers, lists and dicts.
         notes : mapping, default=None
-            Values to keep with it, in the same transaction: see `notes`.
+            Values to store in the same transaction; see `notes`.
         """
         self._check_open()
-        changed = schema != self._fold.schema
-        events: list[Happening] = [(Described(copy.deepcopy(schema), clock.time()), None)] if changed else []
+        changed = schema != self._state.schema
+        events: list[EventWithIds] = (
+            [(Described(copy.deepcopy(schema), clock.time()), None)] if changed else []
+        )
         if events or notes:
             self._commit(events, notes)
-
-    # ------------------------------------------------------------------------------------------------ closing
-
-    @locked
-    def close(self) -> None:
-        """Write a snapshot and release the store."""
-        if self._log is None:
-            return
-        try:
-            if not self._log.read_only:
-                self._snapshots.finish(self._fold)
-        finally:
-            self._log.close()
-            self._log = None  # type: ignore[assignment]
-
-    def __enter__(self) -> "NeverEndingLearner":
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.close()
-
-
-def _first_gap(places: Ints) -> int:
-    """The first number that is not among ascending ones."""
-    return next((i for i, place in enumerate(places.tolist()) if place != i), len(places))

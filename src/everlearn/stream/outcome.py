@@ -1,35 +1,35 @@
-"""What comes of a batch."""
+"""The result of a batch."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from .._base.validate import Array
 from ..store.lookup import Id
-from ._asking import Question
+from ._questions import Question
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What `NeverEndingLearner.step` returns, once the batch is durable.
+    """The result of `NeverEndingLearner.step`; the batch is durable by then.
 
     Attributes
     ----------
     ids : list
         The ids of the rows.
     predictions : ndarray of shape (n_rows,)
-        What the learner held them for when they came; None as long as it has not seen two classes.
+        The predictions, made before any label of the batch was learned; None until two classes are known.
     decision_values : ndarray or None
-        Its decision values.
+        The decision values.
     probabilities : ndarray of shape (n_rows, n_classes) or None
         Calibrated probabilities of the classes, in the order of ``classes`` in `status`.
     prediction_sets : list of list or None
-        For each row the classes that may be true, if ``coverage`` was promised.
+        For each row the classes in its prediction set, if ``coverage`` was set.
     questions : list of Question
-        Rows that it asks about: the ``id``, and the ``reason`` for each.
+        The rows to ask about, each with its ``id`` and a ``reason``.
     scores : dict
-        How it fares: accuracy, g_means, mcc and auc over the last labels.
+        Accuracy, g_means, mcc and auc over the last labels.
     drift_detected : bool
-        Whether labels in this batch have raised an alarm.
+        Whether the labels of this batch raised a drift alarm.
     """
 
     ids: list[Id]

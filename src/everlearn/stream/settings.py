@@ -1,4 +1,4 @@
-"""What a never-ending learner is made of; fixed when its store is made, and kept there."""
+"""The settings of a never-ending learner: fixed when its store is created, and saved in it."""
 
 import re
 from dataclasses import dataclass, fields, replace
@@ -17,51 +17,51 @@ from ..select import Exemplars
 from ..semi import StreamS3VM
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
-_MOST_LABELED = 2000  # rows that the default learner keeps
+_MOST_LABELED = 2000  # the maximum of labeled rows that the default learner keeps
 
 
 @dataclass(frozen=True)
-class Settings:
-    """All that decides what the fold makes of the log.
+class StreamSettings:
+    """The settings; together with the events of the log they determine the state.
 
     Parameters
     ----------
     learner : classifier
-        What learns labeled rows, with ``partial_fit`` and ``decision_function``.
+        The classifier, with ``partial_fit`` and ``decision_function``.
     query_strategy : QueryStrategy or None
-        What chooses the rows to ask about; None asks about none.
+        Selects the rows to ask about; None never asks.
     semi_supervised : StreamS3VM or None
-        What labels a batch with the help of its unlabeled rows.
+        Predicts a batch with the help of its unlabeled rows.
     exemplars : Exemplars or None
-        What chooses the unlabeled rows that are kept; None draws them, newer ones more often.
+        Selects the unlabeled rows to keep; None samples them, favoring recent ones.
     drift : DriftDetector or None
-        What notices that the learner has become worse.
+        Detects concept drift from the learner's errors.
     memory_rows : int
-        How many unlabeled rows are kept, and how many labeled ones, at most.
+        The maximum number of unlabeled rows, and of labeled rows, in memory.
     label_rate : float
-        Questions for each row, in the long run.
+        The number of questions per row, in the long run.
     label_budget : int or None
-        Questions in all.
+        The maximum number of questions in total.
     audit : float
-        The share of questions about rows drawn at random.
+        The fraction of questions about rows drawn at random.
     cold_start_labels : int
-        How many labels come before the query strategy chooses.
+        The number of labels from which on the query strategy selects.
     classes : ndarray or None
-        Labels that may come, if they are named.
+        The possible labels, if they were given.
     scaling : {"standard", "none"}
-        Whether columns are brought to mean 0 and standard deviation 1, as the first batch has them.
+        Whether features are scaled to mean 0 and standard deviation 1.
     scale_features : ndarray of bool or None
-        To which columns that applies; None is all.
+        The features to scale; None for all.
     window : int
-        Labeled rows over which scores are taken.
+        The number of last labels over which scores are computed.
     coverage : float or None
-        The promised coverage of prediction sets; None makes none.
+        The coverage of prediction sets; None makes none.
     retention : {"all", "needed"}
-        Whether all rows stay in the log, or those that may be asked for again.
+        Whether the log keeps all rows, or only those that may be needed again.
     max_age : str or None
-        The age that rows may reach, such as "30d"; None is any.
+        The maximum age of rows, such as "30d"; None for any.
     seed : int
-        Decides all that is drawn.
+        The seed of everything random.
     """
 
     learner: Any
@@ -84,7 +84,7 @@ class Settings:
     seed: int = 0
 
     def state(self) -> dict[str, Any]:
-        """For the snapshot and for comparing: names and values that a file can hold."""
+        """The settings as plain values, for `from_state`."""
         found: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in ("learner", "semi_supervised", "exemplars"):
             found[name] = None if found[name] is None else persist.describe(found[name])
@@ -93,8 +93,8 @@ class Settings:
         return found
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> "Settings":
-        """The settings that `state` described."""
+    def from_state(cls, state: dict[str, Any]) -> "StreamSettings":
+        """Create settings from their `state`."""
         given = dict(state)
         for name in ("learner", "semi_supervised", "exemplars"):
             given[name] = None if given[name] is None else persist.revive(given[name])
@@ -114,8 +114,8 @@ def make_settings(
     classes: Any = None,
     scale_features: Any = None,
     **others: Any,
-) -> Settings:
-    """Check what a caller wants, fill in defaults, and fix every seed, so that a replay is the same."""
+) -> StreamSettings:
+    """Check the settings, fill in defaults, and fix every seed, so that a replay gives the same result."""
     seed = int(np.random.RandomState(random_state).randint(2**31 - 1))
     if learner is None:
         most = int(others.get("memory_rows") or _MOST_LABELED)
@@ -138,7 +138,7 @@ def make_settings(
     if drift is not None and not isinstance(drift, DriftDetector):
         raise TypeError(f"drift must be a DriftDetector, the name of a detector or None, got {drift!r}.")
     _check(others)
-    return Settings(
+    return StreamSettings(
         learner=learner,
         query_strategy=strategy,
         drift=drift,
@@ -173,37 +173,37 @@ def _check(values: dict[str, Any]) -> None:
 
 
 def seconds_of(age: Any) -> float | None:
-    """An age such as "30d" in seconds; None is none."""
+    """An age such as "30d" in seconds; None for None."""
     if age is None:
         return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", age) if isinstance(age, str) else None
     if found is None or float(found[1]) <= 0:
         raise ValueError(
-            "max_age must be None or a positive number with a unit, s, m, h, d or w, such as '30d', "
+            "max_age must be None or a positive number with the unit s, m, h, d or w, such as '30d', "
             f"got {age!r}."
         )
     return float(found[1]) * _UNITS[found[2]]
 
 
 def check_learner(learner: Any) -> None:
-    """Refuse what cannot learn a stream, or cannot be saved: an error now, not at the first snapshot."""
+    """Refuse a learner that cannot learn incrementally or cannot be saved."""
     if isinstance(learner, type) or not hasattr(learner, "partial_fit"):
         raise TypeError(
             f"learner must be an instance with partial_fit, such as LASVM() or LASVMNC(), got {learner!r}."
         )
     if not hasattr(learner, "decision_function"):
-        raise TypeError(f"learner must have a decision_function, and {learner!r} has none.")
+        raise TypeError(f"learner must have a decision_function; {learner!r} has none.")
     persist.describe(learner)
 
 
 def _named(classes: Any) -> Array:
-    """Classes as they are named: two or more, all integers, all strings or all bools."""
+    """The classes as a sorted array: two or more, all integers, all strings or all bools."""
     given = np.asarray(classes, dtype=object)
     plain = [value.item() if isinstance(value, np.generic) else value for value in given.ravel().tolist()]
     kinds = {type(value) for value in plain}
     if given.ndim != 1 or len(set(plain)) < 2 or len(kinds) != 1 or not kinds <= {int, str, bool}:
         raise ValueError(
-            f"classes must be two labels or more, all integers, all strings or all bools, got {classes!r}."
+            f"classes must be two or more labels, all integers, all strings or all bools, got {classes!r}."
         )
     return np.unique(np.array(plain, dtype=object if kinds == {str} else None))
 
@@ -234,25 +234,30 @@ def _strategy(given: Any) -> Any:
         return _STRATEGIES[given]()
     if isinstance(given, type) or not isinstance(given, QueryStrategy):
         raise TypeError(
-            f"query_strategy must be one of everlearn.query such as Margin(), or None, got {given!r}."
+            f"query_strategy must be one of everlearn.query, such as Margin(), a name or None, got {given!r}."
+        )
+    if given.needs_labels:
+        raise ValueError(
+            f"query_strategy={given!r} needs the labels of all rows, which a stream does not have: use "
+            "Margin() instead."
         )
     return given
 
 
 def strategy_state(strategy: Any) -> dict[str, Any]:
-    """A query strategy by its name and its parameters."""
+    """The name and parameters of a query strategy."""
     return {"strategy": type(strategy).__name__, "params": strategy.get_params()}
 
 
 def strategy_from_state(state: dict[str, Any]) -> Any:
-    """The query strategy that `strategy_state` described: one of `everlearn.query`, by its name."""
+    """Create a query strategy of `everlearn.query` from its `strategy_state`."""
     cls = getattr(query, state["strategy"], None)
     if not (isinstance(cls, type) and issubclass(cls, QueryStrategy)):
         raise ValueError(f"everlearn.query has no query strategy {state['strategy']!r}.")
     return cls(**state["params"])
 
 
-def with_learner(settings: Settings, learner: Any) -> Settings:
+def with_learner(settings: StreamSettings, learner: Any) -> StreamSettings:
     """The same settings with another learner."""
     check_learner(learner)
     return replace(settings, learner=_seeded(clone(learner), settings.seed))

@@ -1,4 +1,4 @@
-"""What a report shows of a learner, taken from its state and its log."""
+"""Collect the data of a report from the state and the log of a learner."""
 
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -7,31 +7,31 @@ from typing import Any
 import numpy as np
 
 from ..store.log import Log
-from ._asking import Question
-from ._fold import Fold
-from .settings import Settings
+from ._learner_state import LearnerState
+from ._questions import Question
+from .settings import StreamSettings
 
 _SCORES = ("accuracy", "g_means", "mcc", "auc")
-_Z = 1.96  # of a normal distribution: 95 %
+_Z = 1.96  # 95 % confidence
 
 
-def report_of(
-    fold: Fold,
-    settings: Settings,
+def report_data_of(
+    state: LearnerState,
+    settings: StreamSettings,
     log: Log,
     status: dict[str, Any],
     named: Callable[[list[Question]], list[Question]],
     about: dict[str, Any],
 ) -> dict[str, Any]:
-    """The report data of a stream, as `everlearn.report` takes it."""
-    columns = fold.trace.columns
+    """The data of a report, for `everlearn.report`."""
+    columns = state.history.columns
     meters = log.meters()
     shown = ("rows", "labels", "asked", "support_vectors", *_SCORES, *(f"fading_{name}" for name in _SCORES))
     curves: dict[str, Any] = {name: columns[name] for name in shown if name in columns}
     for name in ("no_change", "majority"):
         if name in columns:
             curves[f"{name}_accuracy"] = columns[name]
-    questions = named([*fold.asking.answered, *fold.asking.open.values()])
+    questions = named([*state.questions.answered, *state.questions.open.values()])
     total = float(meters[:, 1].sum())
     if "rows" in curves and len(meters):
         curves["seconds"] = np.interp(curves["rows"], meters[:, 0], meters[:, 1].cumsum()).tolist()
@@ -41,21 +41,21 @@ def report_of(
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "learner": repr(settings.learner),
         "store": str(log.place),
-        "classes": [str(label) for label in fold.classes],
+        "classes": [str(label) for label in state.classes],
         "totals": {
-            "rows": fold.n_rows,
-            "labels": fold.n_labels,
-            "open_questions": len(fold.asking.open),
-            "asked": fold.asking.n_asked,
+            "rows": state.n_rows,
+            "labels": state.n_labels,
+            "open_questions": len(state.questions.open),
+            "asked": state.questions.n_asked,
             "budget": settings.label_budget,
-            "support_vectors": fold.n_support,
+            "support_vectors": state.n_support,
             "memory_mb": status["memory_mb"],
             "seconds": total,
-            "rows_per_second": fold.n_rows / total if total > 0 else None,
-            "drift_alarms": len(fold.alarms),
+            "rows_per_second": state.n_rows / total if total > 0 else None,
+            "drift_alarms": len(state.alarms),
         },
         "curves": curves,
-        "drift": [dict(alarm) for alarm in fold.alarms],
+        "drift": [dict(alarm) for alarm in state.alarms],
         "questions": [
             {
                 "id": q.id,
@@ -69,10 +69,10 @@ def report_of(
             }
             for q in questions
         ],
-        "confusion": [_square(entry, fold.classes) for entry in fold.trace.matrices],
+        "confusion": [_square(entry, state.classes) for entry in state.history.matrices],
         "window": settings.window,
-        "notes": [f"The learner could not learn labels {fold.n_failures} times, and left them out."]
-        if fold.n_failures
+        "notes": [f"The learner failed to learn labels {state.n_failures} times; these labels were skipped."]
+        if state.n_failures
         else [],
     }
     if "audit" in columns:
@@ -81,7 +81,7 @@ def report_of(
 
 
 def _with_bounds(shares: list[float], counts: list[float]) -> dict[str, list[float]]:
-    """Wilson's interval about a share of so many rows."""
+    """Accuracies with their Wilson confidence intervals."""
     p, n = np.array(shares), np.maximum(np.array(counts), 1)
     middle = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z / (1 + _Z**2 / n) * np.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2))
@@ -89,7 +89,7 @@ def _with_bounds(shares: list[float], counts: list[float]) -> dict[str, list[flo
 
 
 def _square(entry: dict[str, Any], classes: list[Any]) -> dict[str, Any]:
-    """A confusion matrix over all classes, those that came later included."""
+    """A confusion matrix over all classes, including those that appeared later."""
     size, places = len(classes), [classes.index(label) for label in entry["classes"]]
     matrix = np.zeros((size, size))
     matrix[np.ix_(places, places)] = entry["matrix"]

@@ -12,7 +12,7 @@ _MOST_MATRICES = 24
 _MEASURES = ("accuracy", "g_means", "mcc", "auc")
 
 
-class Trace:
+class ScoreHistory:
     """Columns of numbers, one entry a batch; when there are too many, every second one goes."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Trace:
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> "Trace":
+    def from_state(cls, state: dict[str, Any]) -> "ScoreHistory":
         """The trace that `state` described."""
         trace = cls()
         length = None
@@ -95,7 +95,7 @@ def _matrix(entry: Any) -> dict[str, Any]:
     return found
 
 
-def measured(found: dict[str, Any]) -> dict[str, float]:
+def flat_scores(found: dict[str, Any]) -> dict[str, float]:
     """The measures of the report, flat, from what `Prequential.scores` returned."""
     entry = {name: found["window"][name] for name in _MEASURES}
     entry |= {f"fading_{name}": found["fading"][name] for name in _MEASURES}

@@ -1,4 +1,4 @@
-"""Mean and standard deviation of features over all rows that have come, in one pass.
+"""Mean and standard deviation of features over all rows of a stream, in one pass.
 
 Of two sets of rows with means m, m' and sums of squared deviations S, S', the union has the mean
 (n m + n' m') / (n + n') and S + S' + (m - m')^2 n n' / (n + n') (Chan, Golub, LeVeque, 1979).
@@ -14,8 +14,8 @@ from .._base.validate import Rows
 from ..store.events import Floats
 
 
-class Moments:
-    """Counts rows, and keeps the mean and the squared deviations of each column."""
+class RunningMoments:
+    """The number of rows, and the mean and the sum of squared deviations of each feature."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -23,7 +23,7 @@ class Moments:
         self.squares: Floats = np.zeros(0)
 
     def add(self, X: Rows) -> None:
-        """Take in rows."""
+        """Add rows."""
         n = X.shape[0]
         if n == 0:
             return
@@ -40,16 +40,16 @@ class Moments:
 
     @property
     def scale(self) -> Floats:
-        """The standard deviation of each column."""
+        """The standard deviation of each feature."""
         return np.asarray(np.sqrt(self.squares / max(self.n, 1)))
 
     def state(self) -> dict[str, Any]:
-        """What `from_state` takes."""
+        """The moments as plain values, for `from_state`."""
         return {"n": self.n, "mean": self.mean, "squares": self.squares}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> "Moments":
-        """The moments that `state` described."""
+    def from_state(cls, state: dict[str, Any]) -> "RunningMoments":
+        """Create moments from their `state`."""
         moments = cls()
         moments.n = checked.integer("n", state["n"])
         moments.mean = checked.floats("mean", state["mean"], (None,))

@@ -1,8 +1,8 @@
-"""The fold: from a state and an event to the next state and what comes of it.
+"""The state of a never-ending learner, and how each event changes it.
 
-Nothing here looks at a clock, a file or a generator of its own: the same events give the same state, bit for
-bit, whether they come one by one, after a crash, or in a replay. Rows that a label is for are fetched by
-their number, from those kept or from the log.
+The state is a fold (a reduction) over the events of the log. It uses no clock, no file and no random
+generator but its own: the same events give the same state, bit for bit, whether they arrive one by one, after
+a crash, or in a replay. Rows to be labeled are fetched by their numbers, from memory or from the log.
 """
 
 import copy
@@ -14,10 +14,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from .._base import persist
 from .._base.validate import Rows
 from ..evaluate.drift import DriftDetector
-from ..evaluate.prequential import Prequential, Remembered
-from ..evaluate.trace import Trace, measured
+from ..evaluate.pending_predictions import PendingPredictions
+from ..evaluate.prequential import Prequential
+from ..evaluate.score_history import ScoreHistory, flat_scores
 from ..store.events import (
     Arrived,
     Asked,
@@ -32,26 +34,26 @@ from ..store.events import (
     Withdrawn,
     as_labels,
 )
-from ._asking import Asking, Question
 from ._candidates import Candidates
-from ._kept import Kept, newer_first
-from ._model import begin, judge, teach
-from ._moments import Moments
 from ._probabilities import Probabilities
-from ._state import restore, state_of
+from ._questions import Question, QuestionQueue
+from ._row_buffer import RowBuffer, recency_keys
+from ._running_moments import RunningMoments
+from ._serialize import restore, state_dict
+from ._training import predict_scored, train, train_new
 from ._unlearning import drop_rows
-from .settings import Settings
+from .settings import StreamSettings
 
 _HALF_LIFE = 4  # of a row in the pool, in units of memory_rows
-_LEAST_RECENT, _MOST_RECENT = 100, 500  # rows among which questions are looked for where batches are small
-_AFTER_DRIFT = 100  # labeled rows from which a learner begins anew
-_MOST_ALARMS = 1000
+_MIN_RECENT, _MAX_RECENT = 100, 500  # recent rows that are candidates for questions if batches are small
+_AFTER_DRIFT = 100  # labeled rows on which the learner is retrained after drift
+_MAX_ALARMS = 1000
 RowsOf = Callable[[Ints], Rows]
 
 
 @dataclass
-class Effect:
-    """What comes of an event."""
+class EventResult:
+    """The result of an event."""
 
     predictions: list[Any] = field(default_factory=list)
     scores: Any = None
@@ -62,88 +64,88 @@ class Effect:
     drift: bool = False
 
 
-class Fold:
-    """The state of a never-ending learner.
+class LearnerState:
+    """The model, the rows in memory, the questions and the scores of a never-ending learner.
 
     Parameters
     ----------
-    settings : Settings
-        What it is made of.
+    settings : StreamSettings
+        The settings of the store.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: StreamSettings) -> None:
         self.settings = settings
         self.n_rows = self.n_labels = self.n_withdrawn = self.n_erased = self.n_failures = 0
-        self.taught = 0  # labeled rows that the learner has learned since it began anew
-        self.scaled_at = 0  # rows that had come when the scale was fixed, those it was taken from included
+        self.n_trained = 0  # labeled rows learned since the last retraining
+        self.scaled_at = 0  # the number of rows when the scale was set, including those it comes from
         self.learner: Any = None
         self.semi_supervised = None if settings.semi_supervised is None else clone(settings.semi_supervised)
-        self.late = Kept()  # labeled rows that the semi_supervised has not seen with their labels
+        self.late = RowBuffer()  # rows labeled after their batch, not yet passed to semi_supervised
         self.classes: list[Any] = [] if settings.classes is None else settings.classes.tolist()
         self.mean: Floats | None = None
         self.scale: Floats | None = None
         self.schema: dict[str, Any] | None = None
-        self.pool, self.labeled, self.moments = Kept(), Kept(), Moments()
-        self.begin_scores()
+        self.pool, self.labeled, self.moments = RowBuffer(), RowBuffer(), RunningMoments()
+        self.reset_scores()
         self.drift = None if settings.drift is None else DriftDetector.from_state(settings.drift.state())
         self.alarms: list[dict[str, Any]] = []
-        self.asking = Asking(settings)
+        self.questions = QuestionQueue(settings)
         self.random = np.random.default_rng(settings.seed)
 
-    def begin_scores(self) -> None:
-        """Begin anew with all that is counted by class: predictions, scores, probabilities, their history."""
-        self.remembered, self.trace = Remembered(), Trace()
+    def reset_scores(self) -> None:
+        """Reset what depends on the classes: pending predictions, scores, probabilities, history."""
+        self.pending, self.history = PendingPredictions(), ScoreHistory()
         self.scores, self.audit = (Prequential(window=self.settings.window) for _ in range(2))
         self.probabilities = Probabilities(self.settings.coverage)
 
-    def apply(self, event: Event, rows_of: RowsOf) -> Effect:
-        """Take in an event; labels for rows that have one already must have been unlearned."""
+    def apply(self, event: Event, rows_of: RowsOf) -> EventResult:
+        """Apply an event; labels that it replaces must have been unlearned before."""
         match event:
             case Arrived():
-                return self._arrive(event)
+                return self._apply_batch(event)
             case Labeled() if len(event.numbers):
                 rows = self._fetch(event.numbers, rows_of)
-                return Effect(drift=self._learn(event.numbers, rows, event.labels.tolist(), event.time))
+                return EventResult(drift=self._learn(event.numbers, rows, event.labels.tolist(), event.time))
             case Asked():
-                count = self.asking.within_budget(event.count - len(self.asking.open))
-                return Effect(questions=self._ask(count, Kept(), recent=self.n_rows))
+                count = self.questions.within_budget(event.count - len(self.questions.open))
+                return EventResult(questions=self._ask(count, RowBuffer(), recent=self.n_rows))
             case Scaled():
                 self._rescale(event)
             case Described():
                 self.schema = event.schema
             case Erased():
-                self.n_erased += len(event.numbers)  # the events behind it were rewritten without the rows
+                self.n_erased += len(event.numbers)  # earlier events were rewritten without the rows
             case Expired():
                 drop_rows(self, event.numbers, event.n_labels)
             case Labeled() | Withdrawn():
-                pass  # who takes labels back does it before
-        return Effect()
+                pass  # labels are unlearned before the event is applied: see _replay
+        return EventResult()
 
     @property
     def forgets(self) -> bool:
         """Whether labels can be unlearned exactly, without a replay."""
         return getattr(self.settings.learner, "forgetting", None) == "exact" and self.semi_supervised is None
 
-    def judge(self, X: Rows) -> tuple[list[Any], Any]:
-        """Predictions and decision values of scaled rows; None for each while there is no learner."""
-        return judge(self.learner, X)
+    def predict_scored(self, X: Rows) -> tuple[list[Any], Any]:
+        """Predictions and decision values of scaled rows; None for each until there is a model."""
+        return predict_scored(self.learner, X)
 
     def shares(self, scores: Any) -> Any:
-        """The probabilities of the classes for rows with these decision values; None while there are none."""
+        """The class probabilities of rows with these decision values; None until there is a model."""
         if scores is None or self.learner is None:
             return None
         return self.probabilities.of(scores, self.learner.classes_.tolist())
 
     def scaled(self, X: Rows) -> Rows:
-        """Rows as the learner gets them."""
+        """Scale rows for the learner."""
         if self.mean is None or self.scale is None:
             return X
         if sparse.issparse(X) and not self.mean.any():
             return sparse.csr_matrix(X @ sparse.diags(1 / self.scale))
         return ((X.toarray() if sparse.issparse(X) else X) - self.mean) / self.scale
 
-    def raw(self, kept: Kept) -> Rows:
-        """Rows that are kept, as they came."""
+    def raw(self, kept: RowBuffer) -> Rows:
+        """Undo the scaling of rows in memory."""
         if self.mean is None or self.scale is None or len(kept) == 0:
             return kept.X
         if sparse.issparse(kept.X):
@@ -152,18 +154,18 @@ class Fold:
 
     # ------------------------------------------------------------------------------------------------- events
 
-    def _arrive(self, event: Arrived) -> Effect:
+    def _apply_batch(self, event: Arrived) -> EventResult:
         self.moments.add(event.X)
         X, numbers = self.scaled(event.X), event.numbers
         self.n_rows += event.count
-        self.scaled_at = self.scaled_at or self.n_rows  # the first scale is that of the batch behind it
-        predictions, scores = self.judge(X)
+        self.scaled_at = self.scaled_at or self.n_rows  # the first scale was set from this batch
+        predictions, scores = self.predict_scored(X)
         if self.semi_supervised is not None:
-            predictions = self._transduce(event, X, predictions)
+            predictions = self._label_batch(event, X, predictions)
         shares = self.shares(scores)
         sets = None if shares is None else self.probabilities.sets(shares, self.learner.classes_.tolist())
         if len(numbers):
-            self.remembered.add(numbers.tolist(), predictions, scores)
+            self.pending.add(numbers.tolist(), predictions, scores)
         open_ = np.ones(len(numbers), dtype=bool)
         open_[event.places] = False
         self.pool.add(X[np.flatnonzero(open_)], numbers[open_])
@@ -173,17 +175,17 @@ class Fold:
             drift = self._learn(
                 numbers[event.places], X[event.places], event.labels.tolist(), event.time, late=False
             )
-        fresh = Kept(X[np.flatnonzero(open_)], numbers[open_]) if open_.any() else Kept()
+        fresh = RowBuffer(X[np.flatnonzero(open_)], numbers[open_]) if open_.any() else RowBuffer()
         known = None if scores is None or len(event.places) else scores[open_]
-        questions = self._ask(self.asking.allowance(self.n_rows), fresh, known)
+        questions = self._ask(self.questions.allowance(self.n_rows), fresh, known)
         measures = self.scores.scores() if self.scores.n_seen else None
         self._note(measures)
         window = {} if measures is None else measures["window"]
-        return Effect(predictions, scores, shares, sets, questions, window, drift)
+        return EventResult(predictions, scores, shares, sets, questions, window, drift)
 
     def _learn(self, numbers: Ints, X: Rows, labels: list[Any], time: float, late: bool = True) -> bool:
-        """Judge what was predicted, then learn; whether drift was noticed."""
-        drift = self._judge_past(numbers, labels, time)
+        """Score the predictions of newly labeled rows, then learn; returns whether drift was detected."""
+        drift = self._score_predictions(numbers, labels, time)
         self.n_labels += len(numbers)
         self.pool.remove(numbers)
         new = sorted(set(labels) - set(self.classes), key=labels.index)
@@ -195,22 +197,22 @@ class Fold:
         if new:
             self.classes = np.unique(as_labels([*self.classes, *new])).tolist()
         if drift and self.drift is not None and self.drift.policy != "alarm":
-            enough = self._enough_to_begin()
+            enough = self._n_restart_rows()
             if self.drift.policy == "forget":
                 self.labeled.keep_last(enough)
                 self.pool.keep_last(len(self.pool) // 10)
-            self.begin_anew(enough)
+            self.retrain(enough)
         elif self.learner is None or new:
-            self.begin_anew(len(self.labeled))
+            self.retrain(len(self.labeled))
         else:
-            self._teach(X, labels, numbers)
-        self.trace.add_matrix(self.scores, self.n_labels, self.n_rows)
+            self._train(X, labels, numbers)
+        self.history.add_matrix(self.scores, self.n_labels, self.n_rows)
         return drift
 
-    def _judge_past(self, numbers: Ints, labels: list[Any], time: float) -> bool:
-        found, predicted, scores = self.remembered.take(numbers.tolist())
+    def _score_predictions(self, numbers: Ints, labels: list[Any], time: float) -> bool:
+        found, predicted, scores = self.pending.take(numbers.tolist())
         answers = [
-            self.asking.answer(number, label, self.n_rows)
+            self.questions.answer(number, label, self.n_rows)
             for number, label in zip(numbers.tolist(), labels, strict=True)
         ]
         if found.any():
@@ -233,19 +235,19 @@ class Fold:
         alarms = self.drift.update(errors) if errors else []
         for _ in alarms:
             alarm = {"row": self.n_rows, "time": time, "policy": self.drift.policy}
-            self.alarms = [*self.alarms, alarm | {"note": self._action(self.drift.policy)}][-_MOST_ALARMS:]
+            self.alarms = [*self.alarms, alarm | {"note": self._action(self.drift.policy)}][-_MAX_ALARMS:]
         return bool(alarms)
 
     def _action(self, policy: str) -> str:
-        """What is done after an alarm, in words."""
+        """The action taken after a drift alarm, as text."""
         if policy == "alarm":
             return "reported only"
-        count = min(self._enough_to_begin(), len(self.labeled) or _AFTER_DRIFT)
+        count = min(self._n_restart_rows(), len(self.labeled) or _AFTER_DRIFT)
         action = f"learner restarted on the last {count} labels"
         return action + ("; older rows dropped" if policy == "forget" else "")
 
     def _rescale(self, event: Scaled) -> None:
-        """Fix the scale; a later event moves all rows kept, and the learner begins anew with them."""
+        """Set the scale; if it replaces another one, rescale all rows in memory and retrain."""
         first = self.mean is None
         raw = [self.raw(kept) for kept in (self.pool, self.labeled, self.late)]
         self.mean, self.scale, self.scaled_at = event.mean, event.scale, self.n_rows
@@ -256,50 +258,50 @@ class Fold:
                 kept.X = self.scaled(rows)
         if self.semi_supervised is not None:
             self.semi_supervised = clone(self.settings.semi_supervised)
-        self.begin_anew(len(self.labeled) if self.learner is None else self.taught)
+        self.retrain(len(self.labeled) if self.learner is None else self.n_trained)
 
     # ---------------------------------------------------------------------------------------------- the parts
 
-    def begin_anew(self, count: int, before: Any = None) -> None:
-        """A learner that has seen the newest labeled rows only; none while there is one class.
+    def retrain(self, count: int, before: Any = None) -> None:
+        """Retrain on the newest ``count`` labeled rows; no model if there is only one class.
 
-        One that weights experts keeps what it knows about them from the one ``before``, else from its own.
+        An `AdaptiveSVM` keeps the expert weights of the learner ``before``, or of the current one.
         """
-        rows = Kept(self.labeled.X, self.labeled.numbers, list(self.labeled.labels))
+        rows = RowBuffer(self.labeled.X, self.labeled.numbers, list(self.labeled.labels))
         rows.keep_last(count)
         named = self.settings.classes is not None
         if len(rows) == 0 or (len(set(rows.labels)) < 2 and not named) or len(self.classes) < 2:
             if len(set(self.labeled.labels)) < 2 or self.learner is None:
                 self.learner = None
             return
-        learner = begin(
+        learner = train_new(
             self.settings.learner, rows, self.pool, self.classes, self.learner if before is None else before
         )
         if learner is None:
             self.n_failures += 1
         else:
-            self.learner, self.taught = learner, len(rows)
+            self.learner, self.n_trained = learner, len(rows)
 
-    def _enough_to_begin(self) -> int:
-        """How many of the newest labeled rows to begin anew with: a hundred, or more for a second class."""
+    def _n_restart_rows(self) -> int:
+        """The number of labeled rows to retrain on after drift: 100, or more to include two classes."""
         labels = self.labeled.labels[::-1]
         if not labels:
             return _AFTER_DRIFT
         other = next((i for i, label in enumerate(labels) if label != labels[0]), len(labels))
         return max(_AFTER_DRIFT, other + 1)
 
-    def _teach(self, X: Rows, labels: list[Any], numbers: Ints) -> None:
-        if teach(self.learner, X, labels, numbers):
-            self.taught += len(labels)
+    def _train(self, X: Rows, labels: list[Any], numbers: Ints) -> None:
+        if train(self.learner, X, labels, numbers):
+            self.n_trained += len(labels)
         else:
             self.n_failures += 1
 
-    def _transduce(self, event: Arrived, X: Rows, predictions: list[Any]) -> list[Any]:
-        """Label the batch with the semi-supervised learner; rows with given labels are left out."""
+    def _label_batch(self, event: Arrived, X: Rows, predictions: list[Any]) -> list[Any]:
+        """Predict the unlabeled rows of a batch with the semi-supervised learner."""
         y: list[Any] = [None] * X.shape[0]
         for place, label in zip(event.places.tolist(), event.labels.tolist(), strict=True):
             y[place] = label
-        batch = Kept(X, event.numbers, y)
+        batch = RowBuffer(X, event.numbers, y)
         assert self.semi_supervised is not None
         most = self.semi_supervised.memory_rows  # it takes batches of half as many
         room = len(self.late) if most is None else min(len(self.late), max(0, most // 2 - len(batch)))
@@ -316,29 +318,30 @@ class Fold:
             for old, given, new in zip(predictions, y, found, strict=True)
         ]
 
-    def _ask(self, count: int, fresh: Kept, scores: Any = None, recent: int | None = None) -> list[Question]:
-        """Ask about rows of a batch, and where it is small about those that came shortly before it.
+    def _ask(
+        self, count: int, fresh: RowBuffer, scores: Any = None, recent: int | None = None
+    ) -> list[Question]:
+        """Ask about rows of a batch and, if it is small, about recent earlier rows.
 
-        Older rows are not asked about: under concept drift their labels no longer say what the next rows
-        will be.
+        Older rows are not asked about: under concept drift, their labels say little about the next rows.
         """
         if count <= 0:
             return []
         first = self.n_rows - (recent or self._recent_rows(len(fresh)))
-        newest = Kept(self.pool.X, self.pool.numbers)
+        newest = RowBuffer(self.pool.X, self.pool.numbers)
         newest.keep(np.flatnonzero(self.pool.numbers >= first))
-        newest.remove(np.concatenate([fresh.numbers, self.asking.open_numbers()]))
+        newest.remove(np.concatenate([fresh.numbers, self.questions.open_numbers()]))
         newest.add(fresh.X, fresh.numbers)
         rows = Candidates(newest, len(fresh), self.learner, scores)
-        return self.asking.choose(count, rows, self.labeled, self.n_rows, self.n_labels, self.random)
+        return self.questions.choose(count, rows, self.labeled, self.n_rows, self.n_labels, self.random)
 
     def _recent_rows(self, n_fresh: int) -> int:
-        """Among how many of the last rows to look for questions: a batch, or as many as share a question."""
-        apart = 1 / self.settings.label_rate if self.settings.label_rate > 0 else _MOST_RECENT
-        return max(n_fresh, min(max(_LEAST_RECENT, int(apart)), _MOST_RECENT))
+        """The number of last rows that are candidates: those of the batch, or about 1 / label_rate."""
+        apart = 1 / self.settings.label_rate if self.settings.label_rate > 0 else _MAX_RECENT
+        return max(n_fresh, min(max(_MIN_RECENT, int(apart)), _MAX_RECENT))
 
     def _shrink(self) -> None:
-        """Keep the pool within its bounds: exemplars of it, or rows drawn so that older ones fade."""
+        """Reduce the pool to memory_rows: keep exemplars, or a random sample that favors recent rows."""
         most = self.settings.memory_rows
         if len(self.pool) <= most:
             return
@@ -346,7 +349,7 @@ class Fold:
             exemplars = copy.deepcopy(self.settings.exemplars).set_params(n_exemplars=max(1, most // 2))
             self.pool.keep(exemplars.fit(self.pool.X).indices_)
             return
-        keys = newer_first(self.pool.numbers, _HALF_LIFE * most, self.random)
+        keys = recency_keys(self.pool.numbers, _HALF_LIFE * most, self.random)
         self.pool.keep(np.argsort(-keys, kind="stable")[:most])
 
     def _fetch(self, numbers: Ints, rows_of: RowsOf) -> Rows:
@@ -359,33 +362,37 @@ class Fold:
         entry: dict[str, float] = {
             "rows": self.n_rows,
             "labels": self.n_labels,
-            "asked": self.asking.n_asked,
+            "asked": self.questions.n_asked,
             "support_vectors": self.n_support,
             "kept": len(self.pool) + len(self.labeled),
         }
         if measures is not None:
-            entry |= measured(measures)
+            entry |= flat_scores(measures)
         if self.audit.n_seen:
             entry["audit"], entry["audit_n"] = self.audit.accuracy("window")
-        self.trace.add(entry)
+        self.history.add(entry)
 
     def needed(self) -> Ints:
-        """The rows that may be asked for again: those kept, and those with an open question."""
+        """The numbers of the rows that may be needed again: those in memory and those in open questions."""
         numbers = [self.pool.numbers, self.labeled.numbers, self.late.numbers]
-        return np.unique(np.concatenate([*numbers, self.asking.open_numbers()]))
+        return np.unique(np.concatenate([*numbers, self.questions.open_numbers()]))
 
     @property
     def n_support(self) -> int:
-        """Support vectors of the learner, or rows that it keeps."""
+        """The number of support vectors of the learner."""
         return len(getattr(self.learner, "support_", ())) if self.learner is not None else 0
 
     def state(self) -> dict[str, Any]:
-        """All of it, as a snapshot holds it."""
-        return state_of(self)
+        """The complete state as plain values, for `from_state`."""
+        return state_dict(self)
+
+    def packed(self) -> bytes:
+        """The state as bytes, as a snapshot stores it."""
+        return persist.pack(self.state())
 
     @classmethod
-    def from_state(cls, state: dict[str, Any], settings: Settings) -> "Fold":
-        """The fold that `state` described."""
-        fold = cls(settings)
-        restore(fold, state)
-        return fold
+    def from_state(cls, state: dict[str, Any], settings: StreamSettings) -> "LearnerState":
+        """Create a state from its plain values."""
+        made = cls(settings)
+        restore(made, state)
+        return made

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Recent:
+class LastRows:
     """The last so many rows: codes, decision values and how many of these a row has.
 
     They lie one after the other in arrays of twice the size: when these are full, the last rows move to the

@@ -1,4 +1,4 @@
-"""Events without some rows: what a log says, and what was computed from these rows, as if they never came."""
+"""Rewrite events without some rows, and recompute what was derived from these rows: scales and categories."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,38 +13,38 @@ from ..store.events import Arrived, Event, Ints, Labeled, Scaled, Withdrawn
 from ..store.log import Log
 from ..store.rewriting import without_rows
 from . import _checks
-from ._fold import Fold
-from .settings import Settings
+from ._learner_state import LearnerState
+from .settings import StreamSettings
 
 
 def without_single_rows(log: Log, rows: Rows | None) -> dict[int, Event]:
-    """Scales whose means are one of these rows, since they were taken from it alone: they say nothing now."""
+    """Neutral replacements for the scales that were set from a single one of these rows, by event number."""
     if rows is None or sparse.issparse(rows):  # sparse rows are not centered
         return {}
     found: dict[int, Event] = {}
     for seq in log.scales():
         event = log.event(seq)
         assert isinstance(event, Scaled)
-        scaled = event.mean != 0  # 0 where a column is not scaled
+        scaled = event.mean != 0  # 0 for features that are not scaled
         if scaled.any() and (rows[:, scaled] == event.mean[scaled]).all(axis=1).any():
             found[seq] = replace(event, mean=np.zeros_like(event.mean), scale=np.ones_like(event.scale))
     return found
 
 
 class Redaction:
-    """Rewrites events, one after the other, while they are folded.
+    """Rewrites events one after another during a replay.
 
-    A scale was taken from rows, and must be taken again if some of them are gone: the first one from the
-    first batch, later ones from all rows by then or, if somebody called `rescale`, from those that are kept.
+    Scales are recomputed without the removed rows: the first from the first batch, later ones from all rows
+    up to then or, after a call of `rescale`, from the rows in memory.
 
     Parameters
     ----------
     log : Log
-        The log as it is.
-    settings : Settings
-        What the learner is made of.
+        The log before the erasure.
+    settings : StreamSettings
+        The settings of the store.
     numbers : ndarray
-        The rows that are to be gone.
+        The numbers of the rows to remove.
 
     Attributes
     ----------
@@ -52,35 +52,35 @@ class Redaction:
         The events that differ from those in the log, by their numbers.
     """
 
-    def __init__(self, log: Log, settings: Settings, numbers: Ints) -> None:
+    def __init__(self, log: Log, settings: StreamSettings, numbers: Ints) -> None:
         self.log, self.settings, self.numbers = log, settings, numbers
         self.changed: dict[int, Event] = {}
         self._previous: Event | None = None
 
-    def __call__(self, seq: int, event: Event, fold: Fold) -> Event:
-        """The event as it will stand in the log; ``fold`` is the state before it."""
+    def __call__(self, seq: int, event: Event, state: LearnerState) -> Event:
+        """The rewritten event; ``state`` is the state before it."""
         found = without_rows(event, self.numbers)
         if isinstance(event, Scaled):
-            found = self._scale(seq, event, fold)
+            found = self._scale(seq, event, state)
         self._previous = found
         if _differs(event, found):
             self.changed[seq] = found
         return found
 
-    def _scale(self, seq: int, event: Scaled, fold: Fold) -> Scaled:
+    def _scale(self, seq: int, event: Scaled, state: LearnerState) -> Scaled:
         columns, previous = self.settings.scale_features, self._previous
-        if fold.mean is None or fold.moments.n == 0:
+        if state.mean is None or state.moments.n == 0:
             rows = self._first_rows(seq)
             if rows is None:
                 return replace(event, mean=np.zeros_like(event.mean), scale=np.ones_like(event.scale))
             return _checks.scale_of(rows, columns, event.time)
         if isinstance(previous, Arrived) and previous.time == event.time:
-            return _checks.scale_by(fold.moments, bool(fold.mean.any()), columns, event.time)
-        kept = fold.pool if len(fold.pool) else fold.labeled
-        return _checks.scale_of(fold.raw(kept), columns, event.time) if len(kept) else event
+            return _checks.scale_by(state.moments, bool(state.mean.any()), columns, event.time)
+        kept = state.pool if len(state.pool) else state.labeled
+        return _checks.scale_of(state.raw(kept), columns, event.time) if len(kept) else event
 
     def _first_rows(self, seq: int) -> Rows | None:
-        """The rows of the first batch after an event that has some left."""
+        """The remaining rows of the first batch after an event that has any."""
         for _, event in self.log.read(after=seq):
             if isinstance(event, Arrived):
                 left = without_rows(event, self.numbers)
@@ -104,18 +104,18 @@ def _differs(a: Event, b: Event) -> bool:
 
 
 def without_categories(log: Log, numbers: Ints, used: set[int], description: Any) -> dict[str, Any] | None:
-    """A description of columns without the names of categories that only some rows had.
+    """Replace the names of categories that occur only in rows to be removed.
 
     Parameters
     ----------
     log : Log
-        The log, in which the rows still are.
+        The log, which still contains the rows.
     numbers : ndarray
-        The rows that are to go.
+        The numbers of the rows to remove.
     used : set of int
-        The columns that are not 0 in all of them.
+        The columns that are nonzero in at least one of them.
     description : dict or None
-        The state of a `Schema`, and whatever else stands beside it.
+        The state of a `Schema`, possibly with further entries.
 
     Returns
     -------
@@ -141,23 +141,23 @@ def without_categories(log: Log, numbers: Ints, used: set[int], description: Any
 
 
 def _category_columns(description: Any) -> dict[int, tuple[int, int]]:
-    """By column, the field and the place of the category that it stands for."""
+    """For each one-hot column, the positions of its field and its category."""
     try:
         schema = Schema.from_state({key: value for key, value in description.items() if key != "run"})
-    except (AttributeError, TypeError, ValueError):  # none, or one in words of the caller's own
+    except (AttributeError, TypeError, ValueError):  # no schema, or a description in another format
         return {}
     found, column = {}, 0
     for number, field in enumerate(schema.fields):
         if field.kind == "categorical" and field.categories is not None:
             for place, name in enumerate(field.categories):
-                if name:  # a missing value tells nothing
+                if name:  # the category of missing values has no name
                     found[column + place] = (number, place)
         column += field.n_columns
     return found
 
 
 def columns_in_use(X: Rows) -> set[int]:
-    """The columns that are not 0 in all rows."""
+    """The columns that are nonzero in at least one row."""
     columns: Iterable[int] = X.indices[X.data != 0] if sparse.issparse(X) else np.flatnonzero(X.any(axis=0))
     return set(np.unique(np.asarray(columns)).tolist())
 
@@ -171,7 +171,7 @@ def _free_name(taken: list[str], count: int) -> str:
 
 
 def with_categories(description: Any, schema: dict[str, Any]) -> dict[str, Any] | None:
-    """An older description with the categories of a newer one, in fields of the same name."""
+    """A description with the categories of a newer schema, for fields of the same name; None if unchanged."""
     if not isinstance(description, dict) or "fields" not in description:
         return None
     newer = {field["name"]: field["categories"] for field in schema["fields"] if field["categories"]}

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from everlearn.evaluate.prequential import Remembered
-from reference.prequential import PlainRemembered
+from everlearn.evaluate.pending_predictions import PendingPredictions
+from reference.prequential import PlainPendingPredictions
 from state_helpers import is_plain, same_bits
 
 IDS = st.integers(0, 9) | st.sampled_from(["0", "1", "x\0", ""])
@@ -26,7 +26,7 @@ def values(scores):
 @settings(derandomize=True, deadline=None, max_examples=100)
 @given(STEPS, st.integers(1, 6), st.booleans())
 def test_remembered_is_the_plain_version(steps, capacity, saved):
-    plain, remembered = PlainRemembered(capacity), Remembered(capacity)
+    plain, remembered = PlainPendingPredictions(capacity), PendingPredictions(capacity)
     for what, block in steps:
         if what == "add":
             ids, predictions, scores = ([row[i] for row in block] for i in range(3))
@@ -41,14 +41,14 @@ def test_remembered_is_the_plain_version(steps, capacity, saved):
         if saved:
             state = remembered.state()
             assert is_plain(state)
-            remembered = Remembered.from_state(state)
+            remembered = PendingPredictions.from_state(state)
             assert same_bits(remembered.state(), state)
         assert len(remembered) == len(plain.held)
         assert [key in remembered for key, *_ in plain.held] == [True] * len(plain.held)
 
 
 def test_the_oldest_fall_out():
-    remembered = Remembered(capacity=3)
+    remembered = PendingPredictions(capacity=3)
     remembered.add([1, 2, 3], ["a", "b", "c"])
     remembered.add([1], ["again"])  # is the newest now
     remembered.take([3])
@@ -59,15 +59,17 @@ def test_the_oldest_fall_out():
 
 
 def test_rows_of_decision_values_of_unequal_widths():
-    remembered = Remembered()
+    remembered = PendingPredictions()
     remembered.add([1, 2], ["a", "b"], [0.5, 1.5])
     remembered.add(np.array([3, 4]), ["a", "c"], [[1, 2, 3], None])
-    remembered = Remembered.from_state(remembered.state())
+    remembered = PendingPredictions.from_state(remembered.state())
     scores = remembered.take([4, 3, 1])[2]
     np.testing.assert_array_equal(scores, [[np.nan] * 3, [1, 2, 3], [np.nan] * 3])
     np.testing.assert_array_equal(remembered.take([2])[2], [1.5])
     remembered.add([5], ["a"], [7.0])  # in a slot that had three values
-    np.testing.assert_array_equal(Remembered.from_state(remembered.state()).take([5, 6])[2], [7.0, np.nan])
+    np.testing.assert_array_equal(
+        PendingPredictions.from_state(remembered.state()).take([5, 6])[2], [7.0, np.nan]
+    )
 
 
 def test_many_ids_are_saved_as_an_array_and_come_back():
@@ -79,10 +81,10 @@ def test_many_ids_are_saved_as_an_array_and_come_back():
         ["a\0", "b"],
         ["a" * 1000, *map(str, range(99))],
     ):
-        remembered = Remembered()
+        remembered = PendingPredictions()
         remembered.add(ids, None)
-        assert Remembered.from_state(remembered.state()).take(ids)[0].all()
-    remembered = Remembered(capacity=5000)
+        assert PendingPredictions.from_state(remembered.state()).take(ids)[0].all()
+    remembered = PendingPredictions(capacity=5000)
     remembered.add(range(20_000), None)
     assert remembered.state()["ids"].dtype == np.int64
     assert len(remembered._codes) == len(remembered) == 5000
@@ -99,7 +101,7 @@ def test_many_ids_are_saved_as_an_array_and_come_back():
     ],
 )
 def test_remembered_refuses_bad_input_and_does_not_change(arguments, error, words):
-    remembered = Remembered()
+    remembered = PendingPredictions()
     remembered.add([1], ["a"])
     state = remembered.state()
     with pytest.raises(error, match=words):
@@ -107,5 +109,5 @@ def test_remembered_refuses_bad_input_and_does_not_change(arguments, error, word
     assert same_bits(remembered.state(), state)
     remembered.add([7], ["new"])
     assert remembered.take([7])[1].tolist() == ["new"]
-    with pytest.raises(ValueError, match="'capacity' of Remembered must be an integer from 1"):
-        Remembered(0)
+    with pytest.raises(ValueError, match="'capacity' of PendingPredictions must be an integer from 1"):
+        PendingPredictions(0)

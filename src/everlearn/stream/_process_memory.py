@@ -1,4 +1,4 @@
-"""Memory of this process: how much it is, and giving back what is free."""
+"""The memory of this process: measure it, and return free memory to the system."""
 
 import ctypes
 import functools
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def resident_mb() -> float:
-    """Memory of this process in MiB: now on Linux, at its peak on other POSIX systems, NaN elsewhere."""
+    """The resident memory in MiB: now on Linux, at its peak on other POSIX systems, NaN elsewhere."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
@@ -26,10 +26,10 @@ def _peak_mb() -> float:
 
 
 def give_back_memory() -> None:
-    """Return free memory to the system, where the C library (glibc) can be told to.
+    """Return free memory to the system, if the C library is glibc.
 
     Batches and packed snapshots leave holes between small objects. malloc keeps these holes, so that resident
-    memory creeps up in a long stream though no more of it is in use.
+    memory grows slowly in a long stream although no more of it is in use.
     """
     trim = _malloc_trim()
     if trim is not None:

@@ -1,4 +1,4 @@
-"""Rows that are kept: a bounded number of them, by their numbers, with labels or without."""
+"""RowBuffer: rows in memory with their numbers, labeled or not."""
 
 from typing import Any
 
@@ -10,17 +10,17 @@ from .._base.validate import Array, Rows
 from ..store.events import Floats, Ints, as_labels
 
 
-class Kept:
+class RowBuffer:
     """Rows by number, in the order in which they were added.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n, d), default=None
-        The rows; None while there are none.
+        The rows; None if there are none yet.
     numbers : ndarray of shape (n,), default=None
         Their numbers.
     labels : list, default=None
-        Their labels, where there are any.
+        Their labels, if they are labeled rows.
     """
 
     def __init__(self, X: Rows = None, numbers: Ints | None = None, labels: list[Any] | None = None) -> None:
@@ -32,7 +32,7 @@ class Kept:
         return len(self.numbers)
 
     def add(self, X: Rows, numbers: Ints, labels: list[Any] | None = None) -> None:
-        """Add rows behind the others."""
+        """Append rows."""
         if len(numbers) == 0:
             return
         if self.X is None or len(self) == 0:
@@ -45,7 +45,7 @@ class Kept:
         self.labels = self.labels + ([] if labels is None else list(labels))
 
     def keep(self, places: Ints) -> None:
-        """Keep the rows at these places only, in their order."""
+        """Keep only the rows at these positions, in their order."""
         places = np.sort(places)
         if len(places) == len(self):
             return
@@ -54,17 +54,17 @@ class Kept:
             self.labels = [self.labels[place] for place in places.tolist()]
 
     def remove(self, numbers: Ints) -> None:
-        """Remove rows by their numbers; those that are not here are not missed."""
+        """Remove rows by their numbers; numbers that are not in the buffer are ignored."""
         if len(self) and len(numbers):
             self.keep(np.flatnonzero(~np.isin(self.numbers, numbers)))
 
     def keep_last(self, count: int) -> None:
-        """Keep the newest rows, so many at most."""
+        """Keep the newest ``count`` rows."""
         if len(self) > count:
             self.keep(np.arange(len(self) - count, len(self)))
 
     def find(self, numbers: Ints) -> Ints:
-        """The places of rows, -1 for those that are not here."""
+        """The positions of rows, -1 for those that are not in the buffer."""
         order = np.argsort(self.numbers, kind="stable")
         at = np.searchsorted(self.numbers[order], numbers)
         at[at == len(order)] = 0
@@ -77,27 +77,27 @@ class Kept:
         return as_labels(self.labels)
 
     def state(self) -> dict[str, Any]:
-        """What `from_state` takes."""
+        """The rows as plain values, for `from_state`."""
         return {"X": self.X, "numbers": self.numbers, "labels": list(self.labels)}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> "Kept":
-        """The rows that `state` described."""
+    def from_state(cls, state: dict[str, Any]) -> "RowBuffer":
+        """Create a buffer from its `state`."""
         numbers = checked.integers("numbers", state["numbers"], (None,))
         labels, n = checked.items("labels", state["labels"]), len(numbers)
         if len(labels) not in (0, n):
-            raise ValueError(f"labels must be as many as the {n} rows, got {len(labels)}")
+            raise ValueError(f"labels must have one entry for each of {n} rows, got {len(labels)}")
         if state["X"] is not None or n:
             checked.rows("X", state["X"], n, None)
         return cls(state["X"], numbers, labels)
 
 
-def newer_first(numbers: Ints, half_life: float, random: np.random.Generator) -> Floats:
-    """Keys by which the largest are a random sample in which a row's odds halve with every half-life of rows.
+def recency_keys(numbers: Ints, half_life: float, random: np.random.Generator) -> Floats:
+    """Random keys: the rows with the largest ones are a sample that favors recent rows.
 
-    Each row has the weight w = 2^(number / half_life), and the largest keys log(u) / w, with u uniform, are a
-    sample without replacement (Efraimidis and Spirakis, 2006). In logarithms nothing overflows: keys here are
-    log w - log(-log u).
+    A row has the weight w = 2^(number / half_life). The rows with the largest log(u) / w, u uniform, are a
+    weighted sample without replacement (Efraimidis and Spirakis, 2006). The keys are log w - log(-log u),
+    which has the same order and does not overflow.
     """
     u = random.random(len(numbers))
     return np.asarray(np.log(2) * numbers / half_life - np.log(-np.log(np.maximum(u, 1e-300))))

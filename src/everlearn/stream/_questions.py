@@ -1,4 +1,4 @@
-"""Questions: which rows to ask about, why, how many, and what became of them."""
+"""Questions: how many to ask, which rows to ask about, and which are open or answered."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
@@ -10,38 +10,39 @@ from .. import query
 from .._base import checked
 from ..store.events import Ints
 from ._candidates import Candidates, KnownScores, Places
-from ._kept import Kept
-from .settings import Settings
+from ._row_buffer import RowBuffer
+from .settings import StreamSettings
 
-_MOST_OPEN = 10_000
-_MOST_ANSWERED = 2_000
-_COVERED = 1_000  # labeled rows from which the first questions keep away
+_MAX_OPEN = 10_000
+_MAX_ANSWERED = 2_000
+_COVERED = 1_000  # in a cold start, questions go to rows far from this many labeled rows
 
 
 @dataclass(frozen=True)
 class Question:
-    """A row that the learner asks about.
+    """A row whose label the learner asks for.
 
     Parameters
     ----------
     number : int
-        The number of the row.
+        The number of the row in the stream.
     kind : {"strategy", "audit", "cold_start"}
-        Whether the query strategy chose it, it was drawn to judge the learner by, or asked to begin with.
+        Whether the row was selected by the query strategy, drawn at random to evaluate the learner, or
+        selected during the cold start.
     reason : str
-        Why, in words.
+        The reason, as text.
     utility : float
-        Its utility by the query strategy; NaN where no strategy chose it.
+        The utility according to the query strategy; NaN for other kinds.
     asked_row : int
-        How many rows had come.
+        The number of rows that had arrived when it was asked.
     predicted : label or None
-        What the learner predicts.
+        The prediction of the learner when it asked.
     id : int or str, default=None
-        The id under which it came.
+        The id of the row.
     label : label, default=None
-        The answer.
+        The answer; None while the question is open.
     answered_row : int, default=None
-        How many rows had come by then.
+        The number of rows that had arrived when it was answered.
     """
 
     number: int
@@ -56,7 +57,7 @@ class Question:
 
 
 class _Choice(NamedTuple):
-    """A row by its place among the candidates, and why it is asked about."""
+    """The position of a selected row among the candidates, and the reason."""
 
     place: int
     kind: str
@@ -64,21 +65,21 @@ class _Choice(NamedTuple):
     utility: float = float("nan")
 
 
-class Asking:
-    """The questions of a learner: how many it may ask, those that are open, the last that were answered."""
+class QuestionQueue:
+    """The open questions of a learner, the last answered ones, and the label budget."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: StreamSettings) -> None:
         self.settings = settings
         self.open: dict[int, Question] = {}
         self.answered: list[Question] = []
         self.n_asked = self.n_audits = self.n_answered = self.draws = 0
 
     def allowance(self, n_rows: int) -> int:
-        """How many questions may be asked now, by rate and budget."""
+        """The number of questions that rate and budget allow now."""
         return max(0, min(int(self.settings.label_rate * n_rows), self._budget()) - self.n_asked)
 
     def within_budget(self, count: int) -> int:
-        """How many of so many questions the budget allows, whatever the rate is."""
+        """The number of questions, up to ``count``, that the budget allows; the rate is ignored."""
         return max(0, min(count, self._budget() - self.n_asked))
 
     def _budget(self) -> int:
@@ -86,30 +87,30 @@ class Asking:
         return 2**62 if budget is None else budget
 
     def choose(
-        self, count: int, rows: Candidates, labeled: Kept, n_rows: int, n_labels: int, random: Any
+        self, count: int, rows: Candidates, labeled: RowBuffer, n_rows: int, n_labels: int, random: Any
     ) -> list[Question]:
-        """Choose rows to ask about.
+        """Select rows to ask about, and open the questions.
 
-        A fraction of them is drawn from the batch at random, whatever the model predicts: their labels are an
-        unbiased sample by which it is evaluated.
+        A fraction of them is drawn at random from the batch: their labels are an unbiased sample on which the
+        learner is evaluated.
 
         Parameters
         ----------
         count : int
-            How many, at most.
+            The maximum number of questions.
         rows : Candidates
-            The rows; none of them has an open question.
-        labeled : Kept
+            The candidate rows, without open questions.
+        labeled : RowBuffer
             The labeled rows.
         n_rows, n_labels : int
-            How many rows have arrived, and how many labels.
+            The numbers of rows and labels so far.
         random : Generator
-            Decides what is drawn.
+            The random generator.
 
         Returns
         -------
         list of Question
-            The questions, which are open from now on.
+            The new questions.
         """
         strategy = self.settings.query_strategy
         if strategy is None or count <= 0:
@@ -126,7 +127,7 @@ class Asking:
         count -= len(chosen)
         if count > 0 and len(rest):
             if rows.model is None or n_labels < self.settings.cold_start_labels:
-                chosen += self._to_begin(count, rest, rows, labeled, random)
+                chosen += self._cold_start(count, rest, rows, labeled, random)
             else:
                 chosen += self._by_strategy(strategy, count, rest, rows)
         places = np.array([choice.place for choice in chosen], dtype=np.intp)
@@ -139,30 +140,30 @@ class Asking:
         return questions
 
     def answer(self, number: int, label: Any, n_rows: int) -> Question | None:
-        """Take note of a label; the question that it answers, if there is one."""
+        """Close the question about a row that was labeled; returns it, or None if there is none."""
         question = self.open.pop(number, None)
         if question is not None:
             question = replace(question, label=label, answered_row=n_rows)
-            self.answered = [*self.answered, question][-_MOST_ANSWERED:]
+            self.answered = [*self.answered, question][-_MAX_ANSWERED:]
             self.n_answered += 1
         return question
 
     def open_numbers(self) -> Ints:
-        """The rows of the open questions."""
+        """The row numbers of the open questions."""
         return np.fromiter(self.open, dtype=np.int64, count=len(self.open))
 
     def numbers(self) -> Ints:
-        """The rows of the questions that are kept."""
+        """The row numbers of all questions in memory, open or answered."""
         return numbers_of([*self.open.values(), *self.answered])
 
     def drop(self, numbers: Ints) -> None:
-        """Drop the questions about some rows, whether they are open or answered."""
+        """Remove the questions about some rows, open or answered."""
         gone = set(numbers.tolist())
         self.open = {number: question for number, question in self.open.items() if number not in gone}
         self.answered = [question for question in self.answered if question.number not in gone]
 
     def drop_classes(self, gone: Iterable[Any]) -> None:
-        """Remove the names of classes from the questions that are kept: predictions, answers and reasons."""
+        """Remove class names from the predictions, answers and reasons of all questions in memory."""
         dropped = set(gone)
 
         def cleaned(question: Question) -> Question:
@@ -178,7 +179,7 @@ class Asking:
         self.answered = [cleaned(question) for question in self.answered]
 
     def state(self) -> dict[str, Any]:
-        """What `from_state` takes."""
+        """The questions as plain values, for `from_state`."""
         counts = {name: getattr(self, name) for name in ("n_asked", "n_audits", "n_answered", "draws")}
         return counts | {
             "open": [asdict(question) for question in self.open.values()],
@@ -186,44 +187,44 @@ class Asking:
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any], settings: Settings) -> "Asking":
-        """The questions that `state` described."""
-        asking = cls(settings)
+    def from_state(cls, state: dict[str, Any], settings: StreamSettings) -> "QuestionQueue":
+        """Create a queue from its `state`."""
+        made = cls(settings)
         for name in ("n_asked", "n_audits", "n_answered", "draws"):
-            setattr(asking, name, checked.integer(name, state[name]))
-        asking.open, asking.answered = {}, []
+            setattr(made, name, checked.integer(name, state[name]))
+        made.open, made.answered = {}, []
         for name in ("open", "answered"):
             for entry in checked.items(name, state[name]):
                 question = Question(**checked.table("question", entry))
                 checked.integer("number", question.number)
                 checked.integer("asked_row", question.asked_row)
                 if name == "open":
-                    asking.open[question.number] = question
+                    made.open[question.number] = question
                 else:
-                    asking.answered.append(question)
-        return asking
+                    made.answered.append(question)
+        return made
 
     # ------------------------------------------------------------------------------------------------ private
 
     def _most(self, model: Any) -> int:
-        """How many questions the strategy takes at a time, beside its share of audits."""
+        """The maximum number of questions per call: the batch limit of the strategy, plus audits."""
         strategy = self.settings.query_strategy
         if model is None or strategy.max_batch_size is None:
             return 2**62
         return int(strategy.max_batch_size / max(1 - self.settings.audit, 1e-9))
 
-    def _to_begin(
-        self, count: int, rest: Places, rows: Candidates, labeled: Kept, random: Any
+    def _cold_start(
+        self, count: int, rest: Places, rows: Candidates, labeled: RowBuffer, random: Any
     ) -> list[_Choice]:
-        """The first questions: every second one at random, the others far from all labeled rows.
+        """Select every second row at random and the others far from all labeled rows.
 
-        Rows drawn at random show what is frequent; rows far from all others find rare classes.
+        Random rows represent the frequent classes; distant rows find rare ones.
         """
         X = rows.rows.X
         far = sum((self.n_asked + place) % 2 for place in range(count))
         order = random.permutation(len(rest))
         drawn, left = rest[np.sort(order[: count - far])], rest[np.sort(order[count - far :])]
-        chosen = [_Choice(place, "cold_start", "drawn at random, to begin with") for place in drawn]
+        chosen = [_Choice(place, "cold_start", "drawn at random, for the cold start") for place in drawn]
         coverage = query.Coverage()
         if len(labeled):
             coverage.add(labeled.X[-_COVERED:])
@@ -266,7 +267,7 @@ class Asking:
             self.open[question.number] = question
         self.n_asked += len(chosen)
         self.n_audits += sum(question.kind == "audit" for question in chosen)
-        for number in list(self.open)[: max(0, len(self.open) - _MOST_OPEN)]:
+        for number in list(self.open)[: max(0, len(self.open) - _MAX_OPEN)]:
             del self.open[number]
 
 

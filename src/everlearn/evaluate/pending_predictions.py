@@ -1,4 +1,4 @@
-"""Remembered: predictions for rows whose label is not known yet."""
+"""PendingPredictions: predictions for rows whose label is not known yet."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .._base.labels import UNKNOWN, LabelTable, listed, score_matrix
 _LEAST_SLOTS = 1024
 
 
-class Remembered:
-    """Stores predictions by row id until the label becomes known.
+class PendingPredictions:
+    """Predictions by the id of their row, from when the row came until its label becomes known.
 
     A label may arrive much later than its row, or never. At most `capacity` predictions are stored; the
     oldest are dropped first, and their rows are never scored.
@@ -27,8 +27,8 @@ class Remembered:
 
     Examples
     --------
-    >>> from everlearn.evaluate.prequential import Remembered
-    >>> remembered = Remembered()
+    >>> from everlearn.evaluate.pending_predictions import PendingPredictions
+    >>> remembered = PendingPredictions()
     >>> remembered.add([7, 8, 9], ["spam", None, "ham"], [1.5, float("nan"), -0.5])
     >>> found, predictions, scores = remembered.take([9, 4])
     >>> found.tolist(), predictions.tolist(), scores.tolist()
@@ -141,8 +141,8 @@ class Remembered:
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Remembered:
-        """Restore an object from its state.
+    def from_state(cls, state: dict[str, Any]) -> PendingPredictions:
+        """Go on where another one stood when its `state` was taken.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class Remembered:
 
         Returns
         -------
-        Remembered
+        PendingPredictions
             The continuation.
         """
         made = cls(state["capacity"])

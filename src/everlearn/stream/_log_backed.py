@@ -1,0 +1,156 @@
+"""The base of the never-ending learner: a log, the state it leads to, and transactions that change both."""
+
+import time as clock
+from collections.abc import Mapping
+from dataclasses import replace
+from threading import RLock
+from typing import Any, TypeAlias, TypeVar
+
+from .._base.validate import Array, Rows
+from ..errors import StoreError
+from ..store import removal, scrub
+from ..store.events import Event, Ints
+from ..store.log import Log
+from ..store.lookup import Id
+from . import _checks
+from ._expiry import Expiry, expire
+from ._learner_state import EventResult
+from ._lock import locked
+from ._process_memory import resident_mb
+from ._questions import Question, numbers_of
+from ._replay import recover, recover_behind, step
+from ._running_moments import RunningMoments
+from ._snapshots import Snapshots
+from .settings import StreamSettings, seconds_of
+
+EventWithIds: TypeAlias = tuple[Event, list[Id] | None]  # the ids of the rows of a batch
+
+Self = TypeVar("Self", bound="LogBacked")
+
+_KEEP_SNAPSHOTS = 3
+_SCALE_ROWS = 10_000  # after this many rows the feature scale is fixed
+
+
+class LogBacked:
+    """Base of `NeverEndingLearner`: appends events to the log and applies them to the state."""
+
+    def __init__(self, log: Log, settings: StreamSettings, snapshot_every: int) -> None:
+        self._lock = RLock()
+        self._log, self._settings = log, settings
+        self._snapshots = Snapshots(log, snapshot_every, _KEEP_SNAPSHOTS, settings.retention == "needed")
+        self._state, rows, seq = recover_behind(log, settings)
+        self._must_recover = False
+        self._snapshots.note(rows, seq)
+        self._expiry = Expiry(log, seconds_of(settings.max_age))
+        if not log.read_only and log.meta(
+            scrub.PENDING
+        ):  # an erasure was interrupted, or blocked by a reader
+            scrub.scrub(log)
+
+    # ------------------------------------------------------------------------------------------------ events
+
+    def _record(self, event: Event, ids: list[Id] | None = None) -> EventResult:
+        return self._commit([(event, ids)])[0]
+
+    def _commit(
+        self, events: list[EventWithIds], notes: Mapping[str, Any] | None = None
+    ) -> list[EventResult]:
+        """Apply events to the state, and write them and notes to the log in one transaction.
+
+        An event is applied before it is written: a batch on which the learner fails must not be in the log,
+        where it would fail again at every opening. After any failure the state is recovered from the log.
+        """
+        self._check_open()
+        effects = []
+        try:
+            with self._log.writing() as writing:
+                for event, ids in events:
+                    start = clock.perf_counter()
+                    self._state, effect = step(self._log, self._state, event, writing.last + 1)
+                    writing.add(event, ids, clock.perf_counter() - start, resident_mb())
+                    effects.append(effect)
+                writing.set_notes(notes or {})
+        except BaseException:
+            self._must_recover = True
+            self._check_open()
+            raise
+        self._snapshots.consider(self._state, self._log.last)
+        return effects
+
+    def _expire(self, limit: float, time: float) -> int:
+        """Remove the rows that arrived before a time; returns how many."""
+        self._check_open()
+        self._snapshots.wait()
+        event, batches = removal.arrived_before(self._log, limit, time)
+        try:
+            expire(self._log, self._state, event, batches)
+        except BaseException:
+            self._must_recover = True
+            self._check_open()
+            raise
+        self._snapshots.restart(self._state, self._log.last)
+        self._expiry.refresh()
+        scrub.scrub(self._log, vacuum=False)
+        return len(event.numbers)
+
+    # ------------------------------------------------------------------------------------------------ closing
+
+    @locked
+    def close(self) -> None:
+        """Write a snapshot and close the store, so that others can open it."""
+        if self._log is None:
+            return
+        try:
+            if not self._log.read_only:
+                self._snapshots.finish(self._state)
+        finally:
+            self._log.close()
+            self._log = None  # type: ignore[assignment]
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------------------------------------ private
+
+    def _check_open(self) -> None:
+        if self._log is None:
+            raise StoreError("The store is closed.")
+        if self._must_recover:  # a call has failed, and may have left the state half changed
+            self._state = recover(self._log, self._settings)
+            self._must_recover = False
+
+    def _n_features(self) -> int | None:
+        self._check_open()
+        kept = next((k for k in (self._state.pool, self._state.labeled) if k.X is not None), None)
+        return None if kept is None else int(kept.X.shape[1])
+
+    def _first_scale(self, rows: Rows, time: float) -> list[EventWithIds]:
+        """The event that sets the scale from the first batch, or the first after all rows were erased."""
+        scaled = self._state.mean is not None and self._state.moments.n > 0
+        if self._settings.scaling == "none" or scaled or rows.shape[0] == 0:
+            return []
+        return [(_checks.scale_of(rows, self._settings.scale_features, time), None)]
+
+    def _next_scale(self, rows: Rows, time: float) -> list[EventWithIds]:
+        """The event that updates the scale after a batch, if the number of rows has doubled."""
+        state, settings = self._state, self._settings
+        if settings.scaling == "none" or state.mean is None or state.scaled_at >= _SCALE_ROWS:
+            return []
+        if state.moments.n == 0:  # all rows were erased: the scale is set from this batch
+            return []
+        if state.n_rows + rows.shape[0] < 2 * state.scaled_at:
+            return []
+        moments = RunningMoments.from_state(state.moments.state())
+        moments.add(rows)
+        centered = bool(state.mean.any())  # sparse rows are not centered
+        return [(_checks.scale_by(moments, centered, settings.scale_features, time), None)]
+
+    def _with_ids(self, questions: list[Question]) -> list[Question]:
+        names = self._log.ids_of(numbers_of(questions).tolist()) if questions else []
+        return [replace(question, id=name) for question, name in zip(questions, names, strict=True)]
+
+    def _labels(self, y: Any, n_rows: int) -> tuple[Ints, Array]:
+        return _checks.labels(y, n_rows, self._state.classes, self._settings.classes is not None)

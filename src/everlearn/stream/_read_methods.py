@@ -1,0 +1,232 @@
+"""The methods of the never-ending learner that change nothing: predictions, status, report data."""
+
+import copy
+import os
+from typing import Any
+
+import numpy as np
+
+from .._base.validate import Array
+from ..store.backup import backup_log
+from ..store.lookup import Id
+from . import _checks
+from ._lock import locked
+from ._log_backed import LogBacked
+from ._process_memory import resident_mb
+from ._report_data import report_data_of
+
+
+class ReadMethods(LogBacked):
+    """Base of `NeverEndingLearner`: the methods that add no event."""
+
+    @locked
+    def predict(self, X: Any) -> Array:
+        """Predict rows with the current model, without adding them to the stream.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The labels; None until two classes are known.
+        """
+        rows = self._state.scaled(_checks.rows(X, self._n_features()))
+        return np.array(self._state.predict_scored(rows)[0], dtype=object)
+
+    @locked
+    def decision_function(self, X: Any) -> Any:
+        """Compute the decision values of rows with the current model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray or None
+            The decision values; None until two classes are known.
+        """
+        return self._state.predict_scored(self._state.scaled(_checks.rows(X, self._n_features())))[1]
+
+    @locked
+    def predict_proba(self, X: Any) -> Any:
+        """Compute calibrated class probabilities of rows with the current model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes) or None
+            The probabilities, which sum to 1 in each row; None until two classes are known. The calibration
+            is updated along the stream, from decision values computed before the label was known.
+        """
+        return self._state.shares(self.decision_function(X))
+
+    @locked
+    def predict_set(self, X: Any) -> list[list[Any]] | None:
+        """Compute the prediction sets of rows, which contain the true class with probability ``coverage``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        list of list or None
+            The classes in the set of each row; None until two classes are known.
+        """
+        if self._settings.coverage is None:
+            raise ValueError(
+                "Prediction sets need a coverage: create the store with coverage=0.9, for example."
+            )
+        shares = self.predict_proba(X)
+        return (
+            None
+            if shares is None
+            else self._state.probabilities.sets(shares, self._state.learner.classes_.tolist())
+        )
+
+    @locked
+    def rows(self, ids: Any) -> Any:
+        """Get rows by their ids.
+
+        Parameters
+        ----------
+        ids : array-like of int or str
+            The ids, at least one.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_ids, n_features)
+            The rows as they arrived, not scaled.
+        """
+        self._check_open()
+        return self._log.rows_of(self._log.numbers_of(_checks.ids(ids)))
+
+    @locked
+    def known_ids(self, ids: Any) -> list[Id]:
+        """Find the ids that are already taken and cannot be used for new rows.
+
+        Parameters
+        ----------
+        ids : array-like of int or str
+            The ids.
+
+        Returns
+        -------
+        list of int or str
+            Those of them that belong to a row in the store or to an erased one.
+        """
+        self._check_open()
+        return self._log.known(_checks.ids(ids))
+
+    @property
+    @locked
+    def notes(self) -> dict[str, Any]:
+        """Values that the caller has stored by name, with the parameter ``notes`` of `step`.
+
+        Notes are JSON values. They are written in the same transaction as a batch or a schema, and replace
+        earlier ones of the same name; None deletes one. The learner does not use them. They can record, for
+        example, how far a source has been read. `erase` does not search them.
+        """
+        self._check_open()
+        return self._log.notes()
+
+    @locked
+    def status(self) -> dict[str, Any]:
+        """Summarize the state of the learner.
+
+        Returns
+        -------
+        dict
+            Counts of rows, labels, questions and support vectors; scores; drift alarms; memory use; schema.
+        """
+        self._check_open()
+        state = self._state
+        return {
+            "store": str(self._log.place),
+            "learner": repr(self._settings.learner),
+            "events": self._log.last,
+            "rows": state.n_rows,
+            "labels": state.n_labels,
+            "withdrawn": state.n_withdrawn,
+            "erased": state.n_erased,
+            "failures": state.n_failures,
+            "classes": list(state.classes),
+            "asked": state.questions.n_asked,
+            "open_questions": len(state.questions.open),
+            "budget": self._settings.label_budget,
+            "support_vectors": state.n_support,
+            "kept_rows": len(state.pool) + len(state.labeled),
+            "memory_mb": resident_mb(),
+            "scores": state.scores.scores(),
+            "audit": state.audit.scores()["window"],
+            "coverage": state.probabilities.coverage,
+            "drift_alarms": list(state.alarms),
+            "scaled": state.mean is not None,
+            "schema": copy.deepcopy(state.schema),
+        }
+
+    @locked
+    def report_data(self, /, **about: Any) -> dict[str, Any]:
+        """Collect the data of a report: curves, questions, drift alarms, confusion matrices over time.
+
+        Parameters
+        ----------
+        about : dict
+            Further entries, such as a title.
+
+        Returns
+        -------
+        dict
+            The data, for `everlearn.report.write_report`.
+        """
+        return report_data_of(self._state, self._settings, self._log, self.status(), self._with_ids, about)
+
+    @locked
+    def backup(self, destination: str | os.PathLike[str], *, overwrite: bool = False) -> dict[str, int]:
+        """Copy the store, as `everlearn.store.backup` does.
+
+        Parameters
+        ----------
+        destination : str or path-like
+            The copy: a file, or the URL of a database without a store.
+        overwrite : bool, default=False
+            Whether to replace an existing file.
+
+        Returns
+        -------
+        dict
+            Counts of events, rows, labels and snapshots in the copy.
+        """
+        self._check_open()
+        return backup_log(self._log, destination, overwrite=overwrite)
+
+    @property
+    @locked
+    def learner_(self) -> Any:
+        """The fitted learner; None until two classes are known. Do not modify it.
+
+        It is the live object: `step` and `label` change it, also when other threads call them.
+        """
+        return self._state.learner
+
+    @property
+    @locked
+    def mean_(self) -> Any:
+        """The value subtracted from each feature; None without scaling."""
+        return self._state.mean
+
+    @property
+    @locked
+    def scale_(self) -> Any:
+        """The value each feature is divided by; None without scaling."""
+        return self._state.scale
