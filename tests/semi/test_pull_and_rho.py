@@ -88,7 +88,7 @@ def test_of_very_many_labels_some_are_taken(monkeypatch):
     X, _y, known = partly(labels=60)
     L, U, space = np.flatnonzero(known), np.flatnonzero(known == 0), Space(X, Linear())
     everything = pull(space, U, L, known[L], "svm", 1.0)
-    monkeypatch.setattr(_pull, "_MOST_LABELS", 20)
+    monkeypatch.setattr(_pull, "_MAX_LABELS", 20)
     some = pull(space, U, L, known[L], "svm", 1.0)
     assert np.any(some != everything)
     assert np.corrcoef(some, everything)[0, 1] > 0.9
@@ -172,8 +172,8 @@ def test_without_two_labels_of_each_class_rho_is_one():
 def test_rho_is_chosen_from_samples_of_many_rows(monkeypatch):
     X, _y, known = partly(400, 100)
     settings = {"unlabeled": 0, "positive_fraction": 0.5, "random_state": 0, "estimator": None}
-    monkeypatch.setattr(_rho, "_ROWS", 50)
-    monkeypatch.setattr(_rho, "_LABELS", 30)
+    monkeypatch.setattr(_rho, "_MAX_ROWS", 50)
+    monkeypatch.setattr(_rho, "_MAX_LABELS", 30)
     sizes = []
     matrix = Space.matrix
     monkeypatch.setattr(Space, "matrix", lambda self, rows: (sizes.append(len(rows)), matrix(self, rows))[1])

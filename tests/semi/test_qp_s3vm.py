@@ -80,7 +80,7 @@ def test_as_good_as_the_twin(seed):
 def test_it_says_what_is_too_much():
     X, y = clouds(30, 0)
     known = np.where(np.arange(30) < 4, y, np.nan)
-    with pytest.raises(ValueError, match="20 rows at most, and 26 have no label"):
+    with pytest.raises(ValueError, match="at most 20 rows, but 26 are unlabeled"):
         QPS3VM(exact=True).fit(X, known)
     X = np.random.default_rng(0).standard_normal((5010, 2))
     known = np.full(5010, np.nan)
@@ -211,10 +211,10 @@ def test_splits_serve_in_cross_validation():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"n_labeled": 1}, "no room"),
-        ({"n_labeled": 60}, "no room"),
-        ({"n_labeled": 4, "n_splits": 0}, "cannot be kept"),
-        ({"n_labeled": 4, "n_draws": 3, "n_splits": 5}, "cannot be kept"),
+        ({"n_labeled": 1}, "must leave an unlabeled row"),
+        ({"n_labeled": 60}, "must leave an unlabeled row"),
+        ({"n_labeled": 4, "n_splits": 0}, "must be at least 1 and at most n_draws"),
+        ({"n_labeled": 4, "n_draws": 3, "n_splits": 5}, "must be at least 1 and at most n_draws"),
     ],
 )
 def test_splits_that_cannot_be(settings, words):
@@ -224,7 +224,7 @@ def test_splits_that_cannot_be(settings, words):
 
 
 def test_a_class_too_rare_to_be_drawn(monkeypatch):
-    monkeypatch.setattr("everlearn.semi.splits._MOST_TRIES", 5)
+    monkeypatch.setattr("everlearn.semi.splits._MAX_TRIES", 5)
     X = np.arange(2000.0)[:, None]
     with pytest.raises(ValueError, match="too rare"):
         next(PessimisticSplit(2, random_state=0).split(X, X.ravel() == 7))

@@ -152,7 +152,7 @@ def test_labels_of_one_class(cls):
     assert set(clf.predict(X[:3])) == {1.0}
     with pytest.raises(ValueError, match="only one class"):
         clf.decision_function(X)
-    with pytest.raises(ValueError, match="the one without a label included"):
+    with pytest.raises(ValueError, match="including the class without a label"):
         cls(positive_fraction=0.5).fit(X, one)
     clf = cls(positive_fraction={1: 0.5, 0: 0.5}, kernel="linear").fit(X, one)
     assert list(clf.classes_) == [0, 1]

@@ -149,7 +149,7 @@ def test_memory_does_not_grow():
 
 
 def test_the_record_is_bounded(monkeypatch):
-    monkeypatch.setattr("everlearn.semi.stream_s3vm._MOST_HISTORY", 3)
+    monkeypatch.setattr("everlearn.semi.stream_s3vm._MAX_HISTORY", 3)
     X, y = clouds(50, 0)
     model = stream_of()
     for rows in np.split(np.arange(50), 5):

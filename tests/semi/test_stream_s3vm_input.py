@@ -237,10 +237,10 @@ def test_bad_parameters(params, words):
         (np.full((3, 5), np.nan), [1, 1, 1], "NaN"),
         (np.ones((3, 4)), [1, 1, 1], "features"),
         (np.ones((3, 5)), [1, 1], "inconsistent"),
-        (np.ones((3, 5)), ["a", "b", "a"], "labels before were such as"),
+        (np.ones((3, 5)), ["a", "b", "a"], "earlier labels were such as"),
         (np.ones((3, 5)), [[1, 2]] * 3, "1d array"),
         (np.ones((3, 5)), [0.5, 1.5, 2.5], "continuous"),
-        (np.ones((21, 5)), None, "takes batches of half as many"),
+        (np.ones((21, 5)), None, "allows batches of half as many"),
     ],
 )
 def test_bad_batches_leave_it_as_it_was(X, y, words):
@@ -251,7 +251,7 @@ def test_bad_batches_leave_it_as_it_was(X, y, words):
         model.partial_fit(X, y)
     assert vars(model) == before
     with pytest.raises(ValueError, match=words):
-        model.fit(X, y) if words not in ("features", "labels before were such as") else model.partial_fit(
+        model.fit(X, y) if words not in ("features", "earlier labels were such as") else model.partial_fit(
             X, y
         )
     assert vars(model) == before

@@ -1,4 +1,4 @@
-"""The loop of VIRTUAL over one binary problem: active selection, and virtual rows of the rare class."""
+"""The loop of VIRTUAL for one binary problem: active selection, and virtual rows of the minority class."""
 
 from collections import deque
 from collections.abc import Callable
@@ -22,12 +22,12 @@ _SEEDS_PER_CLASS = 5
 
 
 class VirtualLoop:
-    """One run over the pool. Rows of X have their row numbers, virtual rows the numbers after them.
+    """One pass over the pool. Virtual rows are numbered after the rows of X.
 
     ``feed`` calls a learning method of the machine for rows of a block.
 
     Invariants: a row is learned at most once; every virtual row lies between a real support vector of the
-    rare class and one of its nearest real neighbors of that class; virtual rows make no others.
+    minority class and one of its nearest real neighbors of that class; virtual rows create no other rows.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class VirtualLoop:
         self.may_spawn = [int(row) for row in self.seeds if rows.labels[row] == rare]
 
     def run(self) -> str:
-        """Learn until the pool is empty or a stopping rule holds; returns the reason."""
+        """Learn until the pool is empty or a stopping rule holds; returns the stop reason."""
         learner = self.learner
         self.feed(self.native.seed, self.rows, self.seeds)
         self.learned = self.learned_real = len(self.seeds)
@@ -85,7 +85,7 @@ class VirtualLoop:
         return np.setdiff1d(self.usable, self.pool)
 
     def choose(self) -> int:
-        """Take the row nearest to the boundary, among those drawn, out of the pool."""
+        """Remove from the pool, among randomly drawn rows, the one nearest to the boundary."""
         places = self.random.choice(
             len(self.pool), min(self.learner.pool_size, len(self.pool)), replace=False
         )
@@ -97,7 +97,7 @@ class VirtualLoop:
         return int(chosen)
 
     def features(self, numbers: Ints) -> Rows:
-        """Rows of X and virtual rows by their numbers, in order."""
+        """Rows of X and virtual rows with these numbers, in this order."""
         total = len(self.rows.ids)
         virtual = numbers >= total
         if not virtual.any():
@@ -109,7 +109,7 @@ class VirtualLoop:
         return sparse.csr_matrix(parts)[back] if sparse.issparse(parts) else parts[back]
 
     def learn(self, number: int) -> None:
-        """Learn a row; a real row of the rare class that becomes a support vector makes virtual rows."""
+        """Learn a row; a real minority row that becomes a support vector adds virtual rows."""
         total = len(self.rows.ids)
         self.learned += 1
         if number < total:
@@ -132,33 +132,33 @@ class VirtualLoop:
         return np.asarray(self.native.ids[self.native.alpha[0] != 0])
 
     def spawn_seeds(self) -> None:
-        """Make virtual rows for seeds that have become support vectors, which may happen late."""
+        """Add virtual rows for initial rows that have become support vectors, which may happen late."""
         if self.may_spawn:
             for row in np.intersect1d(self.may_spawn, self.support()):
                 self.make(int(row))
                 self.may_spawn.remove(int(row))
 
     def make(self, row: int) -> None:
-        """Add virtual rows between a row and some of its neighbors to the pool."""
+        """Add virtual rows between a row and random nearest neighbors to the pool."""
         others = self.positives[self.positives != row]
         if len(others) == 0 or self.learner.n_virtual == 0:
             return
         near = others[np.argsort(self.distances(row, others), kind="stable")[: self.learner.n_neighbors]]
         for _ in range(self.learner.n_virtual):
-            other, share = int(self.random.choice(near)), self.random.random()
+            other, fraction = int(self.random.choice(near)), self.random.random()
             X = self.rows.X
             self.pool.append(len(self.rows.ids) + len(self.made))
-            self.made.append((share * X[[row]] + (1 - share) * X[[other]]).astype(X.dtype))
+            self.made.append((fraction * X[[row]] + (1 - fraction) * X[[other]]).astype(X.dtype))
             self.costs.append(float(self.rows.costs[row]))
 
     def distances(self, row: int, others: Ints) -> npt.NDArray[np.float64]:
-        """K(m, m) - 2 K(q, m), in the order of the distances in feature space."""
+        """K(m, m) - 2 K(q, m), which sorts rows like their distances in feature space."""
         X, learner = self.rows.X, self.learner
         if callable(learner.kernel):
             own = np.array([float(np.asarray(learner.kernel(X[[m]], X[[m]]))[0, 0]) for m in others])
             return np.asarray(own - 2 * np.asarray(learner.kernel(X[[row]], X[others]))[0])
         kernel = self.machine.kernel
         values = kernel.values(X[[row]], X[others])[0]
-        if kernel.unit_diagonal:  # the same order, without a rounding
+        if kernel.unit_diagonal:  # the same order, with less rounding
             return np.asarray(-values)
         return np.asarray(kernel.diagonal(row_norms(X[others], squared=True)) - 2 * values)

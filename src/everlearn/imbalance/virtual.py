@@ -1,4 +1,4 @@
-"""VIRTUAL: active LASVM with virtual rows of the rare class near the boundary.
+"""VIRTUAL: active LASVM with virtual rows of the minority class near the boundary.
 
 S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), chapter 5; S. Ertekin, "Adaptive Oversampling for
 Imbalanced Data Classification", ISCIS 2013.
@@ -26,15 +26,15 @@ from ._loop import VirtualLoop
 @register
 @complete
 class VIRTUAL(KernelLearner):
-    """Support vector machine for a rare class: active selection, and virtual rows near the boundary.
+    """SVM for imbalanced classes: active selection, and virtual rows of the minority class near the boundary.
 
     Of some rows drawn from the pool, the one nearest to the boundary is learned, as with
-    ``LASVM(selection="active")``. When a row of the rare class becomes a support vector, a new row between it
-    and one of its nearest neighbors of that class, in feature space, joins the pool. So virtual rows are made
-    near the boundary, and learned only if they are selected.
+    ``LASVM(selection="active")``. When a row of the minority class becomes a support vector, a virtual row
+    between it and one of its nearest neighbors of that class, in feature space, is added to the pool. So
+    virtual rows are created near the boundary, and learned only if they are selected.
 
-    More than two classes are learned one-vs-rest, each with a selection and virtual rows of its own.
-    Virtual rows are made for the classes that are rarer than all others together.
+    More than two classes are learned one-vs-rest, each with its own selection and virtual rows. Virtual rows
+    are created for the classes that have fewer rows than all others together.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ class VIRTUAL(KernelLearner):
         The minority class. None takes the class with fewer rows; with more than two classes, every class with
         fewer rows than all others together.
     n_neighbors : int, default=5
-        Among how many nearest neighbors of the minority class, in feature space, the other end of a virtual
-        row is drawn.
+        Number of nearest neighbors of the minority class, in feature space, from which the other end of a
+        virtual row is drawn.
     n_virtual : int, default=1
         Number of virtual rows for each row of the minority class that becomes a support vector; 0 is plain
         active learning.
     pool_size : int, default=59
-        Rows drawn for each choice: with 59, the best of them is among the best 5 % of all with a probability
-        of 95 %.
+        Number of rows drawn for each selection. With 59, the best of them is among the best 5 % of all rows
+        with a probability of 95 %.
     early_stopping : bool, default=True
         Whether to stop once the number of support vectors has settled.
     n_iter_no_change : int, default=200
@@ -67,17 +67,17 @@ class VIRTUAL(KernelLearner):
     minority_class_ : label or ndarray of labels
         The minority class; with more than two classes, those for which virtual rows were made.
     n_virtual_ : int
-        Virtual rows made.
+        Number of virtual rows created.
     n_virtual_support_ : int
-        How many of them are support vectors.
+        Number of virtual rows that are support vectors.
     n_labels_ : int
-        Rows of X that were learned.
+        Number of rows of X that were learned.
     stop_reason_ : str or list of str
         Why learning stopped; with more than two classes, for each of them.
 
     Notes
     -----
-    To find neighbors, it reads labels of rows that have not been learned, as in the thesis: it learns from
+    To find neighbors, it uses the labels of rows that have not been learned, as in the thesis: it needs fully
     labeled data and does not save labels.
 
     Examples
@@ -92,7 +92,7 @@ class VIRTUAL(KernelLearner):
     (True, True)
     """
 
-    forgetting: ClassVar[str] = "replay"  # a virtual row holds parts of two rows
+    forgetting: ClassVar[str] = "replay"  # virtual rows combine two rows
     _solver = "lasvm"
     _has_bias = True
     _fitted_attributes = (
@@ -145,7 +145,7 @@ class VIRTUAL(KernelLearner):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Their labels.
+            The labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Multiplies C for each row; a row of weight 0 is skipped.
 
@@ -157,7 +157,9 @@ class VIRTUAL(KernelLearner):
         constraints.check(self)
         with self._unchanged_on_error():
             if self.kernel == "precomputed":
-                raise ValueError("kernel='precomputed' has no values for virtual rows: pass a callable.")
+                raise ValueError(
+                    "kernel='precomputed' has no values for virtual rows: use a callable kernel."
+                )
             rows, usable = self._take_all(X, y, sample_weight)
             if self.minority_class is not None and self.minority_class not in self.classes_:
                 raise ValueError(
@@ -198,15 +200,15 @@ class VIRTUAL(KernelLearner):
         return loop.learned_rows()
 
     def _learn_each(self, rows: LabeledRows, rare: Any) -> None:
-        """Learn each class against the rest, and put the binary machines together.
+        """Learn one-vs-rest, and combine the binary machines.
 
-        A virtual row belongs to the problem of its class alone; the numbering continues from class to class.
+        A virtual row belongs only to the problem of its class; numbers continue from class to class.
         """
         total = len(rows.ids)
         learned: list[Ints] = []
         parts: list[VIRTUAL] = []
         for number in range(len(self.classes_)):
-            part = clone(self).set_params(C=1.0, class_weight=None)  # the costs have both already
+            part = clone(self).set_params(C=1.0, class_weight=None)  # already included in the costs
             part.set_params(n_virtual=self.n_virtual if number in rare else 0)
             part.random_state = self.random_state  # clone would copy a generator
             part_rows, usable = part._take_all(rows.X, rows.labels == number, rows.costs)
@@ -236,7 +238,7 @@ class VIRTUAL(KernelLearner):
 
     @property
     def n_virtual_support_(self) -> int:
-        """Virtual rows that are support vectors."""
+        """Number of virtual rows that are support vectors."""
         self._fitted()
         return int(np.sum(self.support_ >= self._rows_seen - self.n_virtual_))
 
@@ -251,7 +253,7 @@ class VIRTUAL(KernelLearner):
             fitted["stop_reason_"] if isinstance(fitted["stop_reason_"], list) else [fitted["stop_reason_"]]
         )
         if not all(isinstance(reason, str) for reason in stopped):
-            raise ValueError("stop_reason_ must be a word for each binary problem")
+            raise ValueError("stop_reason_ must be a string for each binary problem")
 
     def _solver_parameters(self) -> dict[str, Any]:
         return {"tau": float(self.tol), "delta_max": -1.0, "keep_idle": False}

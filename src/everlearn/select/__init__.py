@@ -1,4 +1,4 @@
-"""Few rows that stand for many.
+"""Selection of representative rows.
 
 W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012), chapter IV.
 """

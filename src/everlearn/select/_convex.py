@@ -1,13 +1,14 @@
-"""The convex form of choosing rows that are unlike each other, and a proof of how good its solution is.
+"""The convex relaxation of selecting diverse rows, with an upper bound on the optimum.
 
     maximize  f(p) = w'p + q p'Kp      subject to  0 <= p <= 1,  sum p = k;      q < 0, K psd: f is concave
 
-Sets of k rows are the 0/1 vectors among these p, so the maximum bounds F of every set. Solved by accelerated
-projected gradients. At any p the linear model of f lies above f, and its maximum is found by sorting: so
+Sets of k rows are the 0/1 vectors among these p, so the maximum is an upper bound of F for every set. It is
+solved by accelerated projected gradients. At any p the linear model of f lies above f, and its maximum is
+found by sorting. So
 
     room(p) = (sum of the k largest slopes) - slope'p,        f(p) <= max f <= f(p) + room(p)
 
-is the Frank-Wolfe gap, and the bound holds however early the iteration ends.
+is the Frank-Wolfe gap, and the bound holds even if the iteration stops early.
 """
 
 from dataclasses import dataclass
@@ -18,13 +19,13 @@ from tqdm.auto import tqdm
 from .._submodular.choice import Choice, Floats, StoredSimilarities
 
 _TOL = 1e-7
-_MOST_STEPS = 3000
+_MAX_STEPS = 3000
 _POWER_STEPS = 20
 
 
 @dataclass(frozen=True)
 class Fractions:
-    """A solution: the fractions, f there, by how much the maximum can be above it, gradients computed."""
+    """A solution: p, its value f(p), the Frank-Wolfe gap, and the number of gradients computed."""
 
     p: Floats
     value: float
@@ -33,10 +34,10 @@ class Fractions:
 
 
 def project(v: Floats, k: int) -> Floats:
-    """The point of {0 <= p <= 1, sum p = k} nearest to v: clip(v - shift, 0, 1) for the shift that fits.
+    """Project v onto {0 <= p <= 1, sum p = k}: clip(v - shift, 0, 1) with the shift for which the sum is k.
 
-    The sum falls with the shift, linearly between two of the numbers v - 1 and v; which two is found by
-    bisection.
+    The sum decreases with the shift and is linear between neighboring values of v - 1 and v. The interval is
+    found by bisection.
     """
 
     def above(shift: float) -> float:
@@ -53,7 +54,7 @@ def project(v: Floats, k: int) -> Floats:
 
 
 def _largest_eigenvalue(choice: Choice) -> float:
-    """Of K, from below; the steps below cope with an estimate that is a little too small."""
+    """The largest eigenvalue of K, from below; `ascend` tolerates a slightly low estimate."""
     n = len(choice.w)
     v = 1.0 + np.random.RandomState(0).random_sample(n)
     for _ in range(_POWER_STEPS):
@@ -67,7 +68,7 @@ def _largest_eigenvalue(choice: Choice) -> float:
 
 
 def _product(choice: Choice, p: Floats) -> Floats:
-    """K p; of a matrix only the lines of rows with a share are read, and soon they are few."""
+    """K p; for a stored matrix only the rows with nonzero p are read, which soon are few."""
     shares = np.flatnonzero(p)
     if isinstance(choice.K, StoredSimilarities) and 4 * len(shares) < len(p):
         return np.asarray(p[shares] @ choice.K.K[shares])
@@ -75,11 +76,11 @@ def _product(choice: Choice, p: Floats) -> Floats:
 
 
 def ascend(choice: Choice, k: int, verbose: bool = False) -> Fractions:
-    """Climb from equal fractions until the room is negligible beside the value, or no step rises any more."""
+    """Maximize f from equal fractions until the gap is negligible, or until f no longer increases."""
     n = len(choice.w)
 
     def look(p: Floats) -> tuple[float, Floats]:
-        """f and its slope."""
+        """f and its gradient."""
         sums = _product(choice, p)
         return float(choice.w @ p + choice.q * (p @ sums)), choice.w + 2 * choice.q * sums
 
@@ -94,20 +95,20 @@ def ascend(choice: Choice, k: int, verbose: bool = False) -> Fractions:
     gradients, speed = 1 + _POWER_STEPS, 1.0
     ahead, slope_ahead, short = p, slope, 0
     with tqdm(desc="convex", unit="step", disable=not verbose) as bar:
-        for _ in range(_MOST_STEPS):
+        for _ in range(_MAX_STEPS):
             if room(p, slope) <= _TOL * (1 + abs(value)) or short > 3:
                 break
             new = project(ahead + step * slope_ahead, k)
             new_value, new_slope = look(new)
             gradients += 1
-            if new_value < value:  # too fast: from p again, without speed
+            if new_value < value:  # restart from p without momentum
                 new = project(p + step * slope, k)
                 new_value, new_slope = look(new)
                 gradients, speed = gradients + 1, 1.0
-                short = short + 1 if new_value <= value else 0  # rounding is all that is left
+                short = short + 1 if new_value <= value else 0  # only rounding errors are left
             faster = (1 + np.sqrt(1 + 4 * speed**2)) / 2
             pull = (speed - 1) / faster
-            # The slope is affine in p, so that the one ahead costs no product.
+            # The gradient is affine in p, so extrapolating it costs no product.
             ahead, slope_ahead = new + pull * (new - p), new_slope + pull * (new_slope - slope)
             p, value, slope, speed = new, new_value, new_slope, faster
             bar.update()

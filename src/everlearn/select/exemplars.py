@@ -26,7 +26,7 @@ from ._convex import ascend
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
-_MOST_STORED = 5000  # rows whose similarities the convex form holds as a matrix, 200 MB
+_MAX_STORED = 5000  # rows whose similarities method="qp" stores as a matrix (200 MB)
 
 
 def _are_weights(value: Any) -> bool:
@@ -41,10 +41,10 @@ WEIGHTS = constraints.Constraint("three or four numbers, 0 or above, the first a
 
 
 def default_weights(chosen: int, rows: int, rows_next: int = 0) -> tuple[float, float, float, float]:
-    """Weights of being apart, near labels, where rows are dense, and where the next ones are.
+    """Default weights lam1 to lam4: diversity, similarity to labeled rows, density, density of the next rows.
 
-    Dense regions come first while few rows are chosen; from half of the rows on it is kernel herding. With
-    rows to come the density is that of both, half and half.
+    Dense regions are preferred if few rows are chosen; from half of the rows on it is kernel herding. With
+    next rows, the density is the mean of both.
     """
     base = max(1.0, 2 * chosen / max(rows, 1))
     share = 0.5 if rows_next else 0.0
@@ -194,11 +194,11 @@ class Exemplars(Estimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,), default=None
-            Which rows are labeled: None or NaN for one that is not. Which label it is makes no difference.
-            None is all unlabeled.
+            The labels; None or NaN for unlabeled rows. Only whether a row is labeled matters, not its label.
+            None means that all rows are unlabeled.
         X_next : array-like or sparse matrix of shape (n_next, n_features), default=None
-            Rows that will have to be compared with those chosen, such as the next batch of a stream: then a
-            row near many of them is worth more. With a precomputed kernel their similarities to X.
+            Rows that the chosen rows should also represent, such as the next batch of a stream. With a
+            precomputed kernel their similarities to X.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class Exemplars(Estimator):
         return self
 
     def _choice(self, X: Rows, U: Places, L: Places, X_next: Rows) -> Choice:
-        """The problem: which of the rows U?"""
+        """The problem of selecting rows of U."""
         apart, near, dense, ahead = self.weights_
         K: Similarities
         if self.kernel == "precomputed":
@@ -269,7 +269,7 @@ class Exemplars(Estimator):
         return Choice(K, w, -apart, 0.0)
 
     def _solve(self, choice: Choice, M: int) -> Places:
-        """The rows chosen, in order; sets `bound_` and `n_evaluations_`."""
+        """The chosen rows, in order; sets `bound_` and `n_evaluations_`."""
         n = len(choice.w)
         self.bound_: float | None = None
         self.n_evaluations_ = 0
@@ -282,7 +282,7 @@ class Exemplars(Estimator):
             found = ascend(choice, M, bool(self.verbose))
             self.bound_ = found.value + found.room
             self.n_evaluations_ = found.gradients * n
-            # Equal fractions say nothing about which rows to take: then greedy does better.
+            # Equal fractions do not tell which rows to select; then greedy is better.
             sets = [np.argsort(-found.p, kind="stable")[:M], self._greedy(choice, M)]
             return max(sets, key=choice.value)
         return self._greedy(choice, M)
@@ -290,7 +290,7 @@ class Exemplars(Estimator):
     def _greedy(self, choice: Choice, M: int) -> Places:
         if M == 0:
             return np.zeros(0, dtype=np.intp)
-        if not isinstance(choice.K, StoredSimilarities):  # which needs no bounds
+        if not isinstance(choice.K, StoredSimilarities):  # a stored matrix needs no bound
             choice.h = 2 * choice.q * least_similarity(choice.K)
         path = choice.greedy(M)
         self.n_evaluations_ += path.evaluations
@@ -299,10 +299,10 @@ class Exemplars(Estimator):
     def _stored(self, K: Similarities) -> StoredSimilarities:
         """The matrix, which must be positive semi-definite for the problem to be convex."""
         n = len(K)
-        if n > _MOST_STORED:
+        if n > _MAX_STORED:
             raise ValueError(
-                f"method='qp' holds the similarities of {n} rows without a label as a matrix, and takes "
-                f"{_MOST_STORED} at most: take method='greedy', kernel='linear' or n_components."
+                f"method='qp' stores the similarities of at most {_MAX_STORED} unlabeled rows, but there are "
+                f"{n}: use method='greedy', kernel='linear' or n_components."
             )
         stored = StoredSimilarities(all_pairs(K))
         if not K.definite:
@@ -310,8 +310,8 @@ class Exemplars(Estimator):
                 np.linalg.cholesky(stored.K + 1e-9 * max(1e-300, float(np.abs(stored.K).max())) * np.eye(n))
             except np.linalg.LinAlgError as error:
                 raise ValueError(
-                    f"The kernel {self.kernel!r} is not positive semi-definite on these rows, so that "
-                    "method='qp' has no convex problem to solve: take method='greedy'."
+                    f"The kernel {self.kernel!r} is not positive semi-definite on these rows, as "
+                    "method='qp' requires: use method='greedy'."
                 ) from error
         return stored
 
@@ -321,12 +321,12 @@ class Exemplars(Estimator):
         Parameters
         ----------
         arrays : array-likes, data frames or sparse matrices of n_samples rows
-            The rows themselves, their labels, weights, names.
+            The rows, their labels, weights or ids.
 
         Returns
         -------
         object or tuple
-            The rows `kept_` of each, in the order of the rows; of one array not as a tuple.
+            The rows `kept_` of each array, in row order; not a tuple if there is only one array.
         """
         self._check_fitted()
         for array in arrays:
@@ -341,14 +341,14 @@ class Exemplars(Estimator):
         return found[0] if len(found) == 1 else found
 
     def forget(self, ids: Any) -> "Exemplars":
-        """Drop rows from those that are kept. No row is stored here, only row numbers.
+        """Remove rows from the kept ones. Only row numbers are stored, no rows.
 
-        The other rows stay chosen, and keep their numbers. To replace the dropped ones, call `fit` again.
+        The other rows stay chosen and keep their numbers. To replace the removed rows, call `fit` again.
 
         Parameters
         ----------
         ids : int or array-like of int
-            Row numbers of the rows, all of them in `kept_`; otherwise nothing changes.
+            Row numbers, all in `kept_`; otherwise an error is raised and nothing changes.
 
         Returns
         -------
@@ -372,14 +372,14 @@ class Exemplars(Estimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,), default=None
-            Which rows are labeled, None or NaN for one that is not.
+            The labels; None or NaN for unlabeled rows.
         X_next : array-like or sparse matrix of shape (n_next, n_features), default=None
-            Rows that will have to be compared with those chosen.
+            Rows that the chosen rows should also represent.
 
         Returns
         -------
         object or tuple
-            The rows kept, and their labels where y is given.
+            The kept rows, and their labels if y is given.
         """
         self.fit(X, y, X_next)
         return self.select(X) if y is None else self.select(X, y)
@@ -394,7 +394,7 @@ class Exemplars(Estimator):
         kept = checked.integers("kept_", fitted["kept_"], (None,), most=most)
         chosen = checked.integers("indices_", fitted["indices_"], (None,), most=most)
         if (np.diff(kept) <= 0).any() or not np.isin(chosen, kept).all():
-            raise ValueError("kept_ must be ascending and hold indices_")
+            raise ValueError("kept_ must be ascending and contain indices_")
         if fitted["objective_"] == fitted["objective_"]:  # NaN once rows were forgotten
             checked.number("objective_", fitted["objective_"])
         checked.integer("n_evaluations_", fitted["n_evaluations_"])
@@ -406,7 +406,7 @@ class Exemplars(Estimator):
 
 
 def _sums(K: Similarities, rows: Rows) -> Floats:
-    """The similarity of each of some rows to all rows of K together."""
+    """For each row, the sum of its similarities to all rows of K."""
     return K.times(np.ones(len(K)), rows) if len(K) else np.zeros(rows.shape[0])
 
 
@@ -415,7 +415,7 @@ def _dense(X: Rows) -> Floats:
 
 
 def _square(X: Rows) -> Floats:
-    """A matrix of similarities."""
+    """A checked precomputed kernel matrix."""
     matrix = _dense(X)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"A precomputed kernel must be a square matrix, got shape {matrix.shape}.")

@@ -1,10 +1,10 @@
-"""Learning from few labels and many rows that have none.
+"""Semi-supervised learning: few labeled and many unlabeled rows.
 
 ====================  ========================================================================================
-`SubmodS3VM`          labels for unlabeled rows, any number of them and of classes, and a rule for new ones
-`QPS3VM`              the same for few rows, searched more thoroughly, or exactly
-`StreamS3VM`          the same for batches that come one after the other, in constant memory
-`PessimisticSplit`    the splits into labeled and unlabeled rows on which supervised learning does worst
+`SubmodS3VM`          labels any number of unlabeled rows, and trains a classifier for new rows
+`QPS3VM`              the same for few rows, with a more thorough or an exact search
+`StreamS3VM`          the same for a stream of batches, in constant memory
+`PessimisticSplit`    splits into labeled and unlabeled rows that are hardest for supervised learning
 ====================  ========================================================================================
 
 W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesis, 2012).

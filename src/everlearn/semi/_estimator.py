@@ -1,4 +1,4 @@
-"""The base of the semi-supervised learners: a classifier inside that is saved with them."""
+"""The base of the semi-supervised learners: saves the classifiers they contain."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from ._predictor import describe, revive
 
 
 class SemiSupervised(ClassifierMixin, Estimator):  # type: ignore[misc]
-    """Base of the semi-supervised learners; the classifiers inside may be scikit-learn's linear SVM."""
+    """Base of the semi-supervised learners; their classifiers may be scikit-learn's `LinearSVC`."""
 
     @classmethod
     def _as_data(cls, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Labels of which some are missing: what a user hands over becomes classes and numbers."""
+"""Partly missing labels: conversion to classes and class numbers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,14 +12,13 @@ from .._base.validate import Array, label_column, missing_labels
 
 Ints = npt.NDArray[np.int64]
 
-UNKNOWN = -1  # the number of a label that is missing
+UNKNOWN = -1  # class number of a missing label
 
 
 def read_labels(y: Any, unlabeled: Any, rows: int) -> tuple[Array, Ints]:
     """Return the classes, and for each row the number of its class or `UNKNOWN`.
 
-    A label is missing if it is None or NaN, whatever the library it comes from calls that, or equals
-    ``unlabeled``.
+    A label is missing if it is None, NaN, another library's missing value, or equals ``unlabeled``.
     """
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
@@ -34,7 +33,7 @@ def read_labels(y: Any, unlabeled: Any, rows: int) -> tuple[Array, Ints]:
             f"or the value of the parameter 'unlabeled', here {unlabeled!r}."
         )
     if known.dtype == object:
-        known = _plain(known.tolist())
+        known = _label_array(known.tolist())
     if known.dtype.kind == "f" and np.isinf(known).any():
         raise ValueError("Input y contains infinity.")
     check_classification_targets(known)
@@ -45,7 +44,7 @@ def read_labels(y: Any, unlabeled: Any, rows: int) -> tuple[Array, Ints]:
 
 
 def unknown_labels(y: Array, unlabeled: Any) -> npt.NDArray[np.bool_]:
-    """Which labels are missing, or equal the value that says so."""
+    """Which labels are missing, or equal ``unlabeled``."""
     missing = missing_labels(y)
     if missing_labels(np.array([unlabeled], dtype=object))[0]:
         return missing
@@ -55,7 +54,7 @@ def unknown_labels(y: Array, unlabeled: Any) -> npt.NDArray[np.bool_]:
 
 
 def add_classes(classes: Array, numbers: Ints, shares: Any, unlabeled: Any) -> tuple[Array, Ints]:
-    """Take in the classes that only a dict of shares names: rows may belong to them all the same."""
+    """Add classes that occur only in a dict of class fractions: unlabeled rows may belong to them."""
     if not isinstance(shares, Mapping):
         return classes, numbers
     named, known = list(shares), classes.tolist()
@@ -63,8 +62,8 @@ def add_classes(classes: Array, numbers: Ints, shares: Any, unlabeled: Any) -> t
     column[:] = named
     if (wrong := np.flatnonzero(unknown_labels(column, unlabeled))).size:
         raise ValueError(
-            f"positive_fraction has a share for {named[wrong[0]]!r}, which means no label, as unlabeled="
-            f"{unlabeled!r} says."
+            f"positive_fraction has a fraction for {named[wrong[0]]!r}, which is not a label, because "
+            f"unlabeled={unlabeled!r}: remove it."
         )
     for label, share in shares.items():
         if not constraints.is_real(share):
@@ -75,13 +74,13 @@ def add_classes(classes: Array, numbers: Ints, shares: Any, unlabeled: Any) -> t
     more = [label for label in named if label not in known]
     if not more:
         return classes, numbers
-    everything = np.unique(_plain([*known, *more]))
-    places = np.searchsorted(everything, _plain(known))
+    everything = np.unique(_label_array([*known, *more]))
+    places = np.searchsorted(everything, _label_array(known))
     return everything, np.where(numbers == UNKNOWN, UNKNOWN, places[numbers])
 
 
-def _plain(labels: list[Any]) -> Array:
-    """An array of strings or of numbers; a mixture of them is an error."""
+def _label_array(labels: list[Any]) -> Array:
+    """An array of strings or of numbers; ValueError for a mix of both."""
     texts = sum(isinstance(label, str) for label in labels)
     if 0 < texts < len(labels):
         raise ValueError("y, or the keys of positive_fraction, mix strings with labels of another kind.")

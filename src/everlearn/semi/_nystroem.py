@@ -1,4 +1,4 @@
-"""A Nystroem map of scikit-learn in a file."""
+"""Save and load scikit-learn's Nystroem map."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def nystroem_state(found: Nystroem) -> dict[str, Any]:
 
 
 def nystroem_from(parts: dict[str, Any], width: int) -> Nystroem:
-    """A fitted Nystroem map for rows of so many features."""
+    """Restore a fitted Nystroem map, checked against the number of features."""
     learned = {name: parts.pop(name) for name in _NYSTROEM}
     checked.integer("n_features_in_", learned["n_features_in_"], least=width, most=width)
     rows = checked.rows("components_", learned["components_"], None, width).shape[0]

@@ -1,10 +1,10 @@
-"""Sharing rows out among several classes: the problem, greedy, ascent, exchanges, and the exact optimum.
+"""Partition of rows into several classes: the problem, greedy, ascent, swaps, and the exact optimum.
 
 Sets A_c of given sizes maximize ::
 
     W = C Cs sum_c sum_{j in A_c} s_c(j) + Cs^2/4 sum_c sum_{j, j' in A_c} K_jj'
 
-with s_c(j) the pull of the labels of class c at row j. See `_transduce` for where it comes from.
+with s_c(j) the score of row j from the labels of class c. `_transduce` derives the objective.
 """
 
 import numpy as np
@@ -18,18 +18,18 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Partition:
-    """One problem: which row goes to which class?
+    """The problem of assigning rows to classes of given sizes.
 
     Parameters
     ----------
     K : Similarities
         The similarities of the n rows.
     s : ndarray of shape (n, n_classes)
-        The pull of the labels of each class at each row.
+        The score of each row from the labels of each class.
     sizes : ndarray of shape (n_classes,)
-        How many rows each class gets; they sum to n.
+        Number of rows of each class; they sum to n.
     C, Cs : float
-        The weights of labels and of clusters.
+        Weights of the labels and of the clusters.
     """
 
     def __init__(self, K: Similarities, s: Floats, sizes: Ints, C: float, Cs: float) -> None:
@@ -37,7 +37,7 @@ class Partition:
         self.linear, self.q = C * Cs * s, Cs**2 / 4
 
     def look(self, labels: Numbers) -> tuple[Floats, float]:
-        """The slope of W in every membership, and W itself."""
+        """The derivatives of W with respect to the memberships, and W."""
         sums, at = self.K.times(np.eye(len(self.sizes))[labels]), np.arange(len(labels))
         value = self.linear[at, labels].sum() + self.q * sums[at, labels].sum()
         return self.linear + 2 * self.q * sums, float(value)
@@ -47,7 +47,7 @@ class Partition:
         return self.look(labels)[1]
 
     def greedy(self, highest: float) -> tuple[Numbers, Path]:
-        """The row and the class with the largest gain, n times; no similarity is above ``highest``."""
+        """Select the row and the class with the largest gain, n times; ``highest`` bounds similarities."""
         base = self.linear + self.q * self.K.diagonal[:, np.newaxis]
         path = self.K.greedy(base, 2 * self.q, 2 * self.q * highest, self.sizes.tolist())
         labels = np.zeros(len(self.s), dtype=np.int64)
@@ -55,7 +55,7 @@ class Partition:
         return labels, path
 
     def ascend(self, labels: Numbers) -> Numbers:
-        """Assign all rows anew by their slopes, again from there, while W rises."""
+        """Reassign all rows by their slopes, as long as W increases."""
         slope, value = self.look(labels)
         while True:
             new = assign(slope, self.sizes)
@@ -65,11 +65,11 @@ class Partition:
             labels, value = new, risen
 
     def swap(self, labels: Numbers) -> Numbers:
-        """Exchange two rows of different classes, the best exchange first, while that raises W: for small n.
+        """Swap two rows of different classes, best swap first, as long as W increases; for small n.
 
-        An exchange of i in class a and j in class b raises W by (slope_ib - slope_ia) + (slope_ja - slope_jb)
-        + 2 q (K_ii + K_jj - 2 K_ij). The last term is at most `reach`, so that only rows are compared with
-        which the sum can be above 0.
+        A swap of i in class a and j in class b changes W by (slope_ib - slope_ia) + (slope_ja - slope_jb)
+        + 2 q (K_ii + K_jj - 2 K_ij). The last term is at most `reach`, so only rows for which the sum can be
+        positive are compared.
         """
         labels, own, every = labels.copy(), self.K.diagonal, np.arange(len(labels))
         reach = 4 * self.q * (own.max(initial=0) - self.K.least)
@@ -104,7 +104,7 @@ class Partition:
 def best_partition(
     problem: Partition, starts: int, random: np.random.Generator, highest: float
 ) -> tuple[Numbers, int]:
-    """Ascend from several starts, then exchange: the best labeling, of equals the first, and evaluations."""
+    """Ascend from several starts, then swap. Returns the first best labeling, and evaluations."""
     n, sizes = len(problem.s), problem.sizes
     shares = np.tile(sizes / n, (n, 1))
     level = problem.linear + 2 * problem.q * problem.K.times(shares)
@@ -117,10 +117,10 @@ def best_partition(
 
 
 def exact_partition(problem: Partition) -> Numbers:
-    """The best labeling of all, by a mixed-integer program.
+    """The globally optimal labeling, by a mixed-integer program.
 
-    p_ic says whether row i is in class c, and z_ijc = p_ic p_jc, which gains 2 q K_ij, whether i and j both
-    are. With p integer, max(0, p_ic + p_jc - 1) <= z_ijc <= min(p_ic, p_jc) is enough. The sizes say more,
+    p_ic is 1 if row i is in class c. z_ijc = p_ic p_jc is 1 if both i and j are, with the gain 2 q K_ij. For
+    integer p, max(0, p_ic + p_jc - 1) <= z_ijc <= min(p_ic, p_jc) suffices. The class sizes add
     sum_j z_ijc = (size_c - 1) p_ic, without which the search takes a hundred times as long.
     """
     n, Q = problem.s.shape
@@ -132,7 +132,7 @@ def exact_partition(problem: Partition) -> Numbers:
         sparse.kron(sparse.csr_matrix((ones, (pairs, side)), shape=(len(i), n)), classes) for side in (i, j)
     )
     both = sparse.eye(len(i) * Q)
-    within = sparse.vstack(  # each of these is 0 or below
+    within = sparse.vstack(  # each at most 0
         [sparse.hstack([-first, both]), sparse.hstack([-second, both])], format="csr"
     )
     joint = sparse.hstack([first + second, -both], format="csr")  # at most 1
@@ -159,10 +159,10 @@ def exact_partition(problem: Partition) -> Numbers:
 
 
 def assign(scores: Floats, sizes: Ints) -> Numbers:
-    """Give each row a class by its scores, so many rows to each class: greedy by regret.
+    """Assign rows to classes of given sizes by their scores: greedy by regret.
 
-    Every row goes to the best class that is open. Of a class that more rows want than it has room for, those
-    that would lose most by going elsewhere stay, and it closes; the others choose again.
+    Every row is assigned to its best open class. If a class gets too many rows, it keeps those that would
+    lose most in another class and is closed; the other rows are assigned again.
     """
     n = len(scores)
     labels, room = np.full(n, -1, dtype=np.int64), np.array(sizes)

@@ -1,4 +1,4 @@
-"""The classifier for new rows: how it is chosen, trained on transduced labels, and saved."""
+"""The classifier for new rows: its choice, training on transduced labels, and saving."""
 
 from typing import Any
 
@@ -26,10 +26,10 @@ def choose_predictor(estimator: Any, space: Space, C: float, random_state: Any, 
 
 
 def train(model: Any, X: Rows, labels: Array, given: Array, mean_one: bool = False) -> Any:
-    """Train on given labels with weight 1 and on the others so that together they weigh as much, or less.
+    """Train with weight 1 for given labels; the other labels together weigh at most as much as these.
 
-    With ``mean_one`` weights are then brought to a mean of 1. A kernel machine needs that: where labels are
-    few all weights are small, and with costs so small it hardly does more than predict the larger class.
+    With ``mean_one`` weights are then scaled to a mean of 1. A kernel SVM needs this: with few labels most
+    weights are small, and with small costs it predicts little more than the majority class.
     """
     if given.all():
         return model.fit(X, labels)
@@ -56,7 +56,7 @@ def decide(model: Any, X: Rows, classes: Array) -> Array:
 
 
 def describe(model: Any) -> dict[str, Any]:
-    """A classifier as data: one of everlearn, or a linear SVM of scikit-learn."""
+    """A classifier as data: an everlearn learner, or scikit-learn's `LinearSVC`."""
     if type(model) is LinearSVC:
         fitted = {key: value for key, value in vars(model).items() if key in _LINEAR}
         return {"linear": model.get_params(), "fitted": fitted}
@@ -69,7 +69,7 @@ def describe(model: Any) -> dict[str, Any]:
 
 
 def revive(state: dict[str, Any]) -> Any:
-    """The classifier that `describe` described."""
+    """Rebuild a classifier from its description."""
     if "class" in state:
         return persist.revive(state)
     model = LinearSVC(**checked.table("linear", state["linear"]))
@@ -78,7 +78,7 @@ def revive(state: dict[str, Any]) -> Any:
         classes = checked.classes("classes_", fitted["classes_"])
         columns, width = (1 if len(classes) == 2 else len(classes)), checked.features(fitted)
         checked.floats("coef_", fitted["coef_"], (columns, width))
-        if np.ndim(fitted["intercept_"]):  # a plain 0 without an intercept
+        if np.ndim(fitted["intercept_"]):  # the number 0 without an intercept
             checked.floats("intercept_", fitted["intercept_"], (columns,))
         else:
             checked.number("intercept_", fitted["intercept_"])
@@ -89,7 +89,7 @@ def revive(state: dict[str, Any]) -> Any:
 
 
 def check_rule(model: Any, classes: Array, width: int) -> None:
-    """Refuse a model from a file that cannot decide between some of the classes by so many features."""
+    """Raise a ValueError if a loaded model does not match the classes or the number of features."""
     if not hasattr(model, "decision_function") or not hasattr(model, "classes_"):
         raise ValueError("the classifier for new rows must be fitted")
     if not np.isin(model.classes_, classes).all() or model.n_features_in_ != width:

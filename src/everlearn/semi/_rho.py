@@ -1,8 +1,8 @@
-"""How far to trust clusters: rho by labels that are left out.
+"""Choice of rho, the weight of clusters, by cross-validation.
 
-Where classes are clusters a large rho is right, elsewhere it does harm, the more so the more labels there are
-that know better. So labels are hidden in turn, found by each rho in question together with a sample of the
-unlabeled rows, and compared. With few labels that decides little; of equals the largest is taken.
+A large rho helps if classes are clusters; otherwise it does harm, more so with more labels. So each candidate
+predicts held-out labels, together with a sample of the unlabeled rows. With few labels the choice is
+unreliable. Ties go to the largest rho.
 """
 
 from collections.abc import Callable
@@ -15,9 +15,9 @@ from ._space import Space
 from ._transduce import Transduction, class_sizes
 
 RHOS = (1.0, 0.3, 0.1, 0.0)
-_ROWS, _LABELS = 500, 500  # that are looked at
-_FOLDS, _ENOUGH = 5, 90  # folds, and how many answers are wanted at least, within reason
-_MOST_REPEATS = 3
+_MAX_ROWS, _MAX_LABELS = 500, 500  # sample sizes of unlabeled and labeled rows
+_FOLDS, _MIN_PREDICTIONS = 5, 90  # folds are repeated until there are this many predictions
+_MAX_REPEATS = 3
 
 Solve = Callable[[str, float], Transduction]
 Problem = Callable[[Space, Ints, Ints, Ints, Ints], Solve]
@@ -32,7 +32,7 @@ def choose_rho(
     problem: Problem,
     random: np.random.RandomState,
 ) -> float:
-    """The rho under which hidden labels are found best; the largest while a class has fewer than two labels.
+    """The rho that predicts held-out labels best; the largest if a class has fewer than two labels.
 
     Parameters
     ----------
@@ -41,13 +41,13 @@ def choose_rho(
     L, numbers : ndarray of shape (l,)
         Labeled rows and their class numbers.
     U : ndarray of shape (n,)
-        The others.
+        Unlabeled rows.
     shares : ndarray of shape (n_classes,)
-        The share of each class among them.
+        Fraction of each class among the unlabeled rows.
     problem : callable
-        ``problem(space, L, numbers, U, sizes)``, which returns ``solve(solver, rho)``, which labels U.
+        ``problem(space, L, numbers, U, sizes)`` returns ``solve(solver, rho)``, which labels U.
     random : RandomState
-        Decides samples and folds.
+        Random generator for samples and folds.
 
     Returns
     -------
@@ -56,18 +56,18 @@ def choose_rho(
     """
     if len(U) == 0:
         return RHOS[0]
-    if len(L) > _LABELS:
-        some = np.sort(random.permutation(len(L))[:_LABELS])
+    if len(L) > _MAX_LABELS:
+        some = np.sort(random.permutation(len(L))[:_MAX_LABELS])
         L, numbers = L[some], numbers[some]
     counts = np.bincount(numbers, minlength=len(shares))
     folds = min(_FOLDS, int(counts[counts > 0].min()))
     if folds < 2 or np.count_nonzero(counts) < 2:
         return RHOS[0]
-    rows = U if len(U) <= _ROWS else np.sort(random.permutation(U)[:_ROWS])
+    rows = U if len(U) <= _MAX_ROWS else np.sort(random.permutation(U)[:_MAX_ROWS])
     near = Space(space.matrix(np.concatenate([L, rows])), None)
     unlabeled = np.arange(len(L), len(L) + len(rows))
     hits = np.zeros(len(RHOS))
-    for _ in range(int(np.clip(-(-_ENOUGH // len(L)), 1, _MOST_REPEATS))):
+    for _ in range(int(np.clip(-(-_MIN_PREDICTIONS // len(L)), 1, _MAX_REPEATS))):
         split = StratifiedKFold(folds, shuffle=True, random_state=random.randint(2**31 - 1))
         for shown, hidden in split.split(numbers, numbers):
             wanted = np.concatenate([hidden, unlabeled])

@@ -1,4 +1,4 @@
-"""Rows that a stream holds, with the labels that were given, and which of them may go."""
+"""The stored rows of a stream with their given labels, and the choice of rows to keep."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +22,7 @@ UNNAMED = np.iinfo(np.int64).min  # no id
 
 @dataclass(frozen=True)
 class Held:
-    """Rows, class numbers, `UNKNOWN` where no label was given (never a label found here), and ids."""
+    """Rows, ids and class numbers: `UNKNOWN` if no label was given, never a transduced label."""
 
     X: Rows
     numbers: Ints
@@ -42,7 +42,7 @@ class Held:
 
     @classmethod
     def from_state(cls, parts: list[Any], n_classes: int, width: int) -> "Held":
-        """Rows from a file; those of an older one, which has no ids, get none that could be named."""
+        """Restore rows from a state; rows without ids get `UNNAMED`."""
         X, numbers, ids = parts if len(parts) == 3 else (*checked.items("held", parts, 2), None)
         checked.integers("numbers", numbers, (None,), least=UNKNOWN, most=n_classes - 1)
         count = len(numbers)
@@ -51,15 +51,15 @@ class Held:
         named = checked.array("ids", ids, np.int64, (count,))
         named = named[named != UNNAMED]
         if len(np.unique(named)) < len(named):
-            raise ValueError("ids must name a row once")
+            raise ValueError("ids must be unique")
         return cls(checked.rows("held rows", X, count, width), numbers, ids)
 
     def of(self, rows: Places) -> "Held":
-        """Some of the rows."""
+        """The rows at these positions."""
         return Held(self.X[rows], self.numbers[rows], self.ids[rows])
 
     def without(self, ids: Ints) -> "Held":
-        """All rows but those with some ids."""
+        """All rows except those with these ids."""
         return self.of(np.flatnonzero(~np.isin(self.ids, ids)))
 
     def hidden(self) -> "Held":
@@ -67,20 +67,20 @@ class Held:
         return replace(self, numbers=np.full(len(self), UNKNOWN, dtype=np.int64))
 
     def renumbered(self, places: Ints) -> "Held":
-        """The same with classes numbered anew."""
+        """The same rows with new class numbers; ``places`` maps old numbers to new ones."""
         known = self.numbers != UNKNOWN
         numbers = np.where(known, places[self.numbers], UNKNOWN) if len(places) else self.numbers
         return replace(self, numbers=numbers)
 
     def labels(self, classes: Array) -> Array:
-        """The labels, None where there is none."""
+        """The labels; None for unlabeled rows."""
         found = np.full(len(self), None, dtype=object)
         known = np.flatnonzero(self.numbers != UNKNOWN)
         found[known] = np.array(classes[self.numbers[known]].tolist(), dtype=object)
         return found
 
     def classes(self) -> set[int]:
-        """The numbers of the classes that have a label."""
+        """The numbers of the classes with labeled rows."""
         return set(self.numbers[self.known].tolist())
 
     @property
@@ -90,7 +90,7 @@ class Held:
 
 
 def read_batch(y: Any, unlabeled: Any, rows: int) -> tuple[Array, Ints]:
-    """The classes among the labels of a batch and the number of each row's; there may be none at all."""
+    """The classes of a batch and the class number of each row; a batch may have no labels."""
     nothing = np.zeros(0), np.full(rows, UNKNOWN, dtype=np.int64)
     if y is None:
         return nothing
@@ -101,12 +101,13 @@ def read_batch(y: Any, unlabeled: Any, rows: int) -> tuple[Array, Ints]:
 
 
 def merge_classes(known: Array, new: Array) -> tuple[Array, Ints, Ints]:
-    """All classes, and where the known and the new ones are among them."""
+    """All classes, and the positions of the known and of the new classes among them."""
     if len(known) == 0 or len(new) == 0:
         classes = known if len(new) == 0 else new
     elif (known.dtype.kind in "US") != (new.dtype.kind in "US"):
         raise ValueError(
-            f"y has labels such as {new.tolist()[0]!r}, and labels before were such as {known.tolist()[0]!r}."
+            f"y has labels such as {new.tolist()[0]!r}, but earlier labels were such as "
+            f"{known.tolist()[0]!r}: use only strings or only numbers."
         )
     else:
         classes = np.union1d(known, new)
@@ -115,20 +116,20 @@ def merge_classes(known: Array, new: Array) -> tuple[Array, Ints, Ints]:
 
 
 class Choosing:
-    """Which of the rows held so far to keep, all compared in one space.
+    """Choice of the stored rows to keep, compared in one space.
 
     Parameters
     ----------
     space : Space
-        The rows held, and after them those of the batch that has arrived, under a kernel.
+        The stored rows, followed by the rows of the new batch, under a kernel.
     old : Held
-        The rows held.
+        The stored rows.
     ahead : bool
-        Whether rows near to those of the batch are worth more.
+        Whether to prefer rows similar to the rows of the batch.
     max_labeled_per_class : int or None
-        So many labeled rows of a class at most.
+        Maximum number of labeled rows per class.
     room : int
-        So many rows in all at most.
+        Maximum number of rows in total.
     """
 
     def __init__(
@@ -141,12 +142,12 @@ class Choosing:
 
     @property
     def most(self) -> int:
-        """So many rows without a label can be kept."""
+        """Maximum number of unlabeled rows to keep."""
         n = len(self.unlabeled)
         return n if self.room is None else min(n, max(0, self.room - len(self.labeled)))
 
     def keep(self, M: int) -> Places:
-        """The labeled rows that stay, then M exemplars of the others in the order of the rows."""
+        """The labeled rows to keep, then M exemplars of the unlabeled rows in row order."""
         if M == 0:
             return self.labeled
         rows = np.concatenate([self.labeled, self.unlabeled])
@@ -158,7 +159,7 @@ class Choosing:
         return Exemplars(M, scaling="none", n_jobs=self.space.n_jobs, **parameters_of(self.space.kernel))
 
     def _labeled(self, max_labeled_per_class: int | None) -> Places:
-        """Of each class the rows that stand for it best, if it has more than may stay."""
+        """The labeled rows to keep: exemplars of each class that has too many."""
         L = np.flatnonzero(self.old.known)
         classes = np.unique(self.old.numbers[L])
         if self.room is not None and len(L) > self.room:

@@ -1,4 +1,4 @@
-"""Rows under a kernel, all of them, and the similarities within any part of them."""
+"""Rows with a kernel, and the similarities of any subset of them."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ class Space:
     kernel : Kernel or None
         The kernel; None if it is precomputed.
     n_jobs : int, default=None
-        Threads.
+        Number of threads.
     verbose : bool, default=False
         Whether to show progress.
     """
@@ -31,7 +31,7 @@ class Space:
         self._last: tuple[Ints, Similarities] | None = None
 
     def among(self, rows: Ints) -> Similarities:
-        """The similarities of some rows to each other, none of them formed; the last answer is kept."""
+        """The similarities within some rows, without a matrix; the last result is cached."""
         if self._last is None or self._last[0] is not rows:
             if self.kernel is None:
                 K: Similarities = StoredSimilarities(self.X[np.ix_(rows, rows)])
@@ -41,7 +41,7 @@ class Space:
         return self._last[1]
 
     def matrix(self, rows: Ints) -> Floats:
-        """The same as a matrix, for few rows."""
+        """The matrix of similarities within few rows."""
         if self.kernel is None:
             return np.asarray(self.X[np.ix_(rows, rows)])
         everything = np.arange(len(rows))
@@ -51,7 +51,7 @@ class Space:
         return K
 
     def pull(self, rows: Ints, others: Ints, weights: Floats) -> Floats:
-        """Sum the weights of the others by their similarity to each of some rows."""
+        """For each row, the sum of the weights of the others times their similarities to it."""
         if self.kernel is None:
             return np.asarray(self.X[np.ix_(rows, others)] @ weights)
         X = self.among(rows).X

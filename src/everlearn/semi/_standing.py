@@ -1,4 +1,4 @@
-"""A rule that stands between two batches: what a stream knows, predicts by, and saves."""
+"""The base of `StreamS3VM`: prediction, forgetting and state between two batches."""
 
 from abc import abstractmethod
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class StandingRule(SemiSupervised):
-    """Base of `StreamS3VM`: the rows held, the s3vm of the last batch, and the rule that it learned."""
+    """Base of `StreamS3VM`: the stored rows, and the fitted S3VM of the last batch with its classifier."""
 
     _mark_of_fit = "_held"
     _held: tuple[Held, Held]
@@ -30,11 +30,11 @@ class StandingRule(SemiSupervised):
 
     @abstractmethod
     def _transducer(self, batch: int) -> Any:
-        """What labels the rows of a batch, by its number from 0."""
+        """The unfitted S3VM for a batch, given the batch number from 0."""
 
     @abstractmethod
     def _learn(self, s3vm: Any, old: Held, batch: Held) -> Any:
-        """Label a batch together with older rows, and learn the rule."""
+        """Label a batch together with older rows, and train the classifier."""
 
     def forget(self: Self, ids: Any) -> Self:
         """Drop rows that are held, and learn again from those that are left.
@@ -68,7 +68,7 @@ class StandingRule(SemiSupervised):
         return np.asarray(ids[ids != UNNAMED])
 
     def _name(self, ids: Any, rows: int) -> Ints:
-        """The ids of a batch of so many rows; None continues the running row number."""
+        """The ids of the rows of a batch; None continues the running row number."""
         running = np.arange(self._rows_seen, self._rows_seen + rows, dtype=np.int64)
         named = running if ids is None else check_ids(ids, rows)
         refuse_known(self, named, self.ids_)
@@ -76,7 +76,7 @@ class StandingRule(SemiSupervised):
         return named
 
     def predict(self, X: Any) -> Array:
-        """Predict the class of rows by the rule.
+        """Predict the class of rows.
 
         Parameters
         ----------
@@ -86,13 +86,13 @@ class StandingRule(SemiSupervised):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The predicted labels; the only one while `one_class_` is true.
+            The predicted labels.
         """
         model = self._fitted()
         return np.asarray(model.predict(check_rows(self, X, reset=False)), dtype=self.classes_.dtype)
 
     def decision_function(self, X: Any) -> Floats:
-        """Score rows: above 0 means the second class, or one column for each class when there are more.
+        """Decision values: positive for the second of two classes, or one column for each class.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class StandingRule(SemiSupervised):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The decision values; those of a class that was named and has not been seen are minus infinity.
+            The decision values; minus infinity for classes that have not been seen.
         """
         model = self._fitted()
         X = check_rows(self, X, reset=False)
@@ -114,14 +114,14 @@ class StandingRule(SemiSupervised):
 
     @property
     def estimator_(self) -> Any:
-        """The rule for new rows."""
+        """The classifier for new rows."""
         return None if self.__dict__.get("_model") is None else self._model.estimator_
 
     def _fitted(self) -> Any:
         if self.__dict__.get("_model") is None:
             raise NotFittedError(
-                f"This {type(self).__name__} has not seen a label yet: it predicts from the first "
-                "batch with a label on."
+                f"This {type(self).__name__} has not seen a label yet: call partial_fit with at least one "
+                "label."
             )
         return self._model
 
@@ -131,7 +131,7 @@ class StandingRule(SemiSupervised):
         Returns
         -------
         Decision
-            That of the current model.
+            The decision function of the current classifier.
         """
         model = self._fitted()
         if len(model.classes_) > 1:
@@ -145,7 +145,7 @@ class StandingRule(SemiSupervised):
     # ------------------------------------------------------------------------------------------------- state
 
     def _parts(self) -> dict[str, Any]:
-        labels = self.transduction_  # of dtype object if there is no label yet: then all of them are None
+        labels = self.transduction_  # of dtype object, all None, if no label has been seen
         return {
             "transduction": labels.tolist() if labels.dtype == object else labels,
             "positive_fraction": self._as_data(self.positive_fraction_),
@@ -170,7 +170,7 @@ class StandingRule(SemiSupervised):
             for parts in checked.items("held", state["held"], 2)
         )
         if sparse.issparse(first.X) != sparse.issparse(last.X):
-            raise ValueError("held must have rows of one kind")
+            raise ValueError("held rows must be all dense or all sparse")
         self._held, self._model = (first, last), self._from_data(state["model"])
         if self._model is not None:
             check_rule(self._model, classes, width)

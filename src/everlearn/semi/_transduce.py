@@ -1,17 +1,17 @@
-"""Labels for unlabeled rows, on class numbers: two classes as one choice of rows, many as several.
+"""Transduction: labels for unlabeled rows, as class numbers, for two classes and for more.
 
 W. Emara, thesis (2012), chapter III. With l labeled rows L, n unlabeled ones U, and y = -1, +1, the k
 positives A maximize ::
 
     D(A) = C Cs sum_{j in A} s_j - Cs^2/2 sum_{j in A, j' in U \\ A} K_jj',      s_j = sum_{i in L} y_i K_ij
 
-the pull of the labels less the similarities that are cut: `Choice` with q = Cs^2/2 and w_j = C Cs s_j -
-Cs^2/2 sum_{j' in U} K_jj'. More classes share U out into sets A_c of given sizes so as to maximize ::
+the scores from the labels minus the similarities that are cut: `Choice` with q = Cs^2/2 and w_j = C Cs s_j -
+Cs^2/2 sum_{j' in U} K_jj'. For more classes, U is partitioned into sets A_c of given sizes that maximize ::
 
     W = C Cs sum_c sum_{j in A_c} s_c(j) + Cs^2/4 sum_c sum_{j, j' in A_c} K_jj'
 
-with s_c(j) the mean (or the sum) of K_ij over the labeled rows of class c. For two classes and sums W is D
-but for a constant.
+with s_c(j) the mean (or the sum) of K_ij over the labeled rows of class c. For two classes and sums, W equals
+D up to a constant.
 """
 
 from dataclasses import dataclass
@@ -27,20 +27,20 @@ TWO_SIDED_UP_TO = 20_000
 
 @dataclass(frozen=True)
 class Transduction:
-    """Class numbers of the unlabeled rows, and how they came about.
+    """Class numbers of the unlabeled rows, with scores and objective.
 
     Parameters
     ----------
     numbers : ndarray of shape (n,)
-        The class of each.
+        The class numbers.
     alone : ndarray of shape (n,)
-        What it would be by similarity to the labeled rows alone.
+        The class numbers by similarity to the labeled rows alone.
     scores : ndarray of shape (n,) or (n, n_classes)
-        The slope of the objective in each row's membership.
+        Derivative of the objective with respect to each row's membership.
     objective : float
         D or W.
     evaluations : int
-        Gains that greedy computed.
+        Number of gains that greedy computed.
     """
 
     numbers: Numbers
@@ -51,13 +51,13 @@ class Transduction:
 
 
 def count_positives(share: float, n: int) -> int:
-    """share * n, rounded half up; a share other than 0 and 1 leaves each class a row, if there are two."""
+    """share * n, rounded half up; for shares between 0 and 1 each class gets at least one row, if n > 1."""
     k = int(np.floor(share * n + 0.5))
     return int(np.clip(k, 1, n - 1)) if 0 < share < 1 and n > 1 else int(np.clip(k, 0, n))
 
 
 def class_sizes(shares: Floats, n: int) -> Ints:
-    """Share n rows out: the largest remainders are rounded up, of equals the first."""
+    """Class sizes that sum to n: the largest remainders are rounded up, ties in class order."""
     wanted = n * shares / shares.sum()
     sizes = np.floor(wanted).astype(np.int64)
     sizes[np.argsort(sizes - wanted, kind="stable")[: n - sizes.sum()]] += 1
@@ -65,7 +65,7 @@ def class_sizes(shares: Floats, n: int) -> Ints:
 
 
 def signed(numbers: Numbers, balance: bool) -> Floats:
-    """-1 and +1 of two classes; with ``balance`` both pull as hard as half of all labels."""
+    """-1 and +1 of two classes; with ``balance`` weighted so that both classes have the same influence."""
     y = np.where(numbers > 0, 1.0, -1.0)
     if not balance:
         return y
@@ -77,7 +77,7 @@ def signed(numbers: Numbers, balance: bool) -> Floats:
 
 
 def check_finite(s: Floats, t: Floats, C: float, Cs: float, highest: float) -> None:
-    """Refuse similarities whose sums, by row t and with the labels s, overflow."""
+    """Raise a ValueError if sums of similarities overflow: row sums t, and scores s from the labels."""
     if not np.isfinite(C * Cs * np.abs(s).sum() + Cs**2 * (np.abs(t).sum() + highest)):
         raise ValueError(OVERFLOW)
 
@@ -93,7 +93,7 @@ def choice_of_positives(K: Similarities, s: Floats, C: float, Cs: float, highest
 def two_classes(
     K: Similarities, s: Floats, k: int, C: float, Cs: float, highest: float, solver: str
 ) -> Transduction:
-    """Find the k positives among rows, given the pull of the labels at each."""
+    """Find the k positives among rows, given their scores from the labels."""
     choice = choice_of_positives(K, s, C, Cs, highest)
     alone, evaluations = largest(s, k), 0
     if not 0 < k < len(K) or Cs == 0:
@@ -109,7 +109,7 @@ def two_classes(
 
 
 def finish_two(choice: Choice, found: Ints, alone: Ints, evaluations: int) -> Transduction:
-    """Report on a set of positives."""
+    """The result for a set of positives."""
     p = indicator(found, len(choice.w))
     return Transduction(
         p.astype(np.int64),
@@ -131,7 +131,7 @@ def indicator(rows: Ints, n: int) -> Floats:
 
 
 def members(numbers: Numbers, classes: int, means: bool) -> Floats:
-    """What each label weighs in the pull of each class: 1, or so much that classes weigh 1 together."""
+    """Weights of the labels in the scores of each class: 1, or with ``means`` a total of 1 per class."""
     weights = np.eye(classes)[numbers]
     return np.asarray(weights / np.maximum(weights.sum(axis=0), 1) if means else weights)
 
@@ -148,7 +148,7 @@ def partition_of_rows(
 def many_classes(
     K: Similarities, s: Floats, sizes: Ints, C: float, Cs: float, highest: float, solver: str
 ) -> Transduction:
-    """Share rows out among classes of given sizes, given the pull of the labels of each class at each row."""
+    """Assign rows to classes of given sizes, given their scores from the labels of each class."""
     problem, alone = partition_of_rows(K, s, sizes, C, Cs, highest), assign(s, sizes)
     labels, evaluations = alone, 0
     if solver != "fast" and Cs > 0:
@@ -160,6 +160,6 @@ def many_classes(
 
 
 def finish_many(problem: Partition, labels: Numbers, alone: Numbers, evaluations: int) -> Transduction:
-    """Report on a labeling."""
+    """The result for a labeling."""
     slope, value = problem.look(labels)
     return Transduction(labels, alone, slope, value, evaluations)

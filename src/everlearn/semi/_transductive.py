@@ -46,7 +46,7 @@ _IS_ESTIMATOR = constraints.Constraint("a classifier", lambda value: hasattr(val
 
 
 class TransductiveLearner(SemiSupervised):
-    """Base of the learners from labeled and unlabeled rows; a subclass says how it finds the labels."""
+    """Base of the transductive learners; subclasses implement the search for the labels."""
 
     forgetting: ClassVar[str] = "replay"
     _mark_of_fit = "transduction_"
@@ -74,7 +74,7 @@ class TransductiveLearner(SemiSupervised):
     )
 
     def fit(self: Self, X: Any, y: Any) -> Self:
-        """Find labels for the rows that have none, and learn a rule from all.
+        """Label the unlabeled rows, and train a classifier on all rows.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class TransductiveLearner(SemiSupervised):
             The rows, labeled and unlabeled, in any order; with kernel="precomputed" the matrix of their
             similarities.
         y : array-like of shape (n_samples,)
-            Their labels; None, NaN or ``unlabeled`` where there is none.
+            The labels; None, NaN or ``unlabeled`` for unlabeled rows.
 
         Returns
         -------
@@ -95,7 +95,7 @@ class TransductiveLearner(SemiSupervised):
         return self
 
     def predict(self, X: Any) -> Array:
-        """Predict the class of rows, which need not be among those of `fit`.
+        """Predict the class of rows, which may be new.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class TransductiveLearner(SemiSupervised):
         return np.asarray(self._rule().predict(self._features(X)))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Score rows: above 0 means the second class, or one column for each class when there are more.
+        """Decision values: positive for the second of two classes, or one column for each class.
 
         Parameters
         ----------
@@ -140,11 +140,11 @@ class TransductiveLearner(SemiSupervised):
     def _transduce(
         self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints, rho: float
     ) -> Transduction:
-        """Label the rows U, so many of each class, from the class numbers of the rows L."""
+        """Label the rows U, with given class sizes, from the class numbers of the rows L."""
         raise NotImplementedError
 
     def _refuse(self, unlabeled: int) -> None:
-        """Raise for what this learner cannot do, before it begins."""
+        """Raise a ValueError if there are too many unlabeled rows for this learner."""
 
     # ------------------------------------------------------------------------------------------------- fit
 
@@ -161,7 +161,7 @@ class TransductiveLearner(SemiSupervised):
         if isinstance(self.rho, str) and len(self.classes_) > 1:
             with np.errstate(over="ignore", invalid="ignore"):
                 self.rho_ = choose_rho(space, L, numbers[L], U, self._shares, self._pulled, random)
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused, in words
+        with np.errstate(over="ignore", invalid="ignore"):  # overflows raise a ValueError
             found = self._label(space, L, numbers[L], U)
         everything = np.full(len(numbers), 0, dtype=np.int64)
         everything[L], everything[U] = numbers[L], found.numbers
@@ -170,7 +170,7 @@ class TransductiveLearner(SemiSupervised):
         self.supervised_transduction_ = self.classes_[everything]
         self.scores_ = np.full((len(numbers), *found.scores.shape[1:]), np.nan)
         with np.errstate(over="ignore"):
-            squared = float(np.square(np.float64(self.C)))  # infinite for a C that nobody has
+            squared = float(np.square(np.float64(self.C)))  # may overflow for a huge C
         self.scores_[U] = found.scores * squared
         self.objective_, self.n_evaluations_ = found.objective * squared, found.evaluations
         self.estimator_ = None
@@ -181,7 +181,7 @@ class TransductiveLearner(SemiSupervised):
             self.estimator_ = train(model, space.X, self.transduction_, numbers != UNKNOWN, by_kernel)
 
     def _space(self, X: Rows, random: np.random.RandomState) -> Space:
-        """Scale rows, find the features and the kernel in which they are compared; fix all that for later."""
+        """Scale the rows and resolve the kernel and the Nystroem map; stored for prediction."""
         self._nystroem: Any = None
         if self.kernel == "precomputed":
             if sparse.issparse(X):
@@ -189,7 +189,9 @@ class TransductiveLearner(SemiSupervised):
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"A precomputed kernel must be a square matrix, got shape {X.shape}.")
             if self.n_components is not None:
-                raise ValueError("n_components needs rows, and kernel='precomputed' has none.")
+                raise ValueError(
+                    "n_components needs rows, but kernel='precomputed' has none: set it to None."
+                )
             if not np.allclose(X, X.T, rtol=1e-5, atol=1e-8 * np.abs(X).max()):
                 raise ValueError("A precomputed kernel must be symmetric.")
             self._geometry = Geometry.plain(None)
@@ -204,7 +206,7 @@ class TransductiveLearner(SemiSupervised):
         return Space(Z, kernel, self.n_jobs, bool(self.verbose))
 
     def _share_out(self, space: Space, numbers: Ints, random: np.random.RandomState) -> None:
-        """Find the share of each class among the rows without a label."""
+        """Determine the fraction of each class among the unlabeled rows."""
         known = numbers[numbers != UNKNOWN]
         Q, n = len(self.classes_), int(np.sum(numbers == UNKNOWN))
         self.fraction_reliable_, self.fraction_depth_ = True, math.nan
@@ -221,9 +223,9 @@ class TransductiveLearner(SemiSupervised):
             shares = np.array([1 - self.positive_fraction, self.positive_fraction])
         elif self.positive_fraction is not None:
             raise ValueError(
-                f"positive_fraction={self.positive_fraction!r} is the fraction of the second of two classes; "
-                f"y has labels of {Q}. Give a dict with the share of each class"
-                + (", the one without a label included." if Q == 1 else ".")
+                f"positive_fraction={self.positive_fraction!r} is the fraction of the second of two classes, "
+                f"but y has labels of {Q}. Give a dict with the fraction of each class"
+                + (", including the class without a label." if Q == 1 else ".")
             )
         elif n == 0:
             shares = counts / len(known)
@@ -236,8 +238,8 @@ class TransductiveLearner(SemiSupervised):
             shares = (counts + 1) / (len(known) + Q)
             if Q == 1:
                 warnings.warn(
-                    f"All labels are {self.classes_[0]!r}, and so is now every row: with labels of one class "
-                    "positive_fraction has to name the other one, and the share of each.",
+                    f"All labels are {self.classes_[0]!r}, so all rows get this label: if there is another "
+                    "class, pass positive_fraction as a dict with the fraction of each class.",
                     stacklevel=4,
                 )
         self._shares = shares
@@ -246,7 +248,7 @@ class TransductiveLearner(SemiSupervised):
         )
 
     def _estimate(self, space: Space, numbers: Ints, random: np.random.RandomState) -> Ratio:
-        """Estimate the share of the second class, from a sample where there are many rows."""
+        """Estimate the fraction of the second class, from a sample if there are many rows."""
         kinds = [np.flatnonzero(numbers != UNKNOWN), np.flatnonzero(numbers == UNKNOWN)]
         some = [rows if len(rows) <= SAMPLE else random.permutation(rows)[:SAMPLE] for rows in kinds]
         rows = np.sort(np.concatenate(some))
@@ -269,10 +271,10 @@ class TransductiveLearner(SemiSupervised):
         return self._transduce(space, L, numbers, U, class_sizes(self._shares, n), self.rho_)
 
     def _pulled(self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints) -> Solve:
-        """The problem of the rows U, pulled at by the rows L; solver and rho are left to choose.
+        """The problem of labeling U from the labels of L, as a function of solver and rho.
 
-        Both weights, C and Cs, are in proportion to C, which leaves the labels as they are: it is taken to be
-        1, and comes in where the objective is reported.
+        Both weights, C and Cs, are proportional to C, which does not affect the labels. So C is set to 1
+        here, and the reported objective is multiplied by C^2.
         """
         K, Q = space.among(U), len(sizes)
         s, highest = self._pull(space, U, L, numbers, Q), K.highest
@@ -291,7 +293,7 @@ class TransductiveLearner(SemiSupervised):
         return pull(space, U, L, weights, self.label_scores, float(self.C))
 
     def _weight(self, rho: float, labels: int, n: int, classes: int) -> float:
-        """Cs / C, at which clusters pull rho times as hard as labels; a mean counts as one label."""
+        """Cs / C: clusters have rho times the weight of the labels; a class mean counts as one label."""
         if classes > 2 and self._balances(classes):
             labels = classes
         return rho * 2 * labels / n
@@ -300,7 +302,7 @@ class TransductiveLearner(SemiSupervised):
 
     @property
     def _only(self) -> int | None:
-        """The number of the class that every row has, if there is one: then it is all there is to predict."""
+        """The class number that all rows have, if they have the same; it is then always predicted."""
         if self.estimator is None and len(self.classes_) > 1:
             return None
         found = np.unique(self.transduction_)
@@ -324,7 +326,7 @@ class TransductiveLearner(SemiSupervised):
         Returns
         -------
         Decision
-            That of the estimator, after scaling and the Nystroem map.
+            The decision function of the classifier, after scaling and the Nystroem map.
         """
         if self.kernel == "precomputed":
             refuse_kernel(self)
@@ -363,7 +365,7 @@ class TransductiveLearner(SemiSupervised):
         for name in ("transduction_", "supervised_transduction_"):
             found = checked.items_of(name, fitted[name], rows)
             if rows == 0 or not np.isin(found, classes).all():
-                raise ValueError(f"{name} must hold labels of classes_")
+                raise ValueError(f"{name} must have labels of classes_ only")
         checked.array("scores_", fitted["scores_"], np.float64, (rows, *np.shape(fitted["scores_"])[1:]))
         for name in ("objective_", "rho_"):
             checked.number(name, fitted[name], finite=False)

@@ -1,12 +1,13 @@
-"""The share of positives among unlabeled rows, read from the margins that labelings of them allow.
+"""Estimate of the fraction of positives among unlabeled rows, from the margins of possible labelings.
 
-W. Emara, thesis (2012), section III.3. Greedy takes the positives one after the other, and every length k of
-its path is a labeling; v(k) = ||w||^2 of the SVM on that labeling. One-sided labelings separate trivially,
-so that v is low at both ends: the estimate is where v lies deepest below its maxima on both sides.
+W. Emara, thesis (2012), section III.3. Greedy selects the positives one after the other, and every length k
+of its path is a labeling. v(k) = ||w||^2 of the SVM on that labeling. One-sided labelings are trivial to
+separate, so v is low at both ends. The estimate is the k at which v lies deepest below its maxima on both
+sides.
 
-Where classes overlap that may be anywhere, and the more labels there are, the more they know themselves.
-Taken for a random sample, n+ and n- of them leave the share between quantiles of Beta(n+ + 1, n- + 1), and
-the estimate is looked for there.
+If classes overlap, this minimum may be anywhere, and with more labels the fraction among them is a better
+guide. If the labels are a random sample with n+ positives and n- negatives, the fraction lies between
+quantiles of Beta(n+ + 1, n- + 1). The estimate is restricted to this interval.
 """
 
 import warnings
@@ -21,25 +22,25 @@ from sklearn.svm import SVC
 from .._submodular.choice import Floats, Ints, StoredSimilarities
 from ._transduce import choice_of_positives, signed
 
-SAMPLE = 2000  # rows of each kind that are looked at
+SAMPLE = 2000  # maximum number of labeled and of unlabeled rows used
 _GRID, _FINER = 30, 40
-_SHALLOW, _FEW = 0.05, 10
-_MOST_STEPS = 50_000  # of an SVM: rows that were not scaled would take for ever
-_CREDIBLE = 0.95  # of what the labels leave possible
+_MIN_DEPTH, _MIN_ROWS = 0.05, 10  # relative depth and rows per class of a reliable estimate
+_MAX_STEPS = 50_000  # of an SVM: unscaled rows would take too long
+_CREDIBLE = 0.95  # probability of the interval from the labels
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A share of positives and what speaks for it.
+    """A fraction of positives and its reliability.
 
     Parameters
     ----------
     share : float
-        The share.
+        The fraction.
     depth : float
-        How far ||w||^2 rises on both sides of it; 0 where there was no estimate.
+        How much ||w||^2 rises on both sides of it; 0 if there was no estimate.
     reliable : bool
-        Whether that stands out, and both classes get at least ten rows.
+        Whether the minimum is distinct and both classes get at least ten rows.
     """
 
     share: float
@@ -48,25 +49,25 @@ class Ratio:
 
 
 def labeled_share(numbers: Ints) -> float:
-    """The share of positives among labels, shrunk toward one half."""
+    """The fraction of positives among labels, shrunk toward one half."""
     return float((np.sum(numbers > 0) + 1) / (len(numbers) + 2))
 
 
 def depths(v: Floats) -> Floats:
-    """How far one has to climb from each point to leave it on either side, if there is anything to climb."""
+    """The depth of each point below its maxima on both sides (the lower of the two)."""
     left, right = np.maximum.accumulate(v), np.maximum.accumulate(v[::-1])[::-1]
     return np.asarray(np.minimum(left, right) - v)
 
 
 def smooth(v: Floats) -> Floats:
-    """Medians of three; the ends stay."""
+    """Running median of three; the ends do not change."""
     if len(v) < 3:
         return v
     return np.concatenate([v[:1], np.median([v[:-2], v[1:-1], v[2:]], axis=0), v[-1:]])
 
 
 def credible_shares(numbers: Ints, credible: float) -> tuple[float, float]:
-    """Between which shares of positives labels leave it, with such a probability, if they are a sample."""
+    """Credible interval of the fraction of positives, if the labels are a random sample."""
     positives = int(np.sum(numbers > 0))
     ends = beta.ppf([(1 - credible) / 2, (1 + credible) / 2], positives + 1, len(numbers) - positives + 1)
     return float(ends[0]), float(ends[1])
@@ -75,25 +76,25 @@ def credible_shares(numbers: Ints, credible: float) -> tuple[float, float]:
 def estimate_ratio(
     K: Floats, numbers: Ints, C: float, rho: float, balance: bool = False, credible: float = _CREDIBLE
 ) -> Ratio:
-    """Estimate the share of positives among the rows without a label.
+    """Estimate the fraction of positives among the unlabeled rows.
 
     Parameters
     ----------
     K : ndarray of shape (n, n)
         Similarities of all rows.
     numbers : ndarray of shape (n,)
-        0, 1, or -1 for a row without a label.
+        0, 1, or -1 for an unlabeled row.
     C, rho : float
         As in `SubmodS3VM`.
     balance : bool, default=False
-        Likewise.
+        Whether both classes have the same influence.
     credible : float, default=0.95
-        The probability with which labels bound the estimate; 1 is no bound.
+        Probability of the credible interval that bounds the estimate; 1 means no bound.
 
     Returns
     -------
     Ratio
-        The estimate, or the labeled share where there is none.
+        The estimate, or the fraction among the labels if there is none.
     """
     L, U = np.flatnonzero(numbers >= 0), np.flatnonzero(numbers < 0)
     n = len(U)
@@ -116,7 +117,7 @@ def estimate_ratio(
         seen = np.array(sorted(v))
         depth = depths(smooth(np.array([v[k] for k in seen])))
         depth[(seen < low * n) | (seen > high * n)] = 0
-        return seen, depth, int(np.argmax(depth))  # of equals the smallest k
+        return seen, depth, int(np.argmax(depth))  # ties: the smallest k
 
     seen, depth, best = look(_spaced(1, n - 1, _GRID))
     if depth[best] > 0:
@@ -125,7 +126,7 @@ def estimate_ratio(
     if deep <= 0:
         return fallback
     spread = max(v.values()) - min(v.values())
-    return Ratio(k / n, deep, bool(deep >= _SHALLOW * spread and min(k, n - k) >= _FEW))
+    return Ratio(k / n, deep, bool(deep >= _MIN_DEPTH * spread and min(k, n - k) >= _MIN_ROWS))
 
 
 def _spaced(first: int, last: int, points: int) -> list[int]:
@@ -134,7 +135,7 @@ def _spaced(first: int, last: int, points: int) -> list[int]:
 
 def _squared_norm(K: Floats, labels: Ints, C: float) -> float:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # nearly solved is enough to find a minimum
-        machine = SVC(kernel="precomputed", C=C, tol=1e-5, max_iter=_MOST_STEPS).fit(K, labels)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # an approximate solution suffices
+        machine = SVC(kernel="precomputed", C=C, tol=1e-5, max_iter=_MAX_STEPS).fit(K, labels)
     S, a = machine.support_, machine.dual_coef_[0]
     return float(a @ K[np.ix_(S, S)] @ a)

@@ -26,7 +26,7 @@ from ._transduce import (
 from ._transductive import TransductiveLearner
 from ._words import documented
 
-_MOST_ROWS, _MOST_EXACT = 5000, 20
+_MAX_ROWS, _MAX_EXACT = 5000, 20
 
 
 @register
@@ -165,10 +165,10 @@ class QPS3VM(TransductiveLearner):
         self._store(locals())
 
     def _refuse(self, unlabeled: int) -> None:
-        most = _MOST_EXACT if self.exact else _MOST_ROWS
+        most = _MAX_EXACT if self.exact else _MAX_ROWS
         if unlabeled > most:
             raise ValueError(
-                f"QPS3VM with exact={self.exact} labels {most} rows at most, and {unlabeled} have no label. "
+                f"QPS3VM with exact={self.exact} labels at most {most} rows, but {unlabeled} are unlabeled. "
                 + ("Set exact=False, or use" if self.exact else "Use")
                 + " SubmodS3VM, which has no such limit."
             )

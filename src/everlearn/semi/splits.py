@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 Ints = npt.NDArray[np.int64]
 
-_MOST_TRIES = 10_000
+_MAX_TRIES = 10_000
 
 
 class PessimisticSplit:
@@ -35,9 +35,9 @@ class PessimisticSplit:
     n_splits : int, default=10
         Splits to keep.
     estimator : classifier, default=None
-        What learns from the labeled rows. None is a linear `SVC`.
+        The supervised classifier. None is a linear `SVC`.
     random_state : int, RandomState instance or None, default=None
-        Decides the splits.
+        Random generator for the splits.
 
     Examples
     --------
@@ -83,8 +83,7 @@ class PessimisticSplit:
         """
         if not 0 < self.n_splits <= self.n_draws:
             raise ValueError(
-                f"n_splits={self.n_splits} of n_draws={self.n_draws} splits cannot be kept: it takes at "
-                "least one, and at most as many as are drawn."
+                f"n_splits={self.n_splits} must be at least 1 and at most n_draws={self.n_draws}."
             )
         X, y = indexable(X, y)
         if hasattr(X, "tocsr"):
@@ -93,8 +92,8 @@ class PessimisticSplit:
         classes, numbers = np.unique(column_or_1d(y), return_inverse=True)
         if not max(2, len(classes)) <= self.n_labeled < len(numbers) or len(classes) < 2:
             raise ValueError(
-                f"n_labeled={self.n_labeled} of {len(numbers)} rows has no room for one of each of "
-                f"{len(classes)} classes, two at least, and a row that is unlabeled."
+                f"n_labeled={self.n_labeled} of {len(numbers)} rows must leave an unlabeled row and allow "
+                f"one labeled row of each class; y has {len(classes)} classes, and at least 2 are needed."
             )
         random = check_random_state(self.random_state)
         model = SVC(kernel="linear") if self.estimator is None else self.estimator
@@ -125,11 +124,11 @@ class PessimisticSplit:
 
     def _draw(self, numbers: Ints, classes: int, random: np.random.RandomState) -> Ints:
         """Random rows, drawn again until every class is among them."""
-        for _ in range(_MOST_TRIES):
+        for _ in range(_MAX_TRIES):
             rows: Ints = np.sort(random.permutation(len(numbers))[: self.n_labeled])
             if len(np.unique(numbers[rows])) == classes:
                 return rows
         raise ValueError(
-            f"{_MOST_TRIES} random draws of n_labeled={self.n_labeled} rows had none with every class "
-            "among them: the rarest is too rare. Take more, or leave it out."
+            f"None of {_MAX_TRIES} random draws of n_labeled={self.n_labeled} rows had all classes, because "
+            "the rarest class is too rare: increase n_labeled, or drop the class."
         )

@@ -29,8 +29,8 @@ from .s3vm import SubmodS3VM
 
 Self = TypeVar("Self", bound="StreamS3VM")
 
-_SHARE_OF_A_TRIAL = 0.1  # by which a summary grows until it is good enough
-_MOST_HISTORY = 1000
+_GROWTH = 0.1  # fraction of the stored rows by which a summary grows until it is good enough
+_MAX_HISTORY = 1000
 
 _TRANSDUCER = constraints.Constraint(
     "a SubmodS3VM or QPS3VM whose kernel is not precomputed",
@@ -83,28 +83,28 @@ class StreamS3VM(StandingRule):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels seen so far, and those named.
+        The labels seen so far, and those passed as `classes`.
     transduction_ : ndarray of shape (n_batch,)
         A label for every row of the last batch; given labels are kept, except with mode="online". None for
         every row until a label has been seen.
     positive_fraction_ : float, dict or None
-        The share of the second class, or of each, that was given or estimated for the last batch.
+        The fraction of the second class, or of each class, given or estimated for the last batch.
     one_class_ : bool
         Whether all labels seen are of one class, which is then always predicted.
     estimator_ : classifier or None
-        The rule for new rows, on scaled rows.
+        The classifier for new rows, trained on scaled rows.
     summary_ : tuple of (X, y)
-        The rows held of all batches but the last, and their labels, None where none was given.
+        The stored rows of all batches but the last, and their labels; None for unlabeled rows.
     n_stored_ : int
-        Rows held, those of the last batch included.
+        Number of stored rows, including the last batch.
     ids_ : ndarray of shape (n_stored_,)
-        Their ids, those of the summary first.
+        Ids of the stored rows, those of the summary first.
     n_batches_ : int
-        Batches taken in that had rows.
+        Number of batches with rows.
     history_ : list of dict
-        For each of the last 1,000 batches "batch", its number, "rows" and "labels" in it; of the summary made
-        when it came, the number of "exemplars", "trials" made, and "disagreement", the share of the batch
-        that would be labeled otherwise with it; and "stored" rows after it. The first batch makes no summary.
+        For each of the last 1,000 batches: "batch", its number; "rows" and "labels" in it; "exemplars" in the
+        summary of the earlier rows; "trials" to find it; "disagreement", the fraction of the batch that is
+        labeled differently with the summary; and "stored" rows afterwards. The first batch has no summary.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -176,7 +176,7 @@ class StreamS3VM(StandingRule):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Their labels, None or NaN where there is none.
+            The labels; None or NaN for unlabeled rows.
 
         Returns
         -------
@@ -196,12 +196,12 @@ class StreamS3VM(StandingRule):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The batch; a batch without rows changes nothing.
         y : array-like of shape (n_samples,), default=None
-            Its labels, None or NaN where there is none. None is no label at all.
+            The labels; None or NaN for unlabeled rows. None means that all rows are unlabeled.
         classes : array-like of shape (n_classes,), default=None
-            Labels that may come. They need not be named: a class is known from its first label on.
+            Labels that may occur. Optional: new labels are accepted at any time.
         ids : array-like of int of shape (n_samples,), default=None
-            Names by which rows can be forgotten; None continues the running row number. The id of a row that
-            is held is refused.
+            Ids of the rows for `forget`; None continues the running row number. The id of a stored row raises
+            an error.
 
         Returns
         -------
@@ -213,12 +213,12 @@ class StreamS3VM(StandingRule):
 
     @property
     def summary_(self) -> tuple[Rows, Array]:
-        """The rows held of all batches but the last, and their labels."""
+        """The stored rows of all batches but the last, and their labels."""
         return self._held[0].X.copy(), self._held[0].labels(self.classes_)
 
     @property
     def n_stored_(self) -> int:
-        """Rows held."""
+        """Number of stored rows."""
         return len(self._held[0]) + len(self._held[1])
 
     # --------------------------------------------------------------------------------------------- one batch
@@ -227,16 +227,16 @@ class StreamS3VM(StandingRule):
         constraints.check(self)
         first = not hasattr(self, "_held")
         if least == 0 and _num_samples(X) == 0:
-            check_rows(copy(self), X, reset=first, ensure_min_samples=0)  # a copy: nothing may change here
+            check_rows(copy(self), X, reset=first, ensure_min_samples=0)  # a copy, so that nothing changes
             return self
         X = check_rows(self, X, reset=first)
         if self.memory_rows is not None and 2 * X.shape[0] > self.memory_rows:
             raise ValueError(
-                f"The batch has {X.shape[0]} rows, and memory_rows={self.memory_rows} takes batches of half "
-                "as many, so that there is room for a summary: send smaller batches, or allow more rows."
+                f"The batch has {X.shape[0]} rows, but memory_rows={self.memory_rows} allows batches of half "
+                "as many, to leave room for a summary: pass smaller batches, or increase memory_rows."
             )
         unlabeled = (SubmodS3VM() if self.s3vm is None else self.s3vm).unlabeled
-        read = read_labels if least else read_batch  # without a label there is nothing to fit
+        read = read_labels if least else read_batch  # `fit` needs at least one label
         new, numbers = read(y, unlabeled, X.shape[0])
         if first:
             self._begin(X)
@@ -245,7 +245,7 @@ class StreamS3VM(StandingRule):
         return self
 
     def _transducer(self, batch: int) -> Any:
-        """What labels the rows of a batch, by its number from 0."""
+        """The unfitted S3VM for a batch, given the batch number from 0."""
         seed = int(np.random.SeedSequence([self._seed, batch]).generate_state(1)[0])
         s3vm = SubmodS3VM() if self.s3vm is None else clone(self.s3vm)
         return s3vm.set_params(random_state=seed, estimator=self.estimator)
@@ -259,7 +259,7 @@ class StreamS3VM(StandingRule):
         self._model: Any = None
 
     def _number(self, X: Rows, new: Array, numbers: Any, ids: Ints, classes: Any) -> Held:
-        """The batch in the kind of rows and the class numbers of what is held, which may be numbered anew."""
+        """The batch in the format and the class numbers of the stored rows, which may be renumbered."""
         if classes is not None:
             named = unique_labels(classes)
             unknown = [label for label in new.tolist() if label not in named.tolist()]
@@ -273,11 +273,11 @@ class StreamS3VM(StandingRule):
         if sparse.issparse(kept) != sparse.issparse(X):
             X = sparse.csr_matrix(X) if sparse.issparse(kept) else X.toarray()
         else:
-            X = X.copy()  # what is held must not change with the array of the caller
+            X = X.copy()  # so that the caller cannot change the stored rows
         return Held(X, numbers, ids).renumbered(at)
 
     def _step(self, s3vm: Any, batch: Held) -> None:
-        """Label the batch; then forget all but its rows and a summary of the rest."""
+        """Label the batch, then keep its rows and a summary of the earlier rows."""
         old, rows = self._held[0] + self._held[1], len(batch)
         shown, found = self._learn(s3vm, old, batch)
         labels = None if found is None else self.transduction_
@@ -295,28 +295,28 @@ class StreamS3VM(StandingRule):
             "disagreement": cost,
             "stored": self.n_stored_,
         }
-        self.history_ = [*self.history_, record][-_MOST_HISTORY:]
+        self.history_ = [*self.history_, record][-_MAX_HISTORY:]
 
     def _learn(self, s3vm: Any, old: Held, batch: Held) -> tuple[Held, Any]:
-        """Label the batch and learn the rule; the batch as it was shown, and what labeled it."""
+        """Label the batch and train the classifier; the batch as used for that, and the fitted S3VM."""
         shown = batch if self.mode == "incremental" else batch.hidden()
         found = self._label(s3vm, old + shown)
         nothing = np.full(len(batch), None, dtype=object)
         self.transduction_ = nothing if found is None else found.transduction_[len(old) :]
         self._model = found
-        if shown is not batch and batch.known.any():  # the rule learns from them, too
+        if shown is not batch and batch.known.any():  # the classifier learns from these labels
             self._model = self._label(s3vm, old + batch)
         self.positive_fraction_ = None if self._model is None else self._model.positive_fraction_
         self.one_class_ = self._model is not None and len((old + batch).classes()) == 1
         return shown, found
 
     def _label(self, s3vm: Any, held: Held) -> Any:
-        """The s3vm, fitted; None if there is not one label."""
+        """The fitted S3VM; None if there are no labels."""
         seen = np.unique(held.numbers[held.known])
         if len(seen) == 0:
             return None
         model = clone(s3vm)
-        # With two classes and one of them seen: which is the other?
+        # If only one of two classes has labels, positive_fraction must name the other one.
         if len(seen) == 1 and constraints.FRACTION.test(model.positive_fraction):
             shares = (1 - model.positive_fraction, model.positive_fraction)
             known = len(self.classes_) == 2
@@ -329,10 +329,10 @@ class StreamS3VM(StandingRule):
     def _summarize(
         self, s3vm: Any, found: Any, old: Held, shown: Held, labels: Any
     ) -> tuple[int, int, float, Held]:
-        """The fewest exemplars that label the batch as all rows do, up to `max_disagreement`; and trials.
+        """The smallest summary that labels the batch like all rows, up to `max_disagreement`; and trials.
 
-        Rows are scaled, and shares of classes taken, as for all of them together, so that trials differ by
-        the rows left out alone.
+        Scaling and class fractions are those of all rows together, so trials differ only in the rows that are
+        left out.
         """
         everything = old + shown
         seed = check_random_state(s3vm.random_state)
@@ -340,7 +340,7 @@ class StreamS3VM(StandingRule):
         room = None if self.memory_rows is None else int(self.memory_rows) - len(shown)
         choosing = Choosing(space, old, bool(self.use_next_batch), self.max_labeled_per_class, room)
         most = min(len(shown) if self.max_exemplars is None else int(self.max_exemplars), choosing.most)
-        more = max(1, int(np.floor(_SHARE_OF_A_TRIAL * len(old) + 0.5)))
+        more = max(1, int(np.floor(_GROWTH * len(old) + 0.5)))
         trial = clone(s3vm).set_params(
             **parameters_of(space.kernel), scaling="none", n_components=None, estimator=None
         )
@@ -356,7 +356,7 @@ class StreamS3VM(StandingRule):
             if found is not None:
                 part = replace(everything, X=space.X).of(np.concatenate([rows, at]))
                 cost = 1.0
-                if part.classes() == everything.classes():  # none is lost, for want of room
+                if part.classes() == everything.classes():  # no class was dropped for lack of room
                     again = self._label(trial, part)
                     cost = float(np.mean(again.transduction_[-len(at) :] != labels))
             if cost <= self.max_disagreement or most == M:
