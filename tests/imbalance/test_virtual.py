@@ -134,7 +134,7 @@ def test_copies_are_the_same(tmp_path):
     ("options", "change", "words"),
     [
         ({"minority_class": 7}, lambda X, y: (X, y), "is not a label in y"),
-        ({"kernel": "precomputed"}, lambda X, y: (X @ X.T, y), "pass a callable"),
+        ({"kernel": "precomputed"}, lambda X, y: (X @ X.T, y), "use a callable kernel"),
         ({"n_neighbors": 0}, lambda X, y: (X, y), "n_neighbors"),
         ({}, lambda X, y: (np.where(X > 1, np.nan, X), y), "NaN"),
     ],
