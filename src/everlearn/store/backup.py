@@ -1,4 +1,4 @@
-"""Copies of a store: consistent while it is in use, and verified before they get their name."""
+"""Back up a store: a consistent copy, even while it is in use, and verified before it gets its name."""
 
 import contextlib
 import os
@@ -30,23 +30,23 @@ def backup(
 ) -> dict[str, int]:
     """Copy a store, also while another process writes to it.
 
-    The copy holds all events up to one moment. It is verified, as `verify` does, and only then gets its name:
-    whatever goes wrong, there is a whole copy or none.
+    The copy has all events up to one moment. It gets its name only after `verify` has checked it: if anything
+    fails, there is no copy.
 
     Parameters
     ----------
     store : str or path-like
         The store: a file, or the URL of a PostgreSQL database.
     destination : str or path-like
-        Where the copy is made: a file, or the URL of a database without a store. A copy in a file is a store
-        like any other, and so a store can be moved from a file to a database and back.
+        The copy: a file, or the URL of a database without a store. The copy is a store like any other, so a
+        store can be moved from a file to a database and back.
     overwrite : bool, default=False
-        Whether a file that exists is replaced.
+        Whether to replace an existing file.
 
     Returns
     -------
     dict
-        What `verify` found in the copy: counts of events, rows, labels and snapshots.
+        Counts of events, rows, labels and snapshots in the copy.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def backup(
 def backup_log(
     source: Log, destination: str | os.PathLike[str], *, overwrite: bool = False
 ) -> dict[str, int]:
-    """The same, of a log that is open."""
+    """Back up a store whose log is open."""
     name = os.fspath(destination)
     if name == ":memory:":
         raise ValueError("destination must be a file or a database URL, got ':memory:'.")
@@ -105,12 +105,12 @@ def backup_log(
 
 
 def verify(log: Log) -> dict[str, int]:
-    """Read a whole store; a `StoreError` if a part of it is damaged or missing.
+    """Read a whole store; a `StoreError` if any part is damaged or missing.
 
     Parameters
     ----------
     log : Log
-        The log, open.
+        The open log.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def _kinds(log: Log) -> list[tuple[int, str]]:
 
 
 def _places(log: Log) -> dict[int, Any]:
-    """By event, the places of the rows that have values in it."""
+    """For each event, the positions of the rows that have values in it."""
     with log.reading() as db:
         found = np.array(
             [tuple(row) for row in db.execute(sa.select(ROWS.c.seq, ROWS.c.place).where(ROWS.c.place >= 0))],
@@ -195,7 +195,7 @@ def _check_target(source: Log, target: Path, overwrite: bool) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what backups left that were killed a day ago or earlier."""
+    """Remove temporary files of backups that were killed at least a day ago."""
     for path in folder.glob(f"{_TEMPORARY}*.tmp*"):
         with contextlib.suppress(OSError):
             if path.stat().st_mtime < time.time() - _STALE:
@@ -203,14 +203,14 @@ def _sweep(folder: Path) -> None:
 
 
 def _vacuum_into(source: Log, target: Path) -> None:
-    """One statement, and so one moment; the copy has no free pages."""
+    """Copy a file in one statement, and so as of one moment; the copy has no free pages."""
     with source.reporting("copied"), source.place.engine.connect() as plain:
         db = plain.execution_options(isolation_level="AUTOCOMMIT")
         db.exec_driver_sql("VACUUM INTO ?", (str(target),))
 
 
 def _end_use(path: Path) -> None:
-    """A copy has no write-ahead log, and is not in use."""
+    """Mark a copy as closed: it has no write-ahead log."""
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.execute("UPDATE meta SET value = 'false' WHERE key = 'in_use'")
         db.commit()
@@ -226,7 +226,7 @@ def _into_database(source: Log, url: str) -> dict[str, int]:
             with contextlib.closing(Log(url, read_only=True)) as written:
                 return verify(written)
         except BaseException:
-            with copy.transaction() as db:  # a whole copy or none
+            with copy.transaction() as db:  # leave a complete copy or none
                 for table in TABLES.sorted_tables:
                     db.execute(
                         sa.delete(table).where(sa.true() if table is not META else META.c.key != "version")
@@ -235,7 +235,7 @@ def _into_database(source: Log, url: str) -> dict[str, int]:
 
 
 def _copy_tables(source: Log, copy: Log) -> None:
-    """All rows of all tables, as they are at one moment, in one transaction."""
+    """Copy all tables as of one moment, in one transaction."""
     with source.one_moment() as db, copy.transaction() as into:
         into.execute(sa.delete(META))
         for table in (TABLES.tables[name] for name in sorted(NAMES)):

@@ -1,4 +1,4 @@
-"""What was erased from a store, when, by whom, and what is left of it in the model."""
+"""Certificate of an erasure: what was erased, when, by whom, and how the model changed."""
 
 import json
 import os
@@ -12,9 +12,9 @@ from .tombstones import digest
 
 @dataclass(frozen=True)
 class Certificate:
-    """What `NeverEndingLearner.erase` returns, once the rows are gone from every file of the store.
+    """The result of `NeverEndingLearner.erase`, when the rows are gone from every file of the store.
 
-    It names no row in clear. Whoever knows an id can check that it is covered, see `covers`.
+    It contains no id in plain text. Whoever knows an id can check it with `covers`.
 
     Attributes
     ----------
@@ -25,36 +25,35 @@ class Certificate:
     by : str
         Who erased.
     everlearn_version : str
-        The version that did it.
+        The version of everlearn.
     salt : str
         The salt of the hashes.
     id_hashes : list of str
         Salted hashes of the ids.
     rows : int
-        How many rows were erased.
+        The number of rows erased.
     labels : int
-        How many labels, those included that had been replaced or withdrawn.
+        The number of labels erased, including replaced and withdrawn ones.
     questions : int
-        How many questions about these rows, open or answered, were kept.
+        The number of questions about these rows erased, open or answered.
     categories : int
-        How many names of categories that no other row had.
+        The number of category names erased, which no other row had.
     quarantined : int
-        How many records were removed from quarantine files.
+        The number of records removed from quarantine files.
     events : int
-        How many events of the log were rewritten.
+        The number of events rewritten in the log.
     snapshots : int
-        How many snapshots were removed or rewritten.
+        The number of snapshots removed or rewritten.
     method : {"replay", "forget", "none"}
-        How the model unlearned the rows. "replay": it was learned again from the log without them. "forget":
-        an exact learner forgot them, or it was learned again from the labeled rows that are kept. "none": no
-        row was in the store.
+        How the model unlearned the rows. "replay": the log was replayed without them. "forget": the learner
+        forgot them exactly, or was retrained on the labeled rows in memory. "none": no row was in the store.
     model_difference : dict
-        The measured distance between the model and one that never saw the rows: ``compared_with``,
-        ``bit_equal``, ``max_difference`` of decision values over ``n_rows`` rows; and
-        ``max_difference_before``, the distance to the model from before. None where it was not measured.
+        The measured difference to a model that never saw the rows: ``compared_with``, ``bit_equal``,
+        ``max_difference`` of decision values over ``n_rows`` rows; and ``max_difference_before``, the
+        difference to the model before the erasure. None for what was not measured.
     scrubbed : bool
-        Whether free pages and the write-ahead log were overwritten, too. If a reader was in the way that is
-        done when the store is opened next.
+        Whether free pages and the write-ahead log were overwritten. If a reader blocked this, it is done when
+        the store is opened next.
     notes : list of str
         What the certificate does not cover.
     """
@@ -83,7 +82,7 @@ class Certificate:
         Parameters
         ----------
         row_id : int or str
-            The id under which it came.
+            The id of the row.
 
         Returns
         -------
@@ -93,7 +92,7 @@ class Certificate:
         return digest(id_key(row_id), self.salt) in self.id_hashes
 
     def to_dict(self) -> dict[str, Any]:
-        """The certificate in values that JSON knows.
+        """Convert the certificate to JSON values.
 
         Returns
         -------
@@ -104,7 +103,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
-        """The certificate that `to_dict` described.
+        """Create a certificate from the values of `to_dict`.
 
         Parameters
         ----------
@@ -124,7 +123,7 @@ class Certificate:
         Parameters
         ----------
         path : str or path-like
-            The file; one that exists is replaced.
+            The file; an existing one is replaced.
         """
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
 

@@ -1,7 +1,7 @@
-"""What happens to a stream, as facts: rows arrive, labels are given and withdrawn, rows are scaled, erased.
+"""The events of a stream: rows arrive, labels are given and withdrawn, the scale is set, rows are erased.
 
-The log holds these and nothing else; what a learner makes of them is a fold over it. Rows are known by their
-number, 0 for the first that ever came.
+The log consists of these events; the state of a learner is computed from them. Rows are identified by their
+numbers, starting from 0.
 """
 
 from dataclasses import dataclass, fields
@@ -33,19 +33,19 @@ class Arrived:
 
     @property
     def count(self) -> int:
-        """How many rows came, those included that were erased since."""
+        """The number of rows that arrived, including those erased since."""
         return int(self.X.shape[0]) + (0 if self.gone is None else len(self.gone))
 
     @property
     def numbers(self) -> Ints:
-        """The numbers of the rows that are here."""
+        """The numbers of the rows in ``X``."""
         numbers = np.arange(self.first, self.first + self.count)
         return numbers if self.gone is None else np.delete(numbers, self.gone)
 
 
 @dataclass(frozen=True)
 class Labeled:
-    """Labels for rows that came before; they replace those that these rows had."""
+    """Labels for rows of earlier batches; they replace earlier labels of these rows."""
 
     numbers: Ints
     labels: Array
@@ -55,7 +55,7 @@ class Labeled:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """The labels of these rows are no longer held to be true."""
+    """The labels of these rows were withdrawn."""
 
     numbers: Ints
     by: str
@@ -64,7 +64,7 @@ class Withdrawn:
 
 @dataclass(frozen=True)
 class Asked:
-    """Somebody has time for so many questions, whatever the rate is."""
+    """A caller requested this many open questions, regardless of the label rate."""
 
     count: int
     time: float
@@ -72,7 +72,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Scaled:
-    """From now on rows are (x - mean) / scale to the learner."""
+    """From now on, rows are scaled as (x - mean) / scale."""
 
     mean: Floats
     scale: Floats
@@ -81,7 +81,7 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Described:
-    """What the columns are and how they come from raw fields."""
+    """A description of the features and how they are encoded from raw fields."""
 
     schema: dict[str, Any]
     time: float
@@ -89,7 +89,7 @@ class Described:
 
 @dataclass(frozen=True)
 class Erased:
-    """Everything about these rows was erased; the events that told of them were rewritten without them."""
+    """These rows were erased; earlier events were rewritten without them."""
 
     numbers: Ints
     by: str
@@ -98,7 +98,7 @@ class Erased:
 
 @dataclass(frozen=True)
 class Expired:
-    """These rows, from each of ``starts`` up to the ``stops`` next to it, have become too old to be kept.
+    """The rows from ``starts[i]`` to ``stops[i] - 1``, for all i, exceeded the maximum age.
 
     ``n_labels`` of them had a label.
     """
@@ -125,18 +125,18 @@ _KINDS: dict[str, Any] = {
     "described": Described,
     "erased": Erased,
     "expired": Expired,
-    "trimmed": Arrived,  # a batch of which rows were dropped; it can be looked at, but not folded
+    "trimmed": Arrived,  # a batch from which rows were dropped: it can be read, but not replayed
 }
 _NAMES = {cls: kind for kind, cls in _KINDS.items() if kind != "trimmed"}
 
 
 def encode(event: Event) -> tuple[str, bytes]:
-    """The kind of an event and its content, as the log holds it."""
+    """The kind and the packed content of an event."""
     return _NAMES[type(event)], content_of(event)
 
 
 def content_of(event: Event) -> bytes:
-    """What an event holds, packed; an entry that is None is left out."""
+    """The packed content of an event, without entries that are None."""
     content = {field.name: getattr(event, field.name) for field in fields(event)}
     return persist.pack({name: value for name, value in content.items() if value is not None})
 
@@ -148,6 +148,6 @@ def decode(kind: str, content: bytes) -> Event:
 
 
 def as_labels(values: list[Any]) -> Array:
-    """Labels as an array: numbers and bools as they are, strings as objects."""
+    """Labels as an array; strings as objects."""
     strings = bool(values) and isinstance(values[0], str)  # NumPy's own would lose zeros at their end
     return np.array(values, dtype=object if strings else None)

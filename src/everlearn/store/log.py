@@ -1,16 +1,16 @@
-"""The log: events in the order in which they happened, durable and append-only, and snapshots of the fold.
+"""The log: a durable, append-only sequence of events, and snapshots of the state that they lead to.
 
 One SQLite file in WAL mode, a PostgreSQL database by URL, or memory::
 
     meta        key, value                          format version, settings
-    events      seq, kind, time, content            what happened
-                rows, seconds, memory               rows by then; what folding it took, and memory after it
-    rows        number, id, seq, place              in which event a row came, at which place
+    events      seq, kind, time, content            the events
+                rows, seconds, memory               rows so far; time to apply it, and memory after it
+    rows        number, id, seq, place              the event in which a row arrived, and its position
     marks       number, seq, given                  when the label of a row was given or withdrawn
     snapshots   seq, content                        the state after an event
-    notes       key, value                          what a caller keeps beside its batches
+    notes       key, value                          values stored by the caller
 
-All that belongs to an event is written in one transaction: it is there as a whole or not at all.
+Everything about an event is written in one transaction: completely or not at all.
 """
 
 import contextlib
@@ -43,16 +43,16 @@ _EVENTS_AT_A_TIME = 64
 
 
 class Log(Lookup):
-    """The log at a place.
+    """The log of a store.
 
     Parameters
     ----------
     place : str or path-like
         A file, a database URL, or ":memory:".
     read_only : bool, default=False
-        Whether to read only: others may write meanwhile, and nothing is created.
+        Whether to open for reading only, also while another process writes; nothing is created.
     create : bool, default=True
-        Whether to make a log where there is none; otherwise that is a `StoreError` with the code "no_store".
+        Whether to create a log that does not exist; if False, it is a `StoreError` with the code "no_store".
     """
 
     def __init__(self, place: Any, *, read_only: bool = False, create: bool = True) -> None:
@@ -89,7 +89,7 @@ class Log(Lookup):
 
     @contextlib.contextmanager
     def writing(self) -> Iterator["Writing"]:
-        """A transaction that adds events; they count once it is durable."""
+        """A transaction that appends events."""
         writing = Writing(self)
         with self.transaction() as db:
             writing.db = db
@@ -97,7 +97,7 @@ class Log(Lookup):
         self.last, self.n_rows = writing.last, writing.n_rows
 
     def set_meta(self, db: Any = None, /, **values: Any) -> None:
-        """Keep values, which JSON can hold, by their names; in a transaction of one's own if it is given."""
+        """Store JSON values by name, in the transaction ``db`` if it is given."""
         with self.transaction() if db is None else contextlib.nullcontext(db) as connection:
             for key, value in values.items():
                 connection.execute(sa.delete(META).where(META.c.key == key))
@@ -105,7 +105,7 @@ class Log(Lookup):
         self._meta |= values
 
     def copy_tombstones(self, source: "Log") -> None:
-        """Take over the tombstones of the log that was folded into this one: its erased rows stay erased."""
+        """Copy the tombstones of a log that was replayed into this one: its erased rows stay erased."""
         stones = source.tombstones()
         if stones:
             with self.transaction() as db:
@@ -113,14 +113,14 @@ class Log(Lookup):
                 self.set_meta(db, **{SALT: source.meta(SALT)}, version=VERSION)
 
     def meta(self, key: str) -> Any:
-        """A value by its name, None if there is none."""
+        """A value by its name; None if it is missing."""
         return self._meta.get(key)
 
     # ------------------------------------------------------------------------------------------------ reading
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Any]:
-        """A connection to read with; within the block of `one_moment` always the same one."""
+        """A connection for reading; within a block of `one_moment`, always the same one."""
         held = getattr(self._held, "db", None)
         with self.reporting("read"):
             if held is not None:
@@ -131,10 +131,10 @@ class Log(Lookup):
 
     @contextlib.contextmanager
     def one_moment(self) -> Iterator[Any]:
-        """Within the block this thread reads the log as it was at one moment, whatever others write to it.
+        """Within the block, this thread reads the log as of one moment, even if others write to it.
 
-        An erasure rewrites older events: without this, a reader could see some of them from before and others
-        from after it.
+        An erasure rewrites older events: without this, a reader could see some from before and others from
+        after it.
         """
         with self.reporting("read"), self.place.engine.connect() as db:
             if self.place.engine.dialect.name == "postgresql":
@@ -149,12 +149,12 @@ class Log(Lookup):
                 self._held.db = None
 
     def notes(self) -> dict[str, Any]:
-        """The notes of whoever feeds the log, see `Writing.set_notes`."""
+        """The notes of the caller; see `Writing.set_notes`."""
         with self.reading() as db:
             return {key: json.loads(value) for key, value in db.execute(sa.select(NOTES))}
 
     def read(self, after: int = 0, until: int | None = None) -> Iterator[tuple[int, Event]]:
-        """Events and their numbers, those after one and up to another."""
+        """Iterate over the events after one number, up to and including another, with their numbers."""
         until = self.last if until is None else until
         while after < until:
             ask = (
@@ -170,8 +170,8 @@ class Log(Lookup):
             for seq, kind, content in found:
                 if kind == TRIMMED:
                     raise StoreError(
-                        f"{self.place} has dropped rows of event {seq} to save room, and cannot be folded "
-                        "from there: no snapshot that is new enough can be read."
+                        f"{self.place} has dropped rows of event {seq} to save space and cannot be replayed "
+                        "from there, and no later snapshot can be read. Restore it from a backup."
                     )
                 yield int(seq), self._decoded(int(seq), kind, content)
             after = int(found[-1][0])
@@ -179,7 +179,7 @@ class Log(Lookup):
     # ---------------------------------------------------------------------------------------------- snapshots
 
     def write_snapshot(self, seq: int, state: bytes, keep: int) -> None:
-        """Keep the state after an event, and of the older ones enough to go back."""
+        """Write the state after an event, and thin out older snapshots."""
         with self.reporting("written to"), self.place.engine.begin() as db:
             db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq == seq))
             db.execute(sa.insert(SNAPSHOTS).values(seq=seq, content=state))
@@ -189,7 +189,7 @@ class Log(Lookup):
                 db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq.in_(gone)))
 
     def snapshot(self, at_most: int | None = None) -> tuple[int, Any]:
-        """The newest state that can be read, up to an event, and the event; 0 and None if there is none."""
+        """The event and the state of the newest readable snapshot, up to an event; 0 and None without one."""
         ask = sa.select(SNAPSHOTS.c.seq).order_by(SNAPSHOTS.c.seq.desc())
         with self.reading() as db:
             seqs = [seq for seq in db.scalars(ask) if at_most is None or seq <= at_most]
@@ -200,22 +200,22 @@ class Log(Lookup):
                 except FileFormatError as exc:
                     warnings.warn(
                         f"The snapshot after event {seq} of {self.place} cannot be read ({exc}); an older "
-                        "one and the log behind it are taken instead.",
+                        "one and the log are used instead.",
                         stacklevel=3,
                     )
         return 0, None
 
     def begin_use(self, **values: Any) -> None:
-        """Note that a write-ahead log belongs to the file from now on; and other values with it."""
+        """Record in the file that it has a write-ahead log from now on, together with other values."""
         self.set_meta(**values, in_use=self.place.path is not None)
         self.place.begin_use()
 
     def forget_events(self) -> None:
-        """Drop events that are held in memory, after the log has been rewritten."""
+        """Clear the cache of events, after the log was rewritten."""
         self._events.cache_clear()
 
     def close(self) -> None:
-        """Move everything into the file itself, and let others open it."""
+        """Move everything into the file itself and close it, so that others can open it."""
         self.place.close()
 
     # ------------------------------------------------------------------------------------------------ private
@@ -236,7 +236,7 @@ class Log(Lookup):
             ) from exc
 
     def _make_tables(self) -> None:
-        """Make what is missing, in one transaction: a store is complete or absent."""
+        """Create missing tables in one transaction: a store is complete or absent."""
         with self.place.engine.begin() as db:
             self.place.prepare(db)
             if "version" not in _read_values(db):
@@ -245,7 +245,7 @@ class Log(Lookup):
                 db.execute(sa.insert(META), values)
 
     def _read_state(self) -> None:
-        """Read the meta data and the counts of events and rows; refuse a log that cannot be continued."""
+        """Read the metadata and the numbers of events and rows; refuse a log that cannot be continued."""
         newest = sa.select(EVENTS.c.seq, EVENTS.c.rows).order_by(EVENTS.c.seq.desc()).limit(1)
         with self.reading() as db:
             self._meta = _read_values(db)
@@ -271,7 +271,7 @@ class Log(Lookup):
     def _warn_if_log_is_missing(self) -> None:
         """Warn about a file that was copied without its write-ahead log.
 
-        A reader looks twice: a writer may have opened or closed the store since the first look.
+        A reader checks twice: a writer may have opened or closed the store in between.
         """
         lacking = self.place.lacked_log and not (self.read_only and self.place.has_log())
         if self._meta.get("in_use") and lacking:
@@ -285,7 +285,7 @@ class Log(Lookup):
 
     @contextlib.contextmanager
     def reporting(self, what: str) -> Iterator[None]:
-        """Errors of the database within the block become a `StoreError` that names the store."""
+        """Turn database errors within the block into a `StoreError` that names the store."""
         try:
             yield
         except DBAPIError as exc:
@@ -293,7 +293,7 @@ class Log(Lookup):
 
 
 class Writing:
-    """What is added in one transaction."""
+    """A transaction that appends events."""
 
     db: Any
 
@@ -303,7 +303,7 @@ class Writing:
     def add(
         self, event: Event, ids: Sequence[Id] | None = None, seconds: float = 0.0, memory: float = 0.0
     ) -> int:
-        """Append an event; the rows of a batch have ids."""
+        """Append an event; a batch comes with the ids of its rows."""
         self.last += 1
         seq, numbers, given = self.last, np.zeros(0, dtype=np.int64), True
         kind, content = encode(event)
@@ -338,10 +338,10 @@ class Writing:
         return seq
 
     def set_notes(self, notes: Mapping[str, Any]) -> None:
-        """Keep values that JSON can hold by their names, in the same transaction; None removes one.
+        """Store JSON values by name in the same transaction; None deletes one.
 
-        They are no events: the learner does not know of them. A program that feeds the log keeps here how far
-        it has read its sources.
+        Notes are not events, and the learner does not use them. A program that feeds the log can record here
+        how far it has read its sources.
         """
         for key, value in notes.items():
             self.db.execute(sa.delete(NOTES).where(NOTES.c.key == key))
@@ -349,13 +349,13 @@ class Writing:
                 self.db.execute(sa.insert(NOTES).values(key=key, value=json.dumps(value)))
 
     def add_snapshot(self, state: bytes) -> None:
-        """Keep the state after the events that were added."""
+        """Write the state after the appended events."""
         self.db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq == self.last))
         self.db.execute(sa.insert(SNAPSHOTS).values(seq=self.last, content=state))
 
 
 def blob(content: Any) -> bytes:
-    """The bytes in a cell; none of them if something else is there, of which ``bytes`` would make zeros."""
+    """The bytes of a cell; empty if it holds another type (``bytes`` would turn an integer into zeros)."""
     return bytes(content) if isinstance(content, bytes | bytearray | memoryview) else b""
 
 
@@ -364,10 +364,10 @@ def _read_values(db: Any) -> dict[str, Any]:
 
 
 def thinned(seqs: list[int], keep: int) -> set[int]:
-    """Which of these, the newest first, to keep: the newest ones, and older ones at growing distances.
+    """Select the snapshots to keep, newest first: the ``keep`` newest, and older ones at growing distances.
 
-    One goes if the gap that it leaves is no longer than the way from the newest to that gap. So of n that
-    came one by one O(log n) are left, and one of them is near wherever one wants to go back to.
+    One is dropped if the gap that it leaves is not longer than the distance from that gap to the newest. So
+    O(log n) of n snapshots are left, and one of them is near every event to go back to.
     """
     kept = list(seqs)
     for place in range(len(kept) - 1, keep - 1, -1):

@@ -1,4 +1,4 @@
-"""Looking things up in a log: rows by their ids, ids by rows, where a row is, when it had which label."""
+"""Queries on the tables of a log: rows by id, ids by row, the event of a row, the events of its labels."""
 
 import contextlib
 import json
@@ -19,40 +19,40 @@ from .tables import EVENTS, MARKS, ROWS
 from .tombstones import SALT, STONE, tombstone
 
 Id: TypeAlias = int | str
-TRIMMED = "trimmed"  # the kind of an event that has lost rows
-_AT_A_TIME = 500  # ids in a question to the database
+TRIMMED = "trimmed"  # the kind of a batch from which rows were dropped
+_AT_A_TIME = 500  # ids in one SQL statement
 
 
 class Lookup:
-    """Base of `Log`: what can be asked of the tables without reading the log from its beginning."""
+    """Base of `Log`: queries that need not read the log from its beginning."""
 
     place: Place
-    event: Callable[[int], Event]  # by its number, whatever became of its rows
+    event: Callable[[int], Event]  # by its number, even if rows were dropped from it
     reading: Callable[[], contextlib.AbstractContextManager[Any]]
     meta: Callable[[str], Any]
     n_rows: int
     last: int
 
     def numbers_of(self, ids: Iterable[Id]) -> Ints:
-        """Row numbers by ids; an error names those that never came."""
+        """The row numbers of ids; an error for ids without a row."""
         keys = [id_key(given) for given in ids]
         found = dict(self._look(ROWS.c.id, ROWS.c.number, keys))
         if erased := self._erased(keys):
-            raise ValueError(f"The row with the id {some([json.loads(key) for key in erased])} was erased.")
+            raise ValueError(f"The row with id {some([json.loads(key) for key in erased])} was erased.")
         unknown = [json.loads(key) for key in keys if key not in found]
         if dropped := self._dropped(unknown):
-            raise StoreError(f"The row {some(dropped)} was dropped from {self.place} to save room.")
+            raise StoreError(f"The row {some(dropped)} was dropped from {self.place} to save space.")
         if unknown:
             raise ValueError(f"No row with the id {some(unknown)} in the store.")
         return np.array([found[key] for key in keys], dtype=np.int64)
 
     def in_index(self, ids: Sequence[Id]) -> list[Id]:
-        """Those of some ids of which a row is there."""
+        """The ids among these that have a row."""
         keys = {key for key, _ in self._look(ROWS.c.id, ROWS.c.number, [id_key(given) for given in ids])}
         return [given for given in ids if id_key(given) in keys]
 
     def find_ids(self, names: Iterable[str]) -> list[Id]:
-        """Ids by how they are written, where it is not known whether they are strings or integers."""
+        """Convert ids given as text to the strings or integers that are in the store."""
         written = list(dict.fromkeys(names))
         strings = {json.loads(key) for key in self._keys_there([id_key(name) for name in written])}
         numbers = [int(name) for name in written if _is_integer(name)]
@@ -61,12 +61,12 @@ class Lookup:
         for name in written:
             number = int(name) if _is_integer(name) else None
             if name in strings and number in integers:
-                raise ValueError(f"There is a row with the id {name!r} and one with the number {number}.")
+                raise ValueError(f"Ambiguous id: the store has a row {name!r} and a row {number}.")
             found.append(number if number in integers and number is not None else name)
         return found
 
     def ids_of(self, numbers: Iterable[int]) -> list[Id]:
-        """Ids by row numbers."""
+        """The ids of row numbers."""
         keys = [int(number) for number in numbers]
         found = {number: json.loads(key) for number, key in self._look(ROWS.c.number, ROWS.c.id, keys)}
         if gone := [key for key in keys if not isinstance(found.get(key), int | str)]:
@@ -77,7 +77,7 @@ class Lookup:
         return [found[key] for key in keys]
 
     def known(self, ids: Sequence[Id]) -> list[Id]:
-        """Those of some ids under which a row has come already, also if it was erased since."""
+        """The ids among these that are taken, including those of erased rows."""
         keys = [id_key(given) for given in ids]
         found = {key for key, _ in self._look(ROWS.c.id, ROWS.c.number, keys)}
         found.update(self._erased(keys))
@@ -87,7 +87,7 @@ class Lookup:
         return [given for given, key in zip(ids, keys, strict=True) if key in found]
 
     def rows_of(self, numbers: Ints) -> Rows:
-        """Rows as they came, by their numbers."""
+        """Rows as they arrived, by their numbers."""
         ask = sa.select(ROWS.c.number, ROWS.c.seq, ROWS.c.place)
         where = {}
         for part in parts([int(number) for number in numbers]):
@@ -98,18 +98,18 @@ class Lookup:
         for number in numbers.tolist():
             seq, place = where[number]
             if place < 0:
-                raise StoreError(f"Row number {number} was dropped from {self.place} to save room.")
+                raise StoreError(f"Row number {number} was dropped from {self.place} to save space.")
             event = self.event(seq)
             assert isinstance(event, Arrived)
             found.append(event.X[place : place + 1])
         if not found:
-            raise ValueError("rows_of needs a number.")
+            raise ValueError("numbers must contain at least one row number, got none.")
         if all(sparse.issparse(row) for row in found):
             return sparse.csr_matrix(sparse.vstack(found))
         return np.vstack([row.toarray() if sparse.issparse(row) else row for row in found])
 
     def came_in(self, numbers: Ints) -> set[int]:
-        """The events in which rows came."""
+        """The events in which rows arrived."""
         found = self._look(ROWS.c.number, ROWS.c.seq, numbers.tolist())
         return {int(seq) for _, seq in found}
 
@@ -124,17 +124,17 @@ class Lookup:
             return [int(seq) for seq in db.scalars(ask)]
 
     def scales(self) -> list[int]:
-        """The events that fixed a scale."""
+        """The events that set the feature scale."""
         with self.reading() as db:
             return [int(seq) for seq in db.scalars(sa.select(EVENTS.c.seq).where(EVENTS.c.kind == "scaled"))]
 
     def places_without(self, seq: int, numbers: Iterable[int]) -> Places:
-        """The rows of an event that have values in it, but for some: their numbers and where these are."""
+        """The numbers and positions of the rows of an event that still have values, except some."""
         with self.reading() as db:
             return places_without(db, seq, numbers)
 
     def values_of(self, numbers: Ints) -> Rows | None:
-        """The rows of these that still have values; None if none has."""
+        """The rows among these that still have values; None if there are none."""
         with_values = sa.and_(ROWS.c.number.in_(sa.bindparam("n", expanding=True)), ROWS.c.place >= 0)
         found: list[int] = []
         with self.reading() as db:
@@ -143,12 +143,12 @@ class Lookup:
         return self.rows_of(np.array(found, dtype=np.int64)) if found else None
 
     def count_marks(self, numbers: Ints) -> int:
-        """How many labels these rows were given, whatever became of them."""
+        """The number of labels given to these rows, including replaced and withdrawn ones."""
         found = self._look(MARKS.c.number, MARKS.c.given, numbers.tolist())
         return sum(bool(given) for _, given in found)
 
     def labeled_at(self, numbers: Ints, before: int) -> dict[int, int]:
-        """By row number, the event that gave the label which the row has before an event; without: absent."""
+        """For each labeled row, the event that gave the label that it has before an event."""
         ask = sa.select(MARKS.c.number, MARKS.c.seq, MARKS.c.given).order_by(MARKS.c.seq)
         found: dict[int, int] = {}
         for part in parts([int(number) for number in numbers]):
@@ -163,7 +163,7 @@ class Lookup:
         return found
 
     def replaced(self, until: int) -> list[tuple[int, int, int]]:
-        """Labels that no longer count after an event: the row, the event that gave each, that ended it."""
+        """The labels that are dead after an event: the row, the event that gave and the one that ended it."""
         often = sa.select(MARKS.c.number).where(MARKS.c.seq <= until)
         often = often.group_by(MARKS.c.number).having(sa.func.count() > 1)
         ask = (
@@ -182,7 +182,7 @@ class Lookup:
         return found
 
     def meters(self) -> npt.NDArray[np.float64]:
-        """A line for every event: rows that had come, seconds that folding it took, MiB in use after it."""
+        """For each event: the rows so far, the seconds it took to apply, and the memory in MiB after it."""
         ask = sa.select(EVENTS.c.rows, EVENTS.c.seconds, EVENTS.c.memory).order_by(EVENTS.c.seq)
         with self.reading() as db:
             found = [tuple(row) for row in db.execute(ask)]
@@ -194,14 +194,14 @@ class Lookup:
                 yield from [(a, b) for a, b in db.execute(sa.select(by, what).where(by.in_(part)))]
 
     def _keys_there(self, keys: list[str]) -> set[str]:
-        """Those of some ids, as they stand in the log, under which a row is there or was erased."""
+        """The id keys among these that have a row or belong to an erased one."""
         return {key for key, _ in self._look(ROWS.c.id, ROWS.c.number, keys)} | set(self._erased(keys))
 
     def _dropped(self, ids: Sequence[Id]) -> list[Id]:
-        """Those of ids that are not in the index under which rows came that were dropped from it.
+        """The ids among these, none of them in the index, whose rows were dropped from it.
 
-        Only rows without an id of their own are dropped from it: their id is their number. If there is a row
-        with this number, it has another id, and no row came under this one.
+        Only rows without an id of their own are dropped from the index: their id is their number. If a row
+        with this number is in the index, it has another id, and no row had this one.
         """
         if not self.meta("complete_from") or self.meta("expires"):
             return []
@@ -210,13 +210,13 @@ class Lookup:
         return [number for number in numbers if number not in there]
 
     def tombstones(self) -> list[dict[str, Any]]:
-        """The lines of erased rows in the index."""
+        """The index entries of erased rows."""
         ask = sa.select(ROWS).where(ROWS.c.id.like(f"{STONE}%"))
         with self.reading() as db:
             return [dict(line) for line in db.execute(ask).mappings()]
 
     def _erased(self, keys: list[str]) -> list[str]:
-        """Those of some ids whose rows were erased, by their tombstones."""
+        """The id keys among these whose rows were erased."""
         salt = self.meta(SALT)
         if salt is None:
             return []
@@ -226,12 +226,12 @@ class Lookup:
 
 
 def id_key(given: Any) -> str:
-    """How an id stands in the log: the number 1 and the string "1" are two."""
+    """The key of an id in the log: the integer 1 and the string "1" differ."""
     if type(given) is int:
         return str(given)
     plain = given.item() if isinstance(given, np.generic) else given
     if isinstance(plain, bool) or not isinstance(plain, int | str):
-        raise TypeError(f"ids are integers or strings, got {given!r} of type {type(given).__name__}.")
+        raise TypeError(f"ids must be integers or strings, got {given!r} of type {type(given).__name__}.")
     return json.dumps(plain)
 
 
@@ -240,11 +240,11 @@ def _is_integer(text: str) -> bool:
 
 
 def some(things: Sequence[Any]) -> str:
-    """The first few of many."""
+    """The first few values, for a message."""
     return ", ".join(repr(thing) for thing in things[:5]) + (", ..." if len(things) > 5 else "")
 
 
 def parts(keys: list[Any]) -> Iterator[list[Any]]:
-    """Keys in portions that one statement may name."""
+    """Split keys into chunks for one SQL statement each."""
     for start in range(0, len(keys), _AT_A_TIME):
         yield keys[start : start + _AT_A_TIME]

@@ -1,4 +1,4 @@
-"""Where a store is: a file, a database, memory; and who may write to it: one process."""
+"""The database of a store (a file, PostgreSQL or memory), and the lock that lets one process write to it."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ PATIENCE = 30.0  # seconds to wait for another process that is writing a page
 
 
 class Place:
-    """A database to write to, alone, or to look at.
+    """The database of a store, open for exclusive writing or for reading.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Place:
         return self.name
 
     def close(self) -> None:
-        """Close all connections, and let others in."""
+        """Close all connections and release the lock."""
         if self._finalizer is not None:
             self._finalizer()
         if self._connection is not None:
@@ -131,7 +131,7 @@ class Place:
     def _open_file(self, path: Path, read_only: bool, create: bool) -> None:
         path = path.resolve()  # by whatever name it is opened, it has one lock
         if path.is_dir():
-            raise StoreError(f"{path} is a folder; a store is a file.")
+            raise StoreError(f"{path} is a folder: give the path of a file.")
         if not path.parent.is_dir():
             raise StoreError(f"{path} cannot be opened: there is no folder {path.parent}.")
         if not create and not path.exists():
@@ -156,7 +156,7 @@ class Place:
         self._connect = connect
 
     def _take(self, path: Path) -> None:
-        """Be the only one; a lock of a process that was killed is gone with it."""
+        """Acquire the lock; the system releases that of a killed process."""
         self._lock = FileLock(f"{path}-lock", thread_local=False)  # any thread may close
         try:
             self._lock.acquire(timeout=0)
@@ -171,7 +171,7 @@ class Place:
         except (ArgumentError, ImportError) as exc:
             raise StoreError(f"{self.name.split('://')[0]}://... cannot be opened: {exc}.") from exc
         if self.engine.dialect.name != "postgresql":
-            raise StoreError(f"{self} cannot be opened: a store is a file, or a PostgreSQL database.")
+            raise StoreError(f"{self} cannot be opened: a store must be a file or a PostgreSQL database.")
         if read_only:
             return
         try:

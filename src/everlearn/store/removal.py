@@ -1,7 +1,7 @@
-"""Removing rows from a log for good: rows that somebody asked to erase, rows that have become too old.
+"""Remove rows from a log permanently: erasure on request, and expiry by age.
 
-Either is one transaction: the events that mention the rows are rewritten or deleted, snapshots that know them
-are deleted, and the event that tells of the removal is added with a snapshot of the state after it.
+Each is one transaction: the events with the rows are rewritten or deleted, the snapshots that contain them
+are deleted, and the event of the removal is appended with a snapshot of the state after it.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,12 +27,12 @@ _BATCH_KINDS = ("rows", TRIMMED)
 
 @dataclass(frozen=True)
 class Erasure:
-    """What an erasure writes.
+    """The changes of an erasure.
 
     Attributes
     ----------
     event : Erased
-        The event that tells of it.
+        The event of the erasure.
     ids : sequence of int or str
         The ids of the rows, which become tombstones.
     salt : str
@@ -40,11 +40,11 @@ class Erasure:
     changed : dict of int to Event
         The events that are rewritten, by their numbers.
     first_snapshot : int
-        Snapshots from this event on know the rows, and are removed.
+        Snapshots from this event on contain the rows, and are removed.
     state : bytes
         The state without the rows, packed.
     incomplete : bool
-        Whether the log can no longer be folded from its beginning to this state.
+        Whether the log can no longer be replayed from its beginning to this state.
     change_schema : callable or None
         Removes names of categories from an older schema.
     """

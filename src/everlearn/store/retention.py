@@ -1,9 +1,8 @@
-"""Dropping rows that nobody needs any more, after a snapshot, if a store is told to.
+"""retention="needed": drop rows that are no longer needed, after a snapshot.
 
-A row is needed while it may be asked about, or has a label that a learner may begin anew with. Support
-vectors are in the snapshot itself. An event whose rows are dropped cannot be folded again: from then on the
-store stands on its last two snapshots, and a label from before them is withdrawn only from a learner that
-forgets.
+A row is needed while it may be asked about or used for retraining. Support vectors are in the snapshot.
+An event whose rows were dropped cannot be replayed: from then on the store depends on its last two snapshots,
+and a label from before them can be withdrawn only from a learner that forgets exactly.
 """
 
 from typing import Any
@@ -19,7 +18,7 @@ from .tables import MARKS, ROWS, SNAPSHOTS
 
 
 def trim(log: Log, until: int, needed: Ints) -> int:
-    """Drop rows that came up to an event and are not needed; how many."""
+    """Drop the rows up to an event that are not needed; returns how many."""
     kept = set(needed.tolist())
     later = sa.select(MARKS.c.number).where(MARKS.c.seq > until)  # labels that a replay from there gives
     ask = sa.select(ROWS.c.number, ROWS.c.seq).where(ROWS.c.seq <= until, ROWS.c.place >= 0)
@@ -43,7 +42,7 @@ def trim(log: Log, until: int, needed: Ints) -> int:
 
 
 def _trim_event(log: Log, db: Any, seq: int, numbers: list[int]) -> None:
-    """Rewrite an event with the rows that are left, and say where these are now."""
+    """Rewrite an event with the remaining rows, and update their positions."""
     left = places_without(db, seq, numbers)
     event = log.event(seq)
     assert isinstance(event, Arrived)
@@ -55,10 +54,10 @@ def _trim_event(log: Log, db: Any, seq: int, numbers: list[int]) -> None:
 
 
 def _forget_numbered(db: Any, dropped: list[int]) -> None:
-    """Drop what is left of rows that came without an id and never had a label: their number tells all.
+    """Remove dropped rows without an id of their own and without a label from the index.
 
-    So a store does not grow with the rows that it has dropped. Rows with ids of the caller's stay in the
-    index, since an id must not come twice; so do labeled ones, whose label may be withdrawn.
+    So a store does not grow with the rows that it has dropped. Rows with ids from the caller stay in the
+    index, because ids must be unique; so do labeled ones, whose label may be withdrawn.
     """
     numbered = ROWS.c.id == sa.cast(ROWS.c.number, sa.Text)
     labeled = sa.exists().where(MARKS.c.number == ROWS.c.number)

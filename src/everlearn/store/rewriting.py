@@ -1,4 +1,4 @@
-"""Events that are written anew, with fewer rows: where the others are now."""
+"""Rewrite events with fewer rows, and update the positions of the others."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,20 +14,20 @@ Places = list[tuple[int, int]]
 
 
 def places_without(db: Any, seq: int, numbers: Iterable[int]) -> Places:
-    """The rows of an event that have values in it, but for some: their numbers and where these are."""
+    """The numbers and positions of the rows of an event that still have values, except some."""
     ask = sa.select(ROWS.c.number, ROWS.c.place).where(ROWS.c.seq == seq, ROWS.c.place >= 0)
     gone = set(numbers)
     return sorted((int(number), int(place)) for number, place in db.execute(ask) if number not in gone)
 
 
 def rewrite(db: Any, seq: int, kind: str, event: Event) -> None:
-    """Put an event in the place of the one that is there."""
+    """Replace an event."""
     changed = {"kind": kind, "content": content_of(event)}
     db.execute(sa.update(EVENTS).where(EVENTS.c.seq == seq).values(**changed))
 
 
 def move(db: Any, left: Places, gone: Iterable[int] = ()) -> None:
-    """Note that the values of these rows now follow each other, and that those of others are gone."""
+    """Record that the values of ``left`` are now consecutive, and that those of ``gone`` were removed."""
     moves = [{"n": number, "p": place} for place, (number, _) in enumerate(left)]
     moves += [{"n": number, "p": GONE} for number in gone]
     if moves:
@@ -36,7 +36,7 @@ def move(db: Any, left: Places, gone: Iterable[int] = ()) -> None:
 
 
 def without_rows(event: Event, numbers: Ints) -> Event:
-    """An event without some rows; the numbers of all others stay."""
+    """An event without some rows; the numbers of the others do not change."""
     if isinstance(event, Arrived):
         keep = ~np.isin(event.numbers, numbers)
         alive = keep[event.places]

@@ -1,4 +1,4 @@
-"""Overwriting what was deleted: free pages and the write-ahead log of a file, dead rows in PostgreSQL."""
+"""Overwrite deleted data: free pages and the write-ahead log of a file, dead rows in PostgreSQL."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from . import place
 from .log import Log
 from .tables import TABLES
 
-PENDING = "scrub_pending"  # under this name a log keeps that bytes are still to be overwritten
-_LOCKED = "55P03"  # the state of PostgreSQL: a lock was not to be had in time
+PENDING = "scrub_pending"  # the meta entry that says that bytes are not yet overwritten
+_LOCKED = "55P03"  # PostgreSQL: lock not available
 _OLDER = """
 SELECT count(*) FROM (
     SELECT backend_xmin AS xmin FROM pg_stat_activity
@@ -32,11 +32,11 @@ _NOTES = {
 
 
 def scrub(log: Log, *, vacuum: bool = True) -> bool:
-    """Overwrite what was deleted; whether that is done. A reader may be in the way, or a full disk.
+    """Overwrite deleted data; returns whether it succeeded. A reader or a full disk can prevent it.
 
-    In a file what is deleted is overwritten at once. What is left are old copies in indexes, whose entries
-    SQLite moves from page to page without overwriting where they were, and the write-ahead log. ``vacuum``
-    rewrites the whole file, also one that was written before deleted content was overwritten.
+    SQLite overwrites deleted content at once (secure_delete). What remains are old copies of index entries,
+    which SQLite moves between pages without overwriting, and the write-ahead log. ``vacuum`` rewrites the
+    whole file.
     """
     if not log.place.durable:
         return True
@@ -50,7 +50,7 @@ def scrub(log: Log, *, vacuum: bool = True) -> bool:
 
 
 def _vacuum(log: Log, whole: bool) -> bool:
-    """Rewrite what may have traces of deleted rows; whether none of them had to be kept."""
+    """Rewrite tables that may have traces of deleted rows; returns whether none remain."""
     with log.place.engine.connect() as plain:
         db = plain.execution_options(isolation_level="AUTOCOMMIT")
         if log.place.path is not None:
@@ -86,5 +86,5 @@ def _files(db: Any, names: list[str]) -> list[int]:
 
 
 def notes(log: Log) -> list[str]:
-    """What scrubbing cannot reach, in words."""
+    """What scrubbing cannot reach, as text."""
     return _NOTES[log.place.engine.dialect.name] if log.place.durable else []
