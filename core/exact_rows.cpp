@@ -57,14 +57,10 @@ std::vector<ExactRows::Held> ExactRows::extend(const Batch& batch, std::size_t c
   std::vector<Held> held(added.begin(), added.end());
   where_.resize(n, order_.end());
   for (const auto& row : order_) {
-    bytes_ -= bytes_of(*row);
-    try {
-      if (row->values.capacity() < n) row->values.reserve(room_for(n));
-    } catch (...) {
-      bytes_ += bytes_of(*row);
-      throw;
-    }
-    bytes_ += bytes_of(*row);
+    if (row->values.capacity() >= n) continue;
+    const std::size_t before = bytes_of(*row);
+    row->values.reserve(room_for(n));
+    bytes_ += bytes_of(*row) - before;
   }
   std::list<std::shared_ptr<Row>> fresh(added.rbegin(), added.rend());
   evaluations_ += count * n;

@@ -93,23 +93,15 @@ void Incremental::decide(const Block& block, int threads, double* out) const {
   }
   constexpr TileShape kShape{64, 64};
   for_each_tile<double>(only ? *only : rows, block, threads, kShape, [&] {
-    return [&, turned = std::vector<double>(kShape.rows * kShape.slots), scores = std::vector<double>(k * kShape.rows),
-            lines = std::vector<const double*>(kShape.slots),
+    return [&, scores = std::vector<double>(k * kShape.rows),
             weights = std::vector<double>(kShape.slots)](const Tile<double>& tile) mutable {
       if (tile.first)
         for (std::size_t c = 0; c < k; ++c)
           std::fill_n(scores.data() + c * kShape.rows, tile.rows, -expansion_.column(c).bias);
-      // The sum of a row runs over the support vectors in their order, for many rows side by side: the tile is transposed,
-      // a cache line of rows at a time.
-      for (std::size_t v = 0; v < tile.slots; ++v) lines[v] = turned.data() + v * kShape.rows;
-      for (std::size_t r0 = 0; r0 < tile.rows; r0 += 8)
-        for (std::size_t v = 0; v < tile.slots; ++v)
-          for (std::size_t r = r0; r < std::min(r0 + 8, tile.rows); ++r) turned[v * kShape.rows + r] = tile.lines[r][v];
       for (std::size_t c = 0; c < k; ++c) {
         for (std::size_t v = 0; v < tile.slots; ++v)
           weights[v] = expansion_.column(c).alpha[static_cast<std::size_t>(support[tile.s0 + v])];
-        loops().rank_update_exact(scores.data() + c * kShape.rows, lines.data(), weights.data(), tile.slots, 0,
-                                  tile.rows);
+        loops().dot_update_exact(scores.data() + c * kShape.rows, tile.lines, weights.data(), tile.rows, tile.slots);
       }
       if (!tile.last) return;
       for (std::size_t r = 0; r < tile.rows; ++r)

@@ -87,6 +87,23 @@ void rank_update_exact(double* g, const double* const* rows, const double* steps
   update(g, rows, steps, count, begin, end);
 }
 
+void dot_update_exact(double* g, const double* const* rows, const double* steps, std::size_t count, std::size_t n) {
+  constexpr std::size_t kSums = 8;  // side by side: each has to wait for its last product
+  std::size_t r = 0;
+  for (; r + kSums <= count; r += kSums) {
+    const double* k[kSums];
+    double value[kSums];
+    for (std::size_t j = 0; j < kSums; ++j) k[j] = rows[r + j], value[j] = g[r + j];
+    for (std::size_t s = 0; s < n; ++s) {
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < kSums; ++j) value[j] = subtract_product(value[j], steps[s], k[j][s]);
+    }
+    for (std::size_t j = 0; j < kSums; ++j) g[r + j] = value[j];
+  }
+  for (; r < count; ++r)
+    for (std::size_t s = 0; s < n; ++s) g[r] = subtract_product(g[r], steps[s], rows[r][s]);
+}
+
 std::int64_t second_order(const double* g, const std::uint8_t* gate, const float* ki, const float* diagonal, double kii,
                           double high, std::size_t n) {
   // Gains are compared as fractions, fall^2 / curvature, without dividing.

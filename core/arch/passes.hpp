@@ -68,6 +68,8 @@ struct PassLoops {
   /// The same with exact kernel values; what becomes of a value does not depend on its place.
   void (*rank_update_exact)(double* g, const double* const* rows, const double* steps, std::size_t count,
                             std::size_t begin, std::size_t end);
+  /// g[r] -= sum_s rows[r][s] steps[s] for r < count and s < n, bit for bit as rank_update_exact of the transpose.
+  void (*dot_update_exact)(double* g, const double* const* rows, const double* steps, std::size_t count, std::size_t n);
   /// sum_k a[k] b[k]
   double (*dot_exact)(const double* a, const double* b, std::size_t n);
   /// (a, b) <- (cosine a + sine b, cosine b - sine a)

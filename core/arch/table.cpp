@@ -21,6 +21,7 @@ Extremes scan(const double*, const std::uint8_t*, std::size_t);
 double dot(const float*, const double*, std::size_t);
 void rank_update(double*, const float* const*, const double*, std::size_t, std::size_t, std::size_t);
 void rank_update_exact(double*, const double* const*, const double*, std::size_t, std::size_t, std::size_t);
+void dot_update_exact(double*, const double* const*, const double*, std::size_t, std::size_t);
 double dot_exact(const double*, const double*, std::size_t);
 void rotate(double*, double*, double, double, std::size_t);
 std::int64_t second_order(const double*, const std::uint8_t*, const float*, const float*, double, double, std::size_t);
@@ -31,7 +32,8 @@ Gain partner(const CoefficientView&, const float*, const Pivot&, std::size_t);
 extern const Loops table;
 constinit const Loops table{
     {dense_f32, dense_f64, sparse_f32, sparse_f64, dense_exact, sparse_exact, norms_f32, norms_f64},
-    {step, scan, dot, rank_update, rank_update_exact, dot_exact, rotate, second_order, survey, best_gain, partner},
+    {step, scan, dot, rank_update, rank_update_exact, dot_update_exact, dot_exact, rotate, second_order, survey,
+     best_gain, partner},
     EVERLEARN_TEXT(EVERLEARN_ARCH)};
 
 }  // namespace everlearn::EVERLEARN_ARCH

@@ -304,6 +304,16 @@ void test_loops(const Loops& loops, std::size_t n, Random& random) {
     loops.rank_update_exact(updated.data(), rows.data(), steps.data(), count, 0, n);
     loops.rank_update_exact(moved.data(), shifted.data(), steps.data(), count, 1, n + 1);
     CHECK(same_bits(updated.data(), moved.data() + 1, n));
+    // Nor on the layout: the same products from the transpose.
+    std::vector<std::vector<double>> turned(n, std::vector<double>(count));
+    std::vector<const double*> lines;
+    for (std::size_t s = 0; s < n; ++s) {
+      for (std::size_t r = 0; r < count; ++r) turned[s][r] = k[r][s];
+      lines.push_back(turned[s].data());
+    }
+    std::vector<double> by_line = a;
+    loops.dot_update_exact(by_line.data(), lines.data(), steps.data(), n, count);
+    CHECK(same_bits(by_line.data(), updated.data(), room));
   }
 }
 

@@ -26,6 +26,7 @@ _SOLVERS: dict[str, Any] = {
 }
 
 
+_LARGEST_CACHED = float(np.finfo(np.float32).max)
 _SPEC = {"kernel", "gamma", "coef0", "degree", "layout", "precision", "width", "classes", "center"}
 
 
@@ -50,6 +51,7 @@ class Machine:
         self.solver = solver
         self.spec = spec
         self.native = _SOLVERS[solver](**spec)
+        self.kernel = kernel_named(*(spec[name] for name in ("kernel", "gamma", "coef0", "degree")))
         self.parameters: dict[str, Any] = {}
 
     def configure(self, cache_bytes: int, threads: int, parameters: dict[str, Any]) -> None:
@@ -57,11 +59,6 @@ class Machine:
         self.parameters = parameters
         self.native.configure(cache_bytes, threads)
         self.native.set_parameters(**parameters)
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel, with its parameters."""
-        return kernel_named(*(self.spec[name] for name in ("kernel", "gamma", "coef0", "degree")))
 
     def check_range(self, X: Rows) -> None:
         """Refuse rows whose kernel values overflow, before anything is learned from them."""
@@ -75,8 +72,7 @@ class Machine:
                 squares = np.einsum("ij,ij->i", X, X).astype(np.float64)
             longest = float(squares.max())
             steps = max(longest, kernel.largest_step(longest))
-            cached = float(np.finfo(np.float32).max)
-            fits = 8 * steps < most and 8 * kernel.highest(longest) < cached and kernel.gamma < most
+            fits = 8 * steps < most and 8 * kernel.highest(longest) < _LARGEST_CACHED and kernel.gamma < most
         if not fits:
             remedy = f", or choose a smaller {', '.join(kernel.uses)}" if "coef0" in kernel.uses else ""
             raise ValueError(

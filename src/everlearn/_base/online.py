@@ -53,11 +53,11 @@ class StreamLearner(KernelLearner):
         object
             The learner itself.
         """
+        constraints.check(self)
         self._learn_more(X, y, classes, sample_weight, ids)
         return self
 
     def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any) -> None:
-        constraints.check(self)
         first = not hasattr(self, "_machine")
         with self._unchanged_on_error():
             self._solver_parameters()  # refuses values that exclude each other
@@ -90,14 +90,15 @@ class StreamLearner(KernelLearner):
         If an error stops the first of them, none is counted.
         """
         self._count(rows)
-        if not rows.counts.any():
+        usable = np.flatnonzero(rows.costs > 0)
+        if len(usable) == 0 and not rows.counts.any():
             return
         native = self._machine.native
         learned, capped = native.iterations, native.capped
         try:
             native.drop_lingering(rows.ids)  # the core must not take a dropped row for a new one with its id
             self._configure()
-            self._feed(native.learn, rows, np.flatnonzero(rows.costs > 0))
+            self._feed(native.learn, rows, usable)
         except BaseException:
             if native.iterations == learned:
                 self._count(rows, times=-1)

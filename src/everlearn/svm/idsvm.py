@@ -5,7 +5,7 @@ W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesi
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from typing import Any, ClassVar
 
@@ -240,20 +240,21 @@ class IDSVM(StreamLearner, ForgettingLearner):
         weights = self._class_weights(self._label_counts)
         self._weights = None if weights is None else weights.tolist()
 
-    @contextmanager
-    def _undone_if_refused(self) -> Iterator[None]:
+    def _undone_if_refused(self) -> AbstractContextManager[None]:
         """Around a change: if a row shows that the kernel is not positive semi-definite, it is undone."""
-        constraints.check(self)
         cautious = hasattr(self, "_machine") and self._cautious()
-        saved = self._machine.get_state() if cautious else None
-        foreign = copy(self._foreign) if cautious else None
+        return self._machine_undone() if cautious else self._unchanged_on_error(ValueError)
+
+    @contextmanager
+    def _machine_undone(self) -> Iterator[None]:
+        """Around a change: after a `ValueError` the machine, too, is as before; it is copied for that."""
+        saved, foreign = self._machine.get_state(), copy(self._foreign)
         try:
             with self._unchanged_on_error(ValueError):
                 yield
         except ValueError:
-            if saved is not None:
-                self._machine, self._foreign = Machine.from_state(saved), foreign
-                self._configure()
+            self._machine, self._foreign = Machine.from_state(saved), foreign
+            self._configure()
             raise
 
     # ------------------------------------------------------------------------------------- unlearning
