@@ -26,8 +26,8 @@ from svm.lasvm_helpers import assert_same, two_clouds
         ([[1, 2]], TypeError, "one dimension"),
         ([True], TypeError, "integers"),
         (None, TypeError, "integers"),
-        (np.array([2**63], dtype=np.uint64), ValueError, "64 bits"),
-        ([np.iinfo(np.int64).min], ValueError, "64 bits"),
+        (np.array([2**63], dtype=np.uint64), ValueError, "64-bit"),
+        ([np.iinfo(np.int64).min], ValueError, "64-bit"),
     ],
 )
 def test_ids_that_cannot_be_meant(ids, error, words):
@@ -52,7 +52,7 @@ def test_ids_of_new_rows():
         model.partial_fit(X, y, ids=[100, 101, 7, 102, 103])
     with Refused(model, "more than once"):
         model.partial_fit(X, y, ids=[100, 101, 100, 102, 103])
-    with Refused(model, "every row"):
+    with Refused(model, "each row"):
         model.partial_fit(X, y, ids=[100])
     model.forget(7).partial_fit(X, y, ids=[100, 101, 7, 102, -5])
     np.testing.assert_array_equal(model.ids_[-5:], [100, 101, 7, 102, -5])
