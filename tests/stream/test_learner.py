@@ -261,7 +261,7 @@ def test_more_late_labels_than_a_transducer_takes_at_once_wait_for_their_turn():
             waiting.append(len(learner._state.late))
         assert waiting == [60, 30, 0, 0]
         learner.label(range(100, 160), Y[100:160])
-        with unchanged(learner), pytest.raises(ValueError, match="send smaller batches"):
+        with unchanged(learner), pytest.raises(ValueError, match="pass smaller batches"):
             learner.step(X[:51])
         learner.step(X[:50])
 
