@@ -53,7 +53,7 @@ $(VENV)/base.stamp: $(NATIVE)
 	$(BIN)/python -m pip install --quiet --upgrade pip setuptools wheel "scikit-build-core>=0.10" "nanobind>=2.2" cmake ninja
 	touch $@
 
-# One recipe for all flavours: an editable install with the extra that the target names.
+# One recipe for all flavors: an editable install with the extra that the target names.
 $(VENV)/run.stamp: EXTRA := plot,cli
 $(VENV)/test.stamp: EXTRA := test
 $(VENV)/lint.stamp: EXTRA := lint

@@ -95,7 +95,7 @@ def run_part(run: Run) -> None:
         X, y = _rows(rows, features)
         for entry in _loop(X, y, steps, queries):
             left = rows - int(entry["labels"])
-            candidates = left if left <= Auto().full_search else Auto().pool_size
+            candidates = left if left <= Auto().max_full_search else Auto().pool_size
             theirs = _refits(X, y, int(entry["labels"]), candidates)
             run.add({"rows": rows, "features": features, "candidates": candidates, "svc": theirs} | entry)
             say(

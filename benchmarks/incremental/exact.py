@@ -20,7 +20,7 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
     return result, process_time() - start
 
 
-def infer_rows() -> None:
+def warm_up() -> None:
     """Load lazily imported code before anything is measured."""
     from sklearn.svm import SVC
 

@@ -14,7 +14,7 @@ from ..harness.machine import say
 from ..harness.report import fill, markdown, number
 from ..harness.run import Data, Result, Run
 from .data import EXACT, SEED, Rows, draw
-from .exact import infer_rows, residual, timed
+from .exact import residual, timed, warm_up
 from .report import named, opening, times, tiny
 
 NAMES = tuple(EXACT)
@@ -36,7 +36,7 @@ def _milliseconds(seconds: list[float]) -> dict[str, Any]:
 
 def run_part(run: Run) -> None:
     """One set after the other."""
-    infer_rows()
+    warm_up()
     for name in run.missing(run.chosen(NAMES, ("banana", "usps 0"))):
         run.add(_run_set(name, run.settings["rows"], run.settings["forgotten"]))
 

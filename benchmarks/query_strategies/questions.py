@@ -65,7 +65,7 @@ def _ours(pool_size: int | None) -> Peer:
     def run(task: Task, X: Any, y: Any, oracle: Oracle, questions: int, settings: dict[str, Any]) -> Any:
         loop = active_learner(task, pool_size, None, SEED, settings["cache"])
         with suppress(OutOfTime):  # the loop has learned all that was answered
-            loop.run(X, oracle, questions, classes=[-1, 1], seeds=seed_labels(y))
+            loop.run(X, oracle, questions, classes=[-1, 1], initial_labels=seed_labels(y))
         return loop.estimator.finish()
 
     return run

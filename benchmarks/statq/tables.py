@@ -99,9 +99,9 @@ def learners(name: str, quick: bool, seed: int) -> dict[str, Any]:
     return {
         "Incr": IncrSVM(**common, max_iter=steps),
         "Query, keep all": QuerySVM(**common, max_iter=queries),
-        "Query, keep sv": QuerySVM(**common, max_iter=queries, keep="sv"),
+        "Query, keep sv": QuerySVM(**common, max_iter=queries, keep="support"),
         "StatQ, c p_nm/p": StatQSVM(**common, max_iter=steps, robust=False),
-        "StatQ, p_nm/p": StatQSVM(**common, max_iter=steps, robust=False, criterion="p"),
+        "StatQ, p_nm/p": StatQSVM(**common, max_iter=steps, robust=False, criterion="outside"),
         "StatQ robust": StatQSVM(**common, max_iter=steps),
         "StatQ smooth": StatQSVM(**common, max_iter=steps, sampling="smooth"),
         "StatQ smooth, frugal": StatQSVM(**common, max_iter=steps, sampling="smooth", **frugal),

@@ -11,6 +11,8 @@ WORDS = (
     "linear",
     "rbf",
     "poly",
+    "cosine",
+    "laplacian",
     "precomputed",
     "auto",
     "dense",

@@ -37,6 +37,8 @@ SMALL = {  # parameters that matter to the native part, if the estimator has the
         "linear",
         "poly",
         "sigmoid",
+        "cosine",
+        "laplacian",
         rbf_kernel,
     ],
     "gamma": [0.1, 1.0, 30.0, "scale"],

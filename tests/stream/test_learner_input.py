@@ -267,3 +267,16 @@ def test_a_store_that_is_closed():
         with pytest.raises(StoreError, match="closed"):
             getattr(learner, name)(*args)
     learner.close()
+
+
+def test_a_query_strategy_that_could_not_be_found_again_is_refused(tmp_path):
+    class Margin(query.Margin):
+        pass
+
+    class Mine(query.Margin):
+        pass
+
+    for cls in (Margin, Mine):
+        with pytest.raises(TypeError, match=r"a class of everlearn\.query"):
+            opened(tmp_path / "store", query_strategy=cls())
+    opened(tmp_path / "store", query_strategy=query.Margin()).close()

@@ -31,8 +31,9 @@ def unchanged_on_error(estimator: Any, errors: type[BaseException] = BaseExcepti
 class Estimator(BaseEstimator):  # type: ignore[misc]
     """Base of all estimators.
 
-    Invariants: reading an attribute or asking for a prediction changes nothing. A call that raises leaves the
-    estimator as it was, because methods bind attributes anew and never change their values in place.
+    Invariants: reading an attribute or asking for a prediction changes nothing. A call that is refused before
+    it learns leaves the estimator as it was, because methods bind attributes again and never change their
+    values in place.
 
     ``_constraints`` lists what the parameters of a class accept; parameters with a name in
     `parameters.SHARED` need not be listed. ``_fitted_attributes`` are saved as they are; a class with other

@@ -248,7 +248,7 @@ class KernelLearner(ScoringClassifier, Estimator, MachineAttributes):
                 stacklevel=stacklevel + 1,
             )
 
-    def _warn_if_capped(self, before: int) -> None:
+    def _warn_if_capped(self, before: int, stacklevel: int = 3) -> None:
         """Warn if rows reached the limit of steps for one row since the machine had ``before`` of them."""
         count = self._machine.native.capped - before
         if count > 0:
@@ -256,7 +256,7 @@ class KernelLearner(ScoringClassifier, Estimator, MachineAttributes):
                 f"Optimization reached the limit of steps for one row {count} times: the model is further "
                 "from its optimum than it should be. Scale the features, or choose a smaller C.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     # ------------------------------------------------------------------------------------------ predictions

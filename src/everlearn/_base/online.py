@@ -103,7 +103,7 @@ class StreamLearner(KernelLearner):
             if native.iterations == learned:
                 self._count(rows, times=-1)
             raise
-        self._warn_if_capped(capped)
+        self._warn_if_capped(capped, stacklevel=5)
 
     # ---------------------------------------------------------------------------------- for loops over rows
 

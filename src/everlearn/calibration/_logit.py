@@ -45,7 +45,7 @@ class Ridges:
     slope: float
 
 
-# Chosen on development streams and data sets (benchmarks/calibration.py). In a stream old rows fade, so its
+# Chosen on development streams and data sets (benchmarks/calibration/). In a stream old rows fade, so its
 # effective number of rows is smaller.
 STREAM = Ridges(shared=1.0, bias=20.0, slope=5.0)
 TABLE = Ridges(shared=0.2, bias=0.5, slope=0.5)

@@ -236,6 +236,11 @@ def _strategy(given: Any) -> Any:
         raise TypeError(
             f"query_strategy must be one of everlearn.query, such as Margin(), a name or None, got {given!r}."
         )
+    if getattr(query, type(given).__name__, None) is not type(given):
+        raise TypeError(
+            "query_strategy must be a class of everlearn.query, because the store saves it by name, "
+            f"got {given!r}."
+        )
     if given.needs_labels:
         raise ValueError(
             f"query_strategy={given!r} needs the labels of all rows, which a stream does not have: use "
