@@ -132,7 +132,7 @@ def test_a_store_is_never_overwritten(store, name, end):
 @pytest.mark.parametrize("end", ["", "-wal", "-shm", "-journal", "-lock"])
 def test_a_report_knows_its_store(here, end):
     (here / "store").write_bytes(b"")  # nothing in it tells what it is
-    with pytest.raises(ValueError, match="of this story"):
+    with pytest.raises(ValueError, match="of this report"):
         write_report({"title": "t", "store": str(here / "store")}, f"store{end}")
     assert (here / "store").read_bytes() == b""
 

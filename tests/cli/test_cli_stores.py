@@ -106,9 +106,7 @@ def test_integers_and_strings_are_told_apart(tmp_path):
     ran("erase", place, "17", "18", "--yes")
     with NeverEndingLearner.open(place) as learner:
         assert learner.status()["erased"] == 2
-    assert "There is a row with the id '19' and one with the number 19" in failed(
-        "erase", place, "19", "--yes"
-    )
+    assert "the store has a row '19' and a row 19" in failed("erase", place, "19", "--yes")
 
 
 def test_old_rows_expire(tmp_path):

@@ -184,7 +184,7 @@ class StreamS3VM(StandingRule):
             The learner itself.
         """
         with self._unchanged_on_error():
-            for name in vars(self).keys() - self.get_params(deep=False).keys():
+            for name in vars(self).keys() & {*self._fitted_attributes, "_held", "_model"}:
                 delattr(self, name)
             return self._take_in(X, y, None, 1, None)
 

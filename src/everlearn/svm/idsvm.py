@@ -323,7 +323,8 @@ class IDSVM(StreamLearner, ForgettingLearner):
         native = self._machine.native
         ids = self.ids_
         parts = [np.zeros((0, 1 if len(self.classes_) == 2 else len(self.classes_)))]
-        with tqdm(total=len(ids), desc="leaving out", unit="row", disable=not self.verbose) as bar:
+        bar = tqdm(total=len(ids), desc="leaving out", unit="row", disable=not self.verbose)
+        with bar, self._undone_if_refused():
             for start in range(0, len(ids), _ROWS_PER_CALL):
                 parts.append(native.leave_one_out(start, _ROWS_PER_CALL))
                 bar.update(len(parts[-1]))
