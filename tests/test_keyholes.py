@@ -157,8 +157,8 @@ def test_what_is_ones_own_is_no_keyhole(source):
 
 
 def test_a_private_import_from_another_room_is_caught():
-    assert list(private_imports("from ..query._pool import x", ("stream", "settings"))) != []
-    assert list(private_imports("from ..query.pool import _x", ("stream", "settings"))) != []
+    assert list(private_imports("from ..query._pool import x", ("stream", "_settings"))) != []
+    assert list(private_imports("from ..query.pool import _x", ("stream", "_settings"))) != []
     assert list(private_imports("from ._pool import x", ("query", "margin"))) == []
     assert list(private_imports("from .. import _core", ("query", "margin"))) == []
 

@@ -10,7 +10,6 @@ from sklearn.base import clone
 
 from budget.budget_helpers import auc, waves
 from budget.native_helpers import kept_by_class, raw_scores, single
-from budget.test_reference_golden import GAMMA, PASSIVE_AGGRESSIVE, PERCEPTRONS
 from everlearn import (
     KOIL,
     NORMA,
@@ -26,6 +25,7 @@ from everlearn import (
     ProjectronPP,
 )
 from reference.kernels import rbf
+from reference.test_reference_golden import GAMMA, PASSIVE_AGGRESSIVE, PERCEPTRONS
 from reference.test_reference_lasvm_g import load
 from svm.lasvm_helpers import in_blocks
 

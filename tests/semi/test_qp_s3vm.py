@@ -18,7 +18,7 @@ from everlearn import QPS3VM, SubmodS3VM
 from everlearn._submodular.choice import Choice, StoredSimilarities
 from everlearn.semi import PessimisticSplit
 from everlearn.semi._cuts import best_cut, exact_cut
-from everlearn.semi.ratio import credible_shares, depths, estimate_ratio, smooth
+from everlearn.semi._ratio import credible_shares, depths, estimate_ratio, smooth
 from reference import class_ratio, pessimistic_splits
 from reference.pessimistic_splits import draw_labeled, only
 from reference.qp_s3vm import qp_s3vm

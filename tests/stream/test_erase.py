@@ -253,7 +253,7 @@ def test_bytes_are_overwritten_later_if_that_failed(tmp_path, monkeypatch):
 
 
 def test_a_reader_in_the_way_is_told_of(tmp_path, monkeypatch):
-    monkeypatch.setattr("everlearn.store.place.PATIENCE", 0.2)
+    monkeypatch.setattr("everlearn.store._place.PATIENCE", 0.2)
     place = tmp_path / "store"
     learner = run(opened(place), n=100)
     reader = sqlite3.connect(place)

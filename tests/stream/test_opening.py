@@ -139,7 +139,7 @@ def interrupt(monkeypatch):
 
     monkeypatch.setattr(Log, "read", interrupted)
     monkeypatch.setattr("everlearn.store.log._EVENTS_AT_A_TIME", 2)
-    monkeypatch.setattr("everlearn.store.place.PATIENCE", 0.2)  # the reader is in the way of overwriting
+    monkeypatch.setattr("everlearn.store._place.PATIENCE", 0.2)  # the reader is in the way of overwriting
     return waiting
 
 

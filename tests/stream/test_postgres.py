@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from everlearn import IDSVM, LASVMNC
 from everlearn._base import persist
 from everlearn.errors import StoreError
-from everlearn.store.tables import NAMES
+from everlearn.store._tables import NAMES
 from everlearn.stream import NeverEndingLearner
 from stream.postgres_server import new_database, programs, server
 from stream.stream_helpers import Story, answer, bits, differing, drop, opened, unchanged, xor
@@ -229,7 +229,7 @@ if programs() is not None:
         assert {"id", "content", "value"}.isdisjoint(name for (name,) in columns)
 
     def test_a_transaction_that_reads_a_table_is_not_waited_for_without_end(postgres, monkeypatch):
-        monkeypatch.setattr("everlearn.store.place.PATIENCE", 0.2)
+        monkeypatch.setattr("everlearn.store._place.PATIENCE", 0.2)
         url = database(postgres)
         with run(opened(url)) as learner:
             with sa.create_engine(url, poolclass=sa.pool.NullPool).connect() as reader:

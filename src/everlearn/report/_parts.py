@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _text
-from .curves import Chart, Line, svg
+from ._curves import Chart, Line, svg
 
 _NUMBERS = 12  # rows of the table below a chart
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from . import _text
 from ._axis import Axis, Floats
+from ._curves import BOTTOM, LEFT, RIGHT, time_axis
 from ._parts import Html, card, fold_out, table
-from .curves import BOTTOM, LEFT, RIGHT, time_axis
 
 LATEST = 50
 REASONS = 20

@@ -9,8 +9,8 @@ import numpy as np
 
 from . import _text
 from ._axis import time_range
+from ._curves import Band, Chart, Line, Mark, column
 from ._parts import card, cards, figure, fold_out, table
-from .curves import Band, Chart, Line, Mark, column
 from .data import MEASURES
 
 ReportData = Mapping[str, Any]

@@ -35,10 +35,10 @@ from ._labels import UNKNOWN, add_classes, read_labels
 from ._nystroem import nystroem_from, nystroem_state
 from ._predictor import check_rule, choose_predictor, decide, train
 from ._pull import pull
+from ._ratio import SAMPLE, Ratio, estimate_ratio
 from ._rho import Solve, choose_rho
 from ._space import Space
 from ._transduce import Transduction, class_sizes, count_positives, many_classes, members, signed, two_classes
-from .ratio import SAMPLE, Ratio, estimate_ratio
 
 Self = TypeVar("Self", bound="TransductiveLearner")
 

@@ -13,11 +13,11 @@ import sqlalchemy as sa
 
 from .._base import persist
 from ..errors import FileFormatError, InputError, StoreError
+from ._place import SIDE_FILES
+from ._tables import EVENTS, MARKS, META, NAMES, ROWS, SNAPSHOTS, TABLES
 from .events import Arrived
 from .log import Log, blob
 from .lookup import TRIMMED
-from .place import SIDE_FILES
-from .tables import EVENTS, MARKS, META, NAMES, ROWS, SNAPSHOTS, TABLES
 
 _TEMPORARY = ".everlearn-backup-"
 _STALE = 86400.0  # seconds

@@ -28,10 +28,10 @@ from sqlalchemy.exc import DBAPIError
 
 from .._base import persist
 from ..errors import FileFormatError, StoreError
+from ._place import Place
+from ._tables import EVENTS, MARKS, META, NOTES, ROWS, SNAPSHOTS
 from .events import Arrived, Event, Labeled, Withdrawn, decode, encode
 from .lookup import TRIMMED, Id, Lookup, id_key
-from .place import Place
-from .tables import EVENTS, MARKS, META, NOTES, ROWS, SNAPSHOTS
 from .tombstones import SALT
 
 VERSION = (

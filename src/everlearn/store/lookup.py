@@ -12,10 +12,10 @@ from scipy import sparse
 
 from .._base.validate import Rows
 from ..errors import StoreError
+from ._place import Place
+from ._tables import EVENTS, MARKS, ROWS
 from .events import Arrived, Event, Ints
-from .place import Place
 from .rewriting import Places, places_without
-from .tables import EVENTS, MARKS, ROWS
 from .tombstones import SALT, STONE, tombstone
 
 Id: TypeAlias = int | str

@@ -13,11 +13,11 @@ import sqlalchemy as sa
 
 from .._base import persist
 from . import scrub
+from ._tables import EVENTS, MARKS, ROWS, SNAPSHOTS
 from .events import Arrived, Described, Erased, Event, Expired, Ints, Labeled, Withdrawn
 from .log import VERSION, Log
 from .lookup import TRIMMED, Id, id_key, parts
 from .rewriting import move, places_without, rewrite, without_rows
-from .tables import EVENTS, MARKS, ROWS, SNAPSHOTS
 from .tombstones import SALT, STONE, tombstone
 
 ChangeSchema: TypeAlias = Callable[[Any], dict[str, Any] | None]  # a schema without names; None: unchanged

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from ._tables import MARKS, ROWS, SNAPSHOTS
 from .events import Arrived, Ints
 from .log import Log
 from .lookup import TRIMMED, parts
 from .rewriting import move, places_without, rewrite
-from .tables import MARKS, ROWS, SNAPSHOTS
 
 
 def trim(log: Log, until: int, needed: Ints) -> int:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from ._tables import EVENTS, GONE, ROWS
 from .events import Arrived, Event, Ints, Labeled, Withdrawn, content_of
-from .tables import EVENTS, GONE, ROWS
 
 Places = list[tuple[int, int]]
 

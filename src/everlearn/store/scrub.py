@@ -4,9 +4,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from . import place
+from . import _place
+from ._tables import TABLES
 from .log import Log
-from .tables import TABLES
 
 PENDING = "scrub_pending"  # the meta entry that says that bytes are not yet overwritten
 _LOCKED = "55P03"  # PostgreSQL: lock not available
@@ -66,7 +66,7 @@ def _vacuum_tables(db: Any, names: list[str]) -> bool:
     """
     before = _files(db, names)
     newest = db.scalar(sa.text("SELECT txid_current()"))
-    db.execute(sa.text(f"SET lock_timeout = {int(1000 * place.PATIENCE)}"))
+    db.execute(sa.text(f"SET lock_timeout = {int(1000 * _place.PATIENCE)}"))
     try:
         for name in names:
             db.execute(sa.text(f"VACUUM FULL {name}"))

@@ -15,7 +15,7 @@ from ..store.events import Floats, Ints, Scaled, as_labels
 from ..store.log import Log
 from ..store.lookup import Id, id_key, some
 from ._running_moments import RunningMoments
-from .settings import StreamSettings, check_learner
+from ._settings import StreamSettings, check_learner
 
 _LARGEST = 1e150  # the square of a larger value overflows
 

@@ -40,9 +40,9 @@ from ._questions import Question, QuestionQueue
 from ._row_buffer import RowBuffer, recency_keys
 from ._running_moments import RunningMoments
 from ._serialize import restore, state_dict
+from ._settings import StreamSettings
 from ._training import predict_scored, train, train_new
 from ._unlearning import drop_rows
-from .settings import StreamSettings
 
 _HALF_LIFE = 4  # of a row in the pool, in units of memory_rows
 _MIN_RECENT, _MAX_RECENT = 100, 500  # recent rows that are candidates for questions if batches are small

@@ -20,8 +20,8 @@ from ._process_memory import resident_mb
 from ._questions import Question, numbers_of
 from ._replay import recover, recover_behind, step
 from ._running_moments import RunningMoments
+from ._settings import StreamSettings, seconds_of
 from ._snapshots import Snapshots
-from .settings import StreamSettings, seconds_of
 
 EventWithIds: TypeAlias = tuple[Event, list[Id] | None]  # the ids of the rows of a batch
 

@@ -11,7 +11,7 @@ from .._base import checked
 from ..store.events import Ints
 from ._candidates import Candidates, KnownScores, Places
 from ._row_buffer import RowBuffer
-from .settings import StreamSettings
+from ._settings import StreamSettings
 
 _MAX_OPEN = 10_000
 _MAX_ANSWERED = 2_000

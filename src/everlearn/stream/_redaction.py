@@ -14,7 +14,7 @@ from ..store.log import Log
 from ..store.rewriting import without_rows
 from . import _checks
 from ._learner_state import LearnerState
-from .settings import StreamSettings
+from ._settings import StreamSettings
 
 
 def without_single_rows(log: Log, rows: Rows | None) -> dict[int, Event]:

@@ -16,8 +16,8 @@ from ..errors import StoreError
 from ..store.events import Arrived, Event, Ints, Labeled, Withdrawn
 from ..store.log import Log
 from ._learner_state import EventResult, LearnerState
+from ._settings import StreamSettings
 from ._unlearning import unlearn_labels
-from .settings import StreamSettings
 
 Life: TypeAlias = tuple[int, int, int]  # of a dead label: row, event that gave it, event that ended it
 Rewrite: TypeAlias = Callable[[int, Event, LearnerState], Event]

@@ -9,7 +9,7 @@ import numpy as np
 from ..store.log import Log
 from ._learner_state import LearnerState
 from ._questions import Question
-from .settings import StreamSettings
+from ._settings import StreamSettings
 
 _SCORES = ("accuracy", "g_means", "mcc", "auc")
 _Z = 1.96  # 95 % confidence

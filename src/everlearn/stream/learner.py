@@ -18,8 +18,8 @@ from ._erase_methods import EraseMethods
 from ._lock import locked
 from ._log_backed import EventWithIds
 from ._questions import Question
+from ._settings import make_settings, with_learner
 from .outcome import Outcome
-from .settings import make_settings, with_learner
 
 _SNAPSHOT_ROWS = 50_000
 

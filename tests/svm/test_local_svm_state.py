@@ -10,8 +10,8 @@ from sklearn.base import clone
 import everlearn
 from everlearn import LocalSVM
 from everlearn.errors import FileFormatError
-from incremental.local_helpers import QUIET, signs
 from svm.lasvm_helpers import assert_same, learned, refused, snapshot, three_clouds, two_clouds
+from svm.local_svm_helpers import QUIET, signs
 
 
 def thin():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from everlearn.report import _text
 from everlearn.report._axis import NOISE, Axis, amount_range, score_range, time_range
-from everlearn.report.curves import POINTS, Band, Chart, Line, Mark, column, svg, thin
+from everlearn.report._curves import POINTS, Band, Chart, Line, Mark, column, svg, thin
 from report.report_helpers import absolute_points, assert_inside
 
 numbers = st.one_of(st.none(), st.floats(allow_subnormal=True), st.integers(-5, 5), st.floats(0, 1))

@@ -12,9 +12,9 @@ import pytest
 
 import everlearn
 from everlearn import IDSVM
-from incremental.compiled_helpers import KERNELS, Compiled, Refused, known, same_as_svc
-from incremental.idsvm_helpers import rbf
 from reference.idsvm import ReferenceIDSVM
+from svm.idsvm_helpers import rbf
+from svm.idsvm_native_helpers import KERNELS, Compiled, Refused, known, same_as_svc
 from svm.lasvm_helpers import assert_same, three_clouds, two_clouds
 
 CURVES = {

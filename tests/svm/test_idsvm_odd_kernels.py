@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from everlearn import IDSVM, _core
-from incremental.compiled_helpers import Refused, known
-from incremental.idsvm_helpers import rbf
+from svm.idsvm_helpers import rbf
+from svm.idsvm_native_helpers import Refused, known
 from svm.lasvm_helpers import assert_same, two_clouds
 
 # --- kernels that are none ----------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from everlearn import IDSVM
-from incremental.idsvm_helpers import COSTS
 from reference import kernels
+from svm.idsvm_helpers import COSTS
 from svm.lasvm_helpers import assert_same, two_clouds
 from svm.lasvm_helpers import learned as native_state
 

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from ..errors import StoreError
-from .tables import NAMES, TABLES
+from ._tables import NAMES, TABLES
 
 SIDE_FILES = ("-wal", "-shm", "-journal", "-lock")  # that a store has beside it
 SCHEMA = "everlearn"  # of the tables in a PostgreSQL database

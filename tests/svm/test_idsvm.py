@@ -11,9 +11,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 
 from everlearn import IDSVM
-from incremental.compiled_helpers import KERNELS, Compiled, gram, learned, native_stories, same_as_svc
-from incremental.idsvm_helpers import happen, problems, property_test, stories
 from reference.idsvm import ReferenceIDSVM
+from svm.idsvm_helpers import happen, problems, property_test, stories
+from svm.idsvm_native_helpers import KERNELS, Compiled, gram, learned, native_stories, same_as_svc
 from svm.lasvm_helpers import two_clouds
 
 JITTERS = (1e-9, 1e-7, 1e-5, 1e-3)

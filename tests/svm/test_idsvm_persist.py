@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 import everlearn
 from everlearn import IDSVM
-from incremental.compiled_helpers import Refused, known
-from incremental.idsvm_helpers import rbf
+from svm.idsvm_helpers import rbf
+from svm.idsvm_native_helpers import Refused, known
 from svm.lasvm_helpers import assert_same, learned, three_clouds, two_clouds
 
 # --- saving -------------------------------------------------------------------------------------------------

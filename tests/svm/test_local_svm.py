@@ -10,7 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 from everlearn import LocalSVM
 from everlearn.datasets import make_banana
-from incremental.local_helpers import (
+from svm.lasvm_helpers import assert_same, in_blocks, learned, three_clouds
+from svm.local_svm_helpers import (
     QUIET,
     PlainLocalSVM,
     by_row,
@@ -22,7 +23,6 @@ from incremental.local_helpers import (
     streams,
     violation,
 )
-from svm.lasvm_helpers import assert_same, in_blocks, learned, three_clouds
 
 # -------------------------------------------------------------------------------------- the plain version
 

@@ -7,8 +7,8 @@ import pytest
 from sklearn.svm import SVC
 
 from everlearn import IDSVM
-from incremental.compiled_helpers import Refused, clouds_learned, known
-from incremental.idsvm_helpers import rbf
+from svm.idsvm_helpers import rbf
+from svm.idsvm_native_helpers import Refused, clouds_learned, known
 from svm.lasvm_helpers import assert_same, two_clouds
 
 # --- bad input ----------------------------------------------------------------------------------------------

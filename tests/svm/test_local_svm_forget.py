@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everlearn import LocalSVM
-from incremental.local_helpers import (
+from svm.lasvm_helpers import learned, refused, three_clouds
+from svm.local_svm_helpers import (
     QUIET,
     by_row,
     dual,
@@ -17,7 +18,6 @@ from incremental.local_helpers import (
     streams,
     violation,
 )
-from svm.lasvm_helpers import learned, refused, three_clouds
 
 # ----------------------------------------------------------------------------------------------- forgetting
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
-from incremental.idsvm_helpers import batch, property_test, rbf
 from reference.local_svm import ReferenceLocalSVM
+from svm.idsvm_helpers import batch, property_test, rbf
 
 NEIGHBORHOODS = st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf, "grow"])
 COSTS = st.sampled_from([0.1, 1.0, 10.0])

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from everlearn import IDSVM, LASVM
-from incremental.compiled_helpers import KERNELS, Compiled, gram, learned, same_as_svc
+from svm.idsvm_native_helpers import KERNELS, Compiled, gram, learned, same_as_svc
 from svm.lasvm_helpers import assert_same, three_clouds, two_clouds
 
 JITTERS = (1e-9, 1e-7, 1e-5, 1e-3)
