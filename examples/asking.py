@@ -25,11 +25,11 @@ from tqdm import tqdm
 from everlearn import LASVM, ActiveLearner, query
 from everlearn.datasets import make_banana
 
-ROWS, TEST_ROWS = 1000, 5000
+ROWS, TEST_ROWS = 1000, 2000
 LABELS, DRAWN = 60, 25  # per pool, and those of the first pool that are plotted
 STEPS = np.arange(4, LABELS + 1, 2)  # numbers of labels at which the model is scored
 TABLE = (10, 20, 30, 40, 60)
-SEEDS = 10
+SEEDS = 5
 PARAMETERS = {"C": 10, "gamma": 1}
 
 NAMES = {"random": "random queries", "margin": "margin queries"}

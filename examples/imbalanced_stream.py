@@ -32,10 +32,10 @@ from everlearn import KOIL
 from everlearn.datasets import make_waveform
 
 ROWS, RATIO = 8000, 16  # rows of a stream, and those of the other classes for each of the rare one
-BUDGETS = (10, 20, 50, 100, 200, 500)
+BUDGETS = (10, 50, 200)
 FOLLOWED = 50  # the budget whose AUC is drawn over the stream
 REPLACEMENTS = ("rs++", "rs", "fifo++", "fifo")
-SEEDS = 5
+SEEDS = 3
 BLOCK = 100  # rows that are scored and then learned
 WINDOW, STEP = 2000, 500  # rows whose AUC is a point of the curve, and how far the next window is
 PARAMETERS = {"gamma": 0.02}

@@ -26,10 +26,10 @@ from tqdm import tqdm
 from everlearn import LASVM, LASVMNC, OnlineSVMR
 from everlearn.datasets import make_gaussians
 
-ROWS, TEST_ROWS = 1000, 5000
+ROWS, TEST_ROWS = 1000, 2000
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4)
 DRAWN = 0.2  # the fraction whose boundaries are plotted
-SEEDS = 3
+SEEDS = 2
 PARAMETERS = {"C": 1, "gamma": 0.2}
 LEARNERS = {
     "SVC": lambda seed: SVC(**PARAMETERS),

@@ -27,10 +27,10 @@ from tqdm import tqdm
 from everlearn import StreamS3VM, SubmodS3VM
 from everlearn.datasets import make_sliced_cube
 
-ROWS, BATCHES = 100, 8
+ROWS, BATCHES = 100, 6
 LABELS = (2, 4, 8)
 CURVES = 2  # labels of the streams that are drawn
-SEEDS = 8
+SEEDS = 4
 DRAWN = 0  # the stream of the cubes
 KERNEL = {"kernel": "rbf", "gamma": 20.0}
 

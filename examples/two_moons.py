@@ -30,7 +30,7 @@ from everlearn.datasets import make_two_moons
 
 ROWS, BATCHES = 100, 8
 LABELS = (2, 4, 8)
-SEEDS = 8
+SEEDS = 4
 DRAWN = (0, 2)  # the plotted stream: its number, and its number of labels
 EXEMPLARS, QUESTIONS = 20, 8
 KERNEL = {"kernel": "rbf", "gamma": 20.0}

@@ -1,6 +1,12 @@
-"""Set-up that must come before any test imports SciPy."""
+"""Set-up that must come before any test imports NumPy and SciPy."""
 
 import os
+import sys
 
 # With this scikit-learn's estimator checks also feed array-API input instead of skipping that check.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+# The tests run in several processes and start many more: one thread of BLAS each, and modules compiled once.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
