@@ -286,3 +286,6 @@ def assert_agrees(native, twin, X, rtol=1e-5, column=0):
         if hasattr(native, ours):
             expected = pytest.approx(getattr(twin, theirs), rel=rtol, abs=rtol)
             assert getattr(native, ours)[column] == expected, ours
+
+
+POLICIES = ["rs++", "rs", "fifo++", "fifo"]

@@ -19,6 +19,7 @@ from budget.native_helpers import (
     assert_agrees,
     at_length_1,
     blocks,
+    buffers,
     feed,
     grid,
     pair,
@@ -26,6 +27,7 @@ from budget.native_helpers import (
     repeats,
 )
 from reference.generator import ReferenceGenerator
+from svm.lasvm_helpers import three_clouds
 
 
 def learn_both(name, kernel, X, y, budget, sizes, seed):
@@ -159,3 +161,20 @@ def test_parameters_that_change_hold_from_the_next_row_on(name, ours, theirs):
 def test_rows_far_from_the_origin(name):
     X, y = clouds(200, seed=1, features=3)
     learn_both(name, "rbf", X + 1000, y, 4, [70, 130], seed=3)
+
+
+@pytest.mark.parametrize("name", [*ONE_SET, *KOILS])
+def test_each_class_is_learned_against_the_rest(name):
+    """Each with a buffer and draws of its own, although a row that several keep is stored once."""
+    X, y = three_clouds(200, 3)
+    native, _ = pair(name, "rbf", 4, seed=6)
+    twins = [pair(name, "rbf", 4, seed=6, column=column)[1] for column in range(3)]
+    for part in blocks(len(y), [1, 30, 140]):
+        feed(native, X[part], y[part], ["ash", "oak", "yew"])
+        for column, (label, twin) in enumerate(zip(native.classes_, twins, strict=True)):
+            twin.run(X[part], np.where(y[part] == label, 1, -1))
+            assert_agrees(native, twin, X[:40], column=column)
+    rows = np.concatenate(buffers(native))
+    assert native.n_kept_ == len(set(rows.tolist()))
+    scores = native.decision_function(X)
+    np.testing.assert_array_equal(native.predict(X), native.classes_[scores.argmax(axis=1)])

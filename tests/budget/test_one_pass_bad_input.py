@@ -1,7 +1,5 @@
 """What one-pass learners refuse, with which words, and that a refusal leaves them as they were."""
 
-from contextlib import contextmanager
-from copy import deepcopy
 from itertools import product
 
 import numpy as np
@@ -9,44 +7,10 @@ import pytest
 from scipy import sparse
 
 from budget.native_helpers import KERNEL_LEARNERS, LEARNERS, LINEAR, make
-from everlearn import KOIL, NORMA, OAM, OPAUC, RBP, Forgetron
-from svm.lasvm_helpers import assert_same, two_clouds
+from budget.refusal_helpers import GOOD, X, Y, goes_on, learned, refused
+from everlearn import KOIL, NORMA, OAM, OPAUC, RBP
 
 all_learners = pytest.mark.parametrize("cls", LEARNERS)
-X, Y = two_clouds(140, 3)
-X = X / np.linalg.norm(X, axis=1).max()
-GOOD = X[:60], Y[:60]
-
-
-def everything(model):
-    """All that a learner knows, its kernel by name, as a copy of its own."""
-    state = deepcopy({**model._get_state(), "names": sorted(vars(model))})
-    state["params"]["kernel"] = str(getattr(model, "kernel", None))
-    foreign = getattr(model, "_foreign", None)
-    return state | {"rows": None if foreign is None else deepcopy(foreign.rows)}
-
-
-@contextmanager
-def refused(model, words, error=ValueError):
-    """The call is refused with these words, and the learner is afterwards what it was before."""
-    before = everything(model)
-    with pytest.raises(error, match=words):
-        yield
-    assert_same(everything(model), before)
-
-
-def learned(cls, **options):
-    return make(cls, **options).partial_fit(*GOOD, classes=[0, 1])
-
-
-def goes_on(model, untouched=None):
-    """After a refusal a learner learns on, as one that was never asked."""
-    untouched = untouched or learned(type(model))
-    for learner in (model, untouched):
-        learner.partial_fit(X[60:], Y[60:])
-    assert_same(model.decision_function(X), untouched.decision_function(X))
-    if type(model) not in LINEAR:
-        assert_same(model.support_, untouched.support_)
 
 
 # --- rows, labels, weights ---------------------------------------------------------------------------------
@@ -228,52 +192,7 @@ def test_a_bad_random_state_is_refused(cls):
         fresh.partial_fit(*GOOD, classes=[0, 1])
 
 
-def test_a_rate_of_norma_that_would_turn_the_signs():
-    words = r"learning_rate=2 and alpha=0.5 make 1 - learning_rate \* alpha 0, which must be above 0"
-    fresh = make(NORMA, learning_rate=2, alpha=0.5)
-    for method, options in (("fit", {}), ("partial_fit", {"classes": [0, 1]})):
-        with refused(fresh, words):
-            getattr(fresh, method)(*GOOD, **options)
-    model = learned(NORMA).set_params(learning_rate=2, alpha=0.5)
-    for method in ("fit", "partial_fit"):
-        with refused(model, words):
-            getattr(model, method)(X[60:], Y[60:])
-    goes_on(model.set_params(**make(NORMA).get_params()))
-
-
 # --- the Forgetron's rows ----------------------------------------------------------------------------------
-
-LONG = np.vstack([X[60:90], 3 * X[[90]] / np.linalg.norm(X[90]), X[91:]])  # the row in the middle is 3 long
-
-
-@pytest.mark.parametrize("kernel", ["linear", "poly"])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, lambda X: X.astype(np.float32)])
-def test_rows_that_are_too_long_for_the_forgetron_are_refused_before_any_is_learned(kernel, form):
-    model = learned(Forgetron, kernel=kernel, gamma=1.0)
-    words = r"Forgetron needs K\(x, x\) of at most 1; row 30 has (9|729).*unit length.*rbf"
-    with refused(model, words):
-        model.partial_fit(form(LONG), Y[60:])
-    with refused(model, words):
-        model.fit(form(LONG), Y[60:])
-    fresh = make(Forgetron, kernel=kernel, gamma=1.0)
-    with refused(fresh, words):
-        fresh.partial_fit(form(LONG), Y[60:], classes=[0, 1])
-    goes_on(model, learned(Forgetron, kernel=kernel, gamma=1.0))
-    assert learned(Forgetron, gamma=1.0).partial_fit(LONG, Y[60:]).n_iter_ == 140  # "rbf" does not mind
-
-
-@pytest.mark.parametrize("kernel", [lambda a, b: a @ b.T, "precomputed"], ids=["callable", "precomputed"])
-def test_foreign_kernels_above_1_are_refused_before_any_row_is_learned(kernel):
-    rows = np.vstack([GOOD[0], LONG])
-    matrix = rows if callable(kernel) else rows @ rows.T
-    model = make(Forgetron, kernel=kernel).partial_fit(matrix[:60], Y[:60], classes=[0, 1])
-    for labels in (Y[60:], 1 - Y[60:]):  # whether or not the long row is on the right side
-        with refused(model, "above 1|at most 1"):
-            model.partial_fit(matrix[60:], labels)
-    fresh = make(Forgetron, kernel=kernel)
-    with pytest.raises(ValueError, match=r"above 1|at most 1"):
-        fresh.partial_fit(matrix[:91], Y[:91], classes=[0, 1])
-    assert getattr(fresh, "n_iter_", 0) == 0
 
 
 @pytest.mark.parametrize("cls", KERNEL_LEARNERS)

@@ -24,7 +24,7 @@ from budget.native_helpers import (
     make,
     pair,
 )
-from everlearn import AveragedKernelPerceptron, Forgetron, Projectron, ProjectronPP
+from everlearn import AveragedKernelPerceptron, Projectron, ProjectronPP
 from svm.lasvm_helpers import three_clouds
 
 
@@ -87,31 +87,6 @@ def test_scores_are_those_of_the_expansion_without_the_rows(cls, classes):
     values = np.exp(-0.3 * np.square(X[:, None] - X[rows]).sum(axis=2)).astype(np.float32)
     found = model.decision_function(X).reshape(len(X), -1) - model.intercept_
     np.testing.assert_allclose(found, values @ alpha.T, atol=1e-5)
-
-
-def test_a_factor_without_a_line_is_that_of_the_rows_left():
-    X, y = clouds(120, 1, 3)
-    model = Projectron(None, max_projection_error=0.2, gamma=0.7).partial_fit(X, y, classes=[-1, 1])
-    for place in (0, 3, len(model.support_) // 2, -1):
-        model.forget(buffers(model)[0][place])
-        state = model._machine.native.get_state()
-        rows = X[buffers(model)[0]]
-        L = np.zeros((len(rows), len(rows)))
-        L[np.tril_indices(len(rows))] = state["factor"]
-        K = np.exp(-0.7 * np.square(rows[:, None] - rows).sum(axis=2))
-        np.testing.assert_allclose(L @ L.T, K, atol=1e-6)
-        assert (np.diag(L) > 0).all()
-
-
-def test_forgetting_is_not_on_the_account_of_the_forgetron():
-    X, y = clouds(300, 1)
-    model = Forgetron(10, gamma=0.7).partial_fit(X, y, classes=[-1, 1])
-    spent, mistakes = model.deviation_, model.n_mistakes_
-    model.forget(model.support_[:4])
-    assert np.array_equal(model.deviation_, spent)
-    assert np.array_equal(model.n_mistakes_, mistakes)
-    model.partial_fit(X, y)
-    assert model.deviation_[0] <= 15 / 32 * model.n_mistakes_[0]
 
 
 # --- rows that linger, ids of the caller's ------------------------------------------------------------------

@@ -29,8 +29,6 @@ from everlearn import (
     OAM,
     OPAUC,
     RBP,
-    AveragedKernelPerceptron,
-    BudgetKernelPerceptron,
     Forgetron,
     KernelPA,
     KernelPerceptron,
@@ -206,18 +204,6 @@ def test_a_weight_multiplies_the_cost_or_the_step(cls, name, value):
     X, y = three_clouds(200, 3)
     weighted = make(cls, **{name: value}).partial_fit(X, y, np.unique(y), sample_weight=np.full(200, 2.0))
     assert_learned_the_same(weighted, make(cls, **{name: 2 * value}).partial_fit(X, y, np.unique(y)))
-
-
-@pytest.mark.parametrize(
-    "cls", [KernelPerceptron, AveragedKernelPerceptron, BudgetKernelPerceptron, RBP, Projectron]
-)
-def test_weights_that_are_all_the_same_only_scale_a_perceptron(cls):
-    X, y = three_clouds(200, 3)
-    plain, weighted = make(cls, average="mean"), make(cls, average="mean")
-    plain.partial_fit(X, y, np.unique(y))
-    weighted.partial_fit(X, y, np.unique(y), sample_weight=np.full(200, 2.0))
-    assert_same(weighted.dual_coef_, 2 * plain.dual_coef_)
-    assert_same(weighted.decision_function(X), 2 * plain.decision_function(X))
 
 
 @pytest.mark.parametrize("weight", [0.5, 3.0])

@@ -5,7 +5,10 @@ import pytest
 from river.linear_model import PAClassifier
 from sklearn.metrics.pairwise import rbf_kernel
 
+from budget.golden_helpers import accuracy, check_kept, every_size
 from everlearn import KernelPA, load, save
+from reference.test_reference_golden import GAMMA, PASSIVE_AGGRESSIVE
+from reference.test_reference_lasvm_g import load as load_data
 
 MODES = {"PA": 0, "PA-I": 1, "PA-II": 2}
 all_variants = pytest.mark.parametrize("variant", MODES)
@@ -107,3 +110,22 @@ def test_files_without_a_variant_are_pa_i():
     loaded = KernelPA._from_state(state)
     assert loaded.variant == "PA-I"
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
+FIGURES = [  # learner; AUC; scores; kept rows, mistakes, squared norm; other attributes
+    (KernelPA(0.5, gamma=1), 0.9979, (-1.601262, -1.490259, -1.849993), (120, 22, 43.375232), {}),
+]
+
+
+@every_size
+@pytest.mark.parametrize(("model", "area", "scores", "counts", "others"), FIGURES)
+def test_published_figures(model, area, scores, counts, others, size):
+    check_kept(model, area, scores, counts, others, size)
+
+
+@pytest.mark.parametrize(("name", "C", "svs", "published"), PASSIVE_AGGRESSIVE)
+def test_published_figures_of_data_sets(name, C, svs, published):
+    X, y, X_test, y_test = load_data(name)
+    model = KernelPA(C, gamma=GAMMA[name]).partial_fit(X[:1000], y[:1000], classes=[-1, 1])
+    assert model.n_kept_ == svs
+    assert accuracy(model, X_test, y_test) == pytest.approx(published, abs=5.1e-5)
