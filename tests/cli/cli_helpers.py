@@ -6,6 +6,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 from everlearn.cli import app
+from everlearn.cli._source_spec import stored_schema
 
 
 def payments(n, seed=0):
@@ -52,3 +53,34 @@ def status_of(store, *without):
     for name in ("memory_mb", "store", *without):
         found.pop(name)
     return found
+
+
+RUN = ("--batch-size", 100, "--infer-rows", 100, "--random-state", 0)
+
+
+def learn(stream, store, *options, **more):
+    """Run a stream with the labels in its file."""
+    return everlearn(
+        "run", stream, "--store", store, "--label", "is_fraud", "--id", "number", *RUN, *options, **more
+    )
+
+
+def ask_the_file(stream, store, *options, **more):
+    """Run a stream whose label column answers the questions."""
+    named = ("--oracle", "is_fraud", "--id", "number", "--label-rate", 0.1)
+    return everlearn("run", stream, "--store", store, *named, *RUN, *options, **more)
+
+
+def schema_of(learner):
+    """The schema in the store of a learner."""
+    return stored_schema(learner.status()["schema"])
+
+
+def ran(*arguments):
+    """What a command that succeeds prints."""
+    return everlearn(*arguments).stdout
+
+
+def failed(*arguments):
+    """The error message of a command that fails, on one line."""
+    return " ".join(everlearn(*arguments, code=1).stderr.split())
