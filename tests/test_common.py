@@ -1,15 +1,9 @@
 """Promises that every estimator makes, checked for whatever the package exports."""
 
-from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import everlearn
-
-ESTIMATORS = [
-    value
-    for value in (getattr(everlearn, name) for name in everlearn.__all__)
-    if isinstance(value, type) and issubclass(value, BaseEstimator)
-]
+from contract.contract_helpers import ESTIMATORS
 
 _ONE_PASS = (
     "a one-pass learner depends on the order of rows, and a repeated row is not a row of double weight"

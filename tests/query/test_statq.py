@@ -1,4 +1,4 @@
-"""StatQSVM, IncrSVM and QuerySVM: the plain loops step by step, what can be proved, walks, ends."""
+"""StatQSVM: the reference version step by step, what can be proved, walks, ends; chunk learners in common."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.base import clone
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from everlearn import LASVM, IncrSVM, QuerySVM, StatQSVM
+from everlearn import StatQSVM
 from everlearn.query._chunk_learner import ChunkRun
 from everlearn.query.statq import SamplingPass
-from query.statq_helpers import EXACT, LEARNERS, VARIANTS, after_seed, lasvm
+from query.statq_helpers import EXACT, LEARNERS, VARIANTS, after_seed, check_plain_loop, lasvm
 from reference import statq as twin
 from reference.test_reference_statq import clouds
 
@@ -20,15 +19,7 @@ TWINS = {
     "robust": twin.statq,
     "published": lambda *args: twin.statq(*args, robust=False),
     "published, p": lambda *args: twin.statq(*args, robust=False, stopping="p", threshold=0.6),
-    "incr": twin.incr,
-    "query": twin.query,
-    "query, sv": lambda *args: twin.query(*args, keep="support"),
 }
-
-
-@parametrize_with_checks([cls() for cls in LEARNERS])
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
 
 
 # --------------------------------------------------------------------------------------------- step by step
@@ -37,42 +28,7 @@ def test_scikit_learn_check(estimator, check):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", TWINS)
 def test_it_is_the_plain_loop(name, seed):
-    X, y = clouds(300, seed, apart=1.5)
-    course = list(TWINS[name](X, y, 20, 8, after_seed(seed)))
-    assert len(course) >= 3 or name == "published, p"
-    for step in range(len(course)):
-        model = clone(VARIANTS[name]).set_params(
-            estimator=EXACT, chunk_size=20, max_iter=step, random_state=seed
-        )
-        if name == "published, p":
-            model.set_params(threshold=0.6)
-        model.fit(X, y)
-        S, f, used, examined, *counts = course[step]
-        np.testing.assert_array_equal(model.support_, np.sort(S))
-        np.testing.assert_array_equal(model.used_, sorted(used))
-        np.testing.assert_array_equal(model.examined_, sorted(examined))
-        np.testing.assert_allclose(model.decision_function(X), f(X), atol=1e-6)
-        assert len(model.history_) == step + 1
-        last = model.history_[-1]
-        assert last["step"] == step
-        assert (last["used"], last["examined"], last["n_support"]) == (len(used), len(examined), len(S))
-        if counts:
-            assert last["confidence"] == (None if counts[0] is None else pytest.approx(counts[0], abs=1e-9))
-            assert (last["n_outside_margin"], last["queried"]) == tuple(counts[1:])
-
-
-@pytest.mark.parametrize("keep", ["all", "support"])
-@pytest.mark.parametrize("seed", range(8))
-def test_queries_to_the_end(seed, keep):
-    X, y = clouds(200, seed, apart=2.5)
-    *_, (S, _, used, _) = twin.query(X, y, 10, 1000, after_seed(seed), keep=keep)
-    model = QuerySVM(EXACT, chunk_size=10, max_iter=-1, keep=keep, random_state=seed).fit(X, y)
-    np.testing.assert_array_equal(model.support_, np.sort(S))
-    np.testing.assert_array_equal(model.used_, sorted(used))
-    assert model.stop_reason_ == "no row left inside the margin"
-    rest = np.setdiff1d(np.arange(200), model.used_)
-    assert np.abs(model.decision_function(X[rest])).min() >= 1
-    assert max(entry["distance"] for entry in model.history_[1:]) < 1
+    check_plain_loop(name, TWINS[name], seed)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -88,17 +44,6 @@ def test_labels_of_chunks_that_lacked_a_class_were_read(learner):
     np.testing.assert_array_equal(model.used_, Q)
     np.testing.assert_array_equal(model.examined_, sorted(read))
     assert len(read) > 12
-
-
-def test_the_default_estimator_is_an_exact_linear_machine():
-    X, y = clouds(400, 0)
-    ours, exact = (IncrSVM(solver, chunk_size=40, random_state=1).fit(X, y) for solver in (None, EXACT))
-    assert isinstance(ours.estimator_, LASVM)
-    np.testing.assert_allclose(ours.decision_function(X), exact.decision_function(X), atol=0.02)
-    for rows in (50, 200, 400):
-        machine = IncrSVM(chunk_size=rows, max_iter=0, random_state=1).fit(X, y)
-        batch = clone(EXACT).fit(X[machine.used_], y[machine.used_])
-        np.testing.assert_allclose(machine.decision_function(X), batch.decision_function(X), atol=0.01)
 
 
 # ----------------------------------------------------------------------------------------- what can be proved
@@ -267,11 +212,6 @@ def test_what_ends_a_fit():
             chunk_size=20, robust=False, criterion="confidence*outside", threshold=0
         ): "step limit",  # c is 0
         StatQSVM(chunk_size=300, keep="all"): "nothing left to query",
-        IncrSVM(chunk_size=20): "no rows left",
-        IncrSVM(chunk_size=20, max_iter=3): "step limit",
-        QuerySVM(chunk_size=20, max_iter=1): "step limit",
-        QuerySVM(chunk_size=20): "no row left inside the margin",
-        QuerySVM(chunk_size=300): "no rows left",
     }
     for model, words in ends.items():
         assert model.set_params(random_state=0).fit(X, y).stop_reason_ == words, model

@@ -1,4 +1,4 @@
-"""Stopping rules: what they share, how they combine, and what they refuse."""
+"""What every stopping rule promises: documentation, state, copies, evidence, drawings, refusals."""
 
 import inspect
 import json
@@ -18,7 +18,6 @@ from everlearn.datasets import make_banana
 from everlearn.query import Margin, stopping
 from everlearn.query.stopping import (
     AllOf,
-    AnyOf,
     CostOfLabel,
     LabelBudget,
     MarginExhausted,
@@ -28,6 +27,7 @@ from everlearn.query.stopping import (
     SupportSaturation,
     Verdict,
 )
+from query.stopping.stopping_helpers import events, told
 from test_docs import entries, faults_in_parameters, sections
 
 RULES = [
@@ -45,32 +45,6 @@ RULES = [
 every_rule = pytest.mark.parametrize("rule", RULES, ids=str)
 PUBLIC = [getattr(stopping, name) for name in stopping.__all__]
 CONCRETE = [cls for cls in PUBLIC if issubclass(cls, StoppingRule) and cls is not StoppingRule]
-
-
-def events(count, seed=0):
-    """What a loop might tell."""
-    rng = np.random.default_rng(seed)
-    return [
-        Progress(
-            labels,
-            n_support=int(rng.integers(40, 44)),
-            margin=float(rng.uniform(0, 2)),
-            free_margin=None if rng.random() < 0.3 else float(rng.uniform(0.9, 1.1)),
-            score=float(0.9 - 1 / (labels + 1) + 0.02 * rng.standard_normal()),
-            estimate=float(rng.random() < 0.8),
-            outside_margin=float(rng.uniform(0.5, 1)),
-            examined_outside_margin=float(rng.uniform(0.98, 1)),
-            confidence=float(rng.uniform(0.8, 1)),
-        )
-        for labels in range(1, count + 1)
-    ]
-
-
-def told(rule, count=12, seed=0):
-    rule = clone(rule)
-    for event in events(count, seed):
-        rule.update(event)
-    return rule
 
 
 # ------------------------------------------------------------------------------------ what all have in common
@@ -182,64 +156,6 @@ def test_parameters_can_be_searched_through_a_loop():
     assert loop.get_params()["stopping__n_iter_no_change"] == 9
 
 
-# ----------------------------------------------------------------------------------------------- combinations
-
-
-@given(st.integers(0, 12), st.integers(0, 30), st.integers(1, 9), st.integers(1, 3))
-def test_or_and_and(count, seed, budget, patience):
-    one, two, three = (
-        LabelBudget(budget),
-        MarginExhausted(patience),
-        SupportSaturation(n_iter_no_change=2, rtol=0.04),
-    )
-    stops = [told(rule, count, seed).verdict().stop for rule in (one, two, three)]
-    assert told(one | two, count, seed).verdict().stop == (stops[0] or stops[1])
-    assert told(one & two, count, seed).verdict().stop == (stops[0] and stops[1])
-    assert told(one & two | three, count, seed).verdict().stop == ((stops[0] and stops[1]) or stops[2])
-    assert told(one & (two | three), count, seed).verdict().stop == (stops[0] and (stops[1] or stops[2]))
-
-
-def test_combinations_are_flat_and_leave_their_parts_alone():
-    a, b, c = LabelBudget(1), LabelBudget(2), LabelBudget(3)
-    either = a | b
-    assert (either | c).rules == (a, b, c)
-    assert (a | (b | c)).rules == (a, b, c)
-    assert (a & b & c).rules == (a, b, c)
-    assert (either & c).rules == (either, c)
-    assert either.rules == (a, b)
-    assert isinstance(either, AnyOf)
-    assert isinstance(a & b, AllOf)
-
-
-def test_the_reasons_of_those_that_decided():
-    rule = LabelBudget(2) | LabelBudget(3) | MarginExhausted()
-    for labels in (1, 2):
-        rule.update(Progress(labels, margin=0.5))
-    verdict = rule.verdict()
-    assert verdict.reason == "The budget of 2 labels is used up (2 labels)."
-    assert verdict.evidence["LabelBudget"] == {"stop": True, "labels": 2, "budget": 2}
-    assert verdict.evidence["LabelBudget 2"] == {"stop": False, "labels": 2, "budget": 3}
-    assert verdict.evidence["MarginExhausted"]["stop"] is False
-
-
-def test_what_one_rule_refuses_no_rule_keeps():
-    rule = LabelBudget(5) | SupportSaturation()
-    with pytest.raises(ValueError, match="SupportSaturation needs n_support after every label"):
-        rule.update(Progress(1))
-    assert rule.get_state() == clone(rule).get_state()
-
-
-def test_only_rules_can_be_combined():
-    for combine in (lambda: LabelBudget() | 3, lambda: LabelBudget() & None):
-        with pytest.raises(TypeError, match="unsupported operand"):
-            combine()
-    for cls in (AnyOf, AllOf):
-        for bad in ((), 3, [1], LabelBudget()):
-            words = "must be a tuple or list of stopping rules, at least one, got"
-            with pytest.raises(ValueError, match=words):
-                cls(bad).verdict()
-
-
 # -------------------------------------------------------------------------------------------- what is refused
 
 BAD_FIELDS = {
@@ -291,18 +207,6 @@ def test_bad_states(rule, state):
         with pytest.raises(ValueError, match=f"state must come from get_state of {type(rule).__name__}, got"):
             rule.set_state(bad)
     assert rule.get_state() == before
-
-
-def test_states_of_other_combinations():
-    one = told(LabelBudget(1) | MarginExhausted())
-    before = one.get_state()
-    with pytest.raises(
-        ValueError, match="state must come from get_state of MarginExhausted, got a state of 'StatQ'"
-    ):
-        one.set_state((LabelBudget(1) | StatQ()).get_state())
-    with pytest.raises(ValueError, match="state must have 2 rules, got 3"):
-        one.set_state((LabelBudget(1) | StatQ() | StatQ()).get_state())
-    assert one.get_state() == before
 
 
 # --------------------------------------------------------------------------------------------------- drawings
