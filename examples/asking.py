@@ -45,8 +45,8 @@ def draw_rows(seed):
 
 def ask(X, y, test, seed):
     """Run both query strategies."""
-    rule = query.Margin(pool_size=59, random_state=seed)
-    loop = ActiveLearner(LASVM(**PARAMETERS), rule, random_state=seed)
+    strategy = query.Margin(pool_size=59, random_state=seed)
+    loop = ActiveLearner(LASVM(**PARAMETERS), strategy, random_state=seed)
     loop.run(X, y, LABELS, test=test, score_every=2, baseline="random")
     return {"random": loop.baseline, "margin": loop}
 

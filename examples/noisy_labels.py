@@ -184,7 +184,7 @@ def draw(runs, drawn, path):
         labels=[
             "boundary",
             "margins",
-            "best rule there is",
+            "best possible boundary",
             "support vector of the narrow class",
             "of the wide class",
             "other row",

@@ -73,8 +73,8 @@ def finished_g_means(model, X, y):
 
 def ask(X, y, test, seed):
     """Margin queries; records after which label the support vectors are saturated."""
-    rule = query.Margin(pool_size=59, random_state=seed)
-    loop = ActiveLearner(LASVM(**PARAMETERS), rule, random_state=seed)
+    strategy = query.Margin(pool_size=59, random_state=seed)
+    loop = ActiveLearner(LASVM(**PARAMETERS), strategy, random_state=seed)
     loop.run(
         X, y, LABELS - 2 * FIRST, initial_labels=FIRST, test=test, scoring=finished_g_means, score_every=EVERY
     )

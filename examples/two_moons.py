@@ -91,8 +91,8 @@ def choose(batches):
     for words, lam1 in (("diverse", 1.0), ("diversity off", OFF)):
         exemplars = Exemplars(EXEMPLARS, weights=(lam1, 1.0, 1.0), scaling="none", **KERNEL).fit(X, known)
         # The thesis' weights, 2 n / (number of labels) for the disagreement of the labels.
-        rule = query.Submodular((lam1, 2 * QUESTIONS / told.sum(), 0.0), scaling="none", **KERNEL)
-        asked = rule.query(None, X2, QUESTIONS, labeled=(X[told], known[told]))
+        strategy = query.Submodular((lam1, 2 * QUESTIONS / told.sum(), 0.0), scaling="none", **KERNEL)
+        asked = strategy.query(None, X2, QUESTIONS, labeled=(X[told], known[told]))
         chosen[words] = X[exemplars.indices_], X2[asked]
     return (X, X2, X[told], known[told]), chosen
 

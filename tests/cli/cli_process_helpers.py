@@ -3,7 +3,7 @@
 import sqlite3
 import time
 
-PATIENCE = 240  # seconds for a busy machine; nothing here waits for long by itself
+LOCK_TIMEOUT = 240  # seconds for a busy machine; nothing here waits for long by itself
 
 
 def stored_rows(store):
@@ -20,7 +20,7 @@ def stored_rows(store):
 
 
 def wait_until(condition, process):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + LOCK_TIMEOUT
     while not condition():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < end

@@ -64,10 +64,10 @@ def test_problems_are_1_and_one_message(stream, store, tmp_path, monkeypatch):
         (["run", stream, "--store", tmp_path, "--label", "is_fraud"], "is a folder"),
         (["run", stream, "--store", "x.everlearn", "--oracle", "hours"], "hours"),
         (["run", stream, "--store", "y.everlearn", "--label-rate", "7"], "label_rate must be"),
-        (["status", "x.everlearn"], "There is no store at"),
-        (["ask", "x.everlearn"], "There is no store at"),
-        (["report", "x.everlearn"], "There is no store at"),
-        (["predict", "x.everlearn", stream], "There is no store at"),
+        (["status", "x.everlearn"], "No store at"),
+        (["ask", "x.everlearn"], "No store at"),
+        (["report", "x.everlearn"], "No store at"),
+        (["predict", "x.everlearn", stream], "No store at"),
     ):
         error = everlearn(*arguments, code=1).stderr
         assert message in error, arguments

@@ -49,7 +49,7 @@ def test_what_erase_refuses(city_store, tmp_path):
     assert "No row with the id 'who'" in failed("erase", city_store, "who", "--yes")
     assert "No ids" in failed("erase", city_store, "--yes")
     assert "choose another file" in failed("erase", city_store, "c-1", "--yes", "--certificate", city_store)
-    assert "There is no store" in failed("erase", tmp_path / "nothing", "c-1", "--yes")
+    assert "No store" in failed("erase", tmp_path / "nothing", "c-1", "--yes")
     with NeverEndingLearner.open(city_store) as learner:
         assert learner.status()["erased"] == 0
     assert len(before) > 0

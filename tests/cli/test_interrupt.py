@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from cli.cli_helpers import everlearn, payments, status_of, write_csv
-from cli.cli_process_helpers import PATIENCE, stored_rows, wait_until
+from cli.cli_process_helpers import LOCK_TIMEOUT, stored_rows, wait_until
 from everlearn import _startup
 from everlearn.cli._interrupt import Interrupt, Terminated, deliver_again, raising
 from everlearn.stream import NeverEndingLearner
@@ -67,7 +67,7 @@ def test_during_start_up_there_is_one_line_and_no_traceback(start, store, number
     process = start("status", store)
     wait_until(lambda: catches(process, signal.SIGTERM), process)  # everlearn has begun to be imported
     process.send_signal(number)
-    out, error = process.communicate(timeout=PATIENCE)
+    out, error = process.communicate(timeout=LOCK_TIMEOUT)
     assert (process.returncode, out) == (code, "")
     assert error == {130: "Interrupted.\n", 143: "Terminated.\n"}[code]
 
@@ -77,7 +77,7 @@ def test_sigterm_stops_a_run_after_the_batch(start, tmp_path):
     process = start("run", stream, "--store", broken, "--batch-size", "20", "--infer-rows", "100", *RUN)
     wait_until(lambda: stored_rows(broken) > 0, process)
     process.send_signal(signal.SIGTERM)
-    _, error = process.communicate(timeout=PATIENCE)
+    _, error = process.communicate(timeout=LOCK_TIMEOUT)
     assert process.returncode == 143, error
     assert "Stopping after this batch" in error
     assert "run the same command again" in error
@@ -97,7 +97,7 @@ def test_sigterm_at_a_question(start, store):
         shown += process.stdout.read(1)
     time.sleep(0.1)  # until it waits
     process.send_signal(signal.SIGTERM)
-    out, error = process.communicate(timeout=PATIENCE)
+    out, error = process.communicate(timeout=LOCK_TIMEOUT)
     assert process.returncode == 143
     assert "0 answered, " in out
     assert error == "Terminated.\n"
@@ -153,7 +153,7 @@ def test_an_answer_that_is_being_learned_is_finished(store, number, code, monkey
 def test_while_a_store_is_opened(store, number, code, monkeypatch):
     def slow(*_, **__):
         os.kill(os.getpid(), number)
-        time.sleep(PATIENCE)
+        time.sleep(LOCK_TIMEOUT)
 
     monkeypatch.setattr(NeverEndingLearner, "open", slow)
     for command in (("status", store), ("ask", store), ("run", "x.csv", "--store", store)):
@@ -188,4 +188,4 @@ def test_only_the_command_line_handles_signals_on_import(argv, original, expecte
 def test_an_interrupt_that_is_lost_in_a_callback_comes_again():
     with raising(), pytest.raises(Terminated):  # noqa: PT012 - it may come in either of the two
         deliver_again(SimpleNamespace(exc_type=Terminated))
-        time.sleep(PATIENCE)
+        time.sleep(LOCK_TIMEOUT)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from cli.cli_helpers import as_csv, everlearn, payments, status_of, write_csv
-from cli.cli_process_helpers import PATIENCE, stored_rows, wait_until
+from cli.cli_process_helpers import LOCK_TIMEOUT, stored_rows, wait_until
 
 RUN = (
     "--oracle",
@@ -51,7 +51,7 @@ def test_after_ctrl_c_the_same_command_goes_on_where_it_was(start, tmp_path):
     process = start(*command)
     wait_until(lambda: stored_rows(store) > 0, process)
     process.send_signal(signal.SIGINT)
-    out, error = process.communicate(timeout=PATIENCE)
+    out, error = process.communicate(timeout=LOCK_TIMEOUT)
     assert process.returncode == 130, error
     assert "run the same command again" in error
     assert "Traceback" not in error
@@ -72,7 +72,7 @@ def test_a_silent_pipe_can_be_left(start, tmp_path):
     wait_until(lambda: stored_rows(store) == 200, process)
     time.sleep(0.2)  # until it waits again
     process.send_signal(signal.SIGINT)
-    process.wait(timeout=PATIENCE)
+    process.wait(timeout=LOCK_TIMEOUT)
     assert process.returncode == 130
     assert "pipe in the following rows" in process.stderr.read()
     assert status_of(store)["rows"] == 200
@@ -81,7 +81,7 @@ def test_a_silent_pipe_can_be_left(start, tmp_path):
 def test_standard_input_and_plain_output(start, tmp_path):
     store = tmp_path / "s.everlearn"
     process = start("run", "-", "--store", store, "--batch-size", "100", *RUN)
-    out, error = process.communicate(as_csv(payments(300)), timeout=PATIENCE)
+    out, error = process.communicate(as_csv(payments(300)), timeout=LOCK_TIMEOUT)
     assert process.returncode == 0, error
     assert "\x1b" not in out + error  # no colors, no cursor movements
     assert "300" in out
@@ -95,14 +95,14 @@ def test_who_reads_predictions_may_have_had_enough(start, tmp_path):
     assert process.stdout.readline() == "id,prediction,score\n"
     process.stdout.close()
     process.stdout = None
-    _, error = process.communicate(timeout=PATIENCE)
+    _, error = process.communicate(timeout=LOCK_TIMEOUT)
     assert error == ""
 
 
 def test_exit_codes(start, tmp_path):
     for arguments, code in ((["--version"], 0), (["status", tmp_path / "none"], 1), (["status"], 2)):
         process = start(*arguments)
-        _, error = process.communicate(timeout=PATIENCE)
+        _, error = process.communicate(timeout=LOCK_TIMEOUT)
         assert process.returncode == code
         assert "Traceback" not in error
 
@@ -115,6 +115,6 @@ def test_the_library_does_not_need_what_the_command_line_needs():
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LOCK_TIMEOUT, check=True
     )
     assert done.stdout.strip() == "[]"

@@ -110,7 +110,7 @@ def _scores(n_classes):
     return (X, y) if n_classes > 2 else (X[:, 0], y)
 
 
-def _transducer(name, n_classes, **params):
+def _s3vm(name, n_classes, **params):
     return registered()[name](**params).fit(*_partly_labeled(n_classes))
 
 
@@ -163,11 +163,11 @@ _SPECIAL = {
     "StreamS3VM": {"two": lambda: _stream(2), "three": lambda: _stream(3), "unfitted": lambda: StreamS3VM()},
     **{
         name: {
-            "two": lambda name=name: _transducer(name, 2),
-            "three": lambda name=name: _transducer(name, 3, kernel="rbf"),
-            "linear": lambda name=name: _transducer(name, 2, kernel="linear"),
-            "nystroem": lambda name=name: _transducer(name, 2, kernel="rbf", n_components=8),
-            "none": lambda name=name: _transducer(name, 2, estimator=None),
+            "two": lambda name=name: _s3vm(name, 2),
+            "three": lambda name=name: _s3vm(name, 3, kernel="rbf"),
+            "linear": lambda name=name: _s3vm(name, 2, kernel="linear"),
+            "nystroem": lambda name=name: _s3vm(name, 2, kernel="rbf", n_components=8),
+            "none": lambda name=name: _s3vm(name, 2, estimator=None),
         }
         for name in ("SubmodS3VM", "QPS3VM")
     },

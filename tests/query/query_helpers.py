@@ -1,4 +1,4 @@
-"""What the tests of the rules share: models with given scores, an oracle that takes notes, a plain loop."""
+"""Shared by the tests of query strategies: models with given scores, a recording oracle, a plain loop."""
 
 from contextlib import suppress
 

@@ -13,9 +13,9 @@ from query.query_helpers import Notes
 from svm.lasvm_helpers import three_clouds, two_clouds
 
 
-def loop(model=None, rule=None, **options):
+def loop(model=None, strategy=None, **options):
     model = LASVM(C=5, gamma=0.5) if model is None else model
-    return ActiveLearner(model, rule or query.Margin(random_state=0), **{"random_state": 0} | options)
+    return ActiveLearner(model, strategy or query.Margin(random_state=0), **{"random_state": 0} | options)
 
 
 def test_asking_beats_chance():
@@ -34,12 +34,12 @@ def test_asking_beats_chance():
 
 
 @pytest.mark.parametrize(
-    "rule", [query.Random(0), query.Margin(), query.Margin(None), query.AutoMargin()], ids=repr
+    "strategy", [query.Random(0), query.Margin(), query.Margin(None), query.AutoMargin()], ids=repr
 )
 @pytest.mark.parametrize("data", [two_clouds, three_clouds])
-def test_every_row_is_asked_about_once(rule, data):
+def test_every_row_is_asked_about_once(strategy, data):
     X, y = data(60)
-    run = loop(rule=rule).run(X, y)
+    run = loop(strategy=strategy).run(X, y)
     assert sorted(record["row"] for record in run.history) == list(range(60))
     assert [record["n_labels"] for record in run.history] == list(range(1, 61))
     assert all(record["label"] == y[record["row"]] for record in run.history)

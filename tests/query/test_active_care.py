@@ -156,7 +156,7 @@ def test_parts_ask_what_the_whole_asks_while_a_class_is_missing():
 
 
 class Told(stopping.StoppingRule):
-    """A rule that only takes notes."""
+    """A stopping rule that only takes notes."""
 
     def __init__(self):
         self.events = []
@@ -171,21 +171,25 @@ class Told(stopping.StoppingRule):
         raise NotImplementedError
 
 
-@pytest.mark.parametrize(("rule", "batch_size"), [(query.Margin(random_state=0), 4), (query.Random(0), 1)])
-def test_what_a_stopping_rule_is_told(rule, batch_size):
+@pytest.mark.parametrize(
+    ("strategy", "batch_size"), [(query.Margin(random_state=0), 4), (query.Random(0), 1)]
+)
+def test_what_a_stopping_rule_is_told(strategy, batch_size):
     X, y = two_clouds(120)
     told = Told()
-    run = loop(rule=rule, stopping=told).run(X, y, initial_labels=2, batch_size=batch_size, test=(X, y))
+    run = loop(strategy=strategy, stopping=told).run(
+        X, y, initial_labels=2, batch_size=batch_size, test=(X, y)
+    )
     assert run.stop_reason == "twelve"
     assert [event.n_labels for event in told.events] == list(range(1, len(run.history) + 1))
     assert [event.score for event in told.events] == [r["score"] for r in run.history]
     assert [event.n_support for event in told.events] == [r["n_support"] for r in run.history]
-    by_rule = told.events[4:]
+    by_strategy = told.events[4:]
     if batch_size == 1:
         assert all(event.margin is None for event in told.events)
-        assert [event.estimate for event in by_rule] == [float(r["correct"]) for r in run.history[4:]]
+        assert [event.estimate for event in by_strategy] == [float(r["correct"]) for r in run.history[4:]]
     else:
-        assert [event.margin is None for event in by_rule].count(False) == len(by_rule) // 4
+        assert [event.margin is None for event in by_strategy].count(False) == len(by_strategy) // 4
         assert all(event.estimate is None for event in told.events)
 
 
@@ -231,7 +235,7 @@ def test_a_model_that_cannot_score_yet():
 def test_the_margin_is_exhausted_in_batches_too(batch_size):
     X, y = two_clouds(400, apart=2.0)
     rule = stopping.MarginExhausted()
-    run = loop(rule=query.Margin(None), stopping=rule).run(X, y, batch_size=batch_size, initial_labels=2)
+    run = loop(strategy=query.Margin(None), stopping=rule).run(X, y, batch_size=batch_size, initial_labels=2)
     left = np.delete(np.arange(400), [r["row"] for r in run.history])
     inside = np.abs(run.estimator.decision_function(X[left])) < 0.9
     assert inside.sum() <= 2
@@ -245,11 +249,11 @@ def test_with_more_classes_the_margin_is_wider():
     assert rule.verdict().stop
 
 
-# ------------------------------------------------------------------------------------------ oracles and rules
+# ----------------------------------------------------------------------------- oracles and query strategies
 
 
 class Places:
-    """A rule that chooses given places."""
+    """A strategy that selects given rows."""
 
     def __init__(self, *places):
         self.places = np.array(places)
@@ -259,16 +263,16 @@ class Places:
 
 
 @pytest.mark.parametrize("place", [-1, 10**6])
-def test_a_rule_that_leaves_the_pool(place):
+def test_a_strategy_that_leaves_the_pool(place):
     X, y = two_clouds(80)
     with pytest.raises(ValueError, match="but the pool has 76 rows left"):
-        loop(rule=Places(place)).run(X, y, initial_labels=2)
+        loop(strategy=Places(place)).run(X, y, initial_labels=2)
 
 
-def test_a_rule_that_wants_too_much_or_nothing():
+def test_a_strategy_that_wants_too_much_or_nothing():
     X, y = two_clouds(80)
-    assert len(loop(rule=Places(0, 1, 2)).run(X, y, 5, initial_labels=2).history) == 9
-    run = loop(rule=Places()).run(X, y, 5, initial_labels=2)
+    assert len(loop(strategy=Places(0, 1, 2)).run(X, y, 5, initial_labels=2).history) == 9
+    run = loop(strategy=Places()).run(X, y, 5, initial_labels=2)
     assert run.stop_reason == "the query strategy selects none of the 76 remaining rows"
 
 
@@ -319,7 +323,7 @@ def test_the_model_is_finished_after_every_label(labels, finishes, monkeypatch):
     calls, finish = [], LASVM.finish
     monkeypatch.setattr(LASVM, "finish", lambda self: calls.append(1) or finish(self))
     X, y = two_clouds(450)
-    loop(rule=query.Random(0)).run(X, y, labels)
+    loop(strategy=query.Random(0)).run(X, y, labels)
     assert len(calls) == finishes
 
 
@@ -328,5 +332,5 @@ def test_many_labels_are_finished_once_per_hundredth(monkeypatch):
     monkeypatch.setattr(LASVM, "finish", lambda self: calls.append(1) or finish(self))
     monkeypatch.setattr("everlearn.query._loop._EVERY_LABEL", 100)
     X, y = two_clouds(450)
-    loop(rule=query.Random(0)).run(X, y, 400)
+    loop(strategy=query.Random(0)).run(X, y, 400)
     assert len(calls) == 100 + 99 + 50 + 34 + 1  # each up to 199, then every second, third and fourth

@@ -29,7 +29,7 @@ def test_a_batch_is_chosen_and_asked_at_once_and_learned_one_by_one():
     X, y = two_clouds(300)
     notes = Notes(y)
     CountedMargin.calls = 0
-    run = loop(rule=CountedMargin(random_state=0)).run(
+    run = loop(strategy=CountedMargin(random_state=0)).run(
         X,
         notes,
         62,
@@ -164,7 +164,7 @@ def test_bad_seeds(seeds, words):
     assert run.history == []
 
 
-def test_a_model_that_knows_something_begins_with_the_rule():
+def test_a_model_that_knows_something_begins_with_the_strategy():
     X, y = two_clouds(200)
     model = LASVM(C=5, gamma=0.5).fit(X[:50], y[:50])
     run = loop(model).run(X[50:], y[50:], 20)
@@ -192,11 +192,11 @@ def test_a_baseline_runs_beside_it():
     assert len(theirs) == 50
 
 
-@pytest.mark.parametrize(("rule", "words"), [("margin", "baseline must be"), (3, "baseline must be")])
-def test_a_baseline_is_a_rule(rule, words):
+@pytest.mark.parametrize(("strategy", "words"), [("margin", "baseline must be"), (3, "baseline must be")])
+def test_a_baseline_is_a_strategy(strategy, words):
     X, y = two_clouds(50)
     with pytest.raises(TypeError, match=words):
-        loop().run(X, y, baseline=rule)
+        loop().run(X, y, baseline=strategy)
 
 
 def test_a_baseline_begins_with_the_first_run():
@@ -231,7 +231,7 @@ def test_no_free_support_vectors():
 
 def test_asking_ends_when_the_margin_is_exhausted():
     X, y = two_clouds(400, apart=3.0)
-    run = loop(rule=query.Margin(None), stopping=query.stopping.MarginExhausted()).run(X, y)
+    run = loop(strategy=query.Margin(None), stopping=query.stopping.MarginExhausted()).run(X, y)
     assert len(run.history) < 200
     assert "outside the margin" in run.stop_reason
     last = run.history[-1]
@@ -274,7 +274,7 @@ def test_an_array_of_one_class_is_refused():
 
 def test_a_pool_smaller_than_the_pool_size():
     X, y = two_clouds(12)
-    run = loop(rule=query.Margin(pool_size=59, random_state=0)).run(X, y)
+    run = loop(strategy=query.Margin(pool_size=59, random_state=0)).run(X, y)
     assert sorted(r["row"] for r in run.history) == list(range(12))
 
 

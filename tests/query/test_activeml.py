@@ -27,7 +27,7 @@ from svm.lasvm_helpers import three_clouds, two_clouds
 # What scikit-activeml's wrapper says where its model cannot be fitted yet.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'base_estimator' could not be fitted:UserWarning")
 
-RULES = [
+STRATEGIES = [
     Random(random_state=0),
     Margin(pool_size=20, random_state=0),
     AutoMargin(random_state=0),
@@ -48,21 +48,21 @@ def test_it_says_what_is_missing(monkeypatch):
         as_skactiveml(Margin())
 
 
-@pytest.mark.parametrize("rule", [Gradient(), RampRegion(), Margin, None], ids=str)
-def test_rules_that_will_not_do(rule):
+@pytest.mark.parametrize("unfit", [Gradient(), RampRegion(), Margin, None], ids=str)
+def test_strategies_that_will_not_do(unfit):
     with pytest.raises(
         TypeError,
         match="query_strategy must be a query strategy for pools that needs no labels, such as Margin",
     ):
-        as_skactiveml(rule)
+        as_skactiveml(unfit)
 
 
 @pytest.mark.parametrize("data", [two_clouds, three_clouds])
-@pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_a_loop(rule, data, wrapper):
+@pytest.mark.parametrize("ours", STRATEGIES, ids=repr)
+def test_a_loop(ours, data, wrapper):
     X, truth = data(120)
     classes, numbers = np.unique(truth, return_inverse=True)
-    y, strategy = np.full(len(X), np.nan), as_skactiveml(rule)
+    y, strategy = np.full(len(X), np.nan), as_skactiveml(ours)
     model = wrapper(LASVM(random_state=0), classes=np.arange(len(classes)))
     for _ in range(15):  # from no label at all
         asked = strategy.query(X=X, y=y, clf=model, batch_size=2)

@@ -34,14 +34,14 @@ def plain(f, order, enough, most, reach):
 
 @given(scores, st.integers(1, 6), st.integers(1, 25), st.integers(0, 50))
 def test_one_by_one(f, enough, most, seed):
-    rule = AutoMargin(n_within_margin=enough, max_pool_size=most, random_state=seed)
+    strategy = AutoMargin(n_within_margin=enough, max_pool_size=most, random_state=seed)
     order = sample(generator(seed, 0), len(f), len(f))
     X = column(*f)
     drawn, best = plain(X, order, enough, most, 1.0)
-    assert rule.query(Given(), X)[0] == best
-    places, worth = rule.candidates(Given(), X, 1, 0)
+    assert strategy.query(Given(), X)[0] == best
+    places, worth = strategy.candidates(Given(), X, 1, 0)
     assert places.tolist() == drawn
-    np.testing.assert_array_equal(worth, rule.utilities(Given(), X)[drawn])
+    np.testing.assert_array_equal(worth, strategy.utilities(Given(), X)[drawn])
 
 
 @pytest.mark.parametrize("make", [two_class_model, three_class_model])
@@ -51,9 +51,9 @@ def test_with_the_violation_of_lasvm(make, enough):
     f = np.asarray(model.decision_function(X)).reshape(len(X), -1)
     delta = model._machine.native.delta
     for seed in range(10):
-        rule = AutoMargin(n_within_margin=enough, max_pool_size=50, random_state=seed)
+        strategy = AutoMargin(n_within_margin=enough, max_pool_size=50, random_state=seed)
         order = sample(generator(seed, 0), len(X), 50)
-        assert rule.query(model, X)[0] == plain(f, order, enough, 50, 1 + delta / 2)[1]
+        assert strategy.query(model, X)[0] == plain(f, order, enough, 50, 1 + delta / 2)[1]
 
 
 def test_the_same_choice_as_in_fit():
@@ -75,9 +75,9 @@ def test_the_violation_widens_the_margin():
     for seed in range(10):
         order = sample(generator(seed, 0), len(X), len(X))
         drawn, best = plain(f, order, 5, 100, 1 + delta / 2)
-        rule = AutoMargin(random_state=seed)
-        assert rule.query(model, X, n=None).tolist() == sorted(drawn)
-        assert rule.query(model, X)[0] == best
+        strategy = AutoMargin(random_state=seed)
+        assert strategy.query(model, X, n=None).tolist() == sorted(drawn)
+        assert strategy.query(model, X)[0] == best
     np.testing.assert_array_equal(violations(model), delta)
     np.testing.assert_array_equal(violations(make_pipeline(StandardScaler(), model)), delta)
     assert violations(LASVMG().fit(X, y)) == 0  # without a bias a step is made below 1
@@ -85,17 +85,17 @@ def test_the_violation_widens_the_margin():
 
 
 def test_rows_at_one_lie_outside():
-    rule = AutoMargin(n_within_margin=1, max_pool_size=100, random_state=0)
-    assert len(rule.query(Given(), column(*[1.0, -1.0] * 20), n=None)) == 40
-    assert len(rule.query(Given(), column(*[0.999] * 40), n=None)) == 1
+    strategy = AutoMargin(n_within_margin=1, max_pool_size=100, random_state=0)
+    assert len(strategy.query(Given(), column(*[1.0, -1.0] * 20), n=None)) == 40
+    assert len(strategy.query(Given(), column(*[0.999] * 40), n=None)) == 1
 
 
 def test_more_questions_at_a_time_need_more_within_the_margin():
     f = np.random.default_rng(0).uniform(-0.9, 0.9, 300)
-    rule = AutoMargin(n_within_margin=5, max_pool_size=100, random_state=0)
-    assert len(rule.query(Given(), column(*f), n=None)) == 5
-    assert len(rule.query(Given(), column(*f), n=3)) == 3
-    asked = rule.query(Given(), column(*f), n=20)
+    strategy = AutoMargin(n_within_margin=5, max_pool_size=100, random_state=0)
+    assert len(strategy.query(Given(), column(*f), n=None)) == 5
+    assert len(strategy.query(Given(), column(*f), n=3)) == 3
+    asked = strategy.query(Given(), column(*f), n=20)
     assert asked.tolist() == sorted(sample(generator(0, 0), 300, 20))
 
 
@@ -104,8 +104,8 @@ def test_a_pipeline_with_lasvm():
     model = make_pipeline(StandardScaler(), LASVM(random_state=0)).fit(X[:60], y[:60])
     inner, Z = model[-1], model[:-1].transform(X[60:])
     for seed in range(5):
-        rule = AutoMargin(random_state=seed)
-        np.testing.assert_array_equal(rule.query(model, X[60:]), rule.query(inner, Z))
+        strategy = AutoMargin(random_state=seed)
+        np.testing.assert_array_equal(strategy.query(model, X[60:]), strategy.query(inner, Z))
 
 
 class HidesScores(LogisticRegression):

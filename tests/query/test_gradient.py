@@ -78,8 +78,8 @@ def test_labels_of_rows_that_are_not_drawn_are_not_read(seed):
 def test_labels_in_what_they_come(form):
     model, X = two_class_model()
     y = np.roll(model.predict(X), 3)
-    rule = Gradient(random_state=0)
-    np.testing.assert_array_equal(rule.query(model, X, 4, y=form(y)), rule.query(model, X, 4, y=y))
+    strategy = Gradient(random_state=0)
+    np.testing.assert_array_equal(strategy.query(model, X, 4, y=form(y)), strategy.query(model, X, 4, y=y))
 
 
 @pytest.mark.parametrize("data", [two_clouds, three_clouds])

@@ -59,8 +59,8 @@ def test_a_permuted_pool_gives_the_permuted_answer(f, random):
 
 @given(scores, st.integers(1, 12), st.integers(0, 99), st.integers(0, 5))
 def test_the_smallest_of_those_drawn_and_the_first_drawn_of_equal_ones(f, pool_size, seed, draw):
-    rule = Margin(pool_size=pool_size, random_state=seed)
-    asked = rule.query(Given(), column(*f), draw=draw)[0]
+    strategy = Margin(pool_size=pool_size, random_state=seed)
+    asked = strategy.query(Given(), column(*f), draw=draw)[0]
     drawn = range(len(f)) if pool_size >= len(f) else sample(generator(seed, draw), len(f), pool_size)
     best = None
     for row in drawn:

@@ -1,4 +1,4 @@
-"""Promises that every rule for a pool makes: nothing changes, the generator included, whatever X comes in."""
+"""Promises of every query strategy for pools: nothing changes, the generator included; any format of X."""
 
 from copy import deepcopy
 
@@ -21,7 +21,7 @@ from query.query_helpers import Given, column, three_class_model, two_class_mode
 from query.test_strategies import FORMATS
 from svm.lasvm_helpers import assert_same, snapshot, three_clouds, two_clouds
 
-RULES = [
+STRATEGIES = [
     Random(random_state=3),
     Margin(random_state=3),
     Margin(pool_size=7, random_state=3),
@@ -33,13 +33,13 @@ RULES = [
     Submodular(pool_size=7, random_state=3),
     Submodular(pool_size=None),
 ]
-every_rule = pytest.mark.parametrize("rule", RULES, ids=repr)
+every_strategy = pytest.mark.parametrize("strategy", STRATEGIES, ids=repr)
 MODELS = {"two classes": two_class_model, "three classes": three_class_model}
 
 
-def labels_for(rule, model, X):
+def labels_for(strategy, model, X):
     """The labels that Gradient needs; some right, some wrong."""
-    if not isinstance(rule, Gradient):
+    if not isinstance(strategy, Gradient):
         return {}
     return {"y": np.roll(model.predict(X), 3)}
 
@@ -65,38 +65,38 @@ class OnlyProbabilities(BaseEstimator):
 # ------------------------------------------------------------------------------------------- nothing changes
 
 
-@every_rule
+@every_strategy
 @pytest.mark.parametrize("name", MODELS)
-def test_looking_changes_nothing(rule, name):
+def test_looking_changes_nothing(strategy, name):
     model, X = MODELS[name]()
-    y = labels_for(rule, model, X)
-    before, rows, params = snapshot(model), X.copy(), deepcopy(vars(rule))
+    y = labels_for(strategy, model, X)
+    before, rows, params = snapshot(model), X.copy(), deepcopy(vars(strategy))
     state = np.random.get_state()  # noqa: NPY002 -- that of others
 
     def look():
         return (
-            rule.utilities(model, X, **y),
-            rule.query(model, X, **y),
-            rule.query(model, X, n=3, draw=2, **y),
+            strategy.utilities(model, X, **y),
+            strategy.query(model, X, **y),
+            strategy.query(model, X, n=3, draw=2, **y),
         )
 
     for a, b in zip(look(), look(), strict=True):
         assert_same(a, b)
     assert_same(snapshot(model), before)
     assert_same(X, rows)
-    assert vars(rule) == params
+    assert vars(strategy) == params
     again = np.random.get_state()  # noqa: NPY002
     assert all(np.array_equal(a, b) for a, b in zip(state, again, strict=True))
 
 
-@every_rule
-def test_a_generator_is_left_as_it_is(rule):
+@every_strategy
+def test_a_generator_is_left_as_it_is(strategy):
     model, X = two_class_model()
-    y, random = labels_for(rule, model, X), np.random.RandomState(5)
+    y, random = labels_for(strategy, model, X), np.random.RandomState(5)
     random.random_sample(3)
-    rule = clone(rule).set_params(random_state=random)
+    strategy = clone(strategy).set_params(random_state=random)
     before = random.get_state()
-    first, again = (rule.query(model, X, n=4, **y) for _ in range(2))
+    first, again = (strategy.query(model, X, n=4, **y) for _ in range(2))
     np.testing.assert_array_equal(first, again)
     assert all(np.array_equal(a, b) for a, b in zip(before, random.get_state(), strict=True))
 
@@ -109,12 +109,12 @@ def test_the_state_of_a_generator_counts():
     assert len(found) > 10
 
 
-@every_rule
-def test_draws_differ_by_their_number(rule):
+@every_strategy
+def test_draws_differ_by_their_number(strategy):
     model, X = two_class_model()
-    y = labels_for(rule, model, X)
-    found = {tuple(rule.query(model, X, **y, draw=number)) for number in range(12)}
-    assert (len(found) == 1) == (rule.get_params().get("pool_size", 0) is None)
+    y = labels_for(strategy, model, X)
+    found = {tuple(strategy.query(model, X, **y, draw=number)) for number in range(12)}
+    assert (len(found) == 1) == (strategy.get_params().get("pool_size", 0) is None)
 
 
 def test_without_a_seed_every_call_draws_anew():
@@ -122,11 +122,13 @@ def test_without_a_seed_every_call_draws_anew():
     assert len({int(Random().query(Given(), X)[0]) for _ in range(20)}) > 10
 
 
-@pytest.mark.parametrize("rule", [Random(), Margin(pool_size=5), AutoMargin()], ids=repr)
-def test_the_same_seed_draws_the_same_for_ever(rule):
+@pytest.mark.parametrize("strategy", [Random(), Margin(pool_size=5), AutoMargin()], ids=repr)
+def test_the_same_seed_draws_the_same_for_ever(strategy):
     """Saved runs are replayed with another release of NumPy: these numbers must never change."""
     X = np.zeros((100, 1))
-    drawn = [int(rule.set_params(random_state=7).query(Given(), X, draw=number)[0]) for number in range(3)]
+    drawn = [
+        int(strategy.set_params(random_state=7).query(Given(), X, draw=number)[0]) for number in range(3)
+    ]
     assert drawn == [
         int(np.random.RandomState(np.random.MT19937(np.random.SeedSequence([7, k]))).random_sample() * 100)
         for k in range(3)
@@ -136,54 +138,54 @@ def test_the_same_seed_draws_the_same_for_ever(rule):
 # ------------------------------------------------------------------------------------------------ the answers
 
 
-@every_rule
+@every_strategy
 @pytest.mark.parametrize("name", MODELS)
-def test_shape_and_order_of_the_answers(rule, name):
+def test_shape_and_order_of_the_answers(strategy, name):
     model, X = MODELS[name]()
-    y = labels_for(rule, model, X)
-    utilities = rule.utilities(model, X, **y)
+    y = labels_for(strategy, model, X)
+    utilities = strategy.utilities(model, X, **y)
     assert utilities.shape == (len(X),)
     assert utilities.dtype == np.float64
     for n in (0, 1, np.int64(2), 5):
-        asked = rule.query(model, X, n, **y)
+        asked = strategy.query(model, X, n, **y)
         assert asked.dtype == np.intp
         assert len(asked) == n
         assert (np.diff(asked) > 0).all()
         assert set(asked) <= set(range(len(X)))
 
 
-@every_rule
-def test_what_is_asked_is_the_best_of_what_is_drawn(rule):
+@every_strategy
+def test_what_is_asked_is_the_best_of_what_is_drawn(strategy):
     model, X = two_class_model()
-    y = labels_for(rule, model, X)
-    drawn, utilities = rule.query(model, X, n=None, **y), rule.utilities(model, X, **y)
-    if isinstance(rule, Random):
+    y = labels_for(strategy, model, X)
+    drawn, utilities = strategy.query(model, X, n=None, **y), strategy.utilities(model, X, **y)
+    if isinstance(strategy, Random):
         assert len(drawn) == len(X)
         return
-    asked = rule.query(model, X, **y)
+    asked = strategy.query(model, X, **y)
     assert asked[0] in drawn
     assert utilities[asked[0]] == utilities[drawn].max()
 
 
-@every_rule
+@every_strategy
 @pytest.mark.parametrize("rows", [1, 2, 5])
-def test_a_pool_smaller_than_the_draw_is_searched_in_full(rule, rows):
+def test_a_pool_smaller_than_the_draw_is_searched_in_full(strategy, rows):
     model, X = two_class_model()
     X = X[:rows]
-    y = labels_for(rule, model, X)
-    np.testing.assert_array_equal(rule.query(model, X, n=7, **y), np.arange(rows))
-    if not isinstance(rule, Random):
-        assert rule.query(model, X, **y)[0] == rule.utilities(model, X, **y).argmax()
+    y = labels_for(strategy, model, X)
+    np.testing.assert_array_equal(strategy.query(model, X, n=7, **y), np.arange(rows))
+    if not isinstance(strategy, Random):
+        assert strategy.query(model, X, **y)[0] == strategy.utilities(model, X, **y).argmax()
 
 
-@every_rule
+@every_strategy
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_gives_the_same_answer(rule, name):
+def test_every_format_gives_the_same_answer(strategy, name):
     plain, X = two_class_model()
     model, _ = two_class_model(FORMATS[name])
-    given, y = FORMATS[name](X), labels_for(rule, plain, X)
-    np.testing.assert_array_equal(rule.query(model, given, 3, **y), rule.query(plain, X, 3, **y))
-    np.testing.assert_array_equal(rule.utilities(model, given, **y), rule.utilities(plain, X, **y))
+    given, y = FORMATS[name](X), labels_for(strategy, plain, X)
+    np.testing.assert_array_equal(strategy.query(model, given, 3, **y), strategy.query(plain, X, 3, **y))
+    np.testing.assert_array_equal(strategy.utilities(model, given, **y), strategy.utilities(plain, X, **y))
 
 
 CLASSIFIERS = {
@@ -259,31 +261,31 @@ def test_every_draw_is_equally_likely():
 # -------------------------------------------------------------------------------------------- what is refused
 
 
-@every_rule
+@every_strategy
 @pytest.mark.parametrize("n", [-1, 1.0, "two", True, np.nan, [1]])
-def test_a_bad_limit_is_refused(rule, n):
+def test_a_bad_limit_is_refused(strategy, n):
     with pytest.raises(ValueError, match=r"n must be None or an integer from 0 to 2147483647, got"):
-        rule.query(Given(), column(0.0, 1.0), n=n)
+        strategy.query(Given(), column(0.0, 1.0), n=n)
 
 
-@every_rule
+@every_strategy
 @pytest.mark.parametrize("draw", [-1, 1.0, "two", True, None])
-def test_a_bad_number_of_a_draw_is_refused(rule, draw):
+def test_a_bad_number_of_a_draw_is_refused(strategy, draw):
     with pytest.raises(ValueError, match=r"draw must be an integer from 0 to 2147483647, got"):
-        rule.query(Given(), column(0.0, 1.0), draw=draw)
+        strategy.query(Given(), column(0.0, 1.0), draw=draw)
 
 
-@every_rule
+@every_strategy
 @pytest.mark.parametrize("random_state", [-1, 2**32, 1.5, "x", True, np.random.default_rng(0)])
-def test_a_bad_random_state_is_refused(rule, random_state):
+def test_a_bad_random_state_is_refused(strategy, random_state):
     words = r"'random_state' of \w+ must be None, an integer from 0 to 4294967295 or a RandomState, got"
     for look in ("query", "utilities"):
         with pytest.raises(ValueError, match=words):
-            getattr(clone(rule).set_params(random_state=random_state), look)(Given(), column(0.0, 1.0))
+            getattr(clone(strategy).set_params(random_state=random_state), look)(Given(), column(0.0, 1.0))
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"),
+    ("strategy", "words"),
     [
         (Margin(pool_size=4), "n=5 is larger than pool_size=4 of Margin: set pool_size to at least 5"),
         (Gradient(pool_size=4), "n=5 is larger than pool_size=4 of Gradient"),
@@ -294,26 +296,26 @@ def test_a_bad_random_state_is_refused(rule, random_state):
     ],
     ids=["Margin", "Gradient", "AutoMargin"],
 )
-def test_more_than_are_drawn(rule, words):
+def test_more_than_are_drawn(strategy, words):
     with pytest.raises(ValueError, match=words):
-        rule.query(Given(), np.zeros((50, 1)), n=5)
+        strategy.query(Given(), np.zeros((50, 1)), n=5)
 
 
-@every_rule
-def test_no_rows_and_a_single_row(rule):
+@every_strategy
+def test_no_rows_and_a_single_row(strategy):
     with pytest.raises(ValueError, match="X has no rows: pass at least one"):
-        rule.query(Given(), np.zeros((0, 1)))
+        strategy.query(Given(), np.zeros((0, 1)))
     with pytest.raises(ValueError, match=r"pass a single row as X.reshape\(1, -1\)"):
-        rule.query(Given(), np.zeros(3))
+        strategy.query(Given(), np.zeros(3))
 
 
 LOOKING = [Margin(), AutoMargin(), Gradient(), Submodular()]
 
 
-@pytest.mark.parametrize("rule", LOOKING, ids=repr)
-def test_models_that_will_not_do(rule):
-    y = {"y": [0, 0]} if isinstance(rule, Gradient) else {}
-    for look in (rule.query, rule.utilities):
+@pytest.mark.parametrize("strategy", LOOKING, ids=repr)
+def test_models_that_will_not_do(strategy):
+    y = {"y": [0, 0]} if isinstance(strategy, Gradient) else {}
+    for look in (strategy.query, strategy.utilities):
         with pytest.raises(NotFittedError, match="This LASVM is not fitted"):
             look(LASVM(), np.zeros((2, 2)), **y)
         with pytest.raises(TypeError, match="model is the class LASVM: pass a fitted instance"):
@@ -322,30 +324,31 @@ def test_models_that_will_not_do(rule):
             look(object(), np.zeros((2, 2)), **y)
 
 
-@pytest.mark.parametrize("rule", [Margin(), Gradient(), Submodular()], ids=repr)
-def test_a_model_with_neither_scores_nor_probabilities(rule):
-    y = {"y": [0, 0]} if isinstance(rule, Gradient) else {}
+@pytest.mark.parametrize("strategy", [Margin(), Gradient(), Submodular()], ids=repr)
+def test_a_model_with_neither_scores_nor_probabilities(strategy):
+    y = {"y": [0, 0]} if isinstance(strategy, Gradient) else {}
     words = (
         "object has neither decision_function nor predict_proba, and this query strategy needs one of them"
     )
     with pytest.raises(TypeError, match=words):
-        rule.query(object(), np.zeros((2, 2)), **y)
+        strategy.query(object(), np.zeros((2, 2)), **y)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_a_stream_takes_no_rule_for_pools(rule):
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=repr)
+def test_a_stream_takes_no_strategy_for_pools(strategy):
     X, y = two_clouds(30)
     with pytest.raises(TypeError, match=r"for streams, such as RampRegion\(\), not one for pools"):
-        learn_stream(LASVM(), rule, X, y)
-    assert rule.needs_pool
-    assert not hasattr(rule, "rows_per_question")
+        learn_stream(LASVM(), strategy, X, y)
+    assert strategy.needs_pool
+    assert not hasattr(strategy, "rows_per_question")
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6))
 def test_utilities_depend_on_nothing_random(seed):
     X = column(*np.random.default_rng(0).normal(size=40))
-    for rule in (Random(seed), Margin(pool_size=3, random_state=seed), AutoMargin(random_state=seed)):
+    for strategy in (Random(seed), Margin(pool_size=3, random_state=seed), AutoMargin(random_state=seed)):
         np.testing.assert_array_equal(
-            rule.utilities(Given(), X), clone(rule).set_params(random_state=None).utilities(Given(), X)
+            strategy.utilities(Given(), X),
+            clone(strategy).set_params(random_state=None).utilities(Given(), X),
         )

@@ -31,11 +31,11 @@ def test_the_longer_side_of_the_ramp_counts(s, reach):
 @pytest.mark.parametrize("s", [-np.inf, float("-inf"), np.float32("-inf")])
 def test_a_ramp_without_end_asks_about_every_row(s):
     rows = column(0.0, 1e300, -5.0)
-    rule = RampRegion(s)
-    assert rule.asks_every_row
-    np.testing.assert_array_equal(rule.query(Given(), rows), [0, 1, 2])
-    np.testing.assert_array_equal(rule.utilities(Given(), rows), [np.inf] * 3)
-    np.testing.assert_array_equal(rule.query(Given(), rows, n=2), [0, 1])
+    strategy = RampRegion(s)
+    assert strategy.asks_every_row
+    np.testing.assert_array_equal(strategy.query(Given(), rows), [0, 1, 2])
+    np.testing.assert_array_equal(strategy.utilities(Given(), rows), [np.inf] * 3)
+    np.testing.assert_array_equal(strategy.query(Given(), rows, n=2), [0, 1])
 
 
 def test_a_ramp_with_an_end_does_not():
@@ -79,10 +79,10 @@ def test_a_learner_is_asked_by_its_decision_values(make):
 
 @pytest.mark.parametrize("s", [0.1, np.nan, np.inf, "low", None, True, False, [-1.0], np.array([-1.0, -2.0])])
 def test_a_bad_end_is_refused_when_it_is_used(s):
-    rule = RampRegion(s=s)
+    strategy = RampRegion(s=s)
     words = r"The parameter 's' of RampRegion must be a number, 0 or below, or -inf, got"
-    for call in (rule.query, rule.utilities):
+    for call in (strategy.query, strategy.utilities):
         with pytest.raises(ValueError, match=words):
             call(Given(), column(0.0))
     with pytest.raises(ValueError, match=words):
-        _ = rule.asks_every_row
+        _ = strategy.asks_every_row

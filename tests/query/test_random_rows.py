@@ -14,11 +14,11 @@ from svm.lasvm_helpers import two_clouds
 
 @given(rows=st.integers(1, 50), n=st.integers(0, 60), seed=st.integers(0, 2**32 - 1), other=st.integers(0, 9))
 def test_the_answer_is_a_function_of_seed_rows_and_n(rows, n, seed, other):
-    rule = Random(random_state=seed)
-    asked = rule.query(Given(), np.zeros((rows, 1)), n)
+    strategy = Random(random_state=seed)
+    asked = strategy.query(Given(), np.zeros((rows, 1)), n)
     assert len(asked) == min(n, rows)
     assert len(set(asked)) == len(asked)
-    rule.query(Given(), np.ones((other + 1, 1)), other)
+    strategy.query(Given(), np.ones((other + 1, 1)), other)
     np.testing.assert_array_equal(Random(seed).query(None, np.full((rows, 3), other), n), asked)
 
 
@@ -29,9 +29,9 @@ def test_more_rows_hold_fewer(rows, n, seed):
 
 
 def test_every_row_is_equally_likely():
-    rule, X, counts = Random(random_state=0), np.zeros((7, 1)), np.zeros(7)
+    strategy, X, counts = Random(random_state=0), np.zeros((7, 1)), np.zeros(7)
     for draw in range(7000):
-        counts[rule.query(None, X, n=2, draw=draw)] += 1
+        counts[strategy.query(None, X, n=2, draw=draw)] += 1
     assert counts.sum() == 14_000
     # a row is drawn with 2/7; the bound of Bonferroni over seven rows, at a level of 1 in 10,000
     low, high = stats.binom.interval(1 - 1e-4 / 7, 7000, 2 / 7)

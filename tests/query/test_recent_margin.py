@@ -79,10 +79,10 @@ def test_rows_per_question_is_h():
 
 @pytest.mark.parametrize("h", [0, -1, 2.0, "five", None, True, np.nan, [5], 2**31])
 def test_a_bad_h_is_refused_when_it_is_used(h):
-    rule = RecentMargin(block_size=h)
+    strategy = RecentMargin(block_size=h)
     words = "The parameter 'block_size' of RecentMargin must be an integer from 1 to 2147483647, got"
-    for call in (rule.query, rule.utilities):
+    for call in (strategy.query, strategy.utilities):
         with pytest.raises(ValueError, match=words):
             call(Given(), column(0.0))
     with pytest.raises(ValueError, match=words):
-        _ = rule.rows_per_question
+        _ = strategy.rows_per_question

@@ -1,4 +1,4 @@
-"""The border between rules and models: what counts as scores, and what is refused with which words."""
+"""Query strategies and models: what counts as scores, and the errors for what does not."""
 
 import numpy as np
 import pytest
@@ -63,12 +63,12 @@ def test_margins():
 
 # ----------------------------------------------------------------------------------------- what is refused
 
-RULES = [RampRegion(), RampRegion(s=-np.inf), RecentMargin(), RecentMargin(block_size=1)]
+STRATEGIES = [RampRegion(), RampRegion(s=-np.inf), RecentMargin(), RecentMargin(block_size=1)]
 
 
 def refused(model, X, words, error=ValueError):
-    for rule in RULES:
-        for call in (rule.query, rule.utilities):
+    for strategy in STRATEGIES:
+        for call in (strategy.query, strategy.utilities):
             with pytest.raises(error, match=words):
                 call(model, X)
 

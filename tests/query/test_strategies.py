@@ -1,4 +1,4 @@
-"""Promises that every rule makes, checked for whatever the package exports; of pools more in test_pool."""
+"""Promises that every query strategy makes, for all that the package exports; more on pools in test_pool."""
 
 import inspect
 import pickle
@@ -30,7 +30,7 @@ CLASSES = {
     if isinstance(cls, type) and issubclass(cls, QueryStrategy) and cls not in BASES
 }
 FOR_POOLS = [cls() for cls in CLASSES.values() if issubclass(cls, PoolQueryStrategy)]
-RULES = [
+FOR_STREAMS = [
     *(cls() for cls in CLASSES.values() if not issubclass(cls, PoolQueryStrategy)),
     query.RampRegion(s=-2),
     query.RampRegion(s=-np.inf),
@@ -41,38 +41,40 @@ MODELS = {
     "two classes": two_class_model,
     "three classes": three_class_model,
 }
-every_rule = pytest.mark.parametrize("rule", RULES, ids=repr)
+every_stream_strategy = pytest.mark.parametrize("strategy", FOR_STREAMS, ids=repr)
 
 
-def test_rules_are_enumerated():
+def test_strategies_are_enumerated():
     assert {"All", "RampRegion", "RecentMargin"} <= set(CLASSES)
-    assert {"AutoMargin", "Gradient", "Margin", "Random"} <= {type(rule).__name__ for rule in FOR_POOLS}
+    assert {"AutoMargin", "Gradient", "Margin", "Random"} <= {
+        type(strategy).__name__ for strategy in FOR_POOLS
+    }
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_a_rule_is_documented_with_an_example(name):
+def test_a_strategy_is_documented_with_an_example(name):
     assert ">>> " in inspect.getdoc(CLASSES[name])
 
 
-@every_rule
+@every_stream_strategy
 @pytest.mark.parametrize("name", MODELS)
-def test_looking_changes_nothing(rule, name):
+def test_looking_changes_nothing(strategy, name):
     model, X = MODELS[name]()
-    before, rows, params = snapshot(model), X.copy(), deepcopy(vars(rule))
-    first = rule.utilities(model, X), rule.query(model, X), rule.query(model, X, n=3)
-    again = rule.utilities(model, X), rule.query(model, X), rule.query(model, X, n=3)
+    before, rows, params = snapshot(model), X.copy(), deepcopy(vars(strategy))
+    first = strategy.utilities(model, X), strategy.query(model, X), strategy.query(model, X, n=3)
+    again = strategy.utilities(model, X), strategy.query(model, X), strategy.query(model, X, n=3)
     for a, b in zip(first, again, strict=True):
         assert_same(a, b)
     assert_same(snapshot(model), before)
     assert_same(X, rows)
-    assert vars(rule) == params
+    assert vars(strategy) == params
 
 
-@every_rule
+@every_stream_strategy
 @pytest.mark.parametrize("name", MODELS)
-def test_shape_and_order_of_the_answers(rule, name):
+def test_shape_and_order_of_the_answers(strategy, name):
     model, X = MODELS[name]()
-    utilities, asked = rule.utilities(model, X), rule.query(model, X)
+    utilities, asked = strategy.utilities(model, X), strategy.query(model, X)
     assert utilities.shape == (len(X),)
     assert utilities.dtype == np.float64
     assert asked.dtype == np.intp
@@ -80,12 +82,12 @@ def test_shape_and_order_of_the_answers(rule, name):
     assert set(asked) <= set(range(len(X)))
 
 
-@every_rule
-def test_a_limit_keeps_the_most_worthy(rule):
+@every_stream_strategy
+def test_a_limit_keeps_the_most_worthy(strategy):
     model, X = two_class_model()
-    utilities, asked = rule.utilities(model, X), rule.query(model, X)
+    utilities, asked = strategy.utilities(model, X), strategy.query(model, X)
     for n in (0, 1, 3, len(asked), len(asked) + 1, np.int64(2)):
-        fewer = rule.query(model, X, n=n)
+        fewer = strategy.query(model, X, n=n)
         assert len(fewer) == min(n, len(asked))
         assert set(fewer) <= set(asked)
         assert (np.diff(fewer) > 0).all()
@@ -94,30 +96,30 @@ def test_a_limit_keeps_the_most_worthy(rule):
             assert utilities[fewer].min() >= utilities[left].max()
 
 
-@every_rule
+@every_stream_strategy
 @pytest.mark.parametrize("n", [-1, 1.0, "two", True, np.nan, [1]])
-def test_a_bad_limit_is_refused(rule, n):
+def test_a_bad_limit_is_refused(strategy, n):
     with pytest.raises(ValueError, match=r"n must be None or an integer from 0 to 2147483647, got"):
-        rule.query(Given(), column(0.0, 1.0), n=n)
+        strategy.query(Given(), column(0.0, 1.0), n=n)
 
 
-@every_rule
-def test_groups_of_rows_are_judged_on_their_own(rule):
+@every_stream_strategy
+def test_groups_of_rows_are_scored_separately(strategy):
     model, X = two_class_model()
-    size = rule.rows_per_question
-    alone = [start + rule.query(model, X[start : start + size]) for start in range(0, len(X), size)]
-    np.testing.assert_array_equal(rule.query(model, X), np.concatenate(alone))
+    size = strategy.rows_per_question
+    alone = [start + strategy.query(model, X[start : start + size]) for start in range(0, len(X), size)]
+    np.testing.assert_array_equal(strategy.query(model, X), np.concatenate(alone))
 
 
-@every_rule
-def test_asking_every_row_is_what_it_says(rule):
-    asked = rule.query(Given(), column(0.0, 1e6, -1e6, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0))
-    assert rule.asks_every_row == (len(asked) == 10)
+@every_stream_strategy
+def test_asking_every_row_is_what_it_says(strategy):
+    asked = strategy.query(Given(), column(0.0, 1e6, -1e6, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0))
+    assert strategy.asks_every_row == (len(asked) == 10)
 
 
 # -------------------------------------------------------------------------- what a strategy says of itself
 
-every_strategy = pytest.mark.parametrize("strategy", [*RULES, *FOR_POOLS], ids=repr)
+every_strategy = pytest.mark.parametrize("strategy", [*FOR_STREAMS, *FOR_POOLS], ids=repr)
 
 
 @every_strategy
@@ -185,14 +187,14 @@ FORMATS = {
 }
 
 
-@every_rule
+@every_stream_strategy
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_gives_the_same_answer(rule, name):
+def test_every_format_gives_the_same_answer(strategy, name):
     plain, X = two_class_model()
     model, _ = two_class_model(FORMATS[name])
     given = FORMATS[name](X)
-    np.testing.assert_array_equal(rule.query(model, given), rule.query(plain, X))
-    np.testing.assert_array_equal(rule.utilities(model, given), rule.utilities(plain, X))
+    np.testing.assert_array_equal(strategy.query(model, given), strategy.query(plain, X))
+    np.testing.assert_array_equal(strategy.utilities(model, given), strategy.utilities(plain, X))
 
 
 def test_names_of_columns_reach_the_model():
@@ -231,16 +233,16 @@ def test_any_classifier_with_scores_will_do(name, data):
 # ------------------------------------------------------------------------------------------------- parameters
 
 
-@pytest.mark.parametrize("rule", [*RULES, *FOR_POOLS], ids=repr)
-def test_a_rule_can_be_copied_and_printed(rule):
-    for copy in (clone(rule), pickle.loads(pickle.dumps(rule)), deepcopy(rule)):
-        assert type(copy) is type(rule)
-        assert copy.get_params() == rule.get_params()
-        assert copy is not rule
-    assert eval(repr(rule), {**CLASSES, "inf": np.inf}).get_params() == rule.get_params()
+@pytest.mark.parametrize("strategy", [*FOR_STREAMS, *FOR_POOLS], ids=repr)
+def test_a_strategy_can_be_copied_and_printed(strategy):
+    for copy in (clone(strategy), pickle.loads(pickle.dumps(strategy)), deepcopy(strategy)):
+        assert type(copy) is type(strategy)
+        assert copy.get_params() == strategy.get_params()
+        assert copy is not strategy
+    assert eval(repr(strategy), {**CLASSES, "inf": np.inf}).get_params() == strategy.get_params()
 
 
-def test_how_a_rule_is_printed():
+def test_how_a_strategy_is_printed():
     assert repr(query.All()) == "All()"
     assert repr(query.RampRegion(s=-2)) == "RampRegion(s=-2)"
     assert repr(query.RecentMargin()) == "RecentMargin(block_size=5)"
@@ -249,30 +251,30 @@ def test_how_a_rule_is_printed():
 @pytest.mark.parametrize("name", CLASSES)
 def test_the_constructor_only_stores(name):
     marks = {key: object() for key in CLASSES[name]().get_params()}
-    rule = CLASSES[name](**marks)
-    assert vars(rule) == marks
-    assert set(marks) == set(rule._constraints)
+    strategy = CLASSES[name](**marks)
+    assert vars(strategy) == marks
+    assert set(marks) == set(strategy._constraints)
 
 
 def test_parameters_can_be_set():
-    rule = query.RecentMargin()
-    assert rule.set_params(block_size=3) is rule
-    assert rule.get_params() == {"block_size": 3}
-    assert rule.set_params() is rule
+    strategy = query.RecentMargin()
+    assert strategy.set_params(block_size=3) is strategy
+    assert strategy.get_params() == {"block_size": 3}
+    assert strategy.set_params() is strategy
     with pytest.raises(
         ValueError, match=r"RecentMargin has no parameter 'k'; its parameters are \['block_size'\]"
     ):
-        rule.set_params(block_size=4, k=1)
-    assert rule.block_size == 3
+        strategy.set_params(block_size=4, k=1)
+    assert strategy.block_size == 3
     with pytest.raises(ValueError, match="All has no parameter 's'"):
         query.All().set_params(s=-1)
 
 
-def test_parameters_can_be_searched_through_an_object_that_holds_a_rule():
+def test_parameters_can_be_searched_through_an_object_that_holds_a_strategy():
     class Loop(BaseEstimator):
-        def __init__(self, rule=None):
-            self.rule = rule
+        def __init__(self, strategy=None):
+            self.strategy = strategy
 
-    loop = clone(Loop(rule=query.RecentMargin())).set_params(rule__block_size=9)
-    assert loop.get_params()["rule__block_size"] == 9
-    assert repr(loop) == "Loop(rule=RecentMargin(block_size=9))"
+    loop = clone(Loop(strategy=query.RecentMargin())).set_params(strategy__block_size=9)
+    assert loop.get_params()["strategy__block_size"] == 9
+    assert repr(loop) == "Loop(strategy=RecentMargin(block_size=9))"

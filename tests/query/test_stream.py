@@ -46,11 +46,11 @@ CHOICES = {
 @pytest.mark.parametrize("name", MODELS)
 def test_it_is_the_plain_loop(name, data, choice):
     make, classes = DATA[data]
-    rule, choose, h = CHOICES[choice]
+    strategy, choose, h = CHOICES[choice]
     X, y = make(703)
     plain, model = clone(MODELS[name]), clone(MODELS[name])
     wanted = plain_loop(plain, choose, h, X, y, classes)
-    asked = learn_stream(model, rule, X, y, classes=classes)
+    asked = learn_stream(model, strategy, X, y, classes=classes)
     assert 0 < len(wanted) < len(y)
     np.testing.assert_array_equal(asked, wanted)
     assert asked.dtype == np.intp
@@ -123,34 +123,37 @@ def test_no_label_is_read_of_a_row_outside_the_ramp(data):
     assert model._rows_seen == len(asked)
 
 
-@pytest.mark.parametrize("rule", [RampRegion(), RecentMargin()], ids=repr)
-def test_labels_that_are_not_asked_for_may_be_anything(rule):
+@pytest.mark.parametrize("strategy", [RampRegion(), RecentMargin()], ids=repr)
+def test_labels_that_are_not_asked_for_may_be_anything(strategy):
     X, y = two_clouds(300)
     model = LASVM(gamma=0.3)
-    asked = learn_stream(model, rule, X, y)
+    asked = learn_stream(model, strategy, X, y)
     poisoned = np.full(300, np.nan)
     poisoned[asked] = y[asked]
     again = LASVM(gamma=0.3)
-    np.testing.assert_array_equal(learn_stream(again, rule, X, poisoned, classes=[0, 1]), asked)
+    np.testing.assert_array_equal(learn_stream(again, strategy, X, poisoned, classes=[0, 1]), asked)
     assert_same_model(again, model)
 
 
-@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin(), RecentMargin(block_size=1)], ids=repr)
-def test_the_oracle_is_asked_once_for_each_row_learned(rule):
+@pytest.mark.parametrize(
+    "strategy", [All(), RampRegion(), RecentMargin(), RecentMargin(block_size=1)], ids=repr
+)
+def test_the_oracle_is_asked_once_for_each_row_learned(strategy):
     X, y = two_clouds(700)
     notes = Notes(y)
-    asked = learn_stream(LASVM(gamma=0.3), rule, X, notes, classes=[0, 1])
+    asked = learn_stream(LASVM(gamma=0.3), strategy, X, notes, classes=[0, 1])
     assert notes.numbers == asked.tolist()
     np.testing.assert_array_equal(np.vstack(notes.rows), X[asked])
 
 
-@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin()], ids=repr)
-def test_a_function_answers_as_an_array_does(rule):
+@pytest.mark.parametrize("strategy", [All(), RampRegion(), RecentMargin()], ids=repr)
+def test_a_function_answers_as_an_array_does(strategy):
     X, y = two_clouds(400)
     by_array, by_function = LASVM(gamma=0.3), LASVM(gamma=0.3)
-    asked = learn_stream(by_array, rule, X, y)
+    asked = learn_stream(by_array, strategy, X, y)
     np.testing.assert_array_equal(
-        learn_stream(by_function, rule, X, lambda numbers, rows: y[numbers].tolist(), classes=[0, 1]), asked
+        learn_stream(by_function, strategy, X, lambda numbers, rows: y[numbers].tolist(), classes=[0, 1]),
+        asked,
     )
     assert_same(snapshot(by_function), snapshot(by_array))
 
@@ -183,12 +186,12 @@ EVERY_ROW = [All(), RecentMargin(block_size=1), RampRegion(s=-np.inf)]
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("rule", EVERY_ROW, ids=repr)
-def test_rules_that_ask_about_every_row_are_one(rule, name):
+@pytest.mark.parametrize("strategy", EVERY_ROW, ids=repr)
+def test_strategies_that_ask_about_every_row_are_one(strategy, name):
     X, y = two_clouds(600)
     reference, model = clone(MODELS[name]), clone(MODELS[name])
     learn_stream(reference, All(), X, y)
-    np.testing.assert_array_equal(learn_stream(model, rule, X, y), np.arange(600))
+    np.testing.assert_array_equal(learn_stream(model, strategy, X, y), np.arange(600))
     assert_same(what_is_learned(model), what_is_learned(reference))
 
 
@@ -222,11 +225,11 @@ def test_learners_get_many_rows_in_a_call_and_learn_them_one_by_one(monkeypatch)
     np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin(block_size=2)], ids=repr)
-def test_what_depends_on_features_is_taken_from_the_first_rows_of_the_stream(rule):
+@pytest.mark.parametrize("strategy", [All(), RampRegion(), RecentMargin(block_size=2)], ids=repr)
+def test_what_depends_on_features_is_taken_from_the_first_rows_of_the_stream(strategy):
     X, y = two_clouds(1700)
     model = LASVM()
-    learn_stream(model, rule, X, y)
+    learn_stream(model, strategy, X, y)
     assert model._machine.spec["gamma"] == pytest.approx(1 / (X.shape[1] * X[:1000].var()))
 
 
@@ -250,14 +253,14 @@ def test_a_model_without_scores_can_learn_every_row():
 # ------------------------------------------------------------------------------------- a model that goes on
 
 
-@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin()], ids=repr)
+@pytest.mark.parametrize("strategy", [All(), RampRegion(), RecentMargin()], ids=repr)
 @pytest.mark.parametrize("name", ["LASVM", "SGDClassifier"])
-def test_a_model_goes_on_from_what_it_knows(rule, name):
+def test_a_model_goes_on_from_what_it_knows(strategy, name):
     X, y = two_clouds(1400)
     whole, parts = (clone(MODELS[name]).partial_fit(X[:1], y[:1], classes=[0, 1]) for _ in range(2))
-    asked = learn_stream(whole, rule, X[1:], y[1:])
-    first = learn_stream(parts, rule, X[1:1281], y[1:1281])  # whole blocks, of five rows and of 256
-    second = learn_stream(parts, rule, X[1281:], y[1281:])
+    asked = learn_stream(whole, strategy, X[1:], y[1:])
+    first = learn_stream(parts, strategy, X[1:1281], y[1:1281])  # whole blocks, of five rows and of 256
+    second = learn_stream(parts, strategy, X[1281:], y[1281:])
     np.testing.assert_array_equal(np.append(first, 1280 + second), asked)
     assert_same(what_is_learned(parts), what_is_learned(whole))
 
@@ -293,15 +296,15 @@ def test_classes_are_those_of_the_labels():
     assert len(model.classes_) == 4
 
 
-def test_the_rule_and_what_is_given_stay_as_they_were():
+def test_the_strategy_and_what_is_given_stay_as_they_were():
     X, y = two_clouds(200)
-    rows, labels, rule = X.copy(), y.copy(), RecentMargin(block_size=4)
+    rows, labels, strategy = X.copy(), y.copy(), RecentMargin(block_size=4)
     for array in (X, y):
         array.setflags(write=False)
-    learn_stream(LASVM(gamma=0.3), rule, X, y)
+    learn_stream(LASVM(gamma=0.3), strategy, X, y)
     assert_same(X, rows)
     assert_same(y, labels)
-    assert vars(rule) == {"block_size": 4}
+    assert vars(strategy) == {"block_size": 4}
 
 
 # ------------------------------------------------------------------------------------- rows in what they come
@@ -327,13 +330,13 @@ LABELS = {
 }
 
 
-@pytest.mark.parametrize("rule", [All(), RampRegion(), RecentMargin()], ids=repr)
+@pytest.mark.parametrize("strategy", [All(), RampRegion(), RecentMargin()], ids=repr)
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_gives_the_same_stream(rule, name):
+def test_every_format_gives_the_same_stream(strategy, name):
     X, y = two_clouds(300)
     plain, model = LASVM(gamma=0.3), LASVM(gamma=0.3)
-    wanted = learn_stream(plain, rule, X, y)
-    np.testing.assert_array_equal(learn_stream(model, rule, FORMATS[name](X), y), wanted)
+    wanted = learn_stream(plain, strategy, X, y)
+    np.testing.assert_array_equal(learn_stream(model, strategy, FORMATS[name](X), y), wanted)
     assert_same_model(model, plain)
     assert hasattr(model, "feature_names_in_") == (name.startswith("pandas") or name == "polars")
 

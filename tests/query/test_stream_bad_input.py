@@ -27,20 +27,20 @@ MODELS = {
 X, Y = two_clouds(60)
 
 
-def refused(words, model=None, rule=None, X=X, oracle=Y, error=ValueError, **options):
+def refused(words, model=None, strategy=None, X=X, oracle=Y, error=ValueError, **options):
     """Refused with these words, before anything is learned."""
     model = LASVM(gamma=0.3) if model is None else model
     before = deepcopy(vars(model)) if not isinstance(model, type) else None
     with pytest.raises(error, match=words):
-        learn_stream(model, rule or RampRegion(), X, oracle, **options)
+        learn_stream(model, strategy or RampRegion(), X, oracle, **options)
     assert isinstance(model, type) or vars(model) == before
 
 
-@pytest.mark.parametrize("rule", [RampRegion, "ramp", LASVM(), lambda model, X: [0]])
-def test_a_rule_that_is_none(rule):
+@pytest.mark.parametrize("strategy", [RampRegion, "ramp", LASVM(), lambda model, X: [0]])
+def test_a_strategy_that_is_none(strategy):
     refused(
         "query_strategy must be a query strategy for streams, such as RampRegion",
-        rule=rule,
+        strategy=strategy,
         error=TypeError,
     )
 
@@ -55,16 +55,16 @@ def test_a_model_without_scores_is_refused_when_it_is_looked_at():
         learn_stream(GaussianNB(), RampRegion(), X, Y)
 
 
-@pytest.mark.parametrize("rule", [RampRegion(s=1), RecentMargin(block_size=0)], ids=repr)
-def test_a_rule_with_bad_parameters(rule):
-    refused("The parameter '(s|block_size)' of .* must be", rule=rule)
+@pytest.mark.parametrize("strategy", [RampRegion(s=1), RecentMargin(block_size=0)], ids=repr)
+def test_a_strategy_with_bad_parameters(strategy):
+    refused("The parameter '(s|block_size)' of .* must be", strategy=strategy)
 
 
-@pytest.mark.parametrize("rule", [All(), RampRegion()], ids=repr)
-def test_no_rows(rule):
-    refused("X has no rows", rule=rule, X=X[:0], oracle=Y[:0])
-    refused(r"X must be two-dimensional, got shape \(60,\)", rule=rule, X=X[:, 0])
-    refused(r"X must be two-dimensional, got shape \(60,\)", rule=rule, X=X[:, 0].tolist())
+@pytest.mark.parametrize("strategy", [All(), RampRegion()], ids=repr)
+def test_no_rows(strategy):
+    refused("X has no rows", strategy=strategy, X=X[:0], oracle=Y[:0])
+    refused(r"X must be two-dimensional, got shape \(60,\)", strategy=strategy, X=X[:, 0])
+    refused(r"X must be two-dimensional, got shape \(60,\)", strategy=strategy, X=X[:, 0].tolist())
 
 
 @pytest.mark.parametrize("oracle", [Y[:-1], Y[:, np.newaxis], 3, [], "yes"])
@@ -110,8 +110,8 @@ def test_classes_that_are_not_those_of_the_model():
 
 def test_a_precomputed_kernel_cannot_leave_rows_out():
     K = X @ X.T
-    for rule in (RampRegion(), RecentMargin()):
-        refused("pass the kernel as a callable", model=LASVM(kernel="precomputed"), rule=rule, X=K)
+    for strategy in (RampRegion(), RecentMargin()):
+        refused("pass the kernel as a callable", model=LASVM(kernel="precomputed"), strategy=strategy, X=K)
     model, plain = LASVM(kernel="precomputed", C=0.1), LASVM(kernel="precomputed", C=0.1)
     learn_stream(model, All(), K, Y)
     plain.partial_fit(K[:1], Y[:1], classes=[0, 1]).partial_fit(K[1:], Y[1:])

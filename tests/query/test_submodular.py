@@ -23,23 +23,27 @@ RBF = {"kernel": "rbf", "gamma": 0.3, "scaling": "none", "pool_size": None}
 def test_figures(convert):
     """Digits 3 and 8, the first four rows labeled."""
     X, y = digits()
-    rule, pool, labeled = Submodular((1, 10, 0.11331445), **LINEAR), convert(X[4:]), (convert(X[:4]), y[:4])
-    problem = rule._problem(None, pool, 20, labeled)
+    strategy, pool, labeled = (
+        Submodular((1, 10, 0.11331445), **LINEAR),
+        convert(X[4:]),
+        (convert(X[:4]), y[:4]),
+    )
+    problem = strategy._problem(None, pool, 20, labeled)
     order = problem.greedy(20).order
     assert (4 + order[:6]).tolist() == [159, 313, 292, 20, 228, 126]
     assert problem.value(order) == pytest.approx(-864.775588, abs=1e-4)
-    assert rule.query(None, pool, 20, labeled=labeled).tolist() == sorted(order)
+    assert strategy.query(None, pool, 20, labeled=labeled).tolist() == sorted(order)
 
 
 @property_test(60)
 @given(st.integers(0, 10**6), st.integers(1, 12), st.sampled_from([None, (1, 2, 0), (1, 1, 0.3), (2, 0, 0)]))
 def test_by_labels_it_is_the_plain_version(seed, M, weights):
     X, y = clouds(30, seed, features=3)
-    for rule, K in (
+    for strategy, K in (
         (Submodular(weights, **LINEAR), gram(X)),
         (Submodular(weights, **RBF), rbf_kernel(X, gamma=0.3)),
     ):
-        asked = rule.query(None, X[5:], M, labeled=(X[:5], y[:5]))
+        asked = strategy.query(None, X[5:], M, labeled=(X[:5], y[:5]))
         assert asked.tolist() == sorted(questions(K[5:, 5:], K[:5, 5:], y[:5], M, weights))
 
 
@@ -49,13 +53,13 @@ def test_by_a_model_margins_stand_for_the_labels(seed, M, weights):
     X, y = clouds(30, seed, features=3)
     model = GaussianNB().fit(X[:8], np.r_[y[:6], -1, 1])
     margin = np.abs(np.diff(model.predict_proba(X[8:]), axis=1))[:, 0]
-    rule = Submodular(weights, **RBF)
+    strategy = Submodular(weights, **RBF)
     K = rbf_kernel(X[8:], gamma=0.3)
     usual = (1, M / (2 * np.median(margin)), 0) if np.median(margin) > 0 else (1, 1, 0)
     choice, h = choice_of_questions(K, margin, weights or usual)
     path = choice.lazy(M, h)
-    assert rule.query(model, X[8:], M).tolist() == sorted(path.order)
-    worth = rule.candidates(model, X[8:], M, 0)[1]
+    assert strategy.query(model, X[8:], M).tolist() == sorted(path.order)
+    worth = strategy.candidates(model, X[8:], M, 0)[1]
     np.testing.assert_allclose(worth[path.order], path.gains, atol=1e-9)  # K ≥ 0: gains fall
     assert set(np.argsort(-worth, kind="stable")[:M]) == set(path.order)
 
@@ -68,13 +72,13 @@ def test_utilities_are_what_a_row_adds_alone():
         ((3, 1, 0), -margin - 3),
         (None, -margin / (2 * np.median(margin)) - 1),
     ):
-        rule = Submodular(weights, kernel="rbf")
-        np.testing.assert_allclose(rule.utilities(model, X), expected)
-        assert rule.query(model, X)[0] == np.argmin(margin)
+        strategy = Submodular(weights, kernel="rbf")
+        np.testing.assert_allclose(strategy.utilities(model, X), expected)
+        assert strategy.query(model, X)[0] == np.argmin(margin)
     labeled = (X[:2], [0, 1])
-    rule = Submodular((1, 1, 0), **RBF)
+    strategy = Submodular((1, 1, 0), **RBF)
     K = rbf_kernel(X[:2], X, gamma=0.3)
-    np.testing.assert_allclose(rule.utilities(None, X, labeled), -np.abs(K[1] - K[0]) - 1)
+    np.testing.assert_allclose(strategy.utilities(None, X, labeled), -np.abs(K[1] - K[0]) - 1)
 
 
 def test_without_a_weight_on_likeness_it_is_the_margin():
@@ -89,8 +93,8 @@ def test_a_batch_holds_no_row_twice():
     model, X = two_class_model()
     pool = np.repeat(X, 5, axis=0)
     apart, near = (
-        len(np.unique(pool[rule.query(model, pool, 10)], axis=0))
-        for rule in (Submodular(gamma=20, pool_size=None), Margin(pool_size=None))
+        len(np.unique(pool[strategy.query(model, pool, 10)], axis=0))
+        for strategy in (Submodular(gamma=20, pool_size=None), Margin(pool_size=None))
     )
     assert near == 2
     assert apart == 10
@@ -103,16 +107,16 @@ def test_several_classes():
     labels = np.array(["a", "b", "c"])[np.unique(y, return_inverse=True)[1][:6]]
     K = rbf_kernel(X[:6], X[60:], gamma=0.3)
     sums = np.sort([K[labels == name].sum(axis=0) for name in np.unique(labels)], axis=0)
-    rule = Submodular((0, 1, 0), **RBF)
-    np.testing.assert_allclose(rule.utilities(None, X[60:], (X[:6], labels)), sums[-2] - sums[-1])
+    strategy = Submodular((0, 1, 0), **RBF)
+    np.testing.assert_allclose(strategy.utilities(None, X[60:], (X[:6], labels)), sums[-2] - sums[-1])
 
 
 def test_labels_that_are_missing_do_not_count():
     X, y = clouds(40, 0)
-    rule, known = Submodular(**RBF), [*y[:5], None, np.nan]
-    expected = rule.query(None, X[7:], 6, labeled=(X[:5], y[:5]))
-    np.testing.assert_array_equal(rule.query(None, X[7:], 6, labeled=(X[:7], known)), expected)
-    one_class = rule.utilities(None, X[7:], (X[:1], [3]))
+    strategy, known = Submodular(**RBF), [*y[:5], None, np.nan]
+    expected = strategy.query(None, X[7:], 6, labeled=(X[:5], y[:5]))
+    np.testing.assert_array_equal(strategy.query(None, X[7:], 6, labeled=(X[:7], known)), expected)
+    one_class = strategy.utilities(None, X[7:], (X[:1], [3]))
     np.testing.assert_allclose(one_class, -2 * rbf_kernel(X[:1], X[7:], gamma=0.3)[0] - 1)
 
 
@@ -122,8 +126,8 @@ def test_similarities_below_zero_keep_the_batch_together():
     for seed in range(20):
         X, f = np.random.default_rng(seed).standard_normal((15, 2)), rng.standard_normal(15)
         choice, h = choice_of_questions(gram(X), np.abs(f), (1, 0.1, 0))
-        rule = Submodular((1, 0.1, 0), **LINEAR)
-        assert rule.query(Fixed(f), X, 6).tolist() == sorted(choice.lazy(6, h).order)
+        strategy = Submodular((1, 0.1, 0), **LINEAR)
+        assert strategy.query(Fixed(f), X, 6).tolist() == sorted(choice.lazy(6, h).order)
 
 
 class Fixed:

@@ -1,4 +1,4 @@
-"""Plain versions of what `SubmodS3VM` has beside the thesis: the pull of an SVM, rho by hidden labels."""
+"""Plain versions of what `SubmodS3VM` adds to the thesis: label scores from an SVM, rho by hidden labels."""
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -8,7 +8,7 @@ from reference.s3vm import choice_of_positives, default_weight, from_matrix
 from reference.submodular import largest
 
 
-def svm_pull(K, y, C=1.0):
+def svm_scores(K, y, C=1.0):
     """Scores of the SVM on the rows with labels −1, +1, brought to the spread of the sums Σ_i y_i K_ij."""
     L, U = np.flatnonzero(y), np.flatnonzero(y == 0)
     sums = K[np.ix_(U, L)] @ y[L]
@@ -21,11 +21,11 @@ def svm_pull(K, y, C=1.0):
 
 
 def label(K, y, k, rho, C=1.0):
-    """The k positives by the fast path from that pull: +1, all other rows without a label −1."""
-    problem, pull = from_matrix(K, y), svm_pull(K, y, C)
-    found = largest(pull, k)
+    """The k positives by the fast path from these scores: +1, all other rows without a label −1."""
+    problem, scores = from_matrix(K, y), svm_scores(K, y, C)
+    found = largest(scores, k)
     if rho > 0:
-        choice = choice_of_positives(problem._replace(s=pull), C, default_weight(y, rho, C))
+        choice = choice_of_positives(problem._replace(s=scores), C, default_weight(y, rho, C))
         found = choice.linearize(found, k)
     labels = np.array(y, float)
     labels[problem.rows] = -1

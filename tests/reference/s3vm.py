@@ -35,12 +35,12 @@ def count_positives(r, n, both=True):
 
 
 def default_weight(y, rho=1.0, C=1.0):
-    """C* that makes the pull of labels C C* l and of clusters C*² n/2 equal, times rho."""
+    """C* that makes the weight of labels C C* l and that of clusters C*² n/2 equal, times rho."""
     return rho * C * 2 * np.count_nonzero(y) / max(1, np.count_nonzero(y == 0))
 
 
 def weighted(y, balance=False):
-    """Labels as weights: with `balance` both classes pull as hard as half of all labels."""
+    """Labels as weights: with `balance` each class weighs as much as half of all labels."""
     y = np.asarray(y, float)
     if not balance:
         return y
@@ -51,7 +51,7 @@ def weighted(y, balance=False):
 class Unlabeled(NamedTuple):
     rows: np.ndarray  # the numbers of the rows without a label
     K: object  # their similarities
-    s: np.ndarray  # the pull of the labels on each
+    s: np.ndarray  # the label score of each
     highest: float  # no similarity of two of them is above this
 
 
@@ -80,7 +80,7 @@ def choose_positives(problem, k, method, C, Cs, swaps=False):
         "greedy": lambda: np.sort(np.array(choice.lazy(k, h).order, int)),
         "two-sided": lambda: choice.two_sided(k, h, swaps),
         "fast": lambda: choice.linearize(largest(problem.s, k), k),  # no greedy at all
-        "labels": lambda: largest(problem.s, k),  # C* → 0: the pull of the labels alone
+        "labels": lambda: largest(problem.s, k),  # C* → 0: the label scores alone
         "exact": lambda: choice.best(k),
     }[method]()
 

@@ -82,7 +82,7 @@ def test_the_best_of_small_problems_is_found(seed, by):
 
 
 def test_one_start_is_not_enough():
-    """Where clusters pull ten times as hard as labels the best set is not always reached from the middle."""
+    """With rho=10 the best set is not always reached from the middle."""
     reached = []
     for seed in range(12):
         X, y = clouds(17, seed, features=12)

@@ -286,7 +286,7 @@ def test_counts_are_rounded_half_up(r, n, both, k):
     assert count_positives(r, n, both) == k
 
 
-def test_the_default_weight_equalizes_both_pulls():
+def test_the_default_weight_gives_labels_and_clusters_equal_weight():
     y = np.array([1.0, -1, 1, 0, 0, 0, 0, 0, 0])
     Cs = default_weight(y, C=3.0)
     assert 3.0 * Cs * 3 == pytest.approx(Cs**2 * 6 / 2)
@@ -323,7 +323,7 @@ def test_duplicates_may_be_parted_and_the_first_comes_first():
     np.testing.assert_array_equal(transduce(from_rows(X, y), y, 0.4, "greedy"), [1, -1, 1, -1, -1])
 
 
-def test_balanced_labels_pull_alike():
+def test_balanced_labels_weigh_the_same():
     X, y = np.array([[1.0], [1.0], [1.0], [-2.0], [0.5]]), np.array([1.0, 1, 1, -1, 0])
     assert from_rows(X, y).s[0] == 0.5 * 5
     assert from_rows(X, y, balance=True).s[0] == 0.5 * (3 * 4 / 6 + 2 * 4 / 2)
@@ -331,7 +331,7 @@ def test_balanced_labels_pull_alike():
 
 
 def test_a_cluster_takes_its_far_end_along():
-    """A chain from the positive label leads past the place where the labels pull to the other side."""
+    """A chain from the positive label leads past the place where the label scores have the other sign."""
     K = np.array(
         [[0, 0, 1, 0, 0], [0, 0, 0.1, 0.3, 1], [1, 0.1, 1, 1, 0], [0, 0.3, 1, 1, 0], [0, 1, 0, 0, 1]]
     )

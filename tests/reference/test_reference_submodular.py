@@ -257,8 +257,8 @@ def test_labels_become_submodular_by_terms_of_the_size_alone(K, data):
     """S(A) = D(A) + (c C*² n + C C* l) d |A| − C*²/2 d |A|² ; c = 3/2 for |K| ≤ d, 1 − 1/(2n) for K ≥ 0."""
     n, d, C, Cs = len(K), max(np.abs(K).max(), 0.25), 1.0, 0.5
     y = np.array(data.draw(st.lists(st.sampled_from([-1.0, 1.0]), max_size=3)))
-    pulls = data.draw(quarters((len(y), n), -4 if K.min() < 0 else 0, 4))
-    K_LU = np.clip(pulls, -d, d)
+    weights = data.draw(quarters((len(y), n), -4 if K.min() < 0 else 0, 4))
+    K_LU = np.clip(weights, -d, d)
     w = C * Cs * (y @ K_LU) - Cs**2 / 2 * K.sum(1)
     c = 1.5 if K.min() < 0 else 1 - 1 / (2 * n)
     choice = Choice(K, w, Cs**2 / 2)

@@ -1,4 +1,4 @@
-"""The objective of the labels as what it stands for: a bound on the SVM of all rows, a cut and a pull."""
+"""The objective of the labels: a bound on the SVM of all rows, a cut and label scores."""
 
 from itertools import product
 
@@ -71,7 +71,7 @@ def test_while_all_multipliers_are_at_their_bounds_the_svm_is_affine_in_the_doub
 
 @property_test(100)
 @given(partly_labeled(), WEIGHTS, WEIGHTS, st.data())
-def test_the_objective_is_a_cut_and_a_pull(problem, C, Cs, data):
+def test_the_objective_is_a_cut_and_label_scores(problem, C, Cs, data):
     X, y = problem
     K, U = gram(X), np.flatnonzero(y == 0)
     choice = choice_of_positives(from_matrix(K, y), C, Cs)

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from reference.s3vm import choice_of_positives, from_matrix, scale_rows
 from reference.welfare import (
     class_sizes,
-    pulls,
+    label_sums,
     transduce_classes,
     welfare_greedy,
     welfare_linearize,
@@ -22,7 +22,7 @@ from semi.semi_helpers import WEIGHTS, gram, matrices, partly_labeled, property_
 
 @st.composite
 def partitions(draw, high=7, **kinds):
-    """Similarities, pulls of each class, and sizes."""
+    """Similarities, label scores of each class, and sizes."""
     K, Q = draw(matrices(1, high, **kinds)), draw(st.integers(1, 3))
     cuts = sorted(draw(st.lists(st.integers(0, len(K)), min_size=Q - 1, max_size=Q - 1)))
     return K, draw(quarters((Q, len(K)))), np.diff([0, *cuts, len(K)])
@@ -34,7 +34,7 @@ def test_with_two_classes_it_is_the_binary_objective_but_for_a_constant(problem,
     X, y = problem
     K, L, U = gram(X), np.flatnonzero(y), np.flatnonzero(y == 0)
     binary = choice_of_positives(from_matrix(K, y), C, Cs)
-    s = pulls(K[np.ix_(L, U)], (y[L] > 0).astype(int), 2, means=False)
+    s = label_sums(K[np.ix_(L, U)], (y[L] > 0).astype(int), 2, means=False)
     apart = set()
     for A in subsets(len(U)):
         labels = np.isin(np.arange(len(U)), A).astype(int)
@@ -111,7 +111,7 @@ def test_digits(classes, wanted):
         known = np.where(np.isin(np.arange(len(y)), L), y, -1)
         U = known < 0
         sizes = np.bincount(y[U], minlength=Q)
-        nearest = np.argmax(pulls(K[np.ix_(L, U)], y[L], Q), axis=0)
+        nearest = np.argmax(label_sums(K[np.ix_(L, U)], y[L], Q), axis=0)
         labels = [transduce_classes(K, known, Q, sizes, rho=rho, refine=False)[U] for rho in (1, 3)]
         found.append([np.mean(guess == y[U]) for guess in (nearest, *labels)])
     means = 100 * np.mean(found, axis=0)
@@ -151,7 +151,7 @@ def test_without_its_last_term_the_first_class_would_take_all():
     np.testing.assert_array_equal(welfare_greedy(K, s, [4, 4], 1.0, 1.0), [0, 0, 1, 1])
 
 
-def test_a_class_without_a_label_pulls_nowhere():
-    s = pulls(np.ones((2, 3)), np.array([0, 0]), 2)
+def test_a_class_without_a_label_scores_zero():
+    s = label_sums(np.ones((2, 3)), np.array([0, 0]), 2)
     np.testing.assert_array_equal(s, [[1, 1, 1], [0, 0, 0]])
-    np.testing.assert_array_equal(pulls(np.ones((2, 3)), np.array([0, 0]), 2, means=False)[0], [2, 2, 2])
+    np.testing.assert_array_equal(label_sums(np.ones((2, 3)), np.array([0, 0]), 2, means=False)[0], [2, 2, 2])

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 
-def pulls(K_LU, y_L, Q, means=True):
-    """s_c(j), a row for each class; a class without a label pulls nowhere."""
+def label_sums(K_LU, y_L, Q, means=True):
+    """s_c(j), a row for each class; a class without a label scores 0."""
     members = np.array([y_L == c for c in range(Q)], float)
     return members @ K_LU / (np.maximum(members.sum(1, keepdims=True), 1) if means else 1.0)
 
@@ -67,7 +67,7 @@ def transduce_classes(K, y, Q, sizes=None, C=1.0, rho=1.0, refine=True):
     if not len(L) or not len(U):
         return y
     sizes = class_sizes(y[L], Q, len(U)) if sizes is None else np.asarray(sizes)
-    inner, s, Cs = K[np.ix_(U, U)], pulls(K[np.ix_(L, U)], y[L], Q), rho * C * 2 * Q / len(U)
+    inner, s, Cs = K[np.ix_(U, U)], label_sums(K[np.ix_(L, U)], y[L], Q), rho * C * 2 * Q / len(U)
     found = welfare_greedy(inner, s, sizes, C, Cs)
     y[U] = welfare_linearize(inner, s, found, sizes, C, Cs) if refine else found
     return y

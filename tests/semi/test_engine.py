@@ -163,7 +163,7 @@ def test_greedy_has_its_share_of_the_best(K, data):
     """With the constants that make the objective of labels monotone and submodular."""
     n, labels = len(K), data.draw(st.integers(1, 3))
     s = data.draw(quarters(n, -4, 4))
-    d = max(K.max(), np.abs(s).max() / labels)  # no label pulls harder than the largest similarity
+    d = max(K.max(), np.abs(s).max() / labels)  # no label adds more than the largest similarity
     choice = Choice(StoredSimilarities(K), s - K.sum(1) / 2, 0.5, K.max())
     for k in range(1, n):
         constants = (1.5 * n + labels) * d * k - d * k**2 / 2

@@ -42,11 +42,11 @@ def test_welfare_of_two_classes_is_the_binary_problem(problem, Cs, k):
     X, y = problem
     L, U = np.flatnonzero(y), np.flatnonzero(y == 0)
     k, numbers, space = min(k, len(U)), (y[L] > 0).astype(int), Space(X, Linear())
-    K, highest, pulls = space.among(U), space.among(U).highest, members(numbers, 2, means=False)
+    K, highest, weights = space.among(U), space.among(U).highest, members(numbers, 2, means=False)
     sizes = np.array([len(U) - k, k])
-    many = many_classes(K, space.pull(U, L, pulls), sizes, 1.0, Cs, highest, "fast")
-    two = two_classes(K, space.pull(U, L, y[L]), k, 1.0, Cs, highest, "fast")
-    inner, s = gram(X[U]), welfare.pulls(gram(X)[np.ix_(L, U)], numbers, 2, means=False)
+    many = many_classes(K, space.weighted_sums(U, L, weights), sizes, 1.0, Cs, highest, "fast")
+    two = two_classes(K, space.weighted_sums(U, L, y[L]), k, 1.0, Cs, highest, "fast")
+    inner, s = gram(X[U]), welfare.label_sums(gram(X)[np.ix_(L, U)], numbers, 2, means=False)
     for found in (many, two):
         assert np.sum(found.numbers) == k
     constant = welfare.welfare_value(inner, s, two.numbers, 1.0, Cs) - two.objective

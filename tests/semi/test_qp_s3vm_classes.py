@@ -19,7 +19,7 @@ from semi.semi_helpers import matrices, property_test, quarters
 
 @st.composite
 def partitions(draw, classes=(3, 4)):
-    """A small problem, and the matrix and pulls it was made of."""
+    """A small problem, and the matrix and label scores it was made of."""
     K = draw(matrices(3, 7))
     n, Q = len(K), draw(st.sampled_from(classes))
     edges = sorted(draw(st.lists(st.integers(0, n), min_size=Q - 1, max_size=Q - 1)))

@@ -76,7 +76,7 @@ def test_a_matrix_whose_sums_overflow_is_refused(cls):
 
 @pytest.mark.parametrize("C", [1e-200, 1e154, 1e200])
 def test_labels_found_do_not_depend_on_C(C):
-    """Where sums pull only rho matters: squares of C need not be formed."""
+    """With label_scores='similarity' only rho matters; squares of C are not computed."""
     settings = {"positive_fraction": 0.5, "estimator": None, "random_state": 0, **THESIS}
     with within(10):
         found = SubmodS3VM(C=C, **settings).fit(X, PARTLY).transduction_

@@ -117,7 +117,7 @@ def test_first_picks(case):
         taken = []
         for size in range(1, 9):  # nested: one more with each
             space = Space(kind(Z), Linear())
-            K, s = space.among(U), space.pull(U, np.array(L), 2 * y[L] - 1)
+            K, s = space.among(U), space.weighted_sums(U, np.array(L), 2 * y[L] - 1)
             found = two_classes(K, s, size, 1.0, 8 / len(U), K.highest, "greedy")
             taken.append(set(U[found.numbers == 1]))
         assert [(new - old).pop() for old, new in zip([set(), *taken], taken, strict=False)] == first

@@ -93,7 +93,7 @@ def test_what_a_copy_must_not_overwrite(tmp_path):
         with pytest.raises(ValueError, match="in use"):
             backup(place, tmp_path / "other", overwrite=True)
         other.close()
-    with pytest.raises(StoreError, match="There is no store"):
+    with pytest.raises(StoreError, match="No store"):
         backup(tmp_path / "nothing", tmp_path / "copy")
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".tmp")]
 

@@ -68,7 +68,7 @@ def test_a_torn_snapshot_is_passed_over_with_a_warning(tmp_path, damage, newest_
     for seq in seqs[:1] if newest_only else seqs:
         ((content,),) = execute(place, "SELECT content FROM snapshots WHERE seq = ?", seq)
         execute(place, "UPDATE snapshots SET content = ? WHERE seq = ?", damage(content), seq)
-    with pytest.warns(UserWarning, match="older (one|snapshot) and the log") as told:
+    with pytest.warns(UserWarning, match="An older snapshot is used") as told:
         learner = NeverEndingLearner.open(place)
     assert f"The snapshot after event {seqs[0]} of {place} " in str(told[0].message)
     with learner:
@@ -188,9 +188,9 @@ def test_urls_that_are_not_of_postgresql_are_refused_and_passwords_are_not_told(
 
 
 def test_looking_at_a_store_that_is_not_there_makes_none(tmp_path):
-    with pytest.raises(StoreError, match="no store at"):
+    with pytest.raises(StoreError, match="No store at"):
         NeverEndingLearner.open(tmp_path / "store", read_only=True)
-    with pytest.raises(StoreError, match="no store at"):
+    with pytest.raises(StoreError, match="No store at"):
         NeverEndingLearner.replay(tmp_path / "store")
     assert list(tmp_path.iterdir()) == []
 
@@ -291,7 +291,7 @@ def pages(learner, limit):
     def set_limit(connection, *_):
         connection.execute(f"PRAGMA max_page_count={limit}")
 
-    engine = learner._log.place.engine
+    engine = learner._log.database.engine
     sa.event.listen(engine, "checkout", set_limit)
     return lambda: sa.event.remove(engine, "checkout", set_limit)
 
@@ -349,7 +349,7 @@ def test_snapshots_are_thinned_so_that_they_do_not_fill_the_disk():
 
 def test_what_is_acknowledged_is_on_the_disk(tmp_path):
     """A power cut cannot be made here: that the database is told to wait for the disk can be seen."""
-    with opened(tmp_path / "store") as learner, learner._log.place.engine.connect() as db:
+    with opened(tmp_path / "store") as learner, learner._log.database.engine.connect() as db:
         assert db.scalar(sa.text("PRAGMA synchronous")) == 2
         assert db.scalar(sa.text("PRAGMA journal_mode")) == "wal"
 
@@ -398,7 +398,7 @@ def test_a_snapshot_that_is_a_number_allocates_nothing(tmp_path):
     with engine.begin() as db:
         db.execute(sa.text("UPDATE snapshots SET content = 99999999999999"))
     engine.dispose()
-    with pytest.warns(UserWarning, match="older (one|snapshot) and the log"):
+    with pytest.warns(UserWarning, match="An older snapshot is used"):
         learner = NeverEndingLearner.open(tmp_path / "store")
     with learner:
         assert bits(learner) == state

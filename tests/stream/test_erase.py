@@ -157,7 +157,7 @@ def test_a_store_that_dropped_rows_learns_the_kept_ones_again(tmp_path, kind):
         learner.step(X[:60], time=400.0)
 
 
-def test_a_transducer_forgets_too(tmp_path):
+def test_an_s3vm_forgets_too(tmp_path):
     settings = {"semi_supervised": StreamS3VM(memory_rows=60), "snapshot_every": 50}
     with run(opened(tmp_path / "store", **settings), n=100) as learner:
         assert learner.erase([PERSON]).model_difference["bit_equal"]
@@ -253,7 +253,7 @@ def test_bytes_are_overwritten_later_if_that_failed(tmp_path, monkeypatch):
 
 
 def test_a_reader_in_the_way_is_told_of(tmp_path, monkeypatch):
-    monkeypatch.setattr("everlearn.store._place.PATIENCE", 0.2)
+    monkeypatch.setattr("everlearn.store._database.LOCK_TIMEOUT", 0.2)
     place = tmp_path / "store"
     learner = run(opened(place), n=100)
     reader = sqlite3.connect(place)

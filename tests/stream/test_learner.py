@@ -20,13 +20,13 @@ def batches(size=50, n=600):
 # ------------------------------------------------------------------------------------------------ questions
 
 
-@pytest.mark.parametrize("rule", ["margin", "random", query.AutoMargin(), query.RecentMargin()], ids=repr)
+@pytest.mark.parametrize("strategy", ["margin", "random", query.AutoMargin(), query.RecentMargin()], ids=repr)
 @pytest.mark.parametrize(
     ("rate", "budget", "audit"), [(0.1, None, 0.25), (0.3, 40, 0.5), (0.05, 0, 0.1), (1, 90, 1)]
 )
-def test_rate_budget_and_audit_hold_at_all_times(rule, rate, budget, audit):
+def test_rate_budget_and_audit_hold_at_all_times(strategy, rate, budget, audit):
     asked_before, answers = set(), 0
-    with opened(query_strategy=rule, label_rate=rate, label_budget=budget, audit=audit) as learner:
+    with opened(query_strategy=strategy, label_rate=rate, label_budget=budget, audit=audit) as learner:
         for number, batch in enumerate(batches(size=20)):
             out = learner.step(X[batch])
             asking = learner._state.questions
@@ -250,7 +250,7 @@ def test_parts_survive_a_crash_and_a_close_bit_for_bit(tmp_path, parts, shape):
     calm.close()
 
 
-def test_more_late_labels_than_a_transducer_takes_at_once_wait_for_their_turn():
+def test_more_late_labels_than_an_s3vm_takes_at_once_wait_for_their_turn():
     with opened(semi_supervised=StreamS3VM(memory_rows=100), memory_rows=200, query_strategy=None) as learner:
         for batch in batches(size=40, n=160):
             learner.step(X[batch], Y[batch] if batch.start == 0 else None)

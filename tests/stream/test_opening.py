@@ -14,7 +14,7 @@ from stream.stream_helpers import bits, drop, opened, xor
 
 @pytest.mark.parametrize("how", [{"create": False}, {"read_only": True}])
 def test_no_store_is_made(tmp_path, how):
-    with pytest.raises(StoreError, match="no store at") as caught:
+    with pytest.raises(StoreError, match="No store at") as caught:
         NeverEndingLearner.open(tmp_path / "store", **how)
     assert caught.value.code == "no_store"
     assert list(tmp_path.iterdir()) == []
@@ -139,7 +139,9 @@ def interrupt(monkeypatch):
 
     monkeypatch.setattr(Log, "read", interrupted)
     monkeypatch.setattr("everlearn.store.log._EVENTS_AT_A_TIME", 2)
-    monkeypatch.setattr("everlearn.store._place.PATIENCE", 0.2)  # the reader is in the way of overwriting
+    monkeypatch.setattr(
+        "everlearn.store._database.LOCK_TIMEOUT", 0.2
+    )  # the reader is in the way of overwriting
     return waiting
 
 

@@ -229,7 +229,7 @@ if programs() is not None:
         assert {"id", "content", "value"}.isdisjoint(name for (name,) in columns)
 
     def test_a_transaction_that_reads_a_table_is_not_waited_for_without_end(postgres, monkeypatch):
-        monkeypatch.setattr("everlearn.store._place.PATIENCE", 0.2)
+        monkeypatch.setattr("everlearn.store._database.LOCK_TIMEOUT", 0.2)
         url = database(postgres)
         with run(opened(url)) as learner:
             with sa.create_engine(url, poolclass=sa.pool.NullPool).connect() as reader:
@@ -259,7 +259,7 @@ if programs() is not None:
         with run(opened(url, snapshot_every=50)) as learner:
             state = bits(learner)
         execute(url, "UPDATE everlearn.snapshots SET content = :torn", torn=persist.pack({})[:-3])
-        with pytest.warns(UserWarning, match="older (one|snapshot) and the log"):
+        with pytest.warns(UserWarning, match="An older snapshot is used"):
             learner = NeverEndingLearner.open(url)
         with learner:
             assert bits(learner) == state

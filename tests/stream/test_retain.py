@@ -46,7 +46,7 @@ def test_rows_are_kept_as_long_as_was_said_and_no_longer(tmp_path, kind):
     place = tmp_path / "store"
     learner = opened(place, LEARNERS[kind], max_age="7d", snapshot_every=30)
     feed(learner, 20)
-    with learner._log.place.engine.connect() as db:
+    with learner._log.database.engine.connect() as db:
         found = sorted(number for (number,) in db.exec_driver_sql("SELECT number FROM rows"))
         marked = {number for (number,) in db.exec_driver_sql("SELECT number FROM marks")}
     assert found == list(range(120, 200))  # of days 12 to 19
@@ -142,7 +142,7 @@ def test_a_clock_that_goes_back_keeps_nothing_too_long(tmp_path):
     with opened(tmp_path / "store", max_age="3d") as learner:
         for day in (10, 11, 2, 12):  # the third batch is old when it comes
             learner.step(X[:5], Y[:5], ids=[f"{day}-{i}" for i in range(5)], time=day * DAY)
-        with learner._log.place.engine.connect() as db:
+        with learner._log.database.engine.connect() as db:
             ids = {name for (name,) in db.exec_driver_sql("SELECT id FROM rows")}
         assert {name.strip('"').split("-")[0] for name in ids} == {"10", "11", "12"}
 
@@ -174,7 +174,7 @@ def test_what_a_store_that_drops_rows_cannot_do(tmp_path):
         NeverEndingLearner.replay(tmp_path / "store")
 
 
-def test_a_transducer_keeps_nothing(tmp_path):
+def test_an_s3vm_keeps_nothing(tmp_path):
     with opened(tmp_path / "store", max_age="2d", semi_supervised=StreamS3VM(memory_rows=40)) as learner:
         feed(learner, 8)
         assert learner.status()["rows"] == 80

@@ -25,7 +25,7 @@ def go_on(learner, start, stop, step=100):
 
 
 def places(learner):
-    with learner._log.place.engine.connect() as db:
+    with learner._log.database.engine.connect() as db:
         return dict(db.execute(sa.text("SELECT number, place FROM rows")).all())
 
 
@@ -92,7 +92,7 @@ def test_what_cannot_be_done_any_more(stores):
         lean.label([gone], [1])
     assert bits(lean) == before
     with pytest.raises(StoreError, match="dropped rows"):
-        NeverEndingLearner.replay(lean._log.place.name)
+        NeverEndingLearner.replay(lean._log.database.name)
     labeled = int(lean._state.labeled.numbers[0])
     if isinstance(lean.learner_, IDSVM):
         return

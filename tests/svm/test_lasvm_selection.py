@@ -1,4 +1,4 @@
-"""Which row `fit` takes next: what a rule may look at, and what it is worth."""
+"""Which row `fit` takes next: what a `selection` may read, and its benefit."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from everlearn import LASVM
 from reference.lasvm import select
 from svm.lasvm_helpers import assert_same, learned, three_clouds, two_clouds
 
-RULES = ["random", "gradient", "active", "autoactive"]
+SELECTIONS = ["random", "gradient", "active", "autoactive"]
 
 
 class Recorder(np.random.RandomState):
@@ -62,11 +62,11 @@ def rows_whose_label_matters(X, y, others, **options):
     return matters
 
 
-@pytest.mark.parametrize("rule", ["active", "autoactive"])
+@pytest.mark.parametrize("selection", ["active", "autoactive"])
 @pytest.mark.parametrize("foreign", [False, True])
-def test_active_rules_read_no_label_of_a_row_they_do_not_take(rule, foreign, left):
+def test_active_selection_reads_no_label_of_a_row_that_it_does_not_take(selection, foreign, left):
     X, y = seeds_first(*two_clouds(150), 0)
-    options = {"selection": rule, "max_iter": 40, "pool_size": 20, "random_state": 0, "gamma": 0.3}
+    options = {"selection": selection, "max_iter": 40, "pool_size": 20, "random_state": 0, "gamma": 0.3}
     if foreign:
         X = X @ X.T
         options |= {"kernel": "precomputed"}
@@ -82,8 +82,8 @@ def test_active_rules_read_no_label_of_a_row_they_do_not_take(rule, foreign, lef
 def test_as_many_labels_matter_as_rows_are_taken():
     X, y = seeds_first(*two_clouds(150), 0)
     options = {"max_iter": 40, "pool_size": 20, "random_state": 0, "gamma": 0.3, "finishing": False}
-    for rule in ("active", "autoactive"):
-        assert 20 < len(rows_whose_label_matters(X, y, [1, 0], selection=rule, **options)) <= 40
+    for selection in ("active", "autoactive"):
+        assert 20 < len(rows_whose_label_matters(X, y, [1, 0], selection=selection, **options)) <= 40
     # This one reads the labels of its candidates, so that the count above can fail.
     assert len(rows_whose_label_matters(X, y, [1, 0], selection="gradient", **options)) > 60
     X, y = three_clouds(120)
@@ -91,58 +91,64 @@ def test_as_many_labels_matter_as_rows_are_taken():
     assert 20 < len(rows_whose_label_matters(X, y, [1, 2, 0], selection="active", **options)) <= 40
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("selection", SELECTIONS)
 @pytest.mark.parametrize("data", [two_clouds, three_clouds])
-def test_every_rule_takes_every_row_once(rule, data):
+def test_every_selection_takes_every_row_once(selection, data):
     X, y = data()
-    model = LASVM(selection=rule, random_state=0).fit(X, y)
+    model = LASVM(selection=selection, random_state=0).fit(X, y)
     assert model.n_iter_ == len(y)
     np.testing.assert_array_equal(X[model.support_], model.support_vectors_)
     assert model.score(X, y) > 0.8
-    assert_same(learned(model), learned(LASVM(selection=rule, random_state=0).fit(X, y)))
-    other = LASVM(selection=rule, random_state=1).fit(X, y)
+    assert_same(learned(model), learned(LASVM(selection=selection, random_state=0).fit(X, y)))
+    other = LASVM(selection=selection, random_state=1).fit(X, y)
     assert not np.array_equal(model.dual_coef_, other.dual_coef_)
 
 
-@pytest.mark.parametrize("rule", RULES[1:])
-def test_epochs_and_rules_together(rule):
+@pytest.mark.parametrize("selection", SELECTIONS[1:])
+def test_epochs_and_selections_together(selection):
     X, y = two_clouds()
-    model = LASVM(selection=rule, epochs=4, gamma=0.3, random_state=0).fit(X, y)
+    model = LASVM(selection=selection, epochs=4, gamma=0.3, random_state=0).fit(X, y)
     exact = LASVM(epochs=4, gamma=0.3, random_state=0).fit(X, y)
     assert model.n_iter_ == 800
     np.testing.assert_allclose(model.decision_function(X), exact.decision_function(X), rtol=0, atol=0.01)
 
 
-@pytest.mark.parametrize("rule", ["active", "autoactive"])
-def test_few_labels_suffice_on_an_easy_set(rule):
+@pytest.mark.parametrize("selection", ["active", "autoactive"])
+def test_few_labels_suffice_on_an_easy_set(selection):
     X, y = load_digits(return_X_y=True)
     X, y = X / 16, y == 0
     wanted = LASVM(C=10, random_state=0).fit(X, y).score(X, y) - 0.005
     scores = {}
-    for selection in ("random", rule):
+    for tried in ("random", selection):
         models = [
-            LASVM(C=10, gamma=0.05, selection=selection, max_iter=60, random_state=seed).fit(X, y)
+            LASVM(C=10, gamma=0.05, selection=tried, max_iter=60, random_state=seed).fit(X, y)
             for seed in range(5)
         ]
-        scores[selection] = np.mean([model.score(X, y) for model in models])
+        scores[tried] = np.mean([model.score(X, y) for model in models])
         assert all(model.n_iter_ == 60 for model in models)
-    assert scores[rule] >= wanted
-    assert scores[rule] > scores["random"] + 0.003
+    assert scores[selection] >= wanted
+    assert scores[selection] > scores["random"] + 0.003
 
 
-@pytest.mark.parametrize("rule", ["gradient", "active"])
+@pytest.mark.parametrize("selection", ["gradient", "active"])
 @pytest.mark.parametrize("foreign", [False, True])
-def test_a_pool_of_all_the_rest_takes_the_best_row_of_all(rule, foreign, left):
+def test_a_pool_of_all_the_rest_takes_the_best_row_of_all(selection, foreign, left):
     X, y = two_clouds(100)
     rows, kernel = (X @ X.T, "precomputed") if foreign else (X, "linear")
-    options = {"selection": rule, "pool_size": 1000, "kernel": kernel, "random_state": 0, "finishing": False}
+    options = {
+        "selection": selection,
+        "pool_size": 1000,
+        "kernel": kernel,
+        "random_state": 0,
+        "finishing": False,
+    }
     rest = np.setdiff1d(np.arange(100), learned(LASVM(max_iter=10, **options).fit(rows, y))["ids"])
     for taken in range(10, 60):
         scores = LASVM(max_iter=taken, **options).fit(rows, y).decision_function(rows)
         LASVM(max_iter=taken + 1, **options).fit(rows, y)
         (chosen,) = np.setdiff1d(rest, left[-1])
-        best = rest[select(rule, scores[rest], 2 * y[rest] - 1)]
-        utility = np.abs(scores) if rule == "active" else (2 * y - 1) * scores
+        best = rest[select(selection, scores[rest], 2 * y[rest] - 1)]
+        utility = np.abs(scores) if selection == "active" else (2 * y - 1) * scores
         assert utility[chosen] == pytest.approx(utility[best], abs=1e-5)
         rest = left[-1]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-AUTO_MOST, AUTO_ENOUGH = 100, 5  # autoactive draws until five candidates lie in the margin, at most a hundred
+MAX_DRAWN, MIN_IN_MARGIN = 100, 5  # "autoactive" draws until 5 candidates are in the margin, at most 100
 
 
 def support_settled(counts: Sequence[int], window: int, rtol: float) -> bool:
@@ -33,16 +33,16 @@ def support_settled(counts: Sequence[int], window: int, rtol: float) -> bool:
 
 
 def pick(
-    rule: str,
+    selection: str,
     scores: npt.NDArray[np.float64],
     labels: npt.NDArray[np.int32],
     delta: npt.NDArray[np.float64],
 ) -> int:
-    """Return the place of the chosen candidate; the first one wins ties.
+    """Return the index of the selected candidate; the first one wins ties.
 
     Parameters
     ----------
-    rule : {"gradient", "active", "autoactive"}
+    selection : {"gradient", "active", "autoactive"}
         Smallest margin of the true class, smallest distance to the boundary, or that among the first
         candidates of which five lie in the margin.
     scores : ndarray of shape (n_candidates, n_columns)
@@ -52,16 +52,16 @@ def pick(
     delta : ndarray of shape (n_columns,)
         Largest violation of each column.
     """
-    if rule == "autoactive":
+    if selection == "autoactive":
         inside = (np.abs(scores) < 1 + delta / 2).any(axis=1)
-        enough = np.flatnonzero(np.cumsum(inside) == AUTO_ENOUGH)
+        enough = np.flatnonzero(np.cumsum(inside) == MIN_IN_MARGIN)
         scores = scores[: enough[0] + 1] if len(enough) else scores
     places = np.arange(len(scores))
     if scores.shape[1] == 1:
         f = scores[:, 0]
-        utility = np.where(labels == 1, f, -f) if rule == "gradient" else np.abs(f)
+        utility = np.where(labels == 1, f, -f) if selection == "gradient" else np.abs(f)
     else:
-        own = labels if rule == "gradient" else scores.argmax(axis=1)
+        own = labels if selection == "gradient" else scores.argmax(axis=1)
         others = scores.copy()
         others[places, own] = -np.inf
         utility = scores[places, own] - others.max(axis=1)

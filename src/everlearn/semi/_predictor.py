@@ -88,7 +88,7 @@ def revive(state: dict[str, Any]) -> Any:
     return model
 
 
-def check_rule(model: Any, classes: Array, width: int) -> None:
+def check_predictor(model: Any, classes: Array, width: int) -> None:
     """Raise a ValueError if a loaded model does not match the classes or the number of features."""
     if not hasattr(model, "decision_function") or not hasattr(model, "classes_"):
         raise ValueError("the classifier for new rows must be fitted")

@@ -102,9 +102,9 @@ def estimate_ratio(
     if n < 3 or len(np.unique(numbers[L])) < 2:
         return fallback
     inner = K[np.ix_(U, U)]
-    pull = K[np.ix_(U, L)] @ signed(numbers[L], balance)
+    sums = K[np.ix_(U, L)] @ signed(numbers[L], balance)
     Cs = rho * C * 2 * len(L) / n
-    choice = choice_of_positives(StoredSimilarities(inner), pull, C, Cs, max(0.0, float(inner.max())))
+    choice = choice_of_positives(StoredSimilarities(inner), sums, C, Cs, max(0.0, float(inner.max())))
     order = choice.greedy(n).order
     low, high = credible_shares(numbers[L], credible)
     v: dict[int, float] = {}

@@ -50,7 +50,7 @@ class Space:
             raise ValueError(OVERFLOW)
         return K
 
-    def pull(self, rows: Ints, others: Ints, weights: Floats) -> Floats:
+    def weighted_sums(self, rows: Ints, others: Ints, weights: Floats) -> Floats:
         """For each row, the sum of the weights of the others times their similarities to it."""
         if self.kernel is None:
             return np.asarray(self.X[np.ix_(rows, others)] @ weights)

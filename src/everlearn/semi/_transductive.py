@@ -31,10 +31,10 @@ from .._base.validate import Array, Rows, check_rows
 from .._submodular.choice import Floats, Ints
 from .._submodular.geometry import CONSTRAINTS, Geometry
 from ._estimator import SemiSupervised
+from ._label_scores import label_scores
 from ._labels import UNKNOWN, add_classes, read_labels
 from ._nystroem import nystroem_from, nystroem_state
-from ._predictor import check_rule, choose_predictor, decide, train
-from ._pull import pull
+from ._predictor import check_predictor, choose_predictor, decide, train
 from ._ratio import SAMPLE, Ratio, estimate_ratio
 from ._rho import Solve, choose_rho
 from ._space import Space
@@ -160,7 +160,7 @@ class TransductiveLearner(SemiSupervised):
         self.rho_ = 1.0 if isinstance(self.rho, str) else float(self.rho)
         if isinstance(self.rho, str) and len(self.classes_) > 1:
             with np.errstate(over="ignore", invalid="ignore"):
-                self.rho_ = choose_rho(space, L, numbers[L], U, self._shares, self._pulled, random)
+                self.rho_ = choose_rho(space, L, numbers[L], U, self._shares, self._problem, random)
         with np.errstate(over="ignore", invalid="ignore"):  # overflows raise a ValueError
             found = self._label(space, L, numbers[L], U)
         everything = np.full(len(numbers), 0, dtype=np.int64)
@@ -270,14 +270,14 @@ class TransductiveLearner(SemiSupervised):
             return self._transduce(space, L, numbers, U, np.array([n - k, k]), self.rho_)
         return self._transduce(space, L, numbers, U, class_sizes(self._shares, n), self.rho_)
 
-    def _pulled(self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints) -> Solve:
+    def _problem(self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints) -> Solve:
         """The problem of labeling U from the labels of L, as a function of solver and rho.
 
         Both weights, C and Cs, are proportional to C, which does not affect the labels. So C is set to 1
         here, and the reported objective is multiplied by C^2.
         """
         K, Q = space.among(U), len(sizes)
-        s, highest = self._pull(space, U, L, numbers, Q), K.highest
+        s, highest = self._label_scores(space, U, L, numbers, Q), K.highest
 
         def solve(solver: str, rho: float) -> Transduction:
             Cs = self._weight(rho, len(L), len(U), Q)
@@ -287,10 +287,10 @@ class TransductiveLearner(SemiSupervised):
 
         return solve
 
-    def _pull(self, space: Space, U: Ints, L: Ints, numbers: Ints, classes: int) -> Floats:
+    def _label_scores(self, space: Space, U: Ints, L: Ints, numbers: Ints, classes: int) -> Floats:
         balanced = self._balances(classes)
         weights = signed(numbers, balanced) if classes == 2 else members(numbers, classes, balanced)
-        return pull(space, U, L, weights, self.label_scores, float(self.C))
+        return label_scores(space, U, L, weights, self.label_scores, float(self.C))
 
     def _weight(self, rho: float, labels: int, n: int, classes: int) -> float:
         """Cs / C: clusters have rho times the weight of the labels; a class mean counts as one label."""
@@ -379,4 +379,4 @@ class TransductiveLearner(SemiSupervised):
         self.estimator_ = self._from_data(state["estimator"])
         if self.estimator_ is not None:
             seen = width if self._nystroem is None else len(self._nystroem.components_)
-            check_rule(self.estimator_, classes, seen)
+            check_predictor(self.estimator_, classes, seen)

@@ -13,6 +13,7 @@ from .._base.parameters import Table
 from .._base.persist import register
 from .._submodular.choice import Ints, StoredSimilarities, largest
 from ._cuts import best_cut, exact_cut
+from ._docs import documented
 from ._partition import Partition, assign, best_partition, exact_partition
 from ._space import Space
 from ._transduce import (
@@ -24,7 +25,6 @@ from ._transduce import (
     partition_of_rows,
 )
 from ._transductive import TransductiveLearner
-from ._words import documented
 
 _MAX_ROWS, _MAX_EXACT = 5000, 20
 
@@ -101,7 +101,7 @@ class SubmodS3VM(TransductiveLearner):
         solver = self.solver
         if solver == "auto":
             solver = "two-sided" if len(U) <= TWO_SIDED_UP_TO else "fast"
-        return self._pulled(space, L, numbers, U, sizes)(solver, rho)
+        return self._problem(space, L, numbers, U, sizes)(solver, rho)
 
 
 @register
@@ -177,7 +177,7 @@ class QPS3VM(TransductiveLearner):
         self, space: Space, L: Ints, numbers: Ints, U: Ints, sizes: Ints, rho: float
     ) -> Transduction:
         n, Q = len(U), len(sizes)
-        K, s = StoredSimilarities(space.matrix(U)), self._pull(space, U, L, numbers, Q)
+        K, s = StoredSimilarities(space.matrix(U)), self._label_scores(space, U, L, numbers, Q)
         Cs, highest = self._weight(rho, len(L), n, Q), K.highest
         random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         if Q > 2:

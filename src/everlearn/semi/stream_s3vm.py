@@ -23,7 +23,7 @@ from .._base.validate import Array, Rows, check_rows
 from .._submodular.choice import Ints
 from ._labels import read_labels
 from ._rows import Choosing, Held, merge_classes, read_batch
-from ._standing import StandingRule
+from ._stream_base import StreamBase
 from ._transductive import TransductiveLearner
 from .s3vm import SubmodS3VM
 
@@ -32,14 +32,14 @@ Self = TypeVar("Self", bound="StreamS3VM")
 _GROWTH = 0.1  # fraction of the stored rows by which a summary grows until it is good enough
 _MAX_HISTORY = 1000
 
-_TRANSDUCER = constraints.Constraint(
+_S3VM = constraints.Constraint(
     "a SubmodS3VM or QPS3VM whose kernel is not precomputed",
     lambda value: isinstance(value, TransductiveLearner) and value.kernel != "precomputed",
 )
 
 
 @register
-class StreamS3VM(StandingRule):
+class StreamS3VM(StreamBase):
     """Semi-supervised SVM for an endless stream of batches with few labels.
 
     It keeps the last batch and a summary of all earlier ones: labeled rows, and exemplars of the others. A
@@ -133,7 +133,7 @@ class StreamS3VM(StandingRule):
 
     forgetting: ClassVar[str] = "removal"
     _constraints: ClassVar[Table] = {
-        "s3vm": constraints.NONE | _TRANSDUCER,
+        "s3vm": constraints.NONE | _S3VM,
         "mode": constraints.one_of("incremental", "online"),
         "max_disagreement": constraints.FRACTION,
         "max_exemplars": constraints.NONE | constraints.integer_from(0),
@@ -241,10 +241,10 @@ class StreamS3VM(StandingRule):
         if first:
             self._begin(X)
         batch = self._number(X, new, numbers, self._name(ids, X.shape[0]), classes)
-        self._step(self._transducer(self.n_batches_), batch)
+        self._step(self._new_s3vm(self.n_batches_), batch)
         return self
 
-    def _transducer(self, batch: int) -> Any:
+    def _new_s3vm(self, batch: int) -> Any:
         """The unfitted S3VM for a batch, given the batch number from 0."""
         seed = int(np.random.SeedSequence([self._seed, batch]).generate_state(1)[0])
         s3vm = SubmodS3VM() if self.s3vm is None else clone(self.s3vm)

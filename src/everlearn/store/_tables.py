@@ -1,4 +1,4 @@
-"""The tables of a store; `everlearn.store.log` says what they hold."""
+"""The tables of a store; see `everlearn.store.log`."""
 
 import sqlalchemy as sa
 
@@ -22,7 +22,7 @@ ROWS = sa.Table(
     sa.Column("number", _big, primary_key=True, autoincrement=False),
     sa.Column("id", sa.Text, nullable=False, unique=True),
     sa.Column("seq", _big, nullable=False),
-    sa.Column("place", sa.Integer, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
 )
 MARKS = sa.Table(
     "marks",
@@ -38,7 +38,7 @@ SNAPSHOTS = sa.Table(
     sa.Column("content", sa.LargeBinary, nullable=False),
 )
 NOTES = sa.Table("notes", TABLES, sa.Column("key", sa.Text, primary_key=True), sa.Column("value", sa.Text))
-_kept = ROWS.c.place >= 0
+_kept = ROWS.c.position >= 0
 sa.Index("rows_kept", ROWS.c.seq, sqlite_where=_kept, postgresql_where=_kept)
 NAMES = frozenset(TABLES.tables)
-GONE = -1  # the place of a row whose values were dropped or erased
+GONE = -1  # the position of a row whose values were dropped or erased

@@ -1,4 +1,4 @@
-"""Back up a store: a consistent copy, even while it is in use, and verified before it gets its name."""
+"""Back up a store: a consistent copy, even while it is in use, verified before it gets its name."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from .._base import persist
 from ..errors import FileFormatError, InputError, StoreError
-from ._place import SIDE_FILES
+from ._database import SIDE_FILES
 from ._tables import EVENTS, MARKS, META, NAMES, ROWS, SNAPSHOTS, TABLES
 from .events import Arrived
 from .log import Log, blob
@@ -84,7 +84,7 @@ def backup_log(
     _sweep(target.parent)
     temporary = target.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}.tmp")
     try:
-        if source.place.engine.dialect.name == "sqlite":
+        if source.database.engine.dialect.name == "sqlite":
             _vacuum_into(source, temporary)
         else:
             with contextlib.closing(Log(temporary)) as copy:
@@ -105,7 +105,7 @@ def backup_log(
 
 
 def verify(log: Log) -> dict[str, int]:
-    """Read a whole store; a `StoreError` if any part is damaged or missing.
+    """Read all of a store; raise a `StoreError` if any part is damaged or missing.
 
     Parameters
     ----------
@@ -117,30 +117,31 @@ def verify(log: Log) -> dict[str, int]:
     dict
         Counts of ``events``, ``rows`` (those with values), ``labels`` and ``snapshots``.
     """
-    places = _places(log)
+    positions = _positions(log)
     n_events = n_rows = 0
     for seq, kind in _kinds(log):
         n_events += 1
         event = log.event(seq)  # a StoreError if it cannot be read
         if isinstance(event, Arrived):
-            there = places.pop(seq, np.zeros(0, dtype=np.int64))
+            there = positions.pop(seq, np.zeros(0, dtype=np.int64))
             n_rows += len(there)
             if not np.array_equal(np.sort(there), np.arange(event.X.shape[0])):
                 raise StoreError(
-                    f"Event {seq} of {log.place} has {event.X.shape[0]} rows, and its index {len(there)}"
+                    f"Event {seq} of {log.database} has {event.X.shape[0]} rows, its index {len(there)}"
                     f"{' of a trimmed batch' if kind == TRIMMED else ''}. Restore the store from a backup."
                 )
-    if places:
+    if positions:
         raise StoreError(
-            f"{log.place} lacks event {min(places)}, whose rows are in its index. Restore it from a backup."
+            f"{log.database} lacks event {min(positions)}, but its index has rows of it. "
+            "Restore the store from a backup."
         )
     log.forget_events()
     n_snapshots = 0
     with log.reading() as db:
-        if log.place.path is not None:
+        if log.database.path is not None:
             found = db.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
             if found != "ok":
-                raise StoreError(f"{log.place} is damaged: {found}. Restore it from a backup.")
+                raise StoreError(f"{log.database} is damaged: {found}. Restore it from a backup.")
         n_labels = int(db.scalar(sa.select(sa.func.count()).where(MARKS.c.given)) or 0)
         for seq in list(db.scalars(sa.select(SNAPSHOTS.c.seq))):
             content = db.scalar(sa.select(SNAPSHOTS.c.content).where(SNAPSHOTS.c.seq == seq))
@@ -148,7 +149,7 @@ def verify(log: Log) -> dict[str, int]:
                 persist.unpack(blob(content))
             except FileFormatError as exc:
                 raise StoreError(
-                    f"The snapshot after event {seq} of {log.place} cannot be read: {exc}"
+                    f"The snapshot after event {seq} of {log.database} cannot be read: {exc}"
                 ) from exc
             n_snapshots += 1
     return {"events": n_events, "rows": n_rows, "labels": n_labels, "snapshots": n_snapshots}
@@ -163,11 +164,14 @@ def _kinds(log: Log) -> list[tuple[int, str]]:
         return [(int(seq), str(kind)) for seq, kind in found]
 
 
-def _places(log: Log) -> dict[int, Any]:
+def _positions(log: Log) -> dict[int, Any]:
     """For each event, the positions of the rows that have values in it."""
     with log.reading() as db:
         found = np.array(
-            [tuple(row) for row in db.execute(sa.select(ROWS.c.seq, ROWS.c.place).where(ROWS.c.place >= 0))],
+            [
+                tuple(row)
+                for row in db.execute(sa.select(ROWS.c.seq, ROWS.c.position).where(ROWS.c.position >= 0))
+            ],
             dtype=np.int64,
         ).reshape(-1, 2)
     order = np.argsort(found[:, 0], kind="stable")
@@ -176,7 +180,7 @@ def _places(log: Log) -> dict[int, Any]:
 
 
 def _check_target(source: Log, target: Path, overwrite: bool) -> None:
-    path = source.place.path
+    path = source.database.path
     taken = [] if path is None else [path, *(Path(f"{path}{ending}") for ending in SIDE_FILES)]
     if target in taken or (
         target.exists() and any(p.exists() and os.path.samefile(p, target) for p in taken)
@@ -204,7 +208,7 @@ def _sweep(folder: Path) -> None:
 
 def _vacuum_into(source: Log, target: Path) -> None:
     """Copy a file in one statement, and so as of one moment; the copy has no free pages."""
-    with source.reporting("copied"), source.place.engine.connect() as plain:
+    with source.reporting("copied"), source.database.engine.connect() as plain:
         db = plain.execution_options(isolation_level="AUTOCOMMIT")
         db.exec_driver_sql("VACUUM INTO ?", (str(target),))
 
@@ -220,7 +224,7 @@ def _end_use(path: Path) -> None:
 def _into_database(source: Log, url: str) -> dict[str, int]:
     with contextlib.closing(Log(url)) as copy:
         if copy.last or copy.meta("settings") is not None:
-            raise StoreError(f"{copy.place} has a store already: give a database without one.")
+            raise StoreError(f"{copy.database} has a store already: give a database without one.")
         _copy_tables(source, copy)
         try:
             with contextlib.closing(Log(url, read_only=True)) as written:

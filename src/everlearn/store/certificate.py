@@ -14,7 +14,7 @@ from .tombstones import digest
 class Certificate:
     """The result of `NeverEndingLearner.erase`, when the rows are gone from every file of the store.
 
-    It contains no id in plain text. Whoever knows an id can check it with `covers`.
+    It contains no id in plain text. To check whether it covers a known id, call `covers`.
 
     Attributes
     ----------
@@ -128,6 +128,6 @@ class Certificate:
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
 
         def put(file: BinaryIO) -> None:
-            file.write(text.encode("utf-8", "backslashreplace"))  # a half of a pair, as JSON writes it
+            file.write(text.encode("utf-8", "backslashreplace"))  # a lone surrogate is escaped, as in JSON
 
         _atomic.replace(os.fspath(path), put)

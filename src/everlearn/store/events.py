@@ -19,14 +19,15 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Arrived:
-    """A batch of rows, the first of which has the number ``first``; some of them with labels.
+    """A batch of rows, the first of which has the number ``first``; some of them have labels.
 
+    ``labeled`` are the indices into ``X`` of the rows that have ``labels``.
     Rows that were erased are missing in ``X``; their numbers, counted from ``first``, are in ``gone``.
     """
 
     first: int
     X: Rows
-    places: Ints
+    labeled: Ints
     labels: Array
     time: float
     gone: Ints | None = None

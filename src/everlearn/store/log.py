@@ -5,7 +5,7 @@ One SQLite file in WAL mode, a PostgreSQL database by URL, or memory::
     meta        key, value                          format version, settings
     events      seq, kind, time, content            the events
                 rows, seconds, memory               rows so far; time to apply it, and memory after it
-    rows        number, id, seq, place              the event in which a row arrived, and its position
+    rows        number, id, seq, position           the event in which a row arrived, and its position
     marks       number, seq, given                  when the label of a row was given or withdrawn
     snapshots   seq, content                        the state after an event
     notes       key, value                          values stored by the caller
@@ -28,16 +28,14 @@ from sqlalchemy.exc import DBAPIError
 
 from .._base import persist
 from ..errors import FileFormatError, StoreError
-from ._place import Place
+from ._database import Database
 from ._tables import EVENTS, MARKS, META, NOTES, ROWS, SNAPSHOTS
 from .events import Arrived, Event, Labeled, Withdrawn, decode, encode
 from .lookup import TRIMMED, Id, Lookup, id_key
 from .tombstones import SALT
 
-VERSION = (
-    2  # of a log from which rows were erased or have expired; a version that knows of neither refuses it
-)
-_FIRST_VERSION = 1  # of any other
+VERSION = 2  # of logs with erased or expired rows, which everlearn versions without these features refuse
+_FIRST_VERSION = 1  # of all other logs
 
 _EVENTS_AT_A_TIME = 64
 
@@ -47,25 +45,25 @@ class Log(Lookup):
 
     Parameters
     ----------
-    place : str or path-like
+    location : str or path-like
         A file, a database URL, or ":memory:".
     read_only : bool, default=False
         Whether to open for reading only, also while another process writes; nothing is created.
     create : bool, default=True
-        Whether to create a log that does not exist; if False, it is a `StoreError` with the code "no_store".
+        Whether to create a log that does not exist; if False, raise a `StoreError` with the code "no_store".
     """
 
-    def __init__(self, place: Any, *, read_only: bool = False, create: bool = True) -> None:
+    def __init__(self, location: Any, *, read_only: bool = False, create: bool = True) -> None:
         create = create and not read_only
-        self.place = Place(place, read_only, create)
+        self.database = Database(location, read_only, create)
         self.read_only = read_only
         self._events = lru_cache(maxsize=4)(self._read_event)
         self.event = self._events
         self._held = threading.local()  # the connection of `one_moment`, if this thread is in its block
         try:
             with self.reporting("opened"):
-                if not create and not self.place.has_tables():
-                    raise StoreError(f"{self.place} is not a store of everlearn.", code="no_store")
+                if not create and not self.database.has_tables():
+                    raise StoreError(f"{self.database} is not a store of everlearn.", code="no_store")
                 if not read_only:
                     self._make_tables()
             with self.one_moment() if read_only else contextlib.nullcontext():
@@ -74,7 +72,7 @@ class Log(Lookup):
             if not read_only:
                 self.begin_use()
         except BaseException:
-            self.place.close()
+            self.database.close()
             raise
 
     # ------------------------------------------------------------------------------------------------ writing
@@ -83,8 +81,8 @@ class Log(Lookup):
     def transaction(self) -> Iterator[Any]:
         """A connection whose changes are durable when the block ends, and undone if it raises."""
         if self.read_only:
-            raise StoreError(f"{self.place} was opened with read_only=True.")
-        with self.reporting("written to"), self.place.engine.begin() as db:
+            raise StoreError(f"{self.database} was opened with read_only=True.")
+        with self.reporting("written to"), self.database.engine.begin() as db:
             yield db
 
     @contextlib.contextmanager
@@ -126,7 +124,7 @@ class Log(Lookup):
             if held is not None:
                 yield held
                 return
-            with self.place.engine.connect() as db:
+            with self.database.engine.connect() as db:
                 yield db
 
     @contextlib.contextmanager
@@ -136,8 +134,8 @@ class Log(Lookup):
         An erasure rewrites older events: without this, a reader could see some from before and others from
         after it.
         """
-        with self.reporting("read"), self.place.engine.connect() as db:
-            if self.place.engine.dialect.name == "postgresql":
+        with self.reporting("read"), self.database.engine.connect() as db:
+            if self.database.engine.dialect.name == "postgresql":
                 db = db.execution_options(isolation_level="REPEATABLE READ")
             else:
                 db.exec_driver_sql("BEGIN")
@@ -170,8 +168,8 @@ class Log(Lookup):
             for seq, kind, content in found:
                 if kind == TRIMMED:
                     raise StoreError(
-                        f"{self.place} has dropped rows of event {seq} to save space and cannot be replayed "
-                        "from there, and no later snapshot can be read. Restore it from a backup."
+                        f"{self.database} has dropped rows of event {seq} (retention), and no later snapshot "
+                        "can be read: restore the store from a backup."
                     )
                 yield int(seq), self._decoded(int(seq), kind, content)
             after = int(found[-1][0])
@@ -180,7 +178,7 @@ class Log(Lookup):
 
     def write_snapshot(self, seq: int, state: bytes, keep: int) -> None:
         """Write the state after an event, and thin out older snapshots."""
-        with self.reporting("written to"), self.place.engine.begin() as db:
+        with self.reporting("written to"), self.database.engine.begin() as db:
             db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq == seq))
             db.execute(sa.insert(SNAPSHOTS).values(seq=seq, content=state))
             kept = list(db.scalars(sa.select(SNAPSHOTS.c.seq).order_by(SNAPSHOTS.c.seq.desc())))
@@ -199,24 +197,24 @@ class Log(Lookup):
                     return int(seq), persist.unpack(blob(content))
                 except FileFormatError as exc:
                     warnings.warn(
-                        f"The snapshot after event {seq} of {self.place} cannot be read ({exc}); an older "
-                        "one and the log are used instead.",
+                        f"The snapshot after event {seq} of {self.database} cannot be read ({exc}). An older "
+                        "snapshot is used, and the events after it are replayed.",
                         stacklevel=3,
                     )
         return 0, None
 
     def begin_use(self, **values: Any) -> None:
         """Record in the file that it has a write-ahead log from now on, together with other values."""
-        self.set_meta(**values, in_use=self.place.path is not None)
-        self.place.begin_use()
+        self.set_meta(**values, in_use=self.database.path is not None)
+        self.database.begin_use()
 
     def forget_events(self) -> None:
         """Clear the cache of events, after the log was rewritten."""
         self._events.cache_clear()
 
     def close(self) -> None:
-        """Move everything into the file itself and close it, so that others can open it."""
-        self.place.close()
+        """Move the write-ahead log into the file, close it and release the lock."""
+        self.database.close()
 
     # ------------------------------------------------------------------------------------------------ private
 
@@ -232,13 +230,13 @@ class Log(Lookup):
             return decode(kind, content)
         except (FileFormatError, KeyError, TypeError) as exc:
             raise StoreError(
-                f"Event {seq} of {self.place} cannot be read: {exc}. Restore the store from a backup."
+                f"Event {seq} of {self.database} cannot be read: {exc}. Restore the store from a backup."
             ) from exc
 
     def _make_tables(self) -> None:
         """Create missing tables in one transaction: a store is complete or absent."""
-        with self.place.engine.begin() as db:
-            self.place.prepare(db)
+        with self.database.engine.begin() as db:
+            self.database.prepare(db)
             if "version" not in _read_values(db):
                 meta = {"version": _FIRST_VERSION, "created": time.time()}
                 values = [{"key": key, "value": json.dumps(value)} for key, value in meta.items()]
@@ -255,14 +253,14 @@ class Log(Lookup):
         version = self._meta.get("version")
         if type(version) is not int or not 1 <= version <= VERSION:
             raise StoreError(
-                f"{self.place} is a store of version {version}; this everlearn reads versions up to "
+                f"{self.database} is a store of version {version}; this everlearn reads versions up to "
                 f"{VERSION}.",
                 code="newer_version",
                 remedy="Update everlearn.",
             )
         if snapshot > self.last:
             raise StoreError(
-                f"The log of {self.place} ends with event {self.last}, but it has a snapshot taken after "
+                f"The log of {self.database} ends with event {self.last}, but it has a snapshot taken after "
                 f"event {snapshot}: events are missing.",
                 code="damaged",
                 remedy="Restore the store from a backup.",
@@ -273,11 +271,11 @@ class Log(Lookup):
 
         A reader checks twice: a writer may have opened or closed the store in between.
         """
-        lacking = self.place.lacked_log and not (self.read_only and self.place.has_log())
+        lacking = self.database.lacked_log and not (self.read_only and self.database.has_log())
         if self._meta.get("in_use") and lacking:
             warnings.warn(
-                f"{self.place} was in use when it was last written to, and its write-ahead log "
-                f"{self.place}-wal is missing: it was copied without it, or the log was deleted. Events "
+                f"{self.database} was in use when it was last written to, and its write-ahead log "
+                f"{self.database}-wal is missing: it was copied without it, or the log was deleted. Events "
                 f"after number {self.last} may be lost (the store has {self.n_rows:,} rows). Copy a store "
                 "with `everlearn backup`.",
                 stacklevel=4,
@@ -289,7 +287,7 @@ class Log(Lookup):
         try:
             yield
         except DBAPIError as exc:
-            raise StoreError(f"{self.place} cannot be {what}: {exc.orig}.") from exc
+            raise StoreError(f"{self.database} cannot be {what}: {exc.orig}.") from exc
 
 
 class Writing:
@@ -321,13 +319,13 @@ class Writing:
         if isinstance(event, Arrived):
             assert ids is not None
             rows = [
-                {"number": number, "id": id_key(given), "seq": seq, "place": place}
-                for place, (number, given) in enumerate(zip(event.numbers.tolist(), ids, strict=True))
+                {"number": number, "id": id_key(given), "seq": seq, "position": position}
+                for position, (number, given) in enumerate(zip(event.numbers.tolist(), ids, strict=True))
             ]
             if rows:
                 self.db.execute(sa.insert(ROWS), rows)
             self.n_rows += event.count
-            numbers = event.numbers[event.places]
+            numbers = event.numbers[event.labeled]
         elif isinstance(event, Labeled):
             numbers = event.numbers
         elif isinstance(event, Withdrawn):
@@ -355,7 +353,7 @@ class Writing:
 
 
 def blob(content: Any) -> bytes:
-    """The bytes of a cell; empty if it holds another type (``bytes`` would turn an integer into zeros)."""
+    """The bytes of a cell; empty if it has another type (``bytes`` would turn an integer into zeros)."""
     return bytes(content) if isinstance(content, bytes | bytearray | memoryview) else b""
 
 
@@ -370,8 +368,8 @@ def thinned(seqs: list[int], keep: int) -> set[int]:
     O(log n) of n snapshots are left, and one of them is near every event to go back to.
     """
     kept = list(seqs)
-    for place in range(len(kept) - 1, keep - 1, -1):
-        newer, older = kept[place - 1], kept[place + 1] if place + 1 < len(kept) else 0
+    for i in range(len(kept) - 1, keep - 1, -1):
+        newer, older = kept[i - 1], kept[i + 1] if i + 1 < len(kept) else 0
         if newer - older <= kept[0] - newer:
-            del kept[place]
+            del kept[i]
     return set(kept)

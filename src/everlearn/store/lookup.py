@@ -12,10 +12,10 @@ from scipy import sparse
 
 from .._base.validate import Rows
 from ..errors import StoreError
-from ._place import Place
+from ._database import Database
 from ._tables import EVENTS, MARKS, ROWS
 from .events import Arrived, Event, Ints
-from .rewriting import Places, places_without
+from .rewriting import Positions, positions_without
 from .tombstones import SALT, STONE, tombstone
 
 Id: TypeAlias = int | str
@@ -26,7 +26,7 @@ _AT_A_TIME = 500  # ids in one SQL statement
 class Lookup:
     """Base of `Log`: queries that need not read the log from its beginning."""
 
-    place: Place
+    database: Database
     event: Callable[[int], Event]  # by its number, even if rows were dropped from it
     reading: Callable[[], contextlib.AbstractContextManager[Any]]
     meta: Callable[[str], Any]
@@ -41,7 +41,7 @@ class Lookup:
             raise ValueError(f"The row with id {some([json.loads(key) for key in erased])} was erased.")
         unknown = [json.loads(key) for key in keys if key not in found]
         if dropped := self._dropped(unknown):
-            raise StoreError(f"The row {some(dropped)} was dropped from {self.place} to save space.")
+            raise StoreError(f"The row {some(dropped)} was dropped from {self.database} (retention).")
         if unknown:
             raise ValueError(f"No row with the id {some(unknown)} in the store.")
         return np.array([found[key] for key in keys], dtype=np.int64)
@@ -71,8 +71,8 @@ class Lookup:
         found = {number: json.loads(key) for number, key in self._look(ROWS.c.number, ROWS.c.id, keys)}
         if gone := [key for key in keys if not isinstance(found.get(key), int | str)]:
             raise StoreError(
-                f"Row number {some(gone)} is no longer in {self.place}: it was erased or has expired since "
-                "the store was opened. Open it again."
+                f"Row number {some(gone)} is no longer in {self.database}: it was erased or has expired "
+                "since the store was opened. Open it again."
             )
         return [found[key] for key in keys]
 
@@ -88,27 +88,27 @@ class Lookup:
 
     def rows_of(self, numbers: Ints) -> Rows:
         """Rows as they arrived, by their numbers."""
-        ask = sa.select(ROWS.c.number, ROWS.c.seq, ROWS.c.place)
+        ask = sa.select(ROWS.c.number, ROWS.c.seq, ROWS.c.position)
         where = {}
         for part in parts([int(number) for number in numbers]):
             with self.reading() as db:
-                for number, seq, place in db.execute(ask.where(ROWS.c.number.in_(part))):
-                    where[number] = (int(seq), int(place))
+                for number, seq, position in db.execute(ask.where(ROWS.c.number.in_(part))):
+                    where[number] = (int(seq), int(position))
         found = []
         for number in numbers.tolist():
-            seq, place = where[number]
-            if place < 0:
-                raise StoreError(f"Row number {number} was dropped from {self.place} to save space.")
+            seq, position = where[number]
+            if position < 0:
+                raise StoreError(f"Row number {number} was dropped from {self.database} (retention).")
             event = self.event(seq)
             assert isinstance(event, Arrived)
-            found.append(event.X[place : place + 1])
+            found.append(event.X[position : position + 1])
         if not found:
             raise ValueError("numbers must contain at least one row number, got none.")
         if all(sparse.issparse(row) for row in found):
             return sparse.csr_matrix(sparse.vstack(found))
         return np.vstack([row.toarray() if sparse.issparse(row) else row for row in found])
 
-    def came_in(self, numbers: Ints) -> set[int]:
+    def arrived_in(self, numbers: Ints) -> set[int]:
         """The events in which rows arrived."""
         found = self._look(ROWS.c.number, ROWS.c.seq, numbers.tolist())
         return {int(seq) for _, seq in found}
@@ -128,14 +128,14 @@ class Lookup:
         with self.reading() as db:
             return [int(seq) for seq in db.scalars(sa.select(EVENTS.c.seq).where(EVENTS.c.kind == "scaled"))]
 
-    def places_without(self, seq: int, numbers: Iterable[int]) -> Places:
+    def positions_without(self, seq: int, numbers: Iterable[int]) -> Positions:
         """The numbers and positions of the rows of an event that still have values, except some."""
         with self.reading() as db:
-            return places_without(db, seq, numbers)
+            return positions_without(db, seq, numbers)
 
     def values_of(self, numbers: Ints) -> Rows | None:
         """The rows among these that still have values; None if there are none."""
-        with_values = sa.and_(ROWS.c.number.in_(sa.bindparam("n", expanding=True)), ROWS.c.place >= 0)
+        with_values = sa.and_(ROWS.c.number.in_(sa.bindparam("n", expanding=True)), ROWS.c.position >= 0)
         found: list[int] = []
         with self.reading() as db:
             for part in parts(numbers.tolist()):
@@ -163,7 +163,7 @@ class Lookup:
         return found
 
     def replaced(self, until: int) -> list[tuple[int, int, int]]:
-        """The labels that are dead after an event: the row, the event that gave and the one that ended it."""
+        """The labels replaced or withdrawn up to an event: row, event that gave it, event that ended it."""
         often = sa.select(MARKS.c.number).where(MARKS.c.seq <= until)
         often = often.group_by(MARKS.c.number).having(sa.func.count() > 1)
         ask = (
@@ -239,9 +239,9 @@ def _is_integer(text: str) -> bool:
     return text.lstrip("-").isascii() and text.lstrip("-").isdigit() and str(int(text)) == text
 
 
-def some(things: Sequence[Any]) -> str:
+def some(values: Sequence[Any]) -> str:
     """The first few values, for a message."""
-    return ", ".join(repr(thing) for thing in things[:5]) + (", ..." if len(things) > 5 else "")
+    return ", ".join(repr(value) for value in values[:5]) + (", ..." if len(values) > 5 else "")
 
 
 def parts(keys: list[Any]) -> Iterator[list[Any]]:

@@ -17,7 +17,7 @@ from ._tables import EVENTS, MARKS, ROWS, SNAPSHOTS
 from .events import Arrived, Described, Erased, Event, Expired, Ints, Labeled, Withdrawn
 from .log import VERSION, Log
 from .lookup import TRIMMED, Id, id_key, parts
-from .rewriting import move, places_without, rewrite, without_rows
+from .rewriting import move, positions_without, rewrite, without_rows
 from .tombstones import SALT, STONE, tombstone
 
 ChangeSchema: TypeAlias = Callable[[Any], dict[str, Any] | None]  # a schema without names; None: unchanged
@@ -78,7 +78,7 @@ def erase(log: Log, erasure: Erasure) -> int:
             n_snapshots += _change_schemas(db, erasure.change_schema)
         writing.add(erasure.event)
         writing.add_snapshot(erasure.state)
-        meta = {SALT: erasure.salt, scrub.PENDING: log.place.durable, "version": VERSION}
+        meta = {SALT: erasure.salt, scrub.PENDING: log.database.durable, "version": VERSION}
         if erasure.incomplete:
             meta["complete_from"] = writing.last
         log.set_meta(db, **meta)
@@ -95,17 +95,17 @@ def expire(
         _forget_labels(log, db, event.numbers)
         for part in parts(batches):
             db.execute(sa.delete(EVENTS).where(EVENTS.c.seq.in_(part)))
-            erased = ROWS.c.id.like(f"{STONE}%")  # tombstones stay: an erased row must not come again
+            erased = ROWS.c.id.like(f"{STONE}%")  # tombstones stay: an erased row must not be added again
             db.execute(sa.delete(ROWS).where(ROWS.c.seq.in_(part), ~erased))
         db.execute(sa.delete(SNAPSHOTS))
-        # The log is not folded from before this event again, and the means of few rows may be one of them.
+        # The log is not replayed from before this event, and the means of few rows may reveal a row.
         db.execute(sa.delete(EVENTS).where(EVENTS.c.kind == "scaled"))
         if change_schema is not None:
             _change_schemas(db, change_schema)
         writing.add(event)
         writing.add_snapshot(state)
         meta = {"complete_from": writing.last, "expires": True, "version": VERSION}
-        log.set_meta(db, **meta, **{scrub.PENDING: log.place.durable})
+        log.set_meta(db, **meta, **{scrub.PENDING: log.database.durable})
     log.forget_events()
 
 
@@ -138,11 +138,11 @@ def newest_and_oldest(log: Log) -> tuple[float, float]:
 
 def _rewrite_batch(log: Log, db: Any, seq: int, event: Event, gone: Ints) -> None:
     kind = db.scalar(sa.select(EVENTS.c.kind).where(EVENTS.c.seq == seq))
-    left = places_without(db, seq, gone.tolist())
-    if kind == TRIMMED:  # the table of rows knows where those are that it has left
+    left = positions_without(db, seq, gone.tolist())
+    if kind == TRIMMED:  # its other rows are already dropped: the index has the positions of the rest
         before = log.event(seq)
         assert isinstance(before, Arrived)
-        event = replace(before, X=before.X[np.array([place for _, place in left], dtype=np.int64)])
+        event = replace(before, X=before.X[np.array([position for _, position in left], dtype=np.int64)])
     rewrite(db, seq, kind, event)
     move(db, left)
 

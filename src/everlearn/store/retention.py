@@ -14,14 +14,14 @@ from ._tables import MARKS, ROWS, SNAPSHOTS
 from .events import Arrived, Ints
 from .log import Log
 from .lookup import TRIMMED, parts
-from .rewriting import move, places_without, rewrite
+from .rewriting import move, positions_without, rewrite
 
 
 def trim(log: Log, until: int, needed: Ints) -> int:
     """Drop the rows up to an event that are not needed; returns how many."""
     kept = set(needed.tolist())
     later = sa.select(MARKS.c.number).where(MARKS.c.seq > until)  # labels that a replay from there gives
-    ask = sa.select(ROWS.c.number, ROWS.c.seq).where(ROWS.c.seq <= until, ROWS.c.place >= 0)
+    ask = sa.select(ROWS.c.number, ROWS.c.seq).where(ROWS.c.seq <= until, ROWS.c.position >= 0)
     dropped = 0
     with log.transaction() as db:
         events: dict[int, list[int]] = {}
@@ -43,11 +43,11 @@ def trim(log: Log, until: int, needed: Ints) -> int:
 
 def _trim_event(log: Log, db: Any, seq: int, numbers: list[int]) -> None:
     """Rewrite an event with the remaining rows, and update their positions."""
-    left = places_without(db, seq, numbers)
+    left = positions_without(db, seq, numbers)
     event = log.event(seq)
     assert isinstance(event, Arrived)
     none = np.zeros(0, dtype=np.int64)
-    rows = event.X[np.array([place for _, place in left], dtype=np.int64)]
+    rows = event.X[np.array([position for _, position in left], dtype=np.int64)]
     trimmed = Arrived(event.first, rows, none, np.zeros(0), event.time)
     rewrite(db, seq, TRIMMED, trimmed)
     move(db, left, numbers)

@@ -10,14 +10,14 @@ import sqlalchemy as sa
 from ._tables import EVENTS, GONE, ROWS
 from .events import Arrived, Event, Ints, Labeled, Withdrawn, content_of
 
-Places = list[tuple[int, int]]
+Positions = list[tuple[int, int]]
 
 
-def places_without(db: Any, seq: int, numbers: Iterable[int]) -> Places:
+def positions_without(db: Any, seq: int, numbers: Iterable[int]) -> Positions:
     """The numbers and positions of the rows of an event that still have values, except some."""
-    ask = sa.select(ROWS.c.number, ROWS.c.place).where(ROWS.c.seq == seq, ROWS.c.place >= 0)
+    ask = sa.select(ROWS.c.number, ROWS.c.position).where(ROWS.c.seq == seq, ROWS.c.position >= 0)
     gone = set(numbers)
-    return sorted((int(number), int(place)) for number, place in db.execute(ask) if number not in gone)
+    return sorted((int(number), int(position)) for number, position in db.execute(ask) if number not in gone)
 
 
 def rewrite(db: Any, seq: int, kind: str, event: Event) -> None:
@@ -26,26 +26,26 @@ def rewrite(db: Any, seq: int, kind: str, event: Event) -> None:
     db.execute(sa.update(EVENTS).where(EVENTS.c.seq == seq).values(**changed))
 
 
-def move(db: Any, left: Places, gone: Iterable[int] = ()) -> None:
+def move(db: Any, left: Positions, gone: Iterable[int] = ()) -> None:
     """Record that the values of ``left`` are now consecutive, and that those of ``gone`` were removed."""
-    moves = [{"n": number, "p": place} for place, (number, _) in enumerate(left)]
+    moves = [{"n": number, "p": position} for position, (number, _) in enumerate(left)]
     moves += [{"n": number, "p": GONE} for number in gone]
     if moves:
         where = sa.update(ROWS).where(ROWS.c.number == sa.bindparam("n"))
-        db.execute(where.values(place=sa.bindparam("p")), moves)
+        db.execute(where.values(position=sa.bindparam("p")), moves)
 
 
 def without_rows(event: Event, numbers: Ints) -> Event:
     """An event without some rows; the numbers of the others do not change."""
     if isinstance(event, Arrived):
         keep = ~np.isin(event.numbers, numbers)
-        alive = keep[event.places]
+        alive = keep[event.labeled]
         before = np.zeros(0, dtype=np.int64) if event.gone is None else event.gone
         gone = np.union1d(before, event.numbers[~keep] - event.first)
         return replace(
             event,
             X=event.X[np.flatnonzero(keep)],
-            places=(np.cumsum(keep) - 1)[event.places[alive]],
+            labeled=(np.cumsum(keep) - 1)[event.labeled[alive]],
             labels=event.labels[alive],
             gone=gone.astype(np.int64) if len(gone) else None,
         )

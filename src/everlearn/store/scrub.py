@@ -4,8 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from . import _place
-from ._tables import TABLES
+from . import _database
 from .log import Log
 
 PENDING = "scrub_pending"  # the meta entry that says that bytes are not yet overwritten
@@ -38,25 +37,25 @@ def scrub(log: Log, *, vacuum: bool = True) -> bool:
     which SQLite moves between pages without overwriting, and the write-ahead log. ``vacuum`` rewrites the
     whole file.
     """
-    if not log.place.durable:
+    if not log.database.durable:
         return True
-    log.set_meta(in_use=False)  # whoever is killed from here on has lost nothing with an empty log
+    log.set_meta(in_use=False)  # a process that is killed from here on loses nothing: the log is empty
     with log.reporting("scrubbed"):
         done = _vacuum(log, vacuum)
-        if log.place.path is not None:
-            done = log.place.checkpoint("TRUNCATE")  # waits a while for readers to end
+        if log.database.path is not None:
+            done = log.database.checkpoint("TRUNCATE")  # waits a while for readers to end
     log.begin_use(**({PENDING: False} if done else {}))
     return done
 
 
 def _vacuum(log: Log, whole: bool) -> bool:
     """Rewrite tables that may have traces of deleted rows; returns whether none remain."""
-    with log.place.engine.connect() as plain:
+    with log.database.engine.connect() as plain:
         db = plain.execution_options(isolation_level="AUTOCOMMIT")
-        if log.place.path is not None:
+        if log.database.path is not None:
             db.exec_driver_sql("VACUUM" if whole else "REINDEX")
             return True
-        return _vacuum_tables(db, [log.place.qualified(table.name) for table in TABLES.sorted_tables])
+        return _vacuum_tables(db, [log.database.qualified(table.name) for table in TABLES.sorted_tables])
 
 
 def _vacuum_tables(db: Any, names: list[str]) -> bool:
@@ -66,7 +65,7 @@ def _vacuum_tables(db: Any, names: list[str]) -> bool:
     """
     before = _files(db, names)
     newest = db.scalar(sa.text("SELECT txid_current()"))
-    db.execute(sa.text(f"SET lock_timeout = {int(1000 * _place.PATIENCE)}"))
+    db.execute(sa.text(f"SET lock_timeout = {int(1000 * _database.LOCK_TIMEOUT)}"))
     try:
         for name in names:
             db.execute(sa.text(f"VACUUM FULL {name}"))
@@ -87,4 +86,4 @@ def _files(db: Any, names: list[str]) -> list[int]:
 
 def notes(log: Log) -> list[str]:
     """What scrubbing cannot reach, as text."""
-    return _NOTES[log.place.engine.dialect.name] if log.place.durable else []
+    return _NOTES[log.database.engine.dialect.name] if log.database.durable else []

@@ -134,7 +134,7 @@ def read_settings(log: Log, required: bool = False) -> StreamSettings | None:
     """The settings of a store; if it has none yet, None, or an error if they are required."""
     kept = log.meta("settings")
     if kept is None and required:
-        raise StoreError(f"{log.place} has no learner yet: open it for writing first.", code="no_store")
+        raise StoreError(f"{log.database} has no learner yet: open it for writing first.", code="no_store")
     return None if kept is None else StreamSettings.from_state(persist.unpack(bytes.fromhex(kept)))
 
 
@@ -149,7 +149,7 @@ def same_learner(log: Log, settings: StreamSettings, learner: Any) -> None:
     mine, theirs = (_params(thing) for thing in (learner, settings.learner))
     if type(learner) is not type(settings.learner) or mine != theirs:
         raise StoreError(
-            f"{log.place} was created with learner={settings.learner!r}, got {learner!r}.",
+            f"{log.database} was created with learner={settings.learner!r}, got {learner!r}.",
             code="other_learner",
             remedy="Open it without learner, or replay it with another one: NeverEndingLearner.replay.",
         )

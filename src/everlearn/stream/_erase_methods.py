@@ -123,7 +123,7 @@ class EraseMethods(ReadMethods):
         if not names:
             raise ValueError("ids must contain at least one id, got none.")
         if self._log.read_only:
-            raise StoreError(f"{self._log.place} was opened with read_only=True.")
+            raise StoreError(f"{self._log.database} was opened with read_only=True.")
         there = self._log.in_index(names) if missing == "ignore" else names
         numbers = np.sort(self._log.numbers_of(there))
         event = Erased(numbers, str(by), _checks.now(time))
@@ -135,7 +135,7 @@ class EraseMethods(ReadMethods):
         n_records = sum(erase_records(path, names) for path in quarantine)
         by_forgetting = [_FORGET_NOTE] if found["method"] == "forget" else []
         return Certificate(
-            store=str(self._log.place),
+            store=str(self._log.database),
             time=when,
             by=event.by,
             everlearn_version=version("everlearn"),
@@ -242,7 +242,7 @@ class EraseMethods(ReadMethods):
     def _plan(self, erased: Erased, method: str) -> _Plan:
         """The state without the rows, and the events to rewrite."""
         numbers, log = erased.numbers, self._log
-        came_in = log.came_in(numbers)
+        came_in = log.arrived_in(numbers)
         first = min(came_in) - 1  # the event that sets the first scale precedes the batch it comes from
         complete = log.meta("complete_from") or 0
         if method != "forget":

@@ -167,16 +167,16 @@ class LearnerState:
         if len(numbers):
             self.pending.add(numbers.tolist(), predictions, scores)
         open_ = np.ones(len(numbers), dtype=bool)
-        open_[event.places] = False
+        open_[event.labeled] = False
         self.pool.add(X[np.flatnonzero(open_)], numbers[open_])
         self._shrink()
         drift = False
-        if len(event.places):
+        if len(event.labeled):
             drift = self._learn(
-                numbers[event.places], X[event.places], event.labels.tolist(), event.time, late=False
+                numbers[event.labeled], X[event.labeled], event.labels.tolist(), event.time, late=False
             )
         fresh = RowBuffer(X[np.flatnonzero(open_)], numbers[open_]) if open_.any() else RowBuffer()
-        known = None if scores is None or len(event.places) else scores[open_]
+        known = None if scores is None or len(event.labeled) else scores[open_]
         questions = self._ask(self.questions.allowance(self.n_rows), fresh, known)
         measures = self.scores.scores() if self.scores.n_seen else None
         self._note(measures)
@@ -299,7 +299,7 @@ class LearnerState:
     def _label_batch(self, event: Arrived, X: Rows, predictions: list[Any]) -> list[Any]:
         """Predict the unlabeled rows of a batch with the semi-supervised learner."""
         y: list[Any] = [None] * X.shape[0]
-        for place, label in zip(event.places.tolist(), event.labels.tolist(), strict=True):
+        for place, label in zip(event.labeled.tolist(), event.labels.tolist(), strict=True):
             y[place] = label
         batch = RowBuffer(X, event.numbers, y)
         assert self.semi_supervised is not None

@@ -152,7 +152,7 @@ class ReadMethods(LogBacked):
         self._check_open()
         state = self._state
         return {
-            "store": str(self._log.place),
+            "store": str(self._log.database),
             "learner": repr(self._settings.learner),
             "events": self._log.last,
             "rows": state.n_rows,

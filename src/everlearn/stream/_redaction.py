@@ -129,7 +129,7 @@ def without_categories(log: Log, numbers: Ints, used: set[int], description: Any
             return None
         event = log.event(seq)
         assert isinstance(event, Arrived)
-        kept = [place for _, place in log.places_without(seq, numbers.tolist())]
+        kept = [position for _, position in log.positions_without(seq, numbers.tolist())]
         lost -= columns_in_use(event.X[kept]) if kept else set()
     fields = [dict(field) for field in description["fields"]]
     for count, column in enumerate(sorted(lost), 1):

@@ -78,8 +78,9 @@ def _restored(log: Log, settings: StreamSettings, at_most: int | None = None) ->
 
 def _warn_of(start: int, log: Log, exc: Exception) -> None:
     warnings.warn(
-        f"The snapshot after event {start} of {log.place} cannot be used ({type(exc).__name__}: {exc}): it "
-        "is damaged, or from another version of everlearn. An older snapshot and the log are used instead.",
+        f"The snapshot after event {start} of {log.database} cannot be used ({type(exc).__name__}: {exc}): "
+        "it is damaged, or from another version of everlearn. An older snapshot is used, and the events "
+        "after it are replayed.",
         stacklevel=5,
     )
 
@@ -139,7 +140,7 @@ def replay_without(
     start, state = _base(log, settings, lives, forgets, seq if before is None else min(seq, before))
     if start < (log.meta("complete_from") or 0):
         raise StoreError(
-            f"{log.place} has dropped rows up to event {log.meta('complete_from')} to save space: older "
+            f"{log.database} has dropped rows up to event {log.meta('complete_from')} (retention): earlier "
             "labels can be withdrawn or replaced only with a learner that forgets exactly, such as IDSVM."
         )
     rows = state.n_rows
@@ -178,8 +179,8 @@ def _without_dead(event: Event, dead: set[int]) -> Iterator[Event]:
     if isinstance(event, Withdrawn):
         return
     if isinstance(event, Arrived) and dead:
-        alive = _alive(event.numbers[event.places], dead)
-        yield replace(event, places=event.places[alive], labels=event.labels[alive])
+        alive = _alive(event.numbers[event.labeled], dead)
+        yield replace(event, labeled=event.labeled[alive], labels=event.labels[alive])
     elif isinstance(event, Labeled) and dead:
         alive = _alive(event.numbers, dead)
         if alive.any():

@@ -40,7 +40,7 @@ def report_data_of(
         "title": "everlearn",
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "learner": repr(settings.learner),
-        "store": str(log.place),
+        "store": str(log.database),
         "classes": [str(label) for label in state.classes],
         "totals": {
             "rows": state.n_rows,

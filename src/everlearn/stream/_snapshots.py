@@ -40,7 +40,7 @@ class Snapshots:
     def consider(self, state: LearnerState, seq: int) -> None:
         """Take a snapshot if it is due."""
         due = state.n_rows - self.rows >= self.every_rows or seq - self.seq >= _MAX_EVENTS
-        if due and self.log.place.durable:
+        if due and self.log.database.durable:
             self.wait()
             packed = state.packed()
             self._writer = self._writer or ThreadPoolExecutor(1, thread_name_prefix="everlearn-snapshot")
@@ -52,7 +52,7 @@ class Snapshots:
         self.wait()
         if self._writer is not None:
             self._writer.shutdown()
-        if self.log.place.durable and self.log.last > self.seq:
+        if self.log.database.durable and self.log.last > self.seq:
             try:
                 self._write(self.log.last, state.packed(), state.needed())
             except StoreError as exc:

@@ -215,13 +215,13 @@ class NeverEndingLearner(EraseMethods):
             settings = _checks.read_settings(source, required=True)
             assert settings is not None
             if source.meta("complete_from"):
-                raise StoreError(f"{source.place} has dropped rows and cannot be replayed.")
+                raise StoreError(f"{source.database} has dropped rows and cannot be replayed.")
             if learner is not None:
                 settings = with_learner(settings, learner)
             log = Log(into)
             try:
                 if log.last:
-                    raise StoreError(f"{log.place} is not empty: replay into a new store.")
+                    raise StoreError(f"{log.database} is not empty: replay into a new store.")
                 _checks.write_settings(log, settings)
                 other = cls(log, settings, _SNAPSHOT_ROWS)
                 for _, event in source.read():

@@ -18,7 +18,7 @@ from .._base.learner import ROWS_PER_CALL, KernelLearner, LabeledRows
 from .._base.online import FinishingLearner, OnlineLearner, StreamLearner
 from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
-from .._base.selection import AUTO_MOST, pick, support_settled
+from .._base.selection import MAX_DRAWN, pick, support_settled
 from .._base.validate import Ints, as_block
 
 _SEEDS_PER_CLASS = 5
@@ -211,7 +211,7 @@ class LASVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
             pool = int(self.pool_size)
             left = native.learn_selected(*rows.for_core(), remaining, self.selection, pool, count)
             return remaining[:left]
-        pool = AUTO_MOST if self.selection == "autoactive" else self.pool_size
+        pool = MAX_DRAWN if self.selection == "autoactive" else self.pool_size
         for _ in range(count):
             places = random.choice(len(remaining), size=min(pool, len(remaining)), replace=False)
             drawn = remaining[places]

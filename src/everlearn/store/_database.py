@@ -17,32 +17,32 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from ..errors import StoreError
 from ._tables import NAMES, TABLES
 
-SIDE_FILES = ("-wal", "-shm", "-journal", "-lock")  # that a store has beside it
-SCHEMA = "everlearn"  # of the tables in a PostgreSQL database
-_LOCK = 0x65766572  # the number of the lock in a PostgreSQL database
-PATIENCE = 30.0  # seconds to wait for another process that is writing a page
+SIDE_FILES = ("-wal", "-shm", "-journal", "-lock")  # beside the file of a store
+SCHEMA = "everlearn"  # of the tables in PostgreSQL
+_LOCK = 0x65766572  # the key of the advisory lock in PostgreSQL
+LOCK_TIMEOUT = 30.0  # seconds to wait for another process
 
 
-class Place:
+class Database:
     """The database of a store, open for exclusive writing or for reading.
 
     Parameters
     ----------
-    place : str or path-like
-        A file, a URL of SQLAlchemy, or ":memory:".
+    location : str or path-like
+        A file, a database URL of SQLAlchemy, or ":memory:".
     read_only : bool
-        Whether to read only.
+        Whether to open for reading only.
     create : bool
-        Whether to make a file that is not there.
+        Whether to create a missing file.
     """
 
-    def __init__(self, place: Any, read_only: bool, create: bool) -> None:
-        self.name: str = os.fspath(place)
+    def __init__(self, location: Any, read_only: bool, create: bool) -> None:
+        self.name: str = os.fspath(location)
         self._lock: FileLock | None = None
         self._connection: Any = None
         self._finalizer: weakref.finalize[..., Any] | None = None
-        self.path: Path | None = None  # of a file
-        self.lacked_log = False  # whether a file had no write-ahead log beside it when it was opened
+        self.path: Path | None = None  # None unless it is a file
+        self.lacked_log = False  # whether the write-ahead log was missing when the file was opened
         self.durable = self.name != ":memory:"
         if not self.durable:
             self._open_memory()
@@ -68,7 +68,7 @@ class Place:
             self._lock.release()
 
     def has_tables(self) -> bool:
-        """Whether there is a store."""
+        """Whether the database contains a store."""
         return bool(sa.inspect(self.engine).has_table("meta", schema=self._schema))
 
     @property
@@ -76,42 +76,42 @@ class Place:
         return SCHEMA if self.engine.dialect.name == "postgresql" else None
 
     def prepare(self, db: Any) -> None:
-        """Make the tables that are missing, as part of a transaction.
+        """Create missing tables within a transaction.
 
-        In PostgreSQL they have a schema of their own: tables of other programs are not in the way.
+        In PostgreSQL they are in a schema of their own, apart from tables of other programs.
         """
         if self._schema is None:
-            db.exec_driver_sql("BEGIN IMMEDIATE")  # the driver begins none for CREATE TABLE
-        elif not sa.inspect(db).has_schema(SCHEMA):  # the right to make one is asked for even if it exists
+            db.exec_driver_sql("BEGIN IMMEDIATE")  # the driver starts no transaction for CREATE TABLE
+        elif not sa.inspect(db).has_schema(SCHEMA):  # IF NOT EXISTS alone needs the privilege to create one
             db.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
         fresh = not sa.inspect(db).has_table("rows", schema=self._schema)
         TABLES.create_all(db)
         if fresh and self._schema is not None:
             _keep_out_of_statistics(db)
-        for table in TABLES.sorted_tables:  # one of another program by the same name fails here
+        for table in TABLES.sorted_tables:  # fails if another program has a table of the same name
             db.execute(sa.select(table).limit(0))
 
     def begin_use(self) -> None:
-        """Note, in the file itself, that a write-ahead log belongs to it until it is closed."""
+        """Record in the file that it has a write-ahead log until it is closed."""
         if self.path is not None:
             if self._finalizer is None:
                 self._finalizer = weakref.finalize(self, _end_use, self._connect, os.getpid())
-            with contextlib.suppress(sa.exc.DBAPIError):  # a full disk: then the note is in the log
-                self.checkpoint()  # which is not emptied: it is known by not being empty
+            with contextlib.suppress(sa.exc.DBAPIError):  # on a full disk, the record stays in the log
+                self.checkpoint()  # does not empty the log: `has_log` needs it
 
     def has_log(self) -> bool:
-        """Whether there is a write-ahead log beside the file; an empty one is made by whoever reads."""
+        """Whether the file has a write-ahead log; readers create empty ones, which do not count."""
         log = Path(f"{self.path}-wal")
         return log.exists() and log.stat().st_size > 0
 
     def qualified(self, table: str) -> str:
-        """The name of a table for a statement in words."""
+        """The name of a table in a textual SQL statement."""
         return f"{SCHEMA}.{table}" if self.engine.dialect.name == "postgresql" else table
 
     def checkpoint(self, mode: str = "PASSIVE") -> bool:
-        """Move the write-ahead log into the file; whether no reader was in the way.
+        """Move the write-ahead log into the file; returns whether no reader blocked it.
 
-        PASSIVE waits for nobody and moves what it can; TRUNCATE waits a while, and empties the log.
+        PASSIVE does not wait and moves what it can; TRUNCATE waits for readers and empties the log.
         """
         with self.engine.connect() as db:
             busy, _, _ = db.exec_driver_sql(f"PRAGMA wal_checkpoint({mode})").one()
@@ -129,34 +129,34 @@ class Place:
         self._connection = self.engine.connect()  # the database lives as long as one connection does
 
     def _open_file(self, path: Path, read_only: bool, create: bool) -> None:
-        path = path.resolve()  # by whatever name it is opened, it has one lock
+        path = path.resolve()  # one lock, by whatever name it is opened
         if path.is_dir():
-            raise StoreError(f"{path} is a folder: give the path of a file.")
+            raise StoreError(f"{path} is a folder: pass the path of a file.")
         if not path.parent.is_dir():
-            raise StoreError(f"{path} cannot be opened: there is no folder {path.parent}.")
+            raise StoreError(f"{path} cannot be opened: the folder {path.parent} does not exist.")
         if not create and not path.exists():
-            raise StoreError(f"There is no store at {path}.", code="no_store")
+            raise StoreError(f"No store at {path}.", code="no_store")
         self.path = path
         self.lacked_log = not self.has_log()
         if path.exists() and not _tables_of(path) and not create:
             raise StoreError(f"{path} is not a store of everlearn.", code="no_store")
         if not read_only:
-            self._take(path)
+            self._acquire(path)
         address = _address(path, "ro" if read_only else "rwc" if create else "rw")
 
         def connect() -> sqlite3.Connection:
-            db = sqlite3.connect(address, uri=True, timeout=PATIENCE, check_same_thread=False)
+            db = sqlite3.connect(address, uri=True, timeout=LOCK_TIMEOUT, check_same_thread=False)
             if not read_only:
                 db.execute("PRAGMA journal_mode=WAL")
                 db.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten
-            db.execute("PRAGMA synchronous=FULL")  # acknowledged is durable, power cuts included
+            db.execute("PRAGMA synchronous=FULL")  # a commit survives a power cut
             return db
 
         self.engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.pool.QueuePool)
         self._connect = connect
 
-    def _take(self, path: Path) -> None:
-        """Acquire the lock; the system releases that of a killed process."""
+    def _acquire(self, path: Path) -> None:
+        """Acquire the lock; the operating system releases it if the process is killed."""
         self._lock = FileLock(f"{path}-lock", thread_local=False)  # any thread may close
         try:
             self._lock.acquire(timeout=0)
@@ -192,18 +192,18 @@ def _in_use(problem: str) -> StoreError:
 
 
 def _keep_out_of_statistics(db: Any) -> None:
-    """ANALYZE copies values of columns into the catalog of PostgreSQL, where they could not be erased."""
+    """Keep ANALYZE from copying values into the catalog of PostgreSQL, where they could not be erased."""
     for table in TABLES.sorted_tables:
         for column in table.columns:
             if isinstance(column.type, sa.Text | sa.LargeBinary):
-                words = f"ALTER TABLE {SCHEMA}.{table.name} ALTER COLUMN {column.name} SET STATISTICS 0"
-                db.execute(sa.text(words))
+                statement = f"ALTER TABLE {SCHEMA}.{table.name} ALTER COLUMN {column.name} SET STATISTICS 0"
+                db.execute(sa.text(statement))
 
 
 def _end_use(connect: Callable[[], sqlite3.Connection], owner: int) -> None:
-    """Note that a file is complete without its log, which SQLite deletes with the last connection.
+    """Record that a file is complete without its log, which SQLite deletes with the last connection.
 
-    It also happens to a store that nobody has closed, when it is collected or Python ends.
+    Also called for a store that was not closed, when it is garbage-collected or Python exits.
     """
     for _ in range(2 if os.getpid() == owner else 0):  # not in a forked process
         with contextlib.suppress(sqlite3.Error), contextlib.closing(connect()) as db:
@@ -218,17 +218,19 @@ def _address(path: Path, mode: str) -> str:
 
 
 def _tables_of(path: Path) -> set[str]:
-    """The tables in a file, read before anything is written: a file of another program is left as it is."""
+    """The tables in a file, read before anything is written: files of other programs stay unchanged."""
     if not path.is_file():
         raise StoreError(f"{path} is not a file.")
     ask = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-    journal = Path(f"{path}-journal")  # of a process that was killed while it made the store: it is undone
+    journal = Path(
+        f"{path}-journal"
+    )  # left by a process that was killed while it created the store; opening undoes it
     mode = "rw" if journal.exists() and journal.stat().st_size else "ro"
     try:
-        with contextlib.closing(sqlite3.connect(_address(path, mode), uri=True, timeout=PATIENCE)) as db:
+        with contextlib.closing(sqlite3.connect(_address(path, mode), uri=True, timeout=LOCK_TIMEOUT)) as db:
             tables = {name for (name,) in db.execute(ask)}
     except sqlite3.Error as exc:
         raise StoreError(f"{path} cannot be opened: {exc}.") from exc
     if not tables <= NAMES:
-        raise StoreError(f"{path} is not a store of everlearn, but another SQLite database.")
+        raise StoreError(f"{path} is another SQLite database, not a store of everlearn.")
     return tables

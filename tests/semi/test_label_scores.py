@@ -1,4 +1,4 @@
-"""SubmodS3VM beside the thesis: labels that pull as an SVM, and rho by labels that are hidden."""
+"""SubmodS3VM beside the thesis: label scores from an SVM, and rho by cross-validation."""
 
 import numpy as np
 import pytest
@@ -9,11 +9,11 @@ from sklearn.svm import SVC
 
 from everlearn import QPS3VM, SubmodS3VM
 from everlearn._base.kernels import Linear, kernel_named
-from everlearn.semi import _pull, _rho
-from everlearn.semi._pull import pull
+from everlearn.semi import _label_scores, _rho
+from everlearn.semi._label_scores import label_scores
 from everlearn.semi._rho import RHOS, choose_rho
 from everlearn.semi._space import Space
-from reference.hidden_labels import hits, label, svm_pull
+from reference.hidden_labels import hits, label, svm_scores
 from reference.pessimistic_splits import draw_labeled, only
 from reference.s3vm import scale_rows
 from semi.semi_helpers import clouds, gram
@@ -34,42 +34,42 @@ def partly(n=120, labels=30, seed=0, make=clouds):
     return X, y, only(y, draw_labeled(y, labels, np.random.default_rng(seed)))
 
 
-# --- the pull ----------------------------------------------------------------------------------------------
+# --- label scores -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 @pytest.mark.parametrize("labels", [2, 6, 40])
 @pytest.mark.parametrize("C", [0.1, 10.0])
-def test_the_pull_is_the_svm_of_the_labels(kernel, labels, C):
+def test_label_scores_are_those_of_an_svm(kernel, labels, C):
     X, _y, known = partly(labels=labels)
     K = rbf_kernel(X, gamma=0.3) if kernel == "rbf" else gram(X)
     L, U = np.flatnonzero(known), np.flatnonzero(known == 0)
     space = Space(K, None) if kernel == "precomputed" else Space(X, kernel_named(kernel, gamma=0.3))
-    found = pull(space, U, L, known[L], "svm", C)
-    np.testing.assert_allclose(found, svm_pull(K, known, C), atol=1e-4 * np.abs(found).max())
+    found = label_scores(space, U, L, known[L], "svm", C)
+    np.testing.assert_allclose(found, svm_scores(K, known, C), atol=1e-4 * np.abs(found).max())
     plain = SVC(C=C, kernel="precomputed").fit(K[np.ix_(L, L)], known[L]).decision_function(K[np.ix_(U, L)])
     assert np.corrcoef(found, plain)[0, 1] > 0.9999
     sums = K[np.ix_(U, L)] @ known[L]
     assert np.mean(np.abs(found - found.mean())) == pytest.approx(np.mean(np.abs(sums - sums.mean())))
-    np.testing.assert_allclose(pull(space, U, L, known[L], "similarity", C), sums)
+    np.testing.assert_allclose(label_scores(space, U, L, known[L], "similarity", C), sums)
 
 
 def test_with_few_labels_the_svm_is_the_sums():
     X, _y, known = partly(labels=4)
     X = scale_rows(X)
     L, U = np.flatnonzero(known), np.flatnonzero(known == 0)
-    found = [pull(Space(X, Linear()), U, L, known[L], how, 0.01) for how in ("svm", "similarity")]
+    found = [label_scores(Space(X, Linear()), U, L, known[L], how, 0.01) for how in ("svm", "similarity")]
     np.testing.assert_allclose(found[0] - found[0].mean(), found[1] - found[1].mean(), atol=1e-9)
 
 
-def test_one_class_and_equal_rows_pull_by_sums():
+def test_one_class_and_equal_rows_are_scored_by_sums():
     X, _y, known = partly()
     space, U = Space(X, Linear()), np.flatnonzero(known == 0)
     for L in (np.flatnonzero(known > 0), np.flatnonzero(known < 0)):
-        found = pull(space, U, L, known[L], "svm", 1.0)
-        np.testing.assert_allclose(found, space.pull(U, L, known[L]), rtol=1e-12)
+        found = label_scores(space, U, L, known[L], "svm", 1.0)
+        np.testing.assert_allclose(found, space.weighted_sums(U, L, known[L]), rtol=1e-12)
     same = Space(np.ones((5, 2)), Linear())
-    found = pull(same, np.arange(2, 5), np.arange(2), np.array([1.0, -1.0]), "svm", 1.0)
+    found = label_scores(same, np.arange(2, 5), np.arange(2), np.array([1.0, -1.0]), "svm", 1.0)
     np.testing.assert_array_equal(found, np.zeros(3))
 
 
@@ -77,7 +77,7 @@ def test_one_class_against_the_rest_where_there_are_many():
     X, digit = load_digits(n_class=4, return_X_y=True)
     space, L, U = Space(scale_rows(X), Linear()), np.arange(60), np.arange(60, 300)
     members = np.eye(5)[digit[L]]  # nobody is in the last one
-    found = pull(space, U, L, members, "svm", 1.0)
+    found = label_scores(space, U, L, members, "svm", 1.0)
     for c in range(4):
         machine = SVC(kernel="linear", tol=1e-6).fit(space.X[L], digit[L] == c)
         assert np.corrcoef(found[:, c], machine.decision_function(space.X[U]))[0, 1] > 0.9999
@@ -87,9 +87,9 @@ def test_one_class_against_the_rest_where_there_are_many():
 def test_of_very_many_labels_some_are_taken(monkeypatch):
     X, _y, known = partly(labels=60)
     L, U, space = np.flatnonzero(known), np.flatnonzero(known == 0), Space(X, Linear())
-    everything = pull(space, U, L, known[L], "svm", 1.0)
-    monkeypatch.setattr(_pull, "_MAX_LABELS", 20)
-    some = pull(space, U, L, known[L], "svm", 1.0)
+    everything = label_scores(space, U, L, known[L], "svm", 1.0)
+    monkeypatch.setattr(_label_scores, "_MAX_LABELS", 20)
+    some = label_scores(space, U, L, known[L], "svm", 1.0)
     assert np.any(some != everything)
     assert np.corrcoef(some, everything)[0, 1] > 0.9
 
@@ -124,7 +124,7 @@ def test_rho_is_the_one_that_finds_most_hidden_labels(make, labels):
 
     def problem(space, shown, numbers, wanted, sizes):
         seen.append(len(shown))
-        return clf._pulled(space, shown, numbers, wanted, sizes)
+        return clf._problem(space, shown, numbers, wanted, sizes)
 
     found = choose_rho(
         Space(X, Linear()), L, numbers, U, np.array([0.5, 0.5]), problem, np.random.RandomState(5)

@@ -1,4 +1,4 @@
-"""The pull: scores of unlabeled rows from the labels, as sums of similarities or from an SVM.
+"""Scores of unlabeled rows from the labels: as sums of similarities or from an SVM.
 
 The thesis bounds the SVM by one whose multipliers are all C. Then the score is s_j = sum_i y_i K_ij over the
 labeled rows, the nearest-mean classifier. With few labels and rows of length 1, all multipliers are C and the
@@ -21,7 +21,7 @@ _MAX_SIMILARITY = 1e100  # an SVM squares sums of similarities, which must not o
 _MAX_LABELS = 3000  # that the SVM learns from; of more an evenly spaced sample is used
 
 
-def pull(space: Space, U: Ints, L: Ints, weights: Floats, how: str, C: float) -> Floats:
+def label_scores(space: Space, U: Ints, L: Ints, weights: Floats, how: str, C: float) -> Floats:
     """Score each of the rows U by the labels of the rows L.
 
     Parameters
@@ -44,7 +44,7 @@ def pull(space: Space, U: Ints, L: Ints, weights: Floats, how: str, C: float) ->
         The scores.
     """
     if how == "similarity":
-        return space.pull(U, L, weights)
+        return space.weighted_sums(U, L, weights)
     columns = weights.reshape(len(L), -1)
     rows = np.arange(len(L))
     if len(L) > _MAX_LABELS:
@@ -54,7 +54,7 @@ def pull(space: Space, U: Ints, L: Ints, weights: Floats, how: str, C: float) ->
         raise ValueError(OVERFLOW)
     for c in range(columns.shape[1]):
         duals[rows, c] = _multipliers(K, columns[rows, c], C, weights.ndim > 1)
-    found = space.pull(U, L, np.hstack([columns, duals]))
+    found = space.weighted_sums(U, L, np.hstack([columns, duals]))
     sums, scores = found[:, : columns.shape[1]], found[:, columns.shape[1] :]
     wide, narrow = (np.abs(part - part.mean(axis=0)).mean(axis=0) for part in (sums, scores))
     usable = narrow > 1e-9 * wide  # not if all labels are of one class, or all rows are equal

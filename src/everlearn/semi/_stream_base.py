@@ -14,14 +14,14 @@ from .._base.forget import check_ids, refuse_known, refuse_missing
 from .._base.validate import Array, check_rows
 from .._submodular.choice import Ints
 from ._estimator import SemiSupervised
-from ._predictor import check_rule, decide
+from ._predictor import check_predictor, decide
 from ._rows import UNNAMED, Held
 
-Self = TypeVar("Self", bound="StandingRule")
+Self = TypeVar("Self", bound="StreamBase")
 Floats = npt.NDArray[np.float64]
 
 
-class StandingRule(SemiSupervised):
+class StreamBase(SemiSupervised):
     """Base of `StreamS3VM`: the stored rows, and the fitted S3VM of the last batch with its classifier."""
 
     _mark_of_fit = "_held"
@@ -29,7 +29,7 @@ class StandingRule(SemiSupervised):
     _model: Any
 
     @abstractmethod
-    def _transducer(self, batch: int) -> Any:
+    def _new_s3vm(self, batch: int) -> Any:
         """The unfitted S3VM for a batch, given the batch number from 0."""
 
     @abstractmethod
@@ -56,7 +56,7 @@ class StandingRule(SemiSupervised):
         with self._unchanged_on_error():
             if len(named):
                 self._held = (self._held[0].without(named), self._held[1].without(named))
-                self._learn(self._transducer(self.n_batches_ - 1), *self._held)
+                self._learn(self._new_s3vm(self.n_batches_ - 1), *self._held)
         return self
 
     @property
@@ -173,4 +173,4 @@ class StandingRule(SemiSupervised):
             raise ValueError("held rows must be all dense or all sparse")
         self._held, self._model = (first, last), self._from_data(state["model"])
         if self._model is not None:
-            check_rule(self._model, classes, width)
+            check_predictor(self._model, classes, width)
