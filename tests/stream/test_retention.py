@@ -24,9 +24,9 @@ def go_on(learner, start, stop, step=100):
     return found
 
 
-def places(learner):
+def positions(learner):
     with learner._log.database.engine.connect() as db:
-        return dict(db.execute(sa.text("SELECT number, place FROM rows")).all())
+        return dict(db.execute(sa.text("SELECT number, position FROM rows")).all())
 
 
 @pytest.fixture(params=[LASVM(C=10), IDSVM(C=10)], ids=["LASVM", "IDSVM"])
@@ -43,10 +43,10 @@ def test_what_is_dropped_makes_no_difference(stores):
     lean, full = stores
     assert go_on(lean, 0, 3000) == go_on(full, 0, 3000)
     assert bits(lean) == bits(full)
-    kept = {number for number, place in places(lean).items() if place >= 0}
+    kept = {number for number, position in positions(lean).items() if position >= 0}
     assert set(lean._state.needed().tolist()) <= kept
     assert len(kept) < 1500
-    assert all(place >= 0 for place in places(full).values())
+    assert all(position >= 0 for position in positions(full).values())
     for number in sorted(kept)[::50]:
         np.testing.assert_array_equal(lean._log.rows_of(np.array([number]))[0], X[number])
 
@@ -86,7 +86,7 @@ def test_what_cannot_be_done_any_more(stores):
     lean, full = stores
     go_on(lean, 0, 2500)
     go_on(full, 0, 2500)
-    gone = min(set(range(2500)) - set(places(lean)))
+    gone = min(set(range(2500)) - set(positions(lean)))
     before = bits(lean)
     with pytest.raises(StoreError, match=f"The row {gone} was dropped"):
         lean.label([gone], [1])
@@ -109,7 +109,7 @@ def test_retention_is_checked(tmp_path):
 def test_the_index_does_not_grow_with_rows_that_are_gone(tmp_path):
     with NeverEndingLearner.open(tmp_path / "store", LASVM(C=10), retention="needed", **SETTINGS) as learner:
         go_on(learner, 0, 3000)
-        index = places(learner)
+        index = positions(learner)
         assert len(index) < 1500
         gone = sorted(set(range(3000)) - set(index))
         assert len(gone) > 1000
@@ -126,7 +126,7 @@ def test_ids_of_the_caller_stay_known(tmp_path):
     with NeverEndingLearner.open(tmp_path / "store", LASVM(C=10), retention="needed", **SETTINGS) as learner:
         for start in range(0, 1500, 100):
             learner.step(X[start : start + 100], ids=range(start + 50_000, start + 50_100))
-        assert len(places(learner)) == 1500
+        assert len(positions(learner)) == 1500
         with pytest.raises(ValueError, match="Duplicate id 50003:"):
             learner.step(X[:1], ids=[50_003])
         assert learner.step(X[:1], ids=[7]).ids == [7]  # the row with this number came under another id

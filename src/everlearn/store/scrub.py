@@ -5,6 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from . import _database
+from ._tables import TABLES
 from .log import Log
 
 PENDING = "scrub_pending"  # the meta entry that says that bytes are not yet overwritten
