@@ -8,6 +8,7 @@ import onnxruntime
 from scipy import sparse
 from sklearn.datasets import make_classification
 
+import everlearn
 from everlearn.adaptive import Expert
 
 FEW = [
@@ -135,3 +136,33 @@ def support_of_rbf(model, least=0.0):
     voters = zip(vote.weights, vote.voters, strict=True)
     ids = [v.ids for w, v in voters if w > least and v.logits is not None and not v.logits.kernel.is_linear]
     return np.unique(np.concatenate(ids))
+
+
+# What the package exports that is no file, and why not.
+NO_FILE = {
+    "ActiveLearner": "a loop around a learner, which is its model",
+    "CalibratedClassifier": "probabilities for a learner, which is its estimator_",
+    "Exemplars": "chooses rows, and decides about none",
+    "NeverEndingLearner": "a store around a learner, which is its learner_",
+}
+CLASSES = {
+    name: value
+    for name, value in ((name, getattr(everlearn, name)) for name in everlearn.__all__)
+    if isinstance(value, type) and not issubclass(value, Exception)
+}
+EXPORTED = sorted(set(CLASSES) - set(NO_FILE))
+
+
+def fitted(name, X, y, **params):
+    """A learner by its name, fitted; those that take unlabeled rows get some."""
+    model = CLASSES[name](**params)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    if "S3VM" in name:
+        y = np.where(np.arange(len(y)) % 3 == 0, y.astype(object), None)
+    return model.fit(X, y)
+
+
+def half_labeled(classes=2, features=6, seed=0):
+    X, y = problem(classes, features=features, seed=seed)
+    return X, y, np.where(np.arange(len(y)) % 3 == 0, y.astype(object), None)

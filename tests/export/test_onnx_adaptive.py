@@ -26,12 +26,6 @@ from export.export_helpers import (
     support_of_rbf,
 )
 
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "model.onnx"
-
-
 # ------------------------------------------------------------------------------------------ random streams
 
 

@@ -12,21 +12,7 @@ from everlearn import AdaptiveSVM
 from everlearn._base.kernels import RBF
 from everlearn.adaptive import Expert, _vote_step
 from everlearn.export import export_onnx
-from export.export_helpers import (
-    FEW,
-    assert_same_vote,
-    rbf_rows,
-    rows_of,
-    run,
-    stream,
-    support_of_rbf,
-)
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "model.onnx"
-
+from export.export_helpers import FEW, assert_same_vote, rbf_rows, rows_of, run, stream, support_of_rbf
 
 # -------------------------------------------------------------------------------------- what is in the file
 

@@ -7,23 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
-from sklearn.feature_extraction.text import HashingVectorizer
 
 from everlearn.read import _cells
 from everlearn.read.field import Field
 from everlearn.read.schema import Schema
+from read.read_helpers import encode
 
 PROFILE = settings(derandomize=True, deadline=None, max_examples=60)
 
 
 def kinds(schema):
     return {field.name: field.kind for field in schema.fields}
-
-
-def encode(schema, columns):
-    X, bad = schema.encode(columns, len(next(iter(columns.values()))))
-    return X, bad
 
 
 # ------------------------------------------------------------------------------------------------ the rules
@@ -150,49 +144,6 @@ def test_bad_hints_are_refused(hints, message):
 # --------------------------------------------------------------------------------------------- the columns
 
 
-def test_missing_numbers_become_the_median_and_a_column_of_their_own():
-    schema = Schema.infer({"a": ["1", "", "9", "2"], "b": ["1", "2", "3", "5"]})
-    assert schema.feature_names == ["a", "a (missing)", "b"]
-    assert schema.scale_features.tolist() == [True, False, True]
-    X, bad = encode(schema, {"a": ["NA", "7"], "b": ["", "4"]})
-    assert bad == {}
-    assert X.tolist() == [[2.0, 1.0, 2.5], [7.0, 0.0, 4.0]]
-    assert X.dtype == np.float64
-
-
-def test_categories_are_one_hot_with_a_column_for_others():
-    schema = Schema.infer({"c": ["b", "a", "b", "", "b", "a"]})
-    assert schema.feature_names == ["c=b", "c=a", "c=(missing)", "c=(other)"]
-    assert not schema.scale_features.any()
-    X, _ = encode(schema, {"c": ["a", "new", "?", " b "]})
-    assert X.tolist() == [[0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0], [1, 0, 0, 0]]
-
-
-@pytest.mark.parametrize(("n_distinct", "n_columns"), [(50, 51), (51, 2**10)])
-def test_many_categories_are_hashed(n_distinct, n_columns):
-    schema = Schema.infer({"c": [f"v{i % n_distinct}" for i in range(200)]})
-    assert schema.n_features == n_columns
-    assert schema.is_sparse == (n_distinct > 50)
-    X, _ = encode(schema, {"c": ["v1", "never seen", "v1"]})
-    dense = X.toarray() if sparse.issparse(X) else X
-    assert dense.sum(axis=1).tolist() == [1, 1, 1]
-    assert np.array_equal(dense[0], dense[2])
-
-
-def test_text_is_what_the_hashing_vectorizer_makes_of_it():
-    texts = ["the quick brown fox", "", "the the the"]
-    schema = Schema.infer({"t": texts, "x": ["1", "2", "3"]}, kinds={"t": "text"})
-    X, _ = encode(schema, {"t": texts, "x": ["1", "2", "3"]})
-    oracle = HashingVectorizer(n_features=2**16, alternate_sign=False, norm="l2").transform(texts)
-    assert sparse.issparse(X)
-    assert X.format == "csr"
-    assert X.shape == (3, 2**16 + 1)
-    assert (X[:, :-1] != oracle).nnz == 0
-    assert X[:, -1].toarray().ravel().tolist() == [1, 2, 3]
-    assert schema.scale_features.nonzero()[0].tolist() == [2**16]
-    assert len(schema.feature_names) == len(set(schema.feature_names)) == schema.n_features
-
-
 @pytest.mark.parametrize("cell", ["oops", "1_000", "inf", "-Infinity", "1e999", "0x10", True, [1], 10**400])
 def test_what_is_no_finite_number_is_bad(cell):
     for cells in (["1", cell, ""], [1.5, cell, None]):
@@ -293,9 +244,7 @@ def test_what_is_no_schema_is_refused(tmp_path, text):
         Schema.read(tmp_path / "schema.json")
 
 
-def test_fields_are_checked():
-    with pytest.raises(ValueError, match="must be one of"):
-        Field("x", "float")
+def test_field_names_must_be_unique():
     with pytest.raises(ValueError, match="Duplicate field names"):
         Schema([Field("x", "numeric"), Field("x", "text")])
 

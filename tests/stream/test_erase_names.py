@@ -79,27 +79,6 @@ def test_bad_rows_leave_the_quarantine(tmp_path):
     assert in_files(tmp_path, *SECRETS) == []
 
 
-@pytest.mark.parametrize(
-    ("row_id", "raw"),
-    [
-        ("Anna Maria", "Anna Maria;3;x"),
-        ("O'Brien", '{"id": "O\'Brien", "a": '),
-        ("person:4711", "a,person:4711 b,x"),
-        ("M\u00fcller", '{"id": "M\\u00fcller", "a":'),
-        ('a"b', '"a""b";3;x'),
-        ("2024-01-01 10:00", "2024-01-01 10:00|x"),
-    ],
-)
-def test_ids_with_separators_leave_the_quarantine(tmp_path, row_id, raw):
-    quarantine = tmp_path / "bad.jsonl"
-    records = [{"source": "s", "line": 1, "reason": "r", "raw": text} for text in (raw, "Anna;Maria;4711")]
-    quarantine.write_text("".join(json.dumps(record) + "\n" for record in records))
-    with opened() as learner:
-        learner.step(X[:2], ids=[row_id, "other"])
-        assert learner.erase([row_id], quarantine=[quarantine]).quarantined == 1
-    assert [json.loads(line) for line in quarantine.read_text().splitlines()] == records[1:]
-
-
 def test_ids_without_a_row_are_looked_for_in_the_quarantine_only(tmp_path):
     quarantine = tmp_path / "bad.jsonl"
     quarantine.write_text(json.dumps({"source": "s", "line": 1, "reason": "r", "raw": f"{PERSON},x"}) + "\n")
