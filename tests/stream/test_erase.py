@@ -1,6 +1,5 @@
 """Erased rows are in no file any more, and the model is the one that never saw them."""
 
-import json
 import sqlite3
 import warnings
 
@@ -10,7 +9,7 @@ import pytest
 from everlearn import IDSVM, LASVM, AdaptiveSVM, KernelPerceptron
 from everlearn.errors import StoreError
 from everlearn.semi import StreamS3VM
-from everlearn.store import Certificate, scrub
+from everlearn.store import scrub
 from everlearn.stream import NeverEndingLearner
 from stream.erase_helpers import AMOUNT, ILLNESS, PERSON, SECRETS, N, X, Y, in_files, name, run
 from stream.stream_helpers import bits, differing, drop, opened, unchanged, xor
@@ -282,14 +281,3 @@ def test_whoever_looks_is_told_of_rows_that_are_gone_since(tmp_path, how):
             for look in (lambda: looking.ask(20), looking.report_data):
                 with pytest.raises(StoreError, match=r"no longer in .*Open it again"):
                     look()
-
-
-def test_a_certificate_is_written_and_read(tmp_path):
-    with run(opened(tmp_path / "store"), n=60) as learner:
-        certificate = learner.erase([PERSON], by="an officer \udcff")
-    certificate.write(tmp_path / "certificate.json")
-    found = Certificate.from_dict(json.loads((tmp_path / "certificate.json").read_text()))
-    assert found == certificate
-    assert found.covers(PERSON)
-    assert not found.covers(name(1))
-    assert in_files(tmp_path, *SECRETS) == []
