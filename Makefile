@@ -9,6 +9,7 @@ NATIVE := $(shell find core CMakeLists.txt pyproject.toml -type f)
 run: $(VENV)/run.stamp
 	$(BIN)/python examples/fraud_stream.py
 
+# `EVERLEARN_THOROUGH=1 make test` draws three times as many examples for property tests, and kills more often.
 test: $(VENV)/test.stamp
 	$(BIN)/cmake -S . -B build/cpp -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
 	  -DEVERLEARN_PYTHON=OFF -DEVERLEARN_TESTS=ON -DEVERLEARN_WERROR=ON

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -14,6 +14,7 @@ from adaptive.adaptive_helpers import as_sparse, bits, blobs, consistent, swap
 from everlearn import AdaptiveSVM
 from everlearn.adaptive import Expert, _voters
 from everlearn.adaptive.experts import DEFAULT
+from property_helpers import property_test
 
 SVMS = [Expert("linear"), Expert("rbf", window=20), Expert("no-change")]
 SVM = [place for place, expert in enumerate(DEFAULT) if expert.kernel != "no-change"]
@@ -183,7 +184,7 @@ def test_two_rows_are_enough():
     assert learner.predict([[-1.0], [2.0]]).tolist() == ["a", "b"]
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@property_test(15)
 @given(
     st.lists(st.tuples(st.integers(1, 25), st.integers(0, 3)), min_size=1, max_size=6),
     st.integers(2, 40),

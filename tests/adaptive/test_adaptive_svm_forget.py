@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from adaptive.adaptive_helpers import bits, blobs, consistent
 from everlearn import AdaptiveSVM
 from everlearn.adaptive import Expert, _voters
+from property_helpers import property_test
 
 SVMS = [Expert("linear", C=1.0), Expert("rbf"), Expert("rbf", window=10), Expert("linear", window=25)]
 
@@ -49,7 +50,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@property_test(20)
 @given(steps, st.sampled_from([15, 200]), st.integers(0, 10**6))
 def test_every_expert_equals_one_trained_on_the_rows_left(script, max_rows, seed):
     random = np.random.default_rng(seed)

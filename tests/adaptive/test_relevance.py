@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import chi2_contingency
@@ -10,6 +10,7 @@ from scipy.stats import chi2_contingency
 from everlearn import AdaptiveSVM
 from everlearn.adaptive import Expert
 from everlearn.adaptive._relevance import relevance
+from property_helpers import property_test
 from reference.adaptive_svm import relevance as plain_relevance
 
 ONE = [Expert("rbf", gamma=2.0, relevance=True)]
@@ -21,7 +22,7 @@ def boxes(n, seed=0, noise_columns=8):
     return X, ((np.abs(X[:, 0]) < 0.7) & (np.abs(X[:, 1]) < 1.0)).astype(int)
 
 
-@settings(max_examples=40, deadline=None)
+@property_test(40)
 @given(
     seed=st.integers(0, 10**6), n=st.integers(15, 120), classes=st.integers(2, 4), values=st.integers(2, 50)
 )

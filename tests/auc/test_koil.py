@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.budget_helpers import BUDGETS, SEEDS, clouds, property_test
+from budget.budget_helpers import BUDGETS, SEEDS, clouds
 from budget.golden_helpers import every_size, learn, squared_norm
 from budget.native_helpers import KOILS, POLICIES, SIZES, blocks, buffers, feed, kept_by_class, pair
 from everlearn import KOIL
+from property_helpers import property_test
 from svm.lasvm_helpers import assert_same
 
 

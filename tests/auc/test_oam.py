@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auc.auc_helpers import FEATURES, STREAMS, learn_both, oam
-from budget.budget_helpers import BUDGETS, SEEDS, clouds, property_test
+from budget.budget_helpers import BUDGETS, SEEDS, clouds
 from budget.golden_helpers import check_linear, every_size
 from budget.native_helpers import SIZES
 from everlearn import OAM
+from property_helpers import property_test
 
 
 def test_reservoirs_of_oam_hold_rows_of_their_class_from_all_of_the_stream():

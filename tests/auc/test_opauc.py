@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auc.auc_helpers import FEATURES, STREAMS, learn_both, opauc
-from budget.budget_helpers import SEEDS, clouds, property_test
+from budget.budget_helpers import SEEDS, clouds
 from budget.golden_helpers import check_linear, every_size
 from budget.native_helpers import SIZES, make
 from budget.refusal_helpers import X, Y
 from everlearn import OPAUC
+from property_helpers import property_test
 
 
 def test_opauc_knows_mean_and_covariance_of_each_class():

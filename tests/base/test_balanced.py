@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
@@ -14,6 +14,7 @@ from sklearn.utils import compute_class_weight
 import everlearn
 from everlearn import IDSVM, LASVM, load, save
 from everlearn._base.learner import KernelLearner, balanced_weights
+from property_helpers import property_test
 
 
 def has_class_weight(cls):
@@ -151,7 +152,7 @@ def test_rows_that_the_kernel_refuses_are_not_counted():
     np.testing.assert_array_equal(model._label_counts, np.bincount(y[:20]))
 
 
-@settings(max_examples=60, deadline=None)
+@property_test(60)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.0, 1.0, 2.5])), min_size=2, max_size=40),
     st.lists(st.integers(1, 39), max_size=8),

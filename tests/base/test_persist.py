@@ -7,13 +7,14 @@ from collections import OrderedDict, namedtuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from base.persist_helpers import Toy, same, saved, small_state
 from everlearn._base.persist import load, register, save
+from property_helpers import property_test
 
 # Round trips.
 
@@ -37,7 +38,7 @@ trees = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@property_test(150)
 @given(st.dictionaries(texts, trees, max_size=4))
 def test_any_state_comes_back_bit_for_bit(tmp_path_factory, state):
     path = tmp_path_factory.getbasetemp() / "property.everlearn"

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -48,10 +47,6 @@ def folds(name, partitions=4):
         for fold in range(1, 6):
             test = numbers[:, partition] == fold
             yield X[~test], y[~test], X[test], y[test]
-
-
-def property_test(max_examples):
-    return settings(max_examples=max_examples, deadline=None, derandomize=True)
 
 
 @st.composite

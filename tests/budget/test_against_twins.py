@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.budget_helpers import BUDGETS, SEEDS, clouds, property_test
+from budget.budget_helpers import BUDGETS, SEEDS, clouds
 from budget.native_helpers import (
     KERNELS,
     KOILS,
@@ -26,6 +26,7 @@ from budget.native_helpers import (
     raw_scores,
     repeats,
 )
+from property_helpers import property_test
 from reference.generator import ReferenceGenerator
 from svm.lasvm_helpers import three_clouds
 

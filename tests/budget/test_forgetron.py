@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from scipy import sparse
 
-from budget.budget_helpers import BUDGETS, SEEDS, clouds, property_test, waves
+from budget.budget_helpers import BUDGETS, SEEDS, clouds, waves
 from budget.golden_helpers import check_kept, every_size
 from budget.native_helpers import SIZES, blocks, feed, make
 from budget.refusal_helpers import GOOD, X, Y, goes_on, learned, refused
 from everlearn import Forgetron
+from property_helpers import property_test
 
 
 @property_test(30)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.budget_helpers import BUDGETS, SEEDS, clouds, property_test
+from budget.budget_helpers import BUDGETS, SEEDS, clouds
 from budget.native_helpers import (
     KERNEL_LEARNERS,
     KERNELS,
@@ -25,6 +25,7 @@ from budget.native_helpers import (
     pair,
 )
 from everlearn import AveragedKernelPerceptron, Projectron, ProjectronPP
+from property_helpers import property_test
 from svm.lasvm_helpers import three_clouds
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.budget_helpers import BUDGETS, SEEDS, clouds, property_test
+from budget.budget_helpers import BUDGETS, SEEDS, clouds
 from budget.native_helpers import (
     KERNEL_LEARNERS,
     ON_A_BUDGET,
@@ -19,6 +19,7 @@ from budget.native_helpers import (
     raw_scores,
 )
 from everlearn import KOIL, NORMA, OAM, OPAUC, RBP, BudgetKernelPerceptron, Forgetron
+from property_helpers import property_test
 from svm.lasvm_helpers import three_clouds
 
 on_a_budget = pytest.mark.parametrize("cls", ON_A_BUDGET)

@@ -4,11 +4,12 @@ import copy
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import everlearn
 from everlearn.calibration import AdaptiveConformal
+from property_helpers import property_test
 from reference.calibration import PlainConformal
 from state_helpers import is_plain, same_bits
 
@@ -163,7 +164,7 @@ def test_a_restored_one_goes_on_bit_for_bit(tmp_path):
         assert same_bits(other.state(), conformal.state())
 
 
-@settings(max_examples=60, deadline=None)
+@property_test(60)
 @given(
     st.lists(st.tuples(st.floats(-5, 5), st.booleans(), st.floats(0, 3)), min_size=1, max_size=60),
     st.floats(0.01, 0.99),

@@ -4,13 +4,14 @@ import copy
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.isotonic import IsotonicRegression
 
 import everlearn
 from everlearn.calibration import OnlineCalibrator
+from property_helpers import property_test
 from reference import calibration as plain
 from state_helpers import is_plain, same_bits
 
@@ -267,7 +268,7 @@ def test_looking_changes_nothing_and_a_state_is_a_copy():
 floats = st.floats(-1e6, 1e6) | st.just(float("nan"))
 
 
-@settings(max_examples=60, deadline=None)
+@property_test(60)
 @given(
     st.lists(st.tuples(floats, floats, floats, st.integers(0, 2), st.floats(0, 10)), min_size=1, max_size=40),
     st.sampled_from(METHODS),

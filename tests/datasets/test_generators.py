@@ -5,7 +5,7 @@ import inspect
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kstest, norm, uniform
 
@@ -20,6 +20,7 @@ from everlearn.datasets import (
     make_twonorm,
     make_waveform,
 )
+from property_helpers import property_test
 
 N_FEATURES = {
     make_banana: 2,
@@ -97,7 +98,7 @@ def test_the_global_random_state_is_left_alone(make):
 
 @every_generator
 @given(n=st.integers(2, 200), ratio=st.floats(0.01, 100))
-@settings(max_examples=25, deadline=None)
+@property_test(25)
 def test_imbalance_ratio_fixes_the_number_of_positives(make, n, ratio):
     _, y = make(n, imbalance_ratio=ratio, random_state=0)
     assert np.count_nonzero(y == 1) == np.clip(round(n / (1 + ratio)), 1, n - 1)

@@ -5,11 +5,12 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from river import drift as river_drift
 
 from everlearn.evaluate.drift import DETECTORS, DriftDetector
+from property_helpers import property_test
 from state_helpers import is_plain, same_bits
 
 # Parameters with which each finds something in a short stream. KSWIN is slow.
@@ -127,7 +128,7 @@ def test_looking_inside_sees_a_difference():
         assert inside(a.detector) != inside(b.detector), name
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@property_test(60)
 @given(
     st.sampled_from(["adwin", "ddm", "eddm", "page-hinkley"]),
     st.lists(st.lists(st.integers(0, 1), max_size=60), max_size=8),

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn.evaluate.pending_predictions import PendingPredictions
+from property_helpers import property_test
 from reference.prequential import PlainPendingPredictions
 from state_helpers import is_plain, same_bits
 
@@ -23,7 +24,7 @@ def values(scores):
     return [None if score != score else score for score in scores.tolist()]
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@property_test(100)
 @given(STEPS, st.integers(1, 6), st.booleans())
 def test_remembered_is_the_plain_version(steps, capacity, saved):
     plain, remembered = PlainPendingPredictions(capacity), PendingPredictions(capacity)

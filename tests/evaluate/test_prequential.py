@@ -5,13 +5,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from everlearn import metrics
 from everlearn.evaluate.pending_predictions import PendingPredictions
 from everlearn.evaluate.prequential import Prequential
+from property_helpers import property_test
 from reference.prequential import PlainPrequential
 from state_helpers import is_plain, same_bits
 
@@ -191,7 +192,7 @@ def columns(rows):
     return [[row[i] for row in rows] for i in range(3)]
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@property_test(100)
 @given(streams(), st.integers(1, 12), st.sampled_from([0.5, 0.9, 0.999, 1.0]))
 def test_it_is_the_plain_version_however_the_stream_is_cut(case, window, fading):
     rows, blocks = case
@@ -212,7 +213,7 @@ def test_it_is_the_plain_version_however_the_stream_is_cut(case, window, fading)
         assert found[span]["auc"] == pytest.approx(plain.auc(span), rel=1e-9, nan_ok=True)
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@property_test(100)
 @given(streams(), st.integers(1, 12))
 def test_cutting_shows_in_the_last_digits_only(case, window):
     rows, blocks = case
@@ -239,7 +240,7 @@ def test_cutting_a_long_stream_shows_in_the_last_digits_only():
 # ------------------------------------------------------------------------------------------- saving, looking
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@property_test(100)
 @given(streams(), st.integers(1, 12), st.booleans())
 def test_a_saved_one_goes_on_bit_for_bit(case, window, with_classes):
     _, blocks = case

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
@@ -23,6 +23,7 @@ from everlearn._base import decision
 from everlearn._base.kernels import KERNELS, NAMES
 from everlearn.export import export_onnx
 from export.export_helpers import CLASSES, EXPORTED, NO_FILE, assert_agrees, fitted, problem, run
+from property_helpers import property_test
 
 # ----------------------------------------------------------------------------------------- every learner
 
@@ -167,7 +168,7 @@ def test_learned_from_sparse_rows(name, path):
     assert_agrees(model, path, X[200:].toarray())
 
 
-@settings(max_examples=25, derandomize=True, deadline=None)
+@property_test(25)
 @given(data=st.data())
 def test_random_problems(data, tmp_path_factory):
     kernel = data.draw(st.sampled_from(NAMES))

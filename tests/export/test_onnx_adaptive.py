@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
@@ -25,6 +25,7 @@ from export.export_helpers import (
     stream,
     support_of_rbf,
 )
+from property_helpers import property_test
 
 # ------------------------------------------------------------------------------------------ random streams
 
@@ -50,7 +51,7 @@ def test_double_precision_is_as_good_as_the_kernel_values_of_the_learner(classes
     assert (report.compute_dtype, report.max_relative_difference < 1e-5) == ("float64", True)
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
+@property_test(40)
 @given(data=st.data())
 def test_any_committee(data, tmp_path_factory):
     svm = st.builds(

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 
 from everlearn import LASVM, LASVMG, ActiveLearner, query
+from property_helpers import property_test
 from query.query_helpers import Notes
 from query.test_active import loop
 from svm.lasvm_helpers import three_clouds, two_clouds
@@ -278,7 +279,7 @@ def test_a_pool_smaller_than_the_pool_size():
     assert sorted(r["row"] for r in run.history) == list(range(12))
 
 
-@settings(max_examples=30, deadline=None)
+@property_test(30)
 @given(
     st.integers(0, 10**6),
     st.lists(st.integers(1, 9), min_size=1, max_size=6),

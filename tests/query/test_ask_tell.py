@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC
@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 from everlearn import IDSVM, LASVM, ActiveLearner, query
 from everlearn.query import stopping
 from everlearn.query._consensus import consensus
+from property_helpers import property_test
 from svm.lasvm_helpers import three_clouds, two_clouds
 
 
@@ -103,7 +104,7 @@ def test_reasons_can_be_sent_as_json():
 # --------------------------------------------------------------------------------------- answers of any kind
 
 
-@settings(max_examples=25, deadline=None)
+@property_test(25)
 @given(st.integers(0, 10**6), st.lists(st.integers(1, 6), min_size=1, max_size=8))
 def test_answers_in_any_order_count_once(seed, sizes):
     X, y = two_clouds(40, seed=seed % 13)

@@ -2,18 +2,19 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 from everlearn.query import Coverage
+from property_helpers import property_test
 
 
 def plain(rows, noted):
     return np.array([min(((row - other) ** 2).sum() for other in noted) for row in rows])
 
 
-@settings(max_examples=50, deadline=None)
+@property_test(50)
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 5), min_size=1, max_size=8), st.integers(1, 12))
 def test_distances_to_the_rows_noted_last(seed, parts, limit):
     random = np.random.RandomState(seed)

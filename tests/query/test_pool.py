@@ -4,7 +4,7 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.base import BaseEstimator, clone
@@ -17,6 +17,7 @@ from everlearn import LASVM
 from everlearn.query import AutoMargin, Gradient, Margin, Random, Submodular, learn_stream
 from everlearn.query._pool import generator, sample
 from everlearn.query._scores import class_scores
+from property_helpers import property_test
 from query.query_helpers import Given, column, three_class_model, two_class_model
 from query.test_strategies import FORMATS
 from svm.lasvm_helpers import assert_same, snapshot, three_clouds, two_clouds
@@ -343,7 +344,7 @@ def test_a_stream_takes_no_strategy_for_pools(strategy):
     assert not hasattr(strategy, "rows_per_question")
 
 
-@settings(deadline=None, max_examples=30)
+@property_test(30)
 @given(st.integers(0, 10**6))
 def test_utilities_depend_on_nothing_random(seed):
     X = column(*np.random.default_rng(0).normal(size=40))

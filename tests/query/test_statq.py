@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.base import clone
@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 from everlearn import StatQSVM
 from everlearn.query._chunk_learner import ChunkRun
 from everlearn.query.statq import SamplingPass
+from property_helpers import property_test
 from query.statq_helpers import EXACT, LEARNERS, VARIANTS, after_seed, check_plain_loop, lasvm
 from reference import statq as twin
 from reference.test_reference_statq import clouds
@@ -89,7 +90,7 @@ def test_one_neighbor_means_no_confidence():
     np.testing.assert_allclose(model.decision_function(X), first.decision_function(X), atol=1e-5)
 
 
-@settings(max_examples=25, deadline=None)
+@property_test(25)
 @given(st.sampled_from(sorted(VARIANTS)), st.integers(0, 1000), st.integers(2, 40), st.floats(0.2, 3))
 def test_invariants_of_a_course(name, seed, chunk, apart):
     X, y = clouds(150, seed, apart)
@@ -170,7 +171,7 @@ def test_smooth_acceptance_frequencies(c):
     assert found.walked_outside == 5_000
 
 
-@settings(max_examples=50, deadline=None)
+@property_test(50)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.floats(0, 1), st.booleans(), st.booleans())
 def test_a_walk_takes_rows_once_and_none_that_is_kept(seed, chunk, c, robust, smooth):
     rng = np.random.default_rng(seed)

@@ -10,9 +10,10 @@ from sklearn.naive_bayes import GaussianNB
 
 from everlearn import LASVM, ActiveLearner
 from everlearn.query import Margin, Submodular
+from property_helpers import property_test
 from query.query_helpers import Given, column, two_class_model
 from reference.questions import choice_of_questions, questions
-from semi.semi_helpers import clouds, digits, gram, property_test
+from semi.semi_helpers import clouds, digits, gram
 from svm.lasvm_helpers import three_clouds
 
 LINEAR = {"kernel": "linear", "scaling": "none", "pool_size": None}

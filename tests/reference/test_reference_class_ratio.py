@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
+from property_helpers import property_test
 from reference.class_ratio import (
     Ratio,
     depths,
@@ -17,7 +18,7 @@ from reference.class_ratio import (
 )
 from reference.pessimistic_splits import draw_labeled, only
 from reference.s3vm import from_matrix, from_rows, scale_rows
-from semi.semi_helpers import HAVE_DATA, clouds, digits, gram, load, property_test, quarters, spread
+from semi.semi_helpers import HAVE_DATA, clouds, digits, gram, load, quarters, spread
 
 
 def estimates(X, y, labels, splits=5, rows=350, **options):

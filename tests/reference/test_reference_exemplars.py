@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
+from property_helpers import property_test
 from reference.exemplars import Weights, choice_of_exemplars, default_weights, exemplars, keep_labeled
 from reference.qp_s3vm import ascend
 from reference.questions import choice_of_questions, questions
 from reference.questions import default_weights as question_weights
 from reference.submodular import largest
-from semi.semi_helpers import digits, gram, matrices, property_test, quarters
+from semi.semi_helpers import digits, gram, matrices, quarters
 
 ONES = Weights(1.0, 1.0, 1.0)
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from budget.budget_helpers import NO_LIMIT, auc, property_test, waves
+from budget.budget_helpers import NO_LIMIT, auc, waves
+from property_helpers import property_test
 from reference.forgetron import ReferenceForgetron
 from reference.kernel_pa import ReferenceKernelPA
 from reference.kernels import linear, rbf

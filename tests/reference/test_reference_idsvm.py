@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
+from property_helpers import property_test
 from reference.idsvm import ReferenceIDSVM, StuckError
-from svm.idsvm_helpers import batch, happen, kkt_interval, problems, property_test, rbf, stories
+from svm.idsvm_helpers import batch, happen, kkt_interval, problems, rbf, stories
 
 JITTERS = (1e-9, 1e-7, 1e-5, 1e-3)
 

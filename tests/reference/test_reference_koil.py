@@ -9,17 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.budget_helpers import (
-    BUDGETS,
-    KERNELS,
-    NO_LIMIT,
-    SEEDS,
-    Draws,
-    clouds,
-    cubic,
-    property_test,
-    streams,
-)
+from budget.budget_helpers import BUDGETS, KERNELS, NO_LIMIT, SEEDS, Draws, clouds, cubic, streams
+from property_helpers import property_test
 from reference.kernels import linear, rbf
 from reference.koil import ReferenceKOIL
 

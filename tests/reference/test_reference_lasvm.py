@@ -7,12 +7,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 
+from property_helpers import property_test
 from reference.lasvm import ReferenceLASVM, run_selected, select
 
 ROUNDING = 1e-9
@@ -112,10 +113,6 @@ def problems(draw):
     C_pos, C_neg = draw(cost), draw(cost)
     order = draw(st.permutations(range(len(y))))
     return X @ X.T if gamma is None else rbf(X, gamma), y, np.where(y > 0, C_pos, C_neg), order
-
-
-def property_test(max_examples):
-    return settings(max_examples=max_examples, deadline=None, derandomize=True)
 
 
 class Watched(ReferenceLASVM):

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics.pairwise import rbf_kernel
 
+from property_helpers import property_test
 from reference.lasvm_g import ReferenceGap
 from reference.test_reference_lasvm import problems
 
@@ -108,10 +109,6 @@ if os.environ.get("EVERLEARN_DATA"):  # the digits are not shipped
 
 
 # --- invariants --------------------------------------------------------------------------------------------
-
-
-def property_test(max_examples):
-    return settings(max_examples=max_examples, deadline=None, derandomize=True)
 
 
 MODES = st.sampled_from(["g", "full", "nc", "i"])

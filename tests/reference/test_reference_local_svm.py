@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
+from property_helpers import property_test
 from reference.local_svm import ReferenceLocalSVM
-from svm.idsvm_helpers import batch, property_test, rbf
+from svm.idsvm_helpers import batch, rbf
 
 NEIGHBORHOODS = st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf, "grow"])
 COSTS = st.sampled_from([0.1, 1.0, 10.0])

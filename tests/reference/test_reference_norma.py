@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.budget_helpers import BUDGETS, KERNELS, NO_LIMIT, clouds, property_test, streams
+from budget.budget_helpers import BUDGETS, KERNELS, NO_LIMIT, clouds, streams
+from property_helpers import property_test
 from reference.kernels import rbf
 from reference.norma import ReferenceNORMA
 

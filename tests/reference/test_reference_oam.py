@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.budget_helpers import BUDGETS, NO_LIMIT, SEEDS, Draws, clouds, property_test, streams
+from budget.budget_helpers import BUDGETS, NO_LIMIT, SEEDS, Draws, clouds, streams
+from property_helpers import property_test
 from reference.oam import ReferenceOAM
 
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
-from budget.budget_helpers import SEEDS, clouds, property_test, streams
+from budget.budget_helpers import SEEDS, clouds, streams
+from property_helpers import property_test
 from reference.opauc import ReferenceOPAUC
 
 

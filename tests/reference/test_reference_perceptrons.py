@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.budget_helpers import BUDGETS, KERNELS, SEEDS, Draws, clouds, cubic, property_test, streams
+from budget.budget_helpers import BUDGETS, KERNELS, SEEDS, Draws, clouds, cubic, streams
+from property_helpers import property_test
 from reference.kernel_pa import ReferenceKernelPA
 from reference.kernels import linear, rbf
 from reference.perceptrons import (

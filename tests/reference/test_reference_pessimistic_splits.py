@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
+from property_helpers import property_test
 from reference.pessimistic_splits import draw_labeled, only, pessimistic_splits
-from semi.semi_helpers import clouds, property_test
+from semi.semi_helpers import clouds
 
 
 @property_test(40)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.budget_helpers import BUDGETS, NO_LIMIT, SEEDS, clouds, cubic, property_test, streams
+from budget.budget_helpers import BUDGETS, NO_LIMIT, SEEDS, clouds, cubic, streams
+from property_helpers import property_test
 from reference.kernels import linear, rbf
 from reference.perceptrons import ReferenceKernelPerceptron
 from reference.projectron import ReferenceProjectron

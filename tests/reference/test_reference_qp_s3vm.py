@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from property_helpers import property_test
 from reference.pessimistic_splits import only
 from reference.qp_s3vm import ascend, project, qp_s3vm, room_to_rise
 from reference.s3vm import choice_of_positives, count_positives, default_weight, from_rows
 from reference.submodular import Choice
-from semi.semi_helpers import clouds, gram, matrices, property_test, quarters
+from semi.semi_helpers import clouds, gram, matrices, quarters
 
 SEEDS = st.integers(0, 10**6)
 

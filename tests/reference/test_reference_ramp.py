@@ -8,10 +8,11 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
+from property_helpers import property_test
 from reference.lasvm_g import ReferenceGap
 from reference.offline_ramp import offline_ramp, ramp_objective
 from reference.partner import best_steps
@@ -100,10 +101,6 @@ def test_online(name, C, gamma, how, svs, accuracy, value):
 
 
 # --- invariants --------------------------------------------------------------------------------------------
-
-
-def property_test(max_examples):
-    return settings(max_examples=max_examples, deadline=None, derandomize=True)
 
 
 SLOPES = st.sampled_from([-0.937, -0.313, -0.011, -np.inf])  # on a grid z = −1 and z = 0 are ties

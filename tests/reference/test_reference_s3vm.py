@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
 
+from property_helpers import property_test
 from reference.pessimistic_splits import draw_labeled, only, pessimistic_splits
 from reference.qp_s3vm import qp_s3vm
 from reference.s3vm import (
@@ -29,7 +30,6 @@ from semi.semi_helpers import (
     gram,
     load,
     partly_labeled,
-    property_test,
     spread,
 )
 

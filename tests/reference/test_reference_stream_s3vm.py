@@ -11,10 +11,11 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
+from property_helpers import property_test
 from reference.class_ratio import estimate_ratio
 from reference.s3vm import from_matrix, from_rows, scale_rows, transduce
 from reference.stream_s3vm import ReferenceStreamS3VM, Rows, induce
-from semi.semi_helpers import HAVE_DATA, clouds, load, property_test
+from semi.semi_helpers import HAVE_DATA, clouds, load
 
 MODES = st.sampled_from(["incremental", "online"])
 

@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from property_helpers import property_test
 from reference.similarities import Linear, OnDemand, Stored, nystroem
 from reference.submodular import Choice, largest
-from semi.semi_helpers import gram, matrices, property_test, quarters, subsets
+from semi.semi_helpers import gram, matrices, quarters, subsets
 
 FACTORS = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 0.5, 1.0])
 

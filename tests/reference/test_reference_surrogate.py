@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from property_helpers import property_test
 from reference.s3vm import choice_of_positives, from_matrix
-from semi.semi_helpers import WEIGHTS, gram, partly_labeled, property_test
+from semi.semi_helpers import WEIGHTS, gram, partly_labeled
 
 
 def svm_value(K, y, C):

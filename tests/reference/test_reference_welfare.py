@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
+from property_helpers import property_test
 from reference.s3vm import choice_of_positives, from_matrix, scale_rows
 from reference.welfare import (
     class_sizes,
@@ -17,7 +18,7 @@ from reference.welfare import (
     welfare_linearize,
     welfare_value,
 )
-from semi.semi_helpers import WEIGHTS, gram, matrices, partly_labeled, property_test, quarters, subsets
+from semi.semi_helpers import WEIGHTS, gram, matrices, partly_labeled, quarters, subsets
 
 
 @st.composite

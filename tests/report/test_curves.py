@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from everlearn.report import _text
 from everlearn.report._axis import NOISE, Axis, amount_range, score_range, time_range
 from everlearn.report._curves import POINTS, Band, Chart, Line, Mark, column, svg, thin
+from property_helpers import property_test
 from report.report_helpers import absolute_points, assert_inside
 
 numbers = st.one_of(st.none(), st.floats(allow_subnormal=True), st.integers(-5, 5), st.floats(0, 1))
@@ -21,7 +22,7 @@ def brute_extremes(y, stretches):
     return kept.min() == finite.min() and kept.max() == finite.max()
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@property_test(300)
 @given(st.lists(st.tuples(numbers, numbers, numbers), max_size=30), st.booleans(), numbers)
 @example([(0, 0, 0)], False, None)
 @example([(1, 1e308, -1e308), (2, -1e308, 1e308)], False, 1e308)
@@ -146,7 +147,7 @@ def test_however_many_marks_there_are_each_is_drawn():
     assert_inside(drawn)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@property_test(300)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
 def test_ranges_hold_their_values_and_ticks_lie_within(a, b):
     low, high = min(a, b), max(a, b)

@@ -14,11 +14,12 @@ from everlearn._submodular.choice import Choice, Similarities
 from everlearn._submodular.geometry import Geometry, least_similarity
 from everlearn.select._convex import project
 from everlearn.select.exemplars import default_weights
+from property_helpers import property_test
 from reference.exemplars import Weights, choice_of_exemplars, exemplars
 from reference.exemplars import default_weights as plain_weights
 from reference.qp_s3vm import ascend as plain_ascend
 from reference.qp_s3vm import project as plain_project
-from semi.semi_helpers import clouds, digits, gram, matrices, partly, property_test, quarters, rows_and_labels
+from semi.semi_helpers import clouds, digits, gram, matrices, partly, quarters, rows_and_labels
 
 LINEAR = {"kernel": "linear", "scaling": "none"}
 

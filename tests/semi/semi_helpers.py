@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
@@ -14,10 +13,6 @@ from reference.s3vm import scale_rows
 
 THESIS = {"rho": 1.0, "label_scores": "similarity"}  # what the twins and the figures of the thesis have
 HAVE_DATA = bool(os.environ.get("EVERLEARN_DATA"))
-
-
-def property_test(max_examples):
-    return settings(max_examples=max_examples, deadline=None, derandomize=True)
 
 
 # --- data --------------------------------------------------------------------------------------------------

@@ -12,10 +12,11 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from everlearn._base.kernels import NAMES, RBF, kernel_named
 from everlearn._submodular.choice import Choice, Similarities, StoredSimilarities
 from everlearn.semi._space import Space
+from property_helpers import property_test
 from reference.similarities import Linear
 from reference.submodular import Choice as TwinChoice
 from reference.welfare import welfare_greedy
-from semi.semi_helpers import WEIGHTS, clouds, gram, matrices, property_test, quarters
+from semi.semi_helpers import WEIGHTS, clouds, gram, matrices, quarters
 
 KERNELS = {name: kernel_named(name, 0.3, 0.1, 2).options for name in NAMES if name != "linear"}
 

@@ -11,10 +11,11 @@ from everlearn import SubmodS3VM
 from everlearn._base.kernels import Linear
 from everlearn.semi._space import Space
 from everlearn.semi._transduce import assign, many_classes, members, two_classes
+from property_helpers import property_test
 from reference import welfare
 from reference.pessimistic_splits import draw_labeled
 from reference.s3vm import scale_rows
-from semi.semi_helpers import THESIS, WEIGHTS, clouds, gram, partly_labeled, property_test, quarters
+from semi.semi_helpers import THESIS, WEIGHTS, clouds, gram, partly_labeled, quarters
 
 
 @st.composite

@@ -19,11 +19,12 @@ from everlearn._submodular.choice import Choice, StoredSimilarities
 from everlearn.semi import PessimisticSplit
 from everlearn.semi._cuts import best_cut, exact_cut
 from everlearn.semi._ratio import credible_shares, depths, estimate_ratio, smooth
+from property_helpers import property_test
 from reference import class_ratio, pessimistic_splits
 from reference.pessimistic_splits import draw_labeled, only
 from reference.qp_s3vm import qp_s3vm
 from reference.s3vm import choice_of_positives, default_weight, from_matrix, from_rows
-from semi.semi_helpers import breast_cancer, clouds, digits, gram, matrices, property_test, quarters
+from semi.semi_helpers import breast_cancer, clouds, digits, gram, matrices, quarters
 
 
 @st.composite

@@ -13,8 +13,9 @@ from everlearn._submodular.choice import StoredSimilarities
 from everlearn.semi._cuts import exact_cut
 from everlearn.semi._partition import Partition, best_partition, exact_partition
 from everlearn.semi._transduce import choice_of_positives
+from property_helpers import property_test
 from reference.welfare import welfare_value
-from semi.semi_helpers import matrices, property_test, quarters
+from semi.semi_helpers import matrices, quarters
 
 
 @st.composite

@@ -9,8 +9,9 @@ from sklearn.exceptions import NotFittedError
 
 import everlearn
 from everlearn import QPS3VM, StreamS3VM, SubmodS3VM
+from property_helpers import property_test
 from reference.stream_s3vm import ReferenceStreamS3VM
-from semi.semi_helpers import clouds, property_test
+from semi.semi_helpers import clouds
 from semi.stream_helpers import OPTIONS, PLAIN, SOLVERS, linear, missing, same_state, stream_of, streams
 
 # --- the plain version -------------------------------------------------------------------------------------

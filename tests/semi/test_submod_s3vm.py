@@ -14,19 +14,11 @@ from everlearn._base.kernels import Linear
 from everlearn._submodular.geometry import Geometry
 from everlearn.semi._space import Space
 from everlearn.semi._transduce import class_sizes, count_positives, signed, two_classes
+from property_helpers import property_test
 from reference.pessimistic_splits import draw_labeled, only
 from reference.s3vm import count_positives as twin_count
 from reference.s3vm import default_weight, from_matrix, from_rows, scale_rows, transduce, weighted
-from semi.semi_helpers import (
-    THESIS,
-    WEIGHTS,
-    breast_cancer,
-    clouds,
-    digits,
-    gram,
-    partly_labeled,
-    property_test,
-)
+from semi.semi_helpers import THESIS, WEIGHTS, breast_cancer, clouds, digits, gram, partly_labeled
 
 
 def hide(y, L):

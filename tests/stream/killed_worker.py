@@ -16,7 +16,7 @@ from everlearn.evaluate import DriftDetector
 from everlearn.semi import StreamS3VM
 from everlearn.stream import NeverEndingLearner
 
-N_ROWS, BATCH = 160, 8
+N_ROWS, BATCH = 144, 8
 X = np.random.default_rng(0).uniform(-1, 1, size=(N_ROWS, 2))
 Y = [["no", "yes"][int(a * b > 0) ^ int(i > 100)] for i, (a, b) in enumerate(X)]  # the colors are swapped
 KINDS = {
@@ -62,6 +62,7 @@ def work(place, kind, say):
         labels = [Y[number] if number % BATCH < 2 else None for number in numbers]
         learner.step(X[rows : rows + BATCH], labels, ids=[name(n) for n in numbers], time=float(rows))
         say("rows " + " ".join(name(n) for n in numbers))
+    assert bool(learner.status()["drift_alarms"]) == (kind == "drift")
     say(f"done {digest(learner)}")
     learner.close()
     with NeverEndingLearner.open(place) as learner:

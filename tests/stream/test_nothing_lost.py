@@ -1,4 +1,4 @@
-"""A hundred kills at random moments: what was acknowledged is there, once, and the end is as without them."""
+"""Kills at random moments: what was acknowledged is there, once, and the end is as without them."""
 
 import os
 import random
@@ -12,9 +12,10 @@ import pytest
 
 from everlearn.store.events import Arrived, Labeled, Scaled, Withdrawn, encode
 from everlearn.store.log import Log
+from property_helpers import sample_of
 from stream.killed_worker import KINDS
 
-KILLS = {"lasvm": 40, "idsvm": 25, "drift": 20, "semi_supervised": 15}
+KILLS = {kind: sample_of(25) for kind in KINDS}
 KIND = {Arrived: "rows", Labeled: "labels", Withdrawn: "withdrawn"}
 
 

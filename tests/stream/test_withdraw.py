@@ -13,6 +13,7 @@ from everlearn import IDSVM, LASVM, LASVMNC, KernelPerceptron, LocalSVM
 from everlearn.store.events import Arrived, Labeled, Withdrawn
 from everlearn.stream import NeverEndingLearner
 from everlearn.stream._learner_state import LearnerState
+from property_helpers import sample_of
 from stream.stream_helpers import Story, bits, differing, drop, of_kind, opened, unchanged, xor
 
 PHASES = (Phase.explicit, Phase.generate)  # shrinking such stories takes minutes
@@ -26,7 +27,7 @@ ROWS = xor(50, seed=99)[0]
 slowly = settings(
     derandomize=True,
     deadline=None,
-    max_examples=12,
+    max_examples=sample_of(12),
     phases=PHASES,
     suppress_health_check=[HealthCheck.too_slow],
 )

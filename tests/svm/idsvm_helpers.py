@@ -1,7 +1,6 @@
 """What the tests of the exact SVM share: small hard problems, operations on them, an independent solver."""
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
@@ -12,10 +11,6 @@ COSTS = st.sampled_from([0.01, 0.1, 1.0, 10.0, 1000.0])
 
 def rbf(X, gamma, Z=None):
     return kernels.rbf(gamma)(X, X if Z is None else Z)
-
-
-def property_test(max_examples):
-    return settings(max_examples=max_examples, deadline=None, derandomize=True)
 
 
 @st.composite

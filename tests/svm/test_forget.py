@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from everlearn import LASVM, FullSVM, OnlineSVMR
+from property_helpers import property_test
 from svm.lasvm_helpers import (
     assert_same,
     coefficients,
@@ -24,7 +25,7 @@ from svm.lasvm_helpers import (
 )
 from svm.noise_helpers import noisy
 from svm.test_lasvm_g import single
-from svm.test_lasvm_properties import TAU, costs, extremes, problems, property_test
+from svm.test_lasvm_properties import TAU, costs, extremes, problems
 from svm.test_online_svmr import SLOPES, check, paper
 
 BOTH = pytest.mark.parametrize("cls", [LASVM, OnlineSVMR])

@@ -11,8 +11,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 
 from everlearn import IDSVM
+from property_helpers import property_test
 from reference.idsvm import ReferenceIDSVM
-from svm.idsvm_helpers import happen, problems, property_test, stories
+from svm.idsvm_helpers import happen, problems, stories
 from svm.idsvm_native_helpers import KERNELS, Compiled, gram, learned, native_stories, same_as_svc
 from svm.lasvm_helpers import two_clouds
 

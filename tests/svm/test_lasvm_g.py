@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
 from everlearn import LASVMG, LASVMI, LASVMNC, FullSVM
+from property_helpers import property_test
 from reference.lasvm_g import ReferenceGap
 from reference.offline_ramp import offline_ramp
 from reference.test_reference_lasvm_g import FIGURES, box_qp, load
@@ -25,7 +26,7 @@ from svm.lasvm_helpers import (
     two_clouds,
     without_rivals,
 )
-from svm.test_lasvm_properties import costs, problems, property_test
+from svm.test_lasvm_properties import costs, problems
 
 LEARNERS = {"full": FullSVM, "g": LASVMG, "nc": LASVMNC, "i": LASVMI}
 MODES = list(LEARNERS)

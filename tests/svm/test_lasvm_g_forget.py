@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
 from everlearn import FullSVM
+from property_helpers import property_test
 from svm.lasvm_helpers import coefficients, three_clouds, without_rivals
 from svm.test_lasvm_g import MODES, column, learner_of, twin_of
-from svm.test_lasvm_properties import costs, problems, property_test
+from svm.test_lasvm_properties import costs, problems
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -6,19 +6,16 @@ nothing but double rounding lies between what is recomputed here and what the co
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from everlearn import LASVM
+from property_helpers import property_test
 from svm.lasvm_helpers import InOrder, coefficients, kernel_matrix, learned
 
 TAU = 1e-3
 COSTS = [0.1, 1.0, 10.0]
-
-
-def property_test(max_examples):
-    return settings(max_examples=max_examples, deadline=None, derandomize=True)
 
 
 @st.composite

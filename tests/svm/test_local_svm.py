@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from everlearn import LocalSVM
 from everlearn.datasets import make_banana
+from property_helpers import property_test
 from svm.lasvm_helpers import assert_same, in_blocks, learned, three_clouds
 from svm.local_svm_helpers import (
     QUIET,
@@ -110,7 +111,7 @@ def test_finish_is_the_svm_of_all_rows(neighborhood):
 STRATEGIES = st.sampled_from([(0.53, 0), (1.07, 3), (2.03, 0), (1e9, 0), ("grow", 0), ("grow", 4)])
 
 
-@settings(max_examples=120, derandomize=True, deadline=None)
+@property_test(120)
 @given(streams(), STRATEGIES, st.sampled_from([0.1, 1.0]))
 def test_after_every_row(stream, strategy, gamma):
     X, y, C = stream

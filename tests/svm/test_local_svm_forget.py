@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn import LocalSVM
+from property_helpers import property_test
 from svm.lasvm_helpers import learned, refused, three_clouds
 from svm.local_svm_helpers import (
     QUIET,
@@ -38,7 +39,7 @@ def test_with_the_neighborhood_of_everything_forgetting_is_retraining(C):
     assert model.n_full_passes_ == [0]
 
 
-@settings(max_examples=80, derandomize=True, deadline=None)
+@property_test(80)
 @given(streams(), st.sampled_from([(0.53, 0), (1.07, 3), ("grow", 0)]), st.randoms(use_true_random=False))
 def test_forgetting_moves_neighbors_only_and_leaves_their_conditions(stream, strategy, random):
     X, y, C = stream

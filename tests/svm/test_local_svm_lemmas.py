@@ -12,8 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
+from property_helpers import property_test
 from reference.idsvm import ReferenceIDSVM
-from svm.idsvm_helpers import property_test, rbf
+from svm.idsvm_helpers import rbf
 
 SIDES, ANGLES = st.floats(0.05, 4), st.floats(0.05, np.pi - 0.05)
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
 from everlearn import FullSVM, OnlineSVMR
+from property_helpers import property_test
 from reference.offline_ramp import ramp_objective
 from reference.partner import best_steps
 from reference.ramp import ReferenceOnlineRamp
@@ -30,7 +31,7 @@ from svm.lasvm_helpers import (
     without_rivals,
 )
 from svm.test_lasvm_g import column, noisy_checkerboard, single
-from svm.test_lasvm_properties import costs, problems, property_test
+from svm.test_lasvm_properties import costs, problems
 
 SLOPES = st.sampled_from([-0.937, -0.313, -0.011, -np.inf])  # on a grid z = −1 and z = 0 are ties
 GAIN = 1e-5

@@ -14,12 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from everlearn import FullSVM, OnlineSVMR, RampSVM, datasets
+from property_helpers import property_test
 from reference.offline_ramp import offline_ramp, ramp_objective
 from reference.test_reference_lasvm_g import box_qp, load
 from reference.test_reference_ramp import OFFLINE
 from svm.lasvm_helpers import assert_same, assert_same_model, coefficients, snapshot, three_clouds, two_clouds
 from svm.test_lasvm_g import column, noisy_checkerboard, single
-from svm.test_lasvm_properties import costs, problems, property_test
+from svm.test_lasvm_properties import costs, problems
 
 VARIANTS = ["active_set", "cccp"]
 SLOPES = st.sampled_from([-0.937, -0.313, -0.011, -np.inf])  # on a grid z = −1 and z = 0 are ties
