@@ -1,7 +1,7 @@
 """Output files: replaced in one step, and never where an input is.
 
 `replace` writes a regular file through a temporary one. `write` does the same and also takes what cannot be
-replaced: pipes, devices, open descriptors. `same_file` tells whether an output is an input.
+replaced: pipes, devices, open descriptors. `same_file` checks whether an output is an input.
 """
 
 import contextlib
@@ -184,7 +184,7 @@ def _create(directory: str, mode: int) -> tuple[int, str]:
 
 
 def _sweep(directory: str) -> None:
-    """Remove what dead savers left behind: the temporary files that nobody holds locked."""
+    """Remove temporary files that killed processes left behind: those that no process has locked."""
     if sys.platform != "win32":
         for temporary in glob.glob(os.path.join(glob.escape(directory), f".everlearn-{'[0-9a-f]' * 16}.tmp")):
             with contextlib.suppress(OSError), open(temporary, "r+b") as file:

@@ -28,7 +28,7 @@ def is_command_line(argv: list[str], original: list[str]) -> bool:
 
 
 def guard() -> None:
-    """Handle both signals until a command runs, unless somebody handles or ignores them already."""
+    """Handle both signals until a command runs, unless they are already handled or ignored."""
     for number in WORDS:
         if signal.getsignal(number) in _UNTOUCHED:
             signal.signal(number, end_at_once)

@@ -87,7 +87,7 @@ def test_parts_that_do_not_fit(tmp_path, change, words):
 
 def test_ids_of_a_precomputed_kernel_are_columns(tmp_path):
     change = change_native("ids", lambda old: old + 10**6)
-    refused(forged(tmp_path, "LASVM", change, "precomputed"), "ids must hold integers from 0 to")
+    refused(forged(tmp_path, "LASVM", change, "precomputed"), "ids must contain integers from 0 to")
 
 
 def test_what_could_not_be_loaded_is_not_saved(tmp_path):

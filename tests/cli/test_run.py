@@ -119,10 +119,15 @@ def test_bad_rows_are_set_aside_and_told(tmp_path, store):
     rows = payments(300)
     rows[120] = ("p120", "many", *rows[120][2:])
     quarantine = tmp_path / "bad.jsonl"
-    out = learn(write_csv(tmp_path / "s.csv", rows), store, "--quarantine", quarantine)
+    source = write_csv(tmp_path / "s.csv", rows)
+    out = learn(source, store, "--quarantine", quarantine)
     assert "1 bad row skipped (first in line 122)" in out.stderr
+    assert "See " in out.stderr
     assert json.loads(quarantine.read_text())["line"] == 122
     assert status_of(store)["rows"] == 299
+    again = learn(source, store, "--quarantine", tmp_path / "other.jsonl")  # the row was skipped before
+    assert "Nothing was written to" in again.stderr
+    assert not (tmp_path / "other.jsonl").exists()
 
 
 @pytest.mark.parametrize("format", ["jsonl", "libsvm", "parquet"])

@@ -205,7 +205,7 @@ def test_a_name_cannot_lead_out_of_the_folder(folder, monkeypatch):
         ({"y": LABELS[:3], "X": DENSE}, r"'y' of shape \(3,\) does not match rows of shape \(4, 3\)"),
         ({"y": LABELS, "X": DENSE.ravel()}, r"does not match rows of shape \(12,\)"),
         ({"y": np.array(3), "X": DENSE}, r"'y' of shape \(\) does not match"),
-        ({"y": LABELS + 0.5, "X": DENSE}, "'y' must hold integers, not float64"),
+        ({"y": LABELS + 0.5, "X": DENSE}, "'y' must contain integers, not float64"),
         ({"y": LABELS, "X": DENSE, "train_idx": np.array([0])}, "only one of 'train_idx' and 'test_idx'"),
         (
             {"y": LABELS, "X": DENSE, "train_idx": np.array([0]), "test_idx": np.array([4])},

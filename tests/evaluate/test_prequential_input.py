@@ -86,10 +86,10 @@ def test_nothing_seen_is_nan():
         ((["new"], ["a", "a"]), ValueError, "y_pred and y_true must have the same length, got 2 and 1"),
         ((["new", "b"], ["a", "a"], [1.0]), ValueError, "for each of the 2 rows"),
         ((["new", "b"], ["a", "a"], [[1.0], [1.0, 2.0]]), ValueError, "rows of one length"),
-        ((["new", object()], ["a", "a"]), TypeError, "y_true must hold one label per row"),
-        (([["new"]], ["a"]), TypeError, "y_true must hold one label per row"),
-        (("new", "new"), TypeError, "put a single one into a list"),
-        ((np.array(3), [3]), TypeError, "put a single one into a list"),
+        ((["new", object()], ["a", "a"]), TypeError, "y_true must contain one label per row"),
+        (([["new"]], ["a"]), TypeError, "y_true must contain one label per row"),
+        (("new", "new"), TypeError, "wrap a single value in a list"),
+        ((np.array(3), [3]), TypeError, "wrap a single value in a list"),
     ],
 )
 def test_bad_input_is_refused_and_changes_nothing(arguments, error, words):
@@ -111,8 +111,8 @@ def test_bad_input_is_refused_and_changes_nothing(arguments, error, words):
         ({"window": 0}, "'window' of Prequential must be an integer from 1"),
         ({"fading_factor": 0.0}, "'fading_factor' of Prequential must be a number above 0, at most 1"),
         ({"fading_factor": 1.5}, "got 1.5"),
-        ({"classes": ["a", "a"]}, "different labels"),
-        ({"classes": [1, None]}, "different labels"),
+        ({"classes": ["a", "a"]}, "distinct labels"),
+        ({"classes": [1, None]}, "distinct labels"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, words):

@@ -222,9 +222,11 @@ def test_bad_label_input(measure):
         measure(1, 1)
     with pytest.raises(ValueError, match=r"y_pred contains NaN \(first in row 1\); drop or impute"):
         measure([1, -1], [1, np.nan])
-    with pytest.raises(ValueError, match="y_true must hold only numbers or only strings, got NoneType, int"):
+    with pytest.raises(
+        ValueError, match="y_true must contain only numbers or only strings, got NoneType, int"
+    ):
         measure([1, None], [1, -1])
-    with pytest.raises(ValueError, match="y_true must hold numbers or strings, got complex128"):
+    with pytest.raises(ValueError, match="y_true must contain numbers or strings, got complex128"):
         measure([1j, 1], [1, -1])
     with pytest.raises(
         ValueError, match="both hold numbers or both hold strings, got labels such as 'a' and 1"
@@ -266,7 +268,7 @@ def test_bad_scores():
         prbep([1, -1], [0.1, np.nan])
     with pytest.raises(ValueError, match=r"y_score must be one-dimensional, .*column of the positive class"):
         prbep([1, -1], [[0.1, 0.9], [0.8, 0.2]])
-    with pytest.raises(ValueError, match="y_score must hold numbers, got <U4"):
+    with pytest.raises(ValueError, match="y_score must contain numbers, got <U4"):
         prbep([1, -1], ["high", "low"])
     with pytest.raises(ValueError, match="y_true is empty"):
         prbep([], [])

@@ -118,7 +118,7 @@ def test_an_oracle_that_knows_nothing():
     X, _ = two_clouds(20)
     run = loop().run(X, lambda numbers, rows: None, classes=[0, 1])
     assert run.history == []
-    assert run.stop_reason == "the oracle knows no more labels"
+    assert run.stop_reason == "the oracle has no more labels"
 
 
 @pytest.mark.parametrize("data", [two_clouds, three_clouds])

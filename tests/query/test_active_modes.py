@@ -262,7 +262,7 @@ def test_rows_without_a_label_in_an_array(missing):
     labels[::4] = missing
     run = loop().run(X, labels)
     assert len(run.history) == 30
-    assert run.stop_reason == "the oracle knows no more labels"
+    assert run.stop_reason == "the oracle has no more labels"
     assert {r["row"] % 4 for r in run.history} == {1, 2, 3}
 
 

@@ -106,7 +106,9 @@ def test_without_labels():
 @pytest.mark.parametrize("y", [[1], [0, 1, 0], [[0, 1]], 1])
 def test_labels_of_another_number(y):
     for look in (FULL.query, FULL.utilities):
-        with pytest.raises(ValueError, match=r"y must hold one label for each of the 2 rows of X, got shape"):
+        with pytest.raises(
+            ValueError, match=r"y must contain one label for each of the 2 rows of X, got shape"
+        ):
             look(Named(0, 1), column(0.0, 1.0), y=y)
 
 

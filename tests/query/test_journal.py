@@ -132,7 +132,7 @@ def test_a_journal_that_contradicts_the_loop_is_refused(tmp_path):
     text = json.dumps(header_of(X)) + "\n" + json.dumps({"row": 1, "label": int(1 - y[1])}) + "\n"
     (tmp_path / "j").write_text(text)
     with pytest.raises(
-        ValueError, match=f"The journal has the label {1 - y[1]} for row 1, but this loop was told {y[1]}"
+        ValueError, match=f"The journal has the label {1 - y[1]} for row 1, but this loop already has {y[1]}"
     ):
         run.run(X, y, 5, journal=tmp_path / "j")
     assert (tmp_path / "j").read_text() == text

@@ -1,4 +1,4 @@
-"""The NumPy one-pass learners on the published folds of KOIL's sets, which EVERLEARN_DATA must hold.
+"""The NumPy one-pass learners on the published folds of KOIL's sets, which EVERLEARN_DATA must contain.
 
 Rows are learned in the order of the file, four partitions of five folds each unless said otherwise; the
 kernel is exp(−‖a − b‖² / 2σ²). The table was made with σ and C chosen by cross-validation and does not

@@ -13,7 +13,7 @@ from everlearn._base.kernels import NAMES, kernel_named
 from everlearn._submodular.choice import Choice, Similarities
 from everlearn._submodular.geometry import Geometry, least_similarity
 from everlearn.select._convex import project
-from everlearn.select.exemplars import default_weights
+from everlearn.select._weights import default_weights
 from property_helpers import property_test
 from reference.exemplars import Weights, choice_of_exemplars, exemplars
 from reference.exemplars import default_weights as plain_weights

@@ -86,7 +86,7 @@ def floats(name: str, value: Any, shape: tuple[int | None, ...], least: float = 
     """An array of finite numbers, none below ``least``."""
     found = array(name, value, np.float64, shape)
     if found.size and not (np.isfinite(found).all() and float(found.min()) >= least):
-        raise ValueError(f"{name} must hold finite numbers, {least} or above")
+        raise ValueError(f"{name} must contain finite numbers, {least} or above")
     return found
 
 
@@ -101,7 +101,7 @@ def integers(
     """An array of integers within bounds, both included."""
     found = array(name, value, np.int64 if dtype is None else dtype, shape)
     if found.size and not least <= int(found.min()) <= int(found.max()) <= most:
-        raise ValueError(f"{name} must hold integers from {least} to {most}")
+        raise ValueError(f"{name} must contain integers from {least} to {most}")
     return found
 
 
@@ -126,7 +126,7 @@ def classes(name: str, value: Any, count: int | None = None) -> Array:
     if count is not None and len(value) != count:
         raise ValueError(f"{name} has {len(value)} labels, and the model was built for {count} classes")
     if value.dtype.kind == "f" and not np.isfinite(value).all():
-        raise ValueError(f"{name} must hold finite labels")
+        raise ValueError(f"{name} must contain finite labels")
     if not np.array_equal(np.unique(value), value):
         raise ValueError(f"{name} must be ascending, each label once")
     return value
@@ -140,7 +140,7 @@ def features(state: Mapping[str, Any], width: int | None = None) -> int:
     if "feature_names_in_" in state:
         names = state["feature_names_in_"]
         if not isinstance(names, np.ndarray) or names.shape != (count,) or names.dtype.kind not in "OU":
-            raise ValueError(f"feature_names_in_ must hold {count} names, got {_brief(names)}")
+            raise ValueError(f"feature_names_in_ must contain {count} names, got {_brief(names)}")
     return count
 
 

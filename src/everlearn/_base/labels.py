@@ -48,7 +48,9 @@ class LabelTable:
                     for code, item in zip(codes, items, strict=True)
                 ]
         except TypeError as error:
-            raise TypeError(f"{name} must hold one label per row, a number or a string: {error}.") from error
+            raise TypeError(
+                f"{name} must contain one label per row, a number or a string: {error}."
+            ) from error
         return np.array(codes, dtype=np.int32)
 
     def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
@@ -85,10 +87,14 @@ def _sort_key(label: Any) -> tuple[bool, Any]:
 def listed(name: str, values: Any) -> list[Any]:
     """A list of plain Python values from anything with one value per row."""
     if isinstance(values, str) or not (hasattr(values, "tolist") or isinstance(values, Iterable)):
-        raise TypeError(f"{name} must hold one value per row, got {values!r}; put a single one into a list.")
+        raise TypeError(
+            f"{name} must contain one value per row, got {values!r}; wrap a single value in a list."
+        )
     items = values.tolist() if hasattr(values, "tolist") else list(values)
     if not isinstance(items, list):  # an array without dimension
-        raise TypeError(f"{name} must hold one value per row, got {values!r}; put a single one into a list.")
+        raise TypeError(
+            f"{name} must contain one value per row, got {values!r}; wrap a single value in a list."
+        )
     return items
 
 
@@ -107,7 +113,7 @@ def score_matrix(scores: Any, n_rows: int) -> NDArray[np.float64]:
         matrix = matrix[:, np.newaxis]
     if matrix.ndim != 2 or len(matrix) != n_rows or (n_rows and not matrix.shape[1]):
         raise ValueError(
-            f"scores must hold a decision value or a row of them for each of the {n_rows} rows, "
+            f"scores must contain a decision value, or one for each class, for each of the {n_rows} rows, "
             f"got shape {np.shape(matrix)}; pass None for rows without."
         )
     return matrix if n_rows else np.empty((0, 1))

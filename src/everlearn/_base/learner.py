@@ -375,7 +375,7 @@ class KernelLearner(ScoringClassifier, Estimator, MachineAttributes):
             return
         wanted = self._solver_parameters()
         if parameters.keys() != wanted.keys():
-            raise ValueError(f"parameters must hold {', '.join(wanted)}, got {', '.join(parameters)}")
+            raise ValueError(f"parameters must be {', '.join(wanted)}, got {', '.join(parameters)}")
         for name, value in parameters.items():
             kind = next(kind for kind in (bool, int, float, str) if isinstance(wanted[name], kind))
             if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool) or value != value:

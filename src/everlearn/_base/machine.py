@@ -156,7 +156,7 @@ class Machine:
         labels: Sequence[npt.NDArray[np.int32]],
         kernel: npt.NDArray[np.float64] | None = None,
     ) -> "Machine":
-        """Put LASVM machines, each of which tells one class from the rest, together: a column for each.
+        """Combine one-vs-rest LASVM machines into one: a column for each class.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class Machine:
             return sparse.csr_matrix((values, columns, starts), shape=shape)
         if len(values) != count * shape[1]:
             raise ValueError(
-                f"values must hold {count} rows of {shape[1]} features, got {len(values)} numbers"
+                f"values must contain {count} rows of {shape[1]} features, got {len(values)} numbers"
             )
         return values.reshape(shape)
 
@@ -245,13 +245,13 @@ class Machine:
 def _checked_spec(spec: dict[str, Any], native: dict[str, Any]) -> dict[str, Any]:
     """A specification as the native constructor takes it, for arrays that are in a state."""
     if set(spec) != _SPEC:
-        raise ValueError(f"spec must hold {', '.join(sorted(_SPEC))}, got {', '.join(sorted(spec))}")
+        raise ValueError(f"spec must have {', '.join(sorted(_SPEC))}, got {', '.join(sorted(spec))}")
     checked.number("gamma", spec["gamma"], least=0.0)
     checked.number("coef0", spec["coef0"])
     checked.integer("degree", spec["degree"], most=2**31 - 1)
     checked.integer("width", spec["width"], most=2**31 - 1)
     checked.floats("center", spec["center"], (None,))
-    # One column for each class: before memory is taken for them, the state has to hold as many.
+    # One column for each class: before memory is allocated for them, the state must have as many.
     columns = len(checked.floats("bias", native["bias"], (None,)))
     classes = checked.integer("classes", spec["classes"], least=2)
     if columns != (1 if classes == 2 else classes):

@@ -167,24 +167,24 @@ def unpack(data: bytes) -> Any:
         raise FileFormatError(f"{archive.DAMAGED} ({_reason(exc)})") from exc
 
 
-def is_registered(thing: Any) -> bool:
+def is_registered(item: Any) -> bool:
     """Whether an object can be saved: its class was registered."""
-    return _registry.get(type(thing).__name__) is type(thing)
+    return _registry.get(type(item).__name__) is type(item)
 
 
-def describe(thing: Any) -> dict[str, Any]:
+def describe(item: Any) -> dict[str, Any]:
     """A registered object by its class and its state, for use within another state."""
-    cls = type(thing)
-    if not is_registered(thing):
+    cls = type(item)
+    if not is_registered(item):
         raise TypeError(f"A {cls.__name__} cannot be saved without pickle: take a learner of everlearn.")
-    return {"class": cls.__name__, "state": _state_of(thing)}
+    return {"class": cls.__name__, "state": _state_of(item)}
 
 
-def _state_of(thing: Any) -> dict[str, Any]:
+def _state_of(item: Any) -> dict[str, Any]:
     """The state of a registered object; an error now if it has parameters that loading would refuse."""
-    if hasattr(thing, "_check_savable"):
-        thing._check_savable()
-    state: dict[str, Any] = thing._get_state()
+    if hasattr(item, "_check_savable"):
+        item._check_savable()
+    state: dict[str, Any] = item._get_state()
     return state
 
 

@@ -49,13 +49,13 @@ def notice(text: Any, style: str = "", indent: str = "  ") -> Text:
     return Text(visible_lines(text, indent, exact=False), style=style)
 
 
-def show(thing: Any, on: Console) -> None:
+def show(item: Any, on: Console) -> None:
     """Print a table; without a terminal, without trailing spaces."""
     if on.is_terminal:
-        on.print(thing)
+        on.print(item)
         return
     with on.capture() as captured:
-        on.print(thing)
+        on.print(item)
     on.print(Text("\n".join(line.rstrip() for line in captured.get().splitlines())))
 
 

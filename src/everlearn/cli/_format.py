@@ -35,7 +35,7 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
-def some(things: list[Any], most: int = 10) -> str:
-    """The first things of a list."""
-    shown = ", ".join(map(str, things[:most]))
-    return f"{shown} and {count(len(things) - most)} more" if len(things) > most else shown
+def some(items: list[Any], most: int = 10) -> str:
+    """The first items of a list."""
+    shown = ", ".join(map(str, items[:most]))
+    return f"{shown} and {count(len(items) - most)} more" if len(items) > most else shown

@@ -240,7 +240,7 @@ def _show_skipped(
 
 
 def _show_ranges(oracle: Oracle, numbers: list[int], labels: Any) -> None:
-    """Show labels to the oracle by contiguous row numbers; another source may have come in between."""
+    """Pass labels to the oracle by contiguous row numbers; rows of another source may lie between them."""
     start = 0
     for at in range(1, len(numbers) + 1):
         if at == len(numbers) or numbers[at] != numbers[at - 1] + 1:

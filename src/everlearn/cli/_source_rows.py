@@ -1,4 +1,4 @@
-"""Rows as they are in the source file, to show to whoever answers questions."""
+"""Rows as they are in the source file, to show to the person who answers."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -105,6 +105,10 @@ def bad_rows_message(source: Source, quarantine: Path | None) -> str:
     if not source.quarantined:
         return ""
     reasons = "; ".join(f"{reason} ({n:,})" for reason, n in list(source.reasons.items())[:3])
-    where = f"See {quarantine}." if quarantine else "Use --quarantine FILE to keep them."
+    where = "Use --quarantine FILE to keep them."
+    if quarantine is not None and quarantine.exists():
+        where = f"See {quarantine}."
+    elif quarantine is not None:
+        where = f"Nothing was written to {quarantine}: earlier runs skipped them."
     rows = f"{source.quarantined:,} bad row{'' if source.quarantined == 1 else 's'} skipped"
     return f"{rows} (first in line {source.bad[0].line}): {reasons}. {where}"

@@ -1,4 +1,4 @@
-"""`everlearn export`: the present model as ONNX."""
+"""`everlearn export`: the current model as ONNX."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,7 @@ def export(
     model: Annotated[Path, typer.Argument(help="The ONNX file to write.", metavar="MODEL.onnx")],
     traceback: option.Traceback = False,
 ) -> None:
-    """Export the present model, including its scaling, as ONNX.
+    """Export the current model, including its scaling, as ONNX.
 
     The input is the encoded row. The names of its columns are in the metadata of the file.
     """

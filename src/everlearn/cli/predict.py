@@ -52,7 +52,7 @@ def predict(
     quiet: option.Quiet = False,
     traceback: option.Traceback = False,
 ) -> None:
-    """Predict the rows of a source with the present model; the store is not changed.
+    """Predict the rows of a source with the current model; the store is not changed.
 
     Writes CSV with the id (or the number) of each row, the predicted label and the decision values: one for
     two classes, positive for the second class; otherwise one for each class.
@@ -85,7 +85,7 @@ def predict(
 
 
 def fitted_learner(learner: NeverEndingLearner) -> Any:
-    """The present learner; an error if it has not seen two classes yet."""
+    """The current learner; an error if it has not seen two classes yet."""
     if learner.learner_ is None:
         status = learner.status()
         raise StoreError(

@@ -208,7 +208,7 @@ def _assemble(name: str, arrays: dict[str, NDArray[Any]]) -> Dataset:
         raise ValueError("it has no array 'y'")
     y = arrays.pop("y")
     if y.dtype.kind not in "iub":
-        raise ValueError(f"'y' must hold integers, not {y.dtype}")
+        raise ValueError(f"'y' must contain integers, not {y.dtype}")
     X = _features(arrays)
     if X.ndim != 2 or y.ndim not in (1, 2) or X.shape[0] != y.shape[0]:
         raise ValueError(f"'y' of shape {y.shape} does not match rows of shape {X.shape}")

@@ -1,7 +1,7 @@
-"""Measures from confusion matrices with weights, many matrices at once; and weighted areas under ROC curves.
+"""Measures from many weighted confusion matrices at once, and weighted areas under ROC curves.
 
-Under fading a class that has not come for long weighs 1e-100 where another weighs 1e3, and a measure must
-still be right. So nothing here is had by a subtraction of large sums: what is outside a class is added up.
+With fading weights, a class that has not occurred for long may weigh 1e-100 and another 1e3. To stay exact,
+nothing is computed by subtracting large sums: the counts outside a class are added up.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ class Measures(NamedTuple):
 def measures(confusion: Array) -> Measures:
     """Measure confusion matrices whose rows are the true and whose columns are the predicted classes.
 
-    With t_k the weight of the rows that are of class k, p_k of those called k, c_k of those that are both,
-    and n of all:
+    With t_k the weight of the rows of class k, p_k of those predicted as k, c_k of those that are both, and n
+    of all rows:
 
         accuracy = Σ c_k / n        recall = c_k / t_k        precision = c_k / p_k
         g-means  = (Π recall_k)^(1/m) over the m classes with t_k > 0, NaN if m < 2
         MCC      = Σ (c_k n − t_k p_k) / √(Σ t_k (n − t_k) · Σ p_k (n − p_k)), 0 where the root is 0
 
-    c_k n − t_k p_k = tp tn − fp fn for k against the rest. What has no row is NaN.
+    c_k n − t_k p_k = tp tn − fp fn for k against the rest. Measures without rows are NaN.
     """
     others = 1.0 - np.eye(confusion.shape[-1])
     right, wrong = np.diagonal(confusion, axis1=-2, axis2=-1), confusion * others
-    support, called = right + wrong.sum(axis=-1), right + wrong.sum(axis=-2)
+    support, predicted = right + wrong.sum(axis=-1), right + wrong.sum(axis=-2)
     n, n_seen = support.sum(axis=-1), (support > 0).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        recall, precision = right / support, right / called
+        recall, precision = right / support, right / predicted
         logs = np.where(support > 0, np.log(recall), 0.0).sum(axis=-1)
         g_means = np.where(n_seen > 1, np.exp(logs / n_seen), np.nan)
         accuracy = right.sum(axis=-1) / n
@@ -51,14 +51,14 @@ def measures(confusion: Array) -> Measures:
 
 
 def _matthews(confusion: Array, n: Array, others: Array) -> Array:
-    """Matthews' correlation; it has products of four counts, which as shares of n stay within bounds."""
-    share = confusion / np.where(n > 0, n, 1.0)[..., np.newaxis, np.newaxis]
-    tp = np.diagonal(share, axis1=-2, axis2=-1)
-    fn, fp = (share * others).sum(axis=-1), (share * others).sum(axis=-2)
-    tn = ((others @ share) * others).sum(axis=-1)
+    """Matthews' correlation; counts are divided by n first, so that their products do not overflow."""
+    fraction = confusion / np.where(n > 0, n, 1.0)[..., np.newaxis, np.newaxis]
+    tp = np.diagonal(fraction, axis1=-2, axis2=-1)
+    fn, fp = (fraction * others).sum(axis=-1), (fraction * others).sum(axis=-2)
+    tn = ((others @ fraction) * others).sum(axis=-1)
     spread_true = ((tp + fn) * (fp + tn)).sum(axis=-1)
-    spread_called = ((tp + fp) * (fn + tn)).sum(axis=-1)
-    spread = np.sqrt(spread_true) * np.sqrt(spread_called)
+    spread_predicted = ((tp + fp) * (fn + tn)).sum(axis=-1)
+    spread = np.sqrt(spread_true) * np.sqrt(spread_predicted)
     covariance = (tp * tn - fp * fn).sum(axis=-1)
     ratio = np.divide(covariance, spread, out=np.zeros_like(spread), where=spread > 0)
     return np.where(n > 0, np.clip(ratio, -1.0, 1.0), np.nan)
@@ -68,14 +68,14 @@ def areas(positive: NDArray[np.bool_], score: Array, weights: Array) -> Array:
     """Areas under the ROC curve of one score for several weightings of the rows, ties counting one half.
 
     The area is the weight of the pairs of a positive and a negative row in which the positive one scores
-    higher, as a share of all such pairs; the weight of a pair is the product of those of its rows. NaN where
+    higher, as a fraction of all such pairs; the weight of a pair is the product of those of its rows. NaN if
     there is no such pair.
     """
     if not len(score):
         return np.full(len(weights), np.nan)
     order = np.argsort(score)
     ranked = score[order]
-    starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1])))  # of rows that tie
+    starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1])))  # of tied rows
     is_positive = positive[order]
     ordered = weights[:, order]
     up = np.add.reduceat(ordered * is_positive, starts, axis=1)

@@ -1,4 +1,4 @@
-"""The last rows of a stream."""
+"""A window over the last rows of a stream."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 
 class LastRows:
-    """The last so many rows: codes, decision values and how many of these a row has.
+    """The last rows: their codes, their decision values, and the number of decision values of each.
 
-    They lie one after the other in arrays of twice the size: when these are full, the last rows move to the
-    front, which costs each row one move.
+    They are contiguous in arrays of twice the window size. When the arrays are full, the last rows are moved
+    to the front, so each row is moved about once.
     """
 
     def __init__(self, size: int, n_codes: int) -> None:
@@ -28,7 +28,7 @@ class LastRows:
     def append(
         self, codes: NDArray[np.int32], scores: NDArray[np.float64], widths: NDArray[np.int32]
     ) -> None:
-        """Add rows; those that are too old are forgotten."""
+        """Append rows; the oldest ones drop out."""
         codes, scores, widths = codes[-self._size :], scores[-self._size :], widths[-self._size :]
         missing = scores.shape[1] - self._scores.shape[1]
         if missing > 0:

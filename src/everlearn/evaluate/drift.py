@@ -95,7 +95,7 @@ class DriftDetector:
         self._inputs = array("d")
         self._n_seen = 0
         self._n_alarms = 0
-        self._start_anew()
+        self._restart()
 
     @property
     def detector(self) -> Any:
@@ -151,7 +151,7 @@ class DriftDetector:
                 alarms.append(position)
             elif len(self._inputs) >= self.max_inputs:
                 kept = self._inputs[-self.kept_inputs :]
-                self._start_anew()
+                self._restart()
                 self._see_again(kept)
         self._n_seen += len(values)
         self._n_alarms += len(alarms)
@@ -207,7 +207,7 @@ class DriftDetector:
         made._n_alarms = int(state["n_alarms"])
         return made
 
-    def _start_anew(self) -> None:
+    def _restart(self) -> None:
         if self._recipe is None:
             self._detector: Any = copy.deepcopy(self._pattern)
         else:
@@ -216,7 +216,7 @@ class DriftDetector:
         self._inputs = array("d")
 
     def _see(self, value: float) -> bool:
-        """Whether there is an alarm at this input, in which case everything begins anew.
+        """Whether this input raises an alarm; if so, the statistics restart.
 
         Invariant: a new detector that goes through `_inputs` is the one at work.
         """
@@ -224,7 +224,7 @@ class DriftDetector:
         self._detector.update(int(value) if value in (0.0, 1.0) else value)
         if not self._detector.drift_detected:
             return False
-        self._start_anew()
+        self._restart()
         return True
 
     def _see_again(self, values: Iterable[float]) -> None:

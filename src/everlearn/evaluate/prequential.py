@@ -22,9 +22,9 @@ __all__ = ["Prequential"]
 
 _SPANS = ("window", "fading", "total")
 _BASELINES = ("no_change", "majority")
-_N_JUDGED = 1 + len(_BASELINES)  # the learner first, then the baselines
-_CHUNK = 4096  # rows worked on at once: bounds the memory of a large block
-_NOTHING = 1e-250  # a faded count below this is 0: it would slow arithmetic down before it underflows
+_N_PREDICTORS = 1 + len(_BASELINES)  # the learner, then the baselines
+_CHUNK = 4096  # rows processed at once, to bound memory
+_NOTHING = 1e-250  # smaller faded counts are set to 0: subnormal numbers are slow
 
 
 class Prequential:
@@ -36,7 +36,7 @@ class Prequential:
     classes).
 
     If the learner made no prediction for a row, the row counts as abstained and in no measure, for the
-    baselines as well. It still takes a place in the window, and counts fade with it.
+    baselines as well. It is still in the window, and counts fade with it.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Prequential:
         Factor by which each count is multiplied with every label, above 0 and at most 1. The weights sum to 1
         / (1 - fading_factor), so 0.999 corresponds to a window of about 1000 labels.
     classes : iterable of labels, default=None
-        The classes in the order of the decision values, as in the learner's ``classes_``. None takes those
+        The classes in the order of the decision values, as in the learner's ``classes_``. None means those
         seen so far, sorted. New classes may appear at any time in either case.
 
     Notes
@@ -81,16 +81,16 @@ class Prequential:
         given = [] if classes is None else list(classes)
         self._labels = LabelTable(given)
         if len(self._labels) != len(given):
-            raise ValueError(f"classes must hold different labels without None and NaN, got {given!r}.")
+            raise ValueError(f"classes must be distinct labels without None and NaN, got {given!r}.")
         self._n_given = len(given)
         self._n_seen = 0
         self._n_abstained = 0
         self._faded_abstained = 0.0
         self._last = UNKNOWN
         self._frequency = np.zeros(0, dtype=np.int64)  # of each label, rows with abstention included
-        self._total = np.zeros((_N_JUDGED, 0, 0), dtype=np.int64)
-        self._faded = np.zeros((_N_JUDGED, 0, 0))
-        self._recent = LastRows(int(window), 1 + _N_JUDGED)
+        self._total = np.zeros((_N_PREDICTORS, 0, 0), dtype=np.int64)
+        self._faded = np.zeros((_N_PREDICTORS, 0, 0))
+        self._recent = LastRows(int(window), 1 + _N_PREDICTORS)
         self._make_room()
 
     @property
@@ -135,7 +135,7 @@ class Prequential:
             self._make_room()
         for start in range(0, len(true), _CHUNK):
             rows = slice(start, start + _CHUNK)
-            self._take_in(true[rows], predicted[rows], decisions[rows])
+            self._add(true[rows], predicted[rows], decisions[rows])
 
     def scores(self) -> dict[str, Any]:
         """The measures over each span, for the learner and for the baselines.
@@ -157,14 +157,14 @@ class Prequential:
             =============  ===================================================================================
 
             and "baselines" has under "no_change" and "majority" such a dict for each span, without the last
-            two. What no row tells is NaN.
+            two. NaN if undefined.
 
         Notes
         -----
         The AUC needs decision values, and only those in the window are stored. With fading, it is computed on
         the rows in the window with their faded weights. In total it is NaN once there are more labels than
-        the window holds. A row counts if it has as many decision values as there are classes (those given at
-        construction, otherwise those seen so far), or a single one for two classes.
+        fit into the window. A row counts if it has as many decision values as there are classes (those given
+        at construction, otherwise those seen so far), or a single one for two classes.
         """
         stack = np.stack([self._counts(span) for span in _SPANS])[
             ..., self._order[:, np.newaxis], self._order
@@ -178,7 +178,7 @@ class Prequential:
         for i, (span, abstained) in enumerate(zip(_SPANS, self._abstained(), strict=True)):
             kind = np.float64 if span == "fading" else np.int64
             values = (found.n[i].astype(kind), found.accuracy[i], found.g_means[i], found.mcc[i])
-            judged = [
+            scored = [
                 dict(zip(("n", "accuracy", "g_means", "mcc"), row, strict=True))
                 for row in zip(*(value.tolist() for value in values), strict=True)
             ]
@@ -187,12 +187,12 @@ class Prequential:
                 dict(zip(("recall", "precision", "support"), row, strict=True))
                 for row in zip(*(detail.tolist() for detail in details), strict=True)
             ]
-            result[span] = judged[0] | {
+            result[span] = scored[0] | {
                 "abstained": abstained,
                 "auc": auc[i],
                 "per_class": dict(zip(shown, per_class, strict=True)),
             }
-            for name, row in zip(_BASELINES, judged[1:], strict=True):
+            for name, row in zip(_BASELINES, scored[1:], strict=True):
                 baselines[name][span] = row
         return result | {"baselines": baselines}
 
@@ -288,61 +288,61 @@ class Prequential:
         return made
 
     def _make_room(self) -> None:
-        """Give new labels their rows and columns."""
+        """Add rows and columns for new labels."""
         more = len(self._labels) - len(self._frequency)
         self._frequency = np.pad(self._frequency, (0, more))
         self._total = np.pad(self._total, ((0, 0), (0, more), (0, more)))
         self._faded = np.pad(self._faded, ((0, 0), (0, more), (0, more)))
         self._order = self._labels.order(self._n_given)
 
-    def _take_in(
+    def _add(
         self, true: NDArray[np.int32], predicted: NDArray[np.int32], decisions: NDArray[np.float64]
     ) -> None:
         n = len(true)
-        judged = np.empty((n, _N_JUDGED), dtype=np.int32)
-        judged[:, 0] = predicted
-        judged[:, 1] = np.concatenate(([self._last], true[:-1]))
-        judged[:, 2] = self._most_frequent_before(true)
+        guesses = np.empty((n, _N_PREDICTORS), dtype=np.int32)
+        guesses[:, 0] = predicted
+        guesses[:, 1] = np.concatenate(([self._last], true[:-1]))
+        guesses[:, 2] = self._most_frequent_before(true)
         abstained = predicted < 0
-        judged[abstained] = UNKNOWN
+        guesses[abstained] = UNKNOWN
         weights = self.fading_factor ** np.arange(n - 1, -1, -1, dtype=np.float64)
-        faded = self._faded * self.fading_factor**n + self._count(true, judged, weights)
+        faded = self._faded * self.fading_factor**n + self._count(true, guesses, weights)
         faded[faded < _NOTHING] = 0.0
         self._faded = faded
         self._faded_abstained = self._faded_abstained * self.fading_factor**n + float(weights @ abstained)
-        self._total += self._count(true, judged)
+        self._total += self._count(true, guesses)
         self._n_seen += n
         self._n_abstained += int(np.count_nonzero(abstained))
         self._last = int(true[-1])
         self._frequency += np.bincount(true, minlength=len(self._frequency))
         widths = np.full(n, decisions.shape[1], dtype=np.int32)
-        self._recent.append(np.column_stack((true, judged)), decisions, widths)
+        self._recent.append(np.column_stack((true, guesses)), decisions, widths)
 
     def _most_frequent_before(self, true: NDArray[np.int32]) -> NDArray[np.int32]:
         """The code of the most frequent label before each row.
 
-        Frequencies only grow, so that besides the labels that come here only the one that leads now can lead.
+        Frequencies only grow, so only the labels in ``true`` and the currently most frequent one can lead.
         """
         leader = self._order[np.argmax(self._frequency[self._order])]
         rank = np.empty(len(self._order), dtype=np.intp)
         rank[self._order] = np.arange(len(self._order))
         contenders = self._order[np.unique(rank[np.append(true, leader)])]
-        come = true[:, np.newaxis] == contenders
-        before = self._frequency[contenders] + np.cumsum(come, axis=0) - come
+        occurs = true[:, np.newaxis] == contenders
+        before = self._frequency[contenders] + np.cumsum(occurs, axis=0) - occurs
         best = np.argmax(before, axis=1)
         leading = contenders[best].astype(np.int32)
         return np.where(before.max(axis=1) > 0, leading, np.int32(UNKNOWN))
 
     def _count(
-        self, true: NDArray[np.int32], judged: NDArray[np.int32], weights: NDArray[np.float64] | None = None
+        self, true: NDArray[np.int32], guesses: NDArray[np.int32], weights: NDArray[np.float64] | None = None
     ) -> NDArray[Any]:
-        """Confusion matrices of the learner and of the baselines, a row that one left out not counted."""
+        """Confusion matrices of the learner and of the baselines; rows without a prediction do not count."""
         k = len(self._labels)
-        cell = (np.arange(_N_JUDGED) * k + true[:, np.newaxis].astype(np.int64)) * k + judged
-        known = judged >= 0
+        cell = (np.arange(_N_PREDICTORS) * k + true[:, np.newaxis].astype(np.int64)) * k + guesses
+        known = guesses >= 0
         if weights is not None:
             weights = np.broadcast_to(weights[:, np.newaxis], known.shape)[known]
-        return np.bincount(cell[known], weights, _N_JUDGED * k * k).reshape(_N_JUDGED, k, k)
+        return np.bincount(cell[known], weights, _N_PREDICTORS * k * k).reshape(_N_PREDICTORS, k, k)
 
     def _counts(self, span: str) -> NDArray[Any]:
         if span == "window":
@@ -360,17 +360,17 @@ class Prequential:
         ages = np.arange(len(codes) - 1, -1, -1, dtype=np.float64)
         weights = np.stack((np.ones(len(codes)), self.fading_factor**ages))
         per_class = np.full((len(self._labels), len(codes)), np.nan)
-        judged = codes[:, 1] >= 0
-        present = np.unique(widths[judged]).tolist()
+        predicted = codes[:, 1] >= 0
+        present = np.unique(widths[predicted]).tolist()
         for width in present:
-            rows = np.flatnonzero(judged & (widths == width))
+            rows = np.flatnonzero(predicted & (widths == width))
             columns = self._classes_of_columns(width)
             if columns is not None and width == 1:
                 values = scores[rows, 0]
                 per_class[columns[0], rows], per_class[columns[1], rows] = -values, values
             elif columns is not None:
                 per_class[np.ix_(columns, rows)] = scores[rows, :width].T
-        # One number for two classes: the area of the one is that of the other.
+        # With one decision value for two classes, both have the same area.
         one_is_enough = present == [1] and len(self._labels) == 2
         found = []
         for code in self._order[1:] if one_is_enough else self._order:
@@ -381,7 +381,7 @@ class Prequential:
         return in_window, with_fading
 
     def _classes_of_columns(self, width: int) -> NDArray[np.intp] | None:
-        """The codes of the classes for which so many decision values speak; None if that cannot be told."""
+        """The codes of the classes that this many decision values belong to; None if unknown."""
         width = max(width, 2)
         if width == self._n_given:
             return self._order[:width]

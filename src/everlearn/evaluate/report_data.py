@@ -20,7 +20,7 @@ class Totals(TypedDict, total=False):
     "labels"             labels that are known, asked for or given
     "asked"              questions asked so far
     "open_questions"     questions without an answer
-    "budget"             questions that may be asked in all, None without a limit
+    "budget"             maximum number of questions; None without a limit
     "support_vectors"    support vectors of the model
     "memory_mb"          resident memory of the process, in megabytes
     "seconds"            time spent, in seconds
@@ -47,20 +47,20 @@ class Curves(TypedDict, total=False):
     """The stream over time, in columns of equal length with one entry for each batch.
 
     =====================  ===================================================================================
-    "rows"                 rows that had arrived after the batch: the time axis of every curve, and required
-    "labels"               labels known by then
-    "asked"                questions asked by then
+    "rows"                 rows that had arrived after the batch, the x-axis of every curve (required)
+    "labels"               labels known at that time
+    "asked"                questions asked until then
     "support_vectors"      support vectors of the model
     "memory_mb"            resident memory, in megabytes
-    "seconds"              time spent by then, in seconds
+    "seconds"              time spent until then, in seconds
     "accuracy", "g_means", "mcc", "auc"
                            scores over the latest labeled rows, each predicted before it was learned
     "fading_accuracy", ...
                            the same four, over all rows with a weight that fades with age
     "no_change_accuracy", ...
-                           the same four of the baseline that repeats the label before
+                           the same four of the baseline that repeats the previous label
     "majority_accuracy", ...
-                           the same four of the baseline that always names the most frequent class
+                           the same four of the baseline that predicts the most frequent class
     =====================  ===================================================================================
     """
 
@@ -92,7 +92,7 @@ class Audit(TypedDict, total=False):
     """The accuracy estimated from rows asked at random, in columns of equal length.
 
     ==============  ==========================================================================================
-    "rows"          rows that had arrived at each estimate, required
+    "rows"          rows that had arrived at each estimate (required)
     "accuracy"      the estimate
     "lower"         lower confidence bound
     "upper"         upper confidence bound

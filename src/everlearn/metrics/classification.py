@@ -228,7 +228,7 @@ def _labels(name: str, values: ArrayLike) -> NDArray[Any]:
     """One-dimensional array of numbers without NaN, or of strings."""
     labels = _one_dimensional(name, values, "pass one label per row; for a column use .ravel()")
     if labels.dtype.kind not in "OUST" + _NUMBER_KINDS:
-        raise ValueError(f"{name} must hold numbers or strings, got {labels.dtype}; encode the labels")
+        raise ValueError(f"{name} must contain numbers or strings, got {labels.dtype}; encode the labels")
     if labels.dtype.kind in "OST":
         if all(isinstance(label, str) for label in labels):
             labels = np.array(labels.tolist(), dtype=np.str_)
@@ -236,7 +236,9 @@ def _labels(name: str, values: ArrayLike) -> NDArray[Any]:
             labels = labels.astype(np.float64)
         else:
             kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
-            raise ValueError(f"{name} must hold only numbers or only strings, got {kinds}; encode the labels")
+            raise ValueError(
+                f"{name} must contain only numbers or only strings, got {kinds}; encode the labels"
+            )
     _no_nan(name, labels)
     return labels
 
@@ -248,7 +250,9 @@ def _scores(name: str, values: ArrayLike) -> NDArray[Any]:
         try:
             scores = scores.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must hold numbers, got {scores.dtype}; pass decision values") from error
+            raise ValueError(
+                f"{name} must contain numbers, got {scores.dtype}; pass decision values"
+            ) from error
     _no_nan(name, scores)
     return scores
 

@@ -23,7 +23,7 @@ class Answers:
     def __init__(self, oracle: Any, classes: Any, model: Any, total: int) -> None:
         self.oracle = oracle
         self._oracle: Callable[[Places, Any], Any]
-        if oracle is None or callable(oracle):  # None if answers are told, not asked for
+        if oracle is None or callable(oracle):  # None if the caller passes answers to `tell`
             self.labels = None
             self._oracle = oracle
         else:

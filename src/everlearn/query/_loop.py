@@ -94,7 +94,7 @@ class Loop:
             for theirs, ours in zip(labels, state.answers.get(row, []), strict=False):
                 if theirs != ours:
                     raise ValueError(
-                        f"The journal has the label {theirs!r} for row {row}, but this loop was told "
+                        f"The journal has the label {theirs!r} for row {row}, but this loop already has "
                         f"{ours!r}: use another file, or correct that line."
                     )
         for row, labels in written.items():
@@ -133,7 +133,7 @@ class Loop:
         for row, label in pairs:
             if label is not None and row in answers and answers[row][0] != label:
                 raise ValueError(
-                    f"initial_labels has {label!r} for row {row}, but this loop was told "
+                    f"initial_labels has {label!r} for row {row}, but this loop already has "
                     f"{answers[row][0]!r}: correct one of them."
                 )
         for row, label in pairs:
@@ -213,7 +213,7 @@ class Loop:
 
     def told(self, row: int) -> PoolQuestion:
         """The pending question about a row, or one for an answer that was not asked for."""
-        return self.state.pending.get(row) or PoolQuestion(row, _TOLD, "told without being asked")
+        return self.state.pending.get(row) or PoolQuestion(row, _TOLD, "label given without a question")
 
     def receive(self, pairs: list[tuple[PoolQuestion, Any]]) -> int:
         """Record checked answers, all of them before anything can fail, then learn; returns their number."""
@@ -256,7 +256,7 @@ class Loop:
         if self.pool.left > 0:
             learner.stop_reason = f"the query strategy selects none of the {self.pool.left} remaining rows"
         else:
-            learner.stop_reason = "the oracle knows no more labels" if unknown else "the pool is used up"
+            learner.stop_reason = "the oracle has no more labels" if unknown else "the pool is used up"
         return False
 
     def _remove(self, row: int) -> None:

@@ -80,7 +80,7 @@ def check_numbers(X: Any) -> None:
 
 
 def digest(X: Any, n_rows: int) -> str:
-    """A hash that tells a pool from others of the same shape, from a fixed selection of its rows."""
+    """A hash that identifies a pool, from a fixed selection of its rows."""
     places = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _DIGESTED_ROWS)).astype(np.intp))
     rows = take(X, places)
     values = np.asarray(rows.toarray() if sparse.issparse(rows) else rows)

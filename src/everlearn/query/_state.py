@@ -1,4 +1,4 @@
-"""What a loop over a pool has asked, been told and learned so far."""
+"""The state of a loop over a pool: questions, answers and labels so far."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ class Learned(NamedTuple):
 
 
 class PoolIdentity(NamedTuple):
-    """What tells a pool from another."""
+    """What identifies a pool."""
 
     n_rows: int
     n_features: int

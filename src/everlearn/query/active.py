@@ -375,10 +375,10 @@ class ActiveLearner:
         for loop in loops:
             loop.catch_up()
             loop.learn_initial(initial_labels)
-        if self.baseline is not None:
-            main.known_answers = self.baseline._state.answers
         for other in others:
-            other.known_answers = self._state.answers
+            main.known_answers, other.known_answers = other.state.answers, main.state.answers
+        if self.baseline is not None and not others:
+            main.known_answers = self.baseline.answers
         if self._stops():
             return
         wanted = main.pool.left + len(main.unknown) if max_labels is None else max_labels

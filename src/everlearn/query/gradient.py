@@ -124,7 +124,7 @@ def _checked_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
         raise ValueError(
-            f"y must hold one label for each of the {n_rows} rows of X, got shape {labels.shape}."
+            f"y must contain one label for each of the {n_rows} rows of X, got shape {labels.shape}."
         )
     return labels
 

@@ -36,7 +36,7 @@ def _are_weights(value: Any) -> bool:
 class Submodular(PoolQueryStrategy):
     """Select a batch of rows that are near the decision boundary and differ from each other.
 
-    Many rows near the boundary are alike: once one of them is labeled, the others add little. That does not
+    Many rows near the boundary are similar: once one of them is labeled, the others add little. That does not
     matter if labels come one by one, because the model changes in between, but a batch is selected at once.
     Of the rows U, the batch A of n rows is the one that maximizes, greedily::
 

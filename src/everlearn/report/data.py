@@ -55,7 +55,7 @@ def check(data: Mapping[str, Any]) -> None:
 def _known(where: str, part: Mapping[str, Any], kind: Any) -> None:
     if unknown := sorted(map(str, set(part) - set(kind.__annotations__))):
         known = ", ".join(sorted(kind.__annotations__))
-        raise ValueError(f"{where} has the unknown entry {unknown[0]!r}; a report knows of {known}")
+        raise ValueError(f"{where} has the unknown entry {unknown[0]!r}; known entries: {known}")
 
 
 def _columns(where: str, part: Mapping[str, Any] | None, kind: Any) -> None:

@@ -22,33 +22,12 @@ from .._base.validate import Rows, check_rows, label_column, missing_labels
 from .._submodular.choice import Choice, Similarities, StoredSimilarities
 from .._submodular.geometry import CONSTRAINTS, Geometry, all_pairs, least_similarity
 from ._convex import ascend
+from ._weights import WEIGHTS, default_weights
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 _MAX_STORED = 5000  # rows whose similarities method="qp" stores as a matrix (200 MB)
-
-
-def _are_weights(value: Any) -> bool:
-    try:
-        numbers = list(value)
-    except TypeError:
-        return False
-    return len(numbers) in (3, 4) and all(map(constraints.NOT_NEGATIVE.test, numbers)) and numbers[0] > 0
-
-
-WEIGHTS = constraints.Constraint("three or four numbers, 0 or above, the first above 0", _are_weights)
-
-
-def default_weights(chosen: int, rows: int, rows_next: int = 0) -> tuple[float, float, float, float]:
-    """Default weights lam1 to lam4: diversity, similarity to labeled rows, density, density of the next rows.
-
-    Dense regions are preferred if few rows are chosen; from half of the rows on it is kernel herding. With
-    next rows, the density is the mean of both.
-    """
-    base = max(1.0, 2 * chosen / max(rows, 1))
-    share = 0.5 if rows_next else 0.0
-    return 1.0, base, (1 - share) * base, share * base * rows / max(rows_next, 1)
 
 
 @register

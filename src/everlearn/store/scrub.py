@@ -60,7 +60,7 @@ def _vacuum(log: Log, whole: bool) -> bool:
 
 
 def _vacuum_tables(db: Any, names: list[str]) -> bool:
-    """In PostgreSQL: VACUUM FULL waits for whoever reads a table, and passes over tables of another role.
+    """In PostgreSQL: VACUUM FULL waits for readers of a table, and skips tables of another role.
 
     It also keeps deleted rows that an older transaction may still see, whatever that transaction reads.
     """

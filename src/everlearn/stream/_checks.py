@@ -146,7 +146,7 @@ def write_settings(log: Log, settings: StreamSettings) -> None:
 def same_learner(log: Log, settings: StreamSettings, learner: Any) -> None:
     """Refuse a learner other than the one the store was created with."""
     check_learner(learner)
-    mine, theirs = (_params(thing) for thing in (learner, settings.learner))
+    mine, theirs = (_params(estimator) for estimator in (learner, settings.learner))
     if type(learner) is not type(settings.learner) or mine != theirs:
         raise StoreError(
             f"{log.database} was created with learner={settings.learner!r}, got {learner!r}.",

@@ -242,8 +242,8 @@ class EraseMethods(ReadMethods):
     def _plan(self, erased: Erased, method: str) -> _Plan:
         """The state without the rows, and the events to rewrite."""
         numbers, log = erased.numbers, self._log
-        came_in = log.arrived_in(numbers)
-        first = min(came_in) - 1  # the event that sets the first scale precedes the batch it comes from
+        events = log.arrived_in(numbers)
+        first = min(events) - 1  # the event that sets the first scale precedes the batch it comes from
         complete = log.meta("complete_from") or 0
         if method != "forget":
             try:
@@ -257,7 +257,7 @@ class EraseMethods(ReadMethods):
         drop_rows(state, numbers, len(log.labeled_at(numbers, log.last + 1)))
         state.apply(erased, log.rows_of)
         changed = {}
-        for seq in sorted(came_in | log.marked_in(numbers)):
+        for seq in sorted(events | log.marked_in(numbers)):
             changed[seq] = without_rows(log.event(seq), numbers)
         changed |= without_single_rows(log, log.values_of(numbers))
         return _Plan(state, changed, first, "forget")

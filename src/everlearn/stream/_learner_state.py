@@ -260,7 +260,7 @@ class LearnerState:
             self.semi_supervised = clone(self.settings.semi_supervised)
         self.retrain(len(self.labeled) if self.learner is None else self.n_trained)
 
-    # ---------------------------------------------------------------------------------------------- the parts
+    # ----------------------------------------------------------------------------------------------- helpers
 
     def retrain(self, count: int, before: Any = None) -> None:
         """Retrain on the newest ``count`` labeled rows; no model if there is only one class.
@@ -299,8 +299,8 @@ class LearnerState:
     def _label_batch(self, event: Arrived, X: Rows, predictions: list[Any]) -> list[Any]:
         """Predict the unlabeled rows of a batch with the semi-supervised learner."""
         y: list[Any] = [None] * X.shape[0]
-        for place, label in zip(event.labeled.tolist(), event.labels.tolist(), strict=True):
-            y[place] = label
+        for index, label in zip(event.labeled.tolist(), event.labels.tolist(), strict=True):
+            y[index] = label
         batch = RowBuffer(X, event.numbers, y)
         assert self.semi_supervised is not None
         most = self.semi_supervised.memory_rows  # it takes batches of half as many

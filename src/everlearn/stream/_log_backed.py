@@ -42,9 +42,7 @@ class LogBacked:
         self._must_recover = False
         self._snapshots.note(rows, seq)
         self._expiry = Expiry(log, seconds_of(settings.max_age))
-        if not log.read_only and log.meta(
-            scrub.PENDING
-        ):  # an erasure was interrupted, or blocked by a reader
+        if not log.read_only and log.meta(scrub.PENDING):  # an erasure was interrupted or blocked
             scrub.scrub(log)
 
     # ------------------------------------------------------------------------------------------------ events
@@ -97,7 +95,7 @@ class LogBacked:
 
     @locked
     def close(self) -> None:
-        """Write a snapshot and close the store, so that others can open it."""
+        """Write a snapshot and close the store, so that other processes can open it."""
         if self._log is None:
             return
         try:

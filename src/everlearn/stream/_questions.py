@@ -59,7 +59,7 @@ class Question:
 class _Choice(NamedTuple):
     """The position of a selected row among the candidates, and the reason."""
 
-    place: int
+    at: int
     kind: str
     reason: str
     utility: float = float("nan")
@@ -117,12 +117,12 @@ class QuestionQueue:
             return []
         rest = np.arange(len(rows.rows))
         fresh = rest[rows.n_older :]
-        count = min(count, len(rest), self._most(rows.model))
+        count = min(count, len(rest), self._max_questions(rows.model))
         chosen: list[_Choice] = []
         audits = int(self.settings.audit * (self.n_asked + count)) - self.n_audits
         if audits > 0 and len(fresh):
             drawn = fresh[np.sort(random.permutation(len(fresh))[: min(audits, count)])]
-            chosen = [_Choice(place, "audit", "drawn at random, for an unbiased estimate") for place in drawn]
+            chosen = [_Choice(index, "audit", "drawn at random, for an unbiased estimate") for index in drawn]
             rest = rest[~np.isin(rest, drawn)]
         count -= len(chosen)
         if count > 0 and len(rest):
@@ -130,7 +130,7 @@ class QuestionQueue:
                 chosen += self._cold_start(count, rest, rows, labeled, random)
             else:
                 chosen += self._by_strategy(strategy, count, rest, rows)
-        places = np.array([choice.place for choice in chosen], dtype=np.intp)
+        places = np.array([choice.at for choice in chosen], dtype=np.intp)
         predicted = rows.predictions_at(places) if len(places) else []
         questions = [
             Question(int(rows.rows.numbers[at]), kind, reason, utility, n_rows, prediction)
@@ -206,7 +206,7 @@ class QuestionQueue:
 
     # ------------------------------------------------------------------------------------------------ private
 
-    def _most(self, model: Any) -> int:
+    def _max_questions(self, model: Any) -> int:
         """The maximum number of questions per call: the batch limit of the strategy, plus audits."""
         strategy = self.settings.query_strategy
         if model is None or strategy.max_batch_size is None:
@@ -221,10 +221,10 @@ class QuestionQueue:
         Random rows represent the frequent classes; distant rows find rare ones.
         """
         X = rows.rows.X
-        far = sum((self.n_asked + place) % 2 for place in range(count))
+        far = sum((self.n_asked + i) % 2 for i in range(count))
         order = random.permutation(len(rest))
         drawn, left = rest[np.sort(order[: count - far])], rest[np.sort(order[count - far :])]
-        chosen = [_Choice(place, "cold_start", "drawn at random, for the cold start") for place in drawn]
+        chosen = [_Choice(index, "cold_start", "drawn at random, for the cold start") for index in drawn]
         coverage = query.Coverage()
         if len(labeled):
             coverage.add(labeled.X[-_COVERED:])
@@ -251,15 +251,15 @@ class QuestionQueue:
         places = strategy.query(model, X, count, **options)
         if len(places) == 0:
             return []
-        chosen, worth = rest[places], strategy.utilities(model, X[places])
+        chosen, utilities = rest[places], strategy.utilities(model, X[places])
         if strategy.uses_margin:
             known = KnownScores(rows.scores_at(chosen), rows.model.classes_)
             reasons = strategy.reasons(known, known.rows())
         else:
             reasons = strategy.reasons(model, X[places])
         return [
-            _Choice(place, "strategy", reason, float(utility))
-            for place, reason, utility in zip(chosen, reasons, worth, strict=True)
+            _Choice(index, "strategy", reason, float(utility))
+            for index, reason, utility in zip(chosen, reasons, utilities, strict=True)
         ]
 
     def _open(self, chosen: list[Question]) -> None:

@@ -94,10 +94,10 @@ def _without(log: Log, state: LearnerState, back: dict[int, int], seq: int) -> L
             return state
         except ValueError:  # forgetting does not give this state
             state = LearnerState.from_state(before, state.settings)
-    return _anew(log, state, back, seq)
+    return _replayed_without(log, state, back, seq)
 
 
-def _anew(log: Log, state: LearnerState, back: dict[int, int], seq: int) -> LearnerState:
+def _replayed_without(log: Log, state: LearnerState, back: dict[int, int], seq: int) -> LearnerState:
     lives = [*log.replaced(seq - 1), *((number, given, seq) for number, given in back.items())]
     return replay_without(log, state.settings, lives, seq, forgets=state.forgets)[0]
 

@@ -39,8 +39,8 @@ def state_dict(state: LearnerState) -> dict[str, Any]:
     found: dict[str, Any] = {name: getattr(state, name) for name in (*_COUNTS, *_VALUES)}
     found["classes"] = list(state.classes)
     for name in ("learner", "semi_supervised"):
-        thing = getattr(state, name)
-        found[name] = None if thing is None else persist.describe(thing)
+        part = getattr(state, name)
+        found[name] = None if part is None else persist.describe(part)
     for name in _PARTS:
         found[name] = getattr(state, name).state()
     found["drift"] = None if state.drift is None else state.drift.state()

@@ -208,10 +208,10 @@ def _named(classes: Any) -> Array:
     return np.unique(np.array(plain, dtype=object if kinds == {str} else None))
 
 
-def _seeded(thing: Any, seed: int) -> Any:
-    if "random_state" in thing.get_params(deep=False) and thing.random_state is None:
-        thing.set_params(random_state=seed)
-    return thing
+def _seeded(estimator: Any, seed: int) -> Any:
+    if "random_state" in estimator.get_params(deep=False) and estimator.random_state is None:
+        estimator.set_params(random_state=seed)
+    return estimator
 
 
 _STRATEGIES: dict[str, Any] = {

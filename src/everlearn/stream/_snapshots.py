@@ -56,7 +56,7 @@ class Snapshots:
             try:
                 self._write(self.log.last, state.packed(), state.needed())
             except StoreError as exc:
-                _say(exc)
+                _warn(exc)
 
     def _write(self, seq: int, state: bytes, needed: Ints) -> None:
         self.log.write_snapshot(seq, state, self.keep)
@@ -73,11 +73,11 @@ class Snapshots:
             try:
                 self._writing.result()
             except StoreError as exc:
-                _say(exc)
+                _warn(exc)
             self._writing = None
 
 
-def _say(exc: StoreError) -> None:
+def _warn(exc: StoreError) -> None:
     warnings.warn(
         f"{exc} The snapshot was not written; nothing is lost, but opening takes longer.", stacklevel=4
     )

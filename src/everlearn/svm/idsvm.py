@@ -219,7 +219,7 @@ class IDSVM(StreamLearner, ForgettingLearner):
         if len(svm.support_) and int(np.max(svm.support_)) >= len(rows.labels):
             raise ValueError(
                 f"svm was fitted on a row with the number {int(np.max(svm.support_))}, but X has "
-                f"{len(rows.labels)} rows and must hold all of them, in their order."
+                f"{len(rows.labels)} rows and must have as many entries, in the same order."
             )
         theta = np.zeros((columns, len(rows.labels)))
         theta[:, svm.support_] = theirs
@@ -359,7 +359,7 @@ class IDSVM(StreamLearner, ForgettingLearner):
 
     @property
     def n_refreshes_(self) -> int:
-        """How often everything was computed anew from the coefficients."""
+        """How often all values were recomputed from the coefficients."""
         return int(self._of_machine("refreshes"))
 
     @property

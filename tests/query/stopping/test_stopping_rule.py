@@ -229,7 +229,7 @@ def test_drawings_go_where_one_likes():
     figure, axes = plt.subplots(2)
     assert told(LabelBudget()).plot(axes[0]) is axes[0]
     assert (LabelBudget() | StatQ()).plot(axes) == list(axes)
-    with pytest.raises(ValueError, match="ax must hold one Axes for each of the 2 rules, got 1"):
+    with pytest.raises(ValueError, match="ax must contain one Axes for each of the 2 rules, got 1"):
         (LabelBudget() | StatQ()).plot(axes[0])
     plt.close(figure)
 

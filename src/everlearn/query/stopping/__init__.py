@@ -1,7 +1,7 @@
 """Stopping rules: when to stop asking for labels, and why.
 
-After each label a stopping rule is told the `Progress` of the loop, and gives a `Verdict`: whether to stop,
-the reason with numbers, and the evidence. It needs neither the model nor the rows, so that it works with any
+After each label a stopping rule receives the `Progress` of the loop, and returns a `Verdict`: whether to
+stop, the reason with numbers, and the evidence. It needs neither the model nor the rows, so it works with any
 loop. Rules can be combined: ``a | b`` stops when one of them says stop, ``a & b`` when both do.
 
 ===================  =========================================================================================

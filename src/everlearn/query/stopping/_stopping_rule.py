@@ -1,4 +1,4 @@
-"""StoppingRule: the base class of stopping rules, what it is told (`Progress`) and its answer (`Verdict`)."""
+"""StoppingRule: the base class of stopping rules, its input (`Progress`) and its output (`Verdict`)."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
@@ -104,11 +104,11 @@ class Verdict:
 
 
 class StoppingRule(BaseEstimator, ABC):  # type: ignore[misc]
-    """Says when to stop asking; a subclass says what to keep of each `Progress`, and when to stop.
+    """Base class of the rules that say when to stop asking for labels.
 
     Its parameters are read and set as in scikit-learn; `sklearn.base.clone` creates a rule with the same
-    parameters that has been told nothing. What it has been told is its only state: `get_state` returns it as
-    plain values, `set_state` restores it in a rule with the same parameters.
+    parameters and no progress. The recorded progress is its only state: `get_state` returns it as plain
+    values, `set_state` restores it in a rule with the same parameters.
     """
 
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {}

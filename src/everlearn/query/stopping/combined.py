@@ -16,7 +16,7 @@ _RULES = constraints.Constraint(
 
 
 class _Combined(StoppingRule):
-    """Several rules that are told the same progress; their states are its state."""
+    """Several rules that receive the same progress; its state is theirs."""
 
     rules: Any
     _constraints: ClassVar[dict[str, constraints.Constraint]] = {"rules": _RULES}
@@ -68,7 +68,7 @@ class _Combined(StoppingRule):
             ax = pyplot().subplots(count, squeeze=False, figsize=size, layout="constrained")[1][:, 0]
         axes = list(ax) if hasattr(ax, "__iter__") else [ax]
         if len(axes) != count:
-            raise ValueError(f"ax must hold one Axes for each of the {count} rules, got {len(axes)}.")
+            raise ValueError(f"ax must contain one Axes for each of the {count} rules, got {len(axes)}.")
         return [rule.plot(one) for rule, one in zip(simple, axes, strict=True)]
 
     def reset(self) -> None:
@@ -141,7 +141,7 @@ class AnyOf(_Combined):
     Parameters
     ----------
     rules : tuple or list of stopping rules
-        The rules. Each is told what this one is told.
+        The rules. Each receives the same progress.
 
     Examples
     --------
@@ -168,7 +168,7 @@ class AllOf(_Combined):
     Parameters
     ----------
     rules : tuple or list of stopping rules
-        The rules. Each is told what this one is told.
+        The rules. Each receives the same progress.
 
     Examples
     --------
