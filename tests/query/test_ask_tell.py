@@ -130,7 +130,7 @@ def test_labels_that_nobody_asked_for_count():
     run = begun(X)
     run.tell([5, 3, 7, 9], y[[5, 3, 7, 9]])
     assert [r["chosen_by"] for r in run.history] == ["told"] * 4
-    assert run.history[0]["reason"] == "told without being asked"
+    assert run.history[0]["reason"] == "label given without a question"
     by_margin = y[[5, 3, 7, 9]].min() < y[[5, 3, 7, 9]].max()
     assert by_margin
     run.ask()
