@@ -112,11 +112,11 @@ void Oam::learn_row(std::size_t c, const std::vector<double>& x, std::size_t sid
 std::vector<double> Oam::mean(std::size_t c, std::size_t side) const {
   const std::vector<double>& rows = kept[c][side];
   const std::size_t d = width();
-  std::vector<double> centre(d, 0.0);
-  if (d == 0) return centre;
+  std::vector<double> center(d, 0.0);
+  if (d == 0) return center;
   const double count = static_cast<double>(rows.size() / d);
-  for (std::size_t i = 0; i < rows.size(); ++i) centre[i % d] += rows[i] / count;
-  return centre;
+  for (std::size_t i = 0; i < rows.size(); ++i) center[i % d] += rows[i] / count;
+  return center;
 }
 
 // -------------------------------------------------------------------------------------------------------------- OPAUC
@@ -183,10 +183,10 @@ void Opauc::learn_row(std::size_t c, const std::vector<double>& x, std::size_t s
   for (std::size_t i = 0; i < d; ++i) change_[i] = lambda * weights[i];
   if (seen[c][other] > 0) {
     const double y = side == 1 ? 1 : -1;
-    const std::vector<double>& centre = known[c][other].mean;
+    const std::vector<double>& center = known[c][other].mean;
     double along = 0;
-    for (std::size_t i = 0; i < d; ++i) along += (x[i] - centre[i]) * weights[i];
-    for (std::size_t i = 0; i < d; ++i) change_[i] += (along - y) * (x[i] - centre[i]);
+    for (std::size_t i = 0; i < d; ++i) along += (x[i] - center[i]) * weights[i];
+    for (std::size_t i = 0; i < d; ++i) change_[i] += (along - y) * (x[i] - center[i]);
     add_spread(c, other);
   }
   for (std::size_t i = 0; i < d; ++i) weights[i] -= eta * weight * change_[i];

@@ -156,7 +156,7 @@ bool LocalUpdates::learn_slot(std::size_t c, std::size_t slot, std::int64_t time
   return due;
 }
 
-/// Bias, counts and the check for drift after a change in a neighborhood; returns true if a full pass is due.
+/// Bias, counts and the check of the other rows after a change in a neighborhood; returns true if a full pass is due.
 bool LocalUpdates::after_update(std::size_t c, const Neighborhood& near, std::int64_t time) {
   update_bias(c);
   if (near.moved().empty()) return false;
@@ -165,14 +165,14 @@ bool LocalUpdates::after_update(std::size_t c, const Neighborhood& near, std::in
   ++state.updates[c];
   ++state.since[c];
   state.neighbors[c] += static_cast<std::int64_t>(near.slots().size());
-  const bool drifted = has_drifted(c, near.slots());
-  return drifted || (full_pass_every > 0 && state.since[c] >= static_cast<std::int64_t>(full_pass_every));
+  const bool violated = violated_outside(c, near.slots());
+  return violated || (full_pass_every > 0 && state.since[c] >= static_cast<std::int64_t>(full_pass_every));
 }
 
-/// Whether one of the rows drawn outside the neighborhood violates its conditions by more than drift_tol: g <= b where
-/// alpha may rise, g >= b where it may fall.
-bool LocalUpdates::has_drifted(std::size_t c, std::span<const std::int64_t> inside) {
-  if (drift_sample == 0) return false;
+/// Whether one of the rows drawn outside the neighborhood violates its conditions by more than full_pass_tol: g <= b
+/// where alpha may rise, g >= b where it may fall.
+bool LocalUpdates::violated_outside(std::size_t c, std::span<const std::int64_t> inside) {
+  if (full_pass_sample == 0) return false;
   const Column& column = expansion_.column(c);
   std::vector<std::uint8_t> outside = column.member;
   for (const auto slot : inside) outside[static_cast<std::size_t>(slot)] = 0;
@@ -180,11 +180,11 @@ bool LocalUpdates::has_drifted(std::size_t c, std::span<const std::int64_t> insi
   for (std::size_t s = 0; s < expansion_.size(); ++s)
     if (outside[s]) slots.push_back(s);
   bool found = false;
-  for (std::size_t k = 0; k < drift_sample && !slots.empty(); ++k) {
+  for (std::size_t k = 0; k < full_pass_sample && !slots.empty(); ++k) {
     const std::size_t s = slots[state.generators[c].below(slots.size())];
     const double pull = column.g[s] - column.bias;
-    found |= (column.gate[s] & kMayRise) && pull > drift_tol;
-    found |= (column.gate[s] & kMayFall) && pull < -drift_tol;
+    found |= (column.gate[s] & kMayRise) && pull > full_pass_tol;
+    found |= (column.gate[s] & kMayFall) && pull < -full_pass_tol;
   }
   return found;
 }

@@ -8,7 +8,7 @@
 // its neighbors while all other coefficients are fixed (neighborhood.hpp). Because the coefficients sum to zero, the
 // influence of a change does not fall to zero with distance. So a full pass optimizes all rows, from the present
 // coefficients, every `full_pass_every` updates or when rows drawn at random outside the neighborhood violate by more
-// than `drift_tol`. The bias is the mean of g over all free support vectors, not only those of the neighborhood. If
+// than `full_pass_tol`. The bias is the mean of g over all free support vectors, not only those of the neighborhood. If
 // there are none, it is the middle of the interval that the conditions allow.
 //
 // Invariants, after every row: sum alpha = 0; A <= alpha <= B exactly; g = y - K alpha on all slots; no pair within the
@@ -35,9 +35,9 @@ class LocalUpdates {
 
   double tau = 1e-3;
   Extent extent;
-  std::size_t full_pass_every = 500;  // updates; 0: full passes only after drift
-  double drift_tol = 0.1;
-  std::size_t drift_sample = 50;                                   // rows drawn after an update
+  std::size_t full_pass_every = 500;  // updates; 0: full passes only after violations
+  double full_pass_tol = 0.1;
+  std::size_t full_pass_sample = 50;                               // rows drawn after an update
   std::size_t max_idle = std::numeric_limits<std::size_t>::max();  // rows with alpha = 0 that are kept
 
   void seed(const Generator& generator);
@@ -70,7 +70,7 @@ class LocalUpdates {
   bool advance(std::size_t c, const Turn& turn, std::size_t& next);
   bool learn_slot(std::size_t c, std::size_t slot, std::int64_t time);
   bool after_update(std::size_t c, const Neighborhood& near, std::int64_t time);
-  bool has_drifted(std::size_t c, std::span<const std::int64_t> inside);
+  bool violated_outside(std::size_t c, std::span<const std::int64_t> inside);
   void full_pass(std::size_t c, std::int64_t time);
   bool optimize_all(std::size_t c, std::size_t rounds, std::int64_t time);
   void update_bias(std::size_t c);

@@ -26,7 +26,7 @@ class Neighborhood {
   /// Around a member of column c.
   Neighborhood(Expansion& expansion, std::size_t c, std::size_t center);
 
-  /// Optimises to tau on the neighborhood, the center included. It reaches at min_rows so far that the center can move:
+  /// Optimizes to tau on the neighborhood, the center included. It reaches at min_rows so far that the center can move:
   /// up if `rises`, which takes another row that can go down, and the other way round. False if steps were cut off.
   bool learn(const Extent& extent, bool rises, double tau);
   /// Hands the coefficient of the center over to neighbors, the one with the best second-order gain first, then

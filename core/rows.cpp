@@ -44,12 +44,12 @@ struct DenseBatch : Batch {
 template <class T>
 class DenseRows final : public Rows {
  public:
-  DenseRows(std::size_t width, const Kernel& kernel, std::vector<double> centre)
-      : width_(width), kernel_(kernel), centre_(std::move(centre)) {}
+  DenseRows(std::size_t width, const Kernel& kernel, std::vector<double> center)
+      : width_(width), kernel_(kernel), center_(std::move(center)) {}
 
   std::size_t size() const override { return size_; }
   std::size_t width() const override { return width_; }
-  std::unique_ptr<Rows> sibling() const override { return std::make_unique<DenseRows>(width_, kernel_, centre_); }
+  std::unique_ptr<Rows> sibling() const override { return std::make_unique<DenseRows>(width_, kernel_, center_); }
   bool costly() const override { return width_ > 256; }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool as_stored) const override {
@@ -58,11 +58,11 @@ class DenseRows final : public Rows {
     for (std::size_t r = 0; r < which.size(); ++r) {
       T* row = batch->values.data() + r * width_;
       const auto r_at = static_cast<std::size_t>(which[r]);
-      if (as_stored || centre_.empty()) {
+      if (as_stored || center_.empty()) {
         visit_row(block, r_at, [&](std::int32_t k, auto v) { row[k] = T(v); });
       } else {
-        for (std::size_t k = 0; k < width_; ++k) row[k] = static_cast<T>(-centre_[k]);
-        visit_row(block, r_at, [&](std::int32_t k, auto v) { row[k] = static_cast<T>(double(v) - centre_[k]); });
+        for (std::size_t k = 0; k < width_; ++k) row[k] = static_cast<T>(-center_[k]);
+        visit_row(block, r_at, [&](std::int32_t k, auto v) { row[k] = static_cast<T>(double(v) - center_[k]); });
       }
     }
     measure(*batch, which.size());
@@ -140,12 +140,12 @@ class DenseRows final : public Rows {
 
   RowsImage image(std::span<const std::int64_t> slots, bool as_stored) const override {
     RowsImage image;
-    const bool shifted = !as_stored && !centre_.empty();
+    const bool shifted = !as_stored && !center_.empty();
     image.values.resize(slots.size() * width_);
     for (std::size_t r = 0; r < slots.size(); ++r) {
       const T* lane = lane_of(static_cast<std::size_t>(slots[r]));
       for (std::size_t k = 0; k < width_; ++k)
-        image.values[r * width_ + k] = double(lane[k * kPanel]) + (shifted ? centre_[k] : 0.0);
+        image.values[r * width_ + k] = double(lane[k * kPanel]) + (shifted ? center_[k] : 0.0);
     }
     return image;
   }
@@ -159,7 +159,7 @@ class DenseRows final : public Rows {
 
   std::size_t width_, size_ = 0;
   Kernel kernel_;
-  std::vector<double> centre_;
+  std::vector<double> center_;
   AlignedVector<T> panels_, norms_;
 };
 
@@ -356,12 +356,12 @@ class ExternalRows final : public Rows {
 }  // namespace
 
 std::unique_ptr<Rows> make_rows(Layout layout, Precision precision, std::size_t width, const Kernel& kernel,
-                                std::vector<double> centre) {
+                                std::vector<double> center) {
   const bool narrow = precision == Precision::f32;
   switch (layout) {
     case Layout::dense:
-      if (narrow) return std::make_unique<DenseRows<float>>(width, kernel, std::move(centre));
-      return std::make_unique<DenseRows<double>>(width, kernel, std::move(centre));
+      if (narrow) return std::make_unique<DenseRows<float>>(width, kernel, std::move(center));
+      return std::make_unique<DenseRows<double>>(width, kernel, std::move(center));
     case Layout::sparse:
       if (narrow) return std::make_unique<SparseRows<float>>(width, kernel);
       return std::make_unique<SparseRows<double>>(width, kernel);

@@ -1,8 +1,9 @@
 // Rows of features and the kernel values between them.
 //
-// `Block` is a view of the caller's rows. `Rows` keeps the rows of an expansion in the layout that the kernel loops need:
-// dense rows in panels, sparse rows as CSR, or no features at all when the caller passes kernel values. A `Batch` is a few
-// rows taken from a Block or out of the store, ready to be evaluated against the kept rows or to be appended to them.
+// `Block` is a view of the caller's rows. `Rows` keeps the rows of an expansion in the layout that the kernel loops
+// need: dense rows in panels, sparse rows as CSR, or no features at all when the caller passes kernel values. A `Batch`
+// is a few rows taken from a Block or out of the store, ready to be evaluated against the kept rows or to be appended to
+// them.
 #pragma once
 
 #include <cstdint>
@@ -71,8 +72,8 @@ class Rows {
   virtual void append(const Batch& batch) = 0;
   /// Overwrites the features of a kept row, which is to be dropped later.
   virtual void wipe(std::size_t slot) = 0;
-  /// Drops the rows from `from` on, but for `keep` (ascending slots), which move up in order. The memory behind the last
-  /// row is overwritten: values of a dropped row are nowhere in the store.
+  /// Drops the rows from `from` on, except `keep` (ascending slots), which move up in order. The memory behind the
+  /// last row is overwritten: values of a dropped row are nowhere in the store.
   virtual void keep(std::size_t from, std::span<const std::int64_t> keep) = 0;
 
   /// out[r][s] = K(row r of the batch, kept row s) for r in [r0, r1) and s in [begin, end).
@@ -92,9 +93,9 @@ class Rows {
   virtual RowsImage image(std::span<const std::int64_t> slots, bool as_stored) const = 0;
 };
 
-/// `centre` (empty, or one value for each column) is subtracted from every dense row: kernels of differences and a linear
-/// machine with a bias give the same results, and distances far from the origin keep their digits.
+/// `center` (empty, or one value for each column) is subtracted from every dense row: kernels of differences and a
+/// linear machine with a bias give the same results, and distances far from the origin keep their digits.
 std::unique_ptr<Rows> make_rows(Layout layout, Precision precision, std::size_t width, const Kernel& kernel,
-                                std::vector<double> centre);
+                                std::vector<double> center);
 
 }  // namespace everlearn

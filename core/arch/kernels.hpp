@@ -1,10 +1,10 @@
 // Blocks of kernel values, as vector loops.
 //
 // Invariant that the rest of the core relies on: a kernel value is a pure function of its pair of rows. Every loop adds
-// the terms of a pair (PairSum) in the order of the columns, in one accumulator for each pair, and maps the sum with the
-// same instructions; columns where a row is zero change nothing. So K(a, b) = K(b, a) bit for bit, from dense or sparse
-// rows, at any block size, with any number of threads, cached or computed again; a model that is saved and loaded
-// continues as if it had never stopped.
+// the terms of a pair (PairSum) in the order of the columns, in one accumulator for each pair, and maps the sum with
+// the same instructions; columns where a row is zero change nothing. So K(a, b) = K(b, a) bit for bit, from dense or
+// sparse rows, at any block size, with any number of threads, cached or computed again; a model that is saved and
+// loaded continues as if it had never stopped.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace everlearn {
 
-/// Dense kept rows lie in panels: kPanel rows side by side, column after column. Values behind the last row are computed
-/// with, but never written out.
+/// Dense kept rows lie in panels: kPanel rows side by side, column after column. Values behind the last row take part in
+/// the computation, but are never written out.
 inline constexpr std::size_t kPanel = 16;
 
 inline constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }

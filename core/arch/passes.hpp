@@ -74,7 +74,7 @@ struct PassLoops {
   double (*dot_exact)(const double* a, const double* b, std::size_t n);
   /// (a, b) <- (cosine a + sine b, cosine b - sine a)
   void (*rotate)(double* a, double* b, double cosine, double sine, std::size_t n);
-  /// The slot s that may go down and maximises (high - g_s)^2 / (kii + diagonal_s - 2 ki[s]); -1 if none is
+  /// The slot s that may go down and maximizes (high - g_s)^2 / (kii + diagonal_s - 2 ki[s]); -1 if none is
   /// below `high`.
   std::int64_t (*second_order)(const double* g, const std::uint8_t* gate, const float* ki, const float* diagonal,
                                double kii, double high, std::size_t n);

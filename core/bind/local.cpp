@@ -13,13 +13,13 @@ class LocalMachine final : public Machine {
   template <class... Spec>
   explicit LocalMachine(const Spec&... spec) : Machine(spec...), solver_(expansion_) {}
 
-  void set_parameters(double tau, bool grows, double radius, std::size_t min_neighbours, std::size_t full_pass_every,
-                      double drift_tol, std::size_t drift_sample, std::size_t max_idle) {
+  void set_parameters(double tau, bool grows, double radius, std::size_t min_neighbors, std::size_t full_pass_every,
+                      double full_pass_tol, std::size_t full_pass_sample, std::size_t max_idle) {
     solver_.tau = tau;
-    solver_.extent = {grows, radius, min_neighbours};
+    solver_.extent = {grows, radius, min_neighbors};
     solver_.full_pass_every = full_pass_every;
-    solver_.drift_tol = drift_tol;
-    solver_.drift_sample = drift_sample;
+    solver_.full_pass_tol = full_pass_tol;
+    solver_.full_pass_sample = full_pass_sample;
     solver_.max_idle = max_idle;
   }
   void seed_generator(const Array<std::uint64_t>& words) {
@@ -36,7 +36,7 @@ class LocalMachine final : public Machine {
     return alone([&] { return solver_.finish(rounds); });
   }
   nb::object updates() const { return give(std::vector<std::int64_t>(solver_.state.updates)); }
-  nb::object neighbours() const { return give(std::vector<std::int64_t>(solver_.state.neighbors)); }
+  nb::object neighbors() const { return give(std::vector<std::int64_t>(solver_.state.neighbors)); }
   nb::object full_passes() const { return give(std::vector<std::int64_t>(solver_.state.full_passes)); }
   std::int64_t iterations() const { return solver_.state.iterations; }
   std::int64_t steps() const { return solver_.steps; }
@@ -54,7 +54,7 @@ class LocalMachine final : public Machine {
     state["generators"] = give(std::move(words));
     state["changed"] = give(std::move(changed), {columns, n});
     state["updates"] = updates();
-    state["neighbors"] = neighbours();
+    state["neighbors"] = neighbors();
     state["since"] = give(std::vector<std::int64_t>(solver_.state.since));
     state["full_passes"] = full_passes();
     state["capped"] = give(std::vector<std::int64_t>(solver_.state.capped));
@@ -91,7 +91,7 @@ void bind_local(nb::module_& module) {
       .def("forget", &LocalMachine::forget, nb::arg("ids"))
       .def("finish", &LocalMachine::finish, nb::arg("rounds"))
       .def_prop_ro("updates", &LocalMachine::updates)
-      .def_prop_ro("neighbors", &LocalMachine::neighbours)
+      .def_prop_ro("neighbors", &LocalMachine::neighbors)
       .def_prop_ro("full_passes", &LocalMachine::full_passes);
 }
 

@@ -9,18 +9,18 @@ namespace {
 
 std::unique_ptr<Rows> rows_for(const std::string& kernel, double gamma, double coef0, int degree,
                                const std::string& layout, const std::string& precision, std::size_t width,
-                               const Array<double>& centre) {
+                               const Array<double>& center) {
   return make_rows(
       named<Layout>(layout, {{"dense", Layout::dense}, {"sparse", Layout::sparse}, {"external", Layout::external}}),
       named<Precision>(precision, {{"float32", Precision::f32}, {"float64", Precision::f64}}), width,
-      Kernel::named(kernel, gamma, coef0, degree), {centre.data(), centre.data() + centre.shape(0)});
+      Kernel::named(kernel, gamma, coef0, degree), {center.data(), center.data() + center.shape(0)});
 }
 
 /// The number of columns; checks the arguments that the rows depend on.
 std::size_t columns_for(const std::string& layout, std::size_t width, std::size_t classes,
-                        const Array<double>& centre) {
+                        const Array<double>& center) {
   if (classes < 2) throw std::invalid_argument("a machine needs at least two classes");
-  const std::size_t length = centre.shape(0);
+  const std::size_t length = center.shape(0);
   if (length != 0 && (length != width || layout != "dense"))
     throw std::invalid_argument("center must be empty or have a value for each column of dense rows");
   return classes == 2 ? 1 : classes;
@@ -43,9 +43,9 @@ void check_values(const Block& block) {
 }  // namespace
 
 Machine::Machine(const std::string& kernel, double gamma, double coef0, int degree, const std::string& layout,
-                 const std::string& precision, std::size_t width, std::size_t classes, const Array<double>& centre)
-    : expansion_(rows_for(kernel, gamma, coef0, degree, layout, precision, width, centre),
-                 columns_for(layout, width, classes, centre), layout == "external" ? ~std::size_t{0} : 0),
+                 const std::string& precision, std::size_t width, std::size_t classes, const Array<double>& center)
+    : expansion_(rows_for(kernel, gamma, coef0, degree, layout, precision, width, center),
+                 columns_for(layout, width, classes, center), layout == "external" ? ~std::size_t{0} : 0),
       classes_(classes),
       external_(layout == "external") {}
 

@@ -13,7 +13,7 @@ namespace everlearn::bind {
 class Machine {
  public:
   Machine(const std::string& kernel, double gamma, double coef0, int degree, const std::string& layout,
-          const std::string& precision, std::size_t width, std::size_t classes, const Array<double>& centre);
+          const std::string& precision, std::size_t width, std::size_t classes, const Array<double>& center);
   virtual ~Machine() = default;
 
   void configure(std::size_t cache_bytes, int threads);

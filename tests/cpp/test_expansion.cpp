@@ -79,33 +79,33 @@ void test_rows(Layout layout, KernelKind kind) {
 
 /// Far from the origin, distances keep their digits only if the offset is taken away.
 template <class T>
-void test_centre(double offset, double tolerance) {
-  check::context = std::string("centre") + (sizeof(T) == 4 ? " f32" : " f64");
+void test_center(double offset, double tolerance) {
+  check::context = std::string("center") + (sizeof(T) == 4 ? " f32" : " f64");
   constexpr std::size_t n = 20, width = 6;
   Random random(5);
   std::vector<T> values(n * width);
   for (auto& value : values) value = static_cast<T>(offset + uniform(random, -1, 1));
   const Table<T> table(n, width, values);
   const Kernel kernel{KernelKind::rbf, 0.5, 0, 1};
-  const std::vector<double> centre(width, offset + 0.125);
-  const auto fresh = [&] { return make_rows(Layout::dense, Table<T>::precision(), width, kernel, centre); };
+  const std::vector<double> center(width, offset + 0.125);
+  const auto fresh = [&] { return make_rows(Layout::dense, Table<T>::precision(), width, kernel, center); };
   auto rows = fresh();
-  const auto centred = gram(*rows, table.dense());
+  const auto centered = gram(*rows, table.dense());
   for (std::size_t r = 0; r < n; ++r)
     for (std::size_t s = 0; s < n; ++s)
-      CHECK_NEAR((*centred)[r][s], plain_kernel(kernel, table.row(r), table.row(s), width), 2e-6);
+      CHECK_NEAR((*centered)[r][s], plain_kernel(kernel, table.row(r), table.row(s), width), 2e-6);
   const Slots all = first(n);
   const RowsImage given = rows->image(all, false), stored = rows->image(all, true);
   for (std::size_t k = 0; k < n * width; ++k) {
     CHECK_NEAR(given.values[k], double(values[k]), tolerance);
-    CHECK(stored.values[k] == double(static_cast<T>(double(values[k]) - centre[k % width])));
+    CHECK(stored.values[k] == double(static_cast<T>(double(values[k]) - center[k % width])));
   }
   auto again = fresh();
   const Table<double> image(n, width, stored.values);
   again->append(*again->take(image.dense(), all, true));
   Matrix out(n, n);
   again->evaluate(*again->take(table.dense(), all), 0, n, 0, n, out.rows.data());
-  CHECK(same_bits(out.values, centred->values));
+  CHECK(same_bits(out.values, centered->values));
 }
 
 void test_external_rows() {
@@ -219,8 +219,8 @@ int main() {
       test_rows<float>(layout, kind);
       test_rows<double>(layout, kind);
     }
-  test_centre<float>(1000, 1e-4);
-  test_centre<double>(1e6, 1e-9);
+  test_center<float>(1000, 1e-4);
+  test_center<double>(1e6, 1e-9);
   test_external_rows();
   for (const std::size_t columns : {1, 3})
     for (const std::size_t width : {5, 300}) {  // above 256 columns values are looked up rather than computed

@@ -85,7 +85,7 @@ std::int64_t sum(const std::vector<std::int64_t>& counts) {
 void set_up(LocalUpdates& solver, int kind) {
   solver.extent = {kind == 1, 0.7, kind == 2 ? 0u : 12u};
   solver.full_pass_every = kind == 2 ? 0 : 60;  // in the middle of blocks
-  solver.drift_sample = kind == 2 ? 0 : 5;
+  solver.full_pass_sample = kind == 2 ? 0 : 5;
   if (kind > 0) solver.max_idle = 40;
 }
 
@@ -122,7 +122,7 @@ void check_wide() {
   Driven driven(problem);
   driven.solver.extent = {false, 1e9, 0};
   driven.solver.tau = 1e-6;
-  driven.solver.drift_sample = driven.solver.full_pass_every = 0;
+  driven.solver.full_pass_sample = driven.solver.full_pass_every = 0;
   driven.learn(0, 150);
   CHECK(violation(driven.expansion.scan(0), Bias::free) <= 1e-6);
   driven.forget(0, 100, 3);

@@ -21,7 +21,7 @@ using namespace problems;
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr std::size_t kRounds = 1000000;
 
-/// Rows in a square, labelled by sectors with some noise, and all of their kernel values.
+/// Rows in a square, labeled by sectors with some noise, and all of their kernel values.
 struct Problem {
   Kernel kernel;
   std::size_t classes;
