@@ -7,6 +7,7 @@
 #include <string>
 
 #include "incremental_errors.hpp"
+#include "incremental_savepoint.hpp"
 #include "working_set.hpp"
 
 namespace everlearn {
@@ -21,15 +22,17 @@ constexpr double kApproximate = 1e-4;
 
 }  // namespace
 
-/// Runs work(c) for every column. If one fails, all coefficients are as before, and the margin sets have to be rebuilt.
+/// Runs work(c) for every column. If one fails, coefficients and counts are as before, and the margin sets have to be
+/// rebuilt.
 void Incremental::each_column(FunctionRef<void(std::size_t)> work) {
-  std::vector<Column> before;
-  for (std::size_t c = 0; c < expansion_.columns(); ++c) before.push_back(expansion_.column(c));
+  std::vector<std::pair<Column, Counts>> before;
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) before.emplace_back(expansion_.column(c), states_[c].counts);
   try {
     expansion_.each_column(work);
   } catch (...) {
     for (std::size_t c = 0; c < before.size(); ++c) {
-      std::swap(expansion_.column(c), before[c]);
+      put_back_column(expansion_.column(c), before[c].first);
+      states_[c].counts = before[c].second;
       lose_margin(c);
     }
     try {
@@ -95,6 +98,7 @@ std::vector<ExactRows::Held> Incremental::append_rows(const LabeledRows& rows, s
       state.settled.resize(n, 0);
       state.place.resize(n, -1);
     }
+    if (saved_) saved_->reserve(n);
     set_ridges(first);
     if (compute_rows) return kernel_.extend(*batch, which.size(), expansion_.threads());
     return {};
@@ -110,11 +114,16 @@ std::vector<ExactRows::Held> Incremental::append_rows(const LabeledRows& rows, s
   }
 }
 
+/// Whether a slot has a row that was not forgotten.
+bool Incremental::is_kept(std::size_t s) const {
+  return expansion_.id(s) != kNoId && !(saved_ && saved_->is_leaving[s]);
+}
+
 /// A typical K(s, s): the median, without rows of zeros.
 double Incremental::scale() const {
   std::vector<double> sizes;
   for (std::size_t s = 0; s < expansion_.size(); ++s)
-    if (diagonal_[s] > 0 && expansion_.id(s) != kNoId) sizes.push_back(diagonal_[s]);
+    if (diagonal_[s] > 0 && is_kept(s)) sizes.push_back(diagonal_[s]);
   if (sizes.empty()) return 1;
   const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
   std::nth_element(sizes.begin(), middle, sizes.end());
@@ -155,32 +164,36 @@ void Incremental::forget_slot(std::size_t c, std::size_t s) {
 void Incremental::learn(const LabeledRows& rows, std::span<const std::int64_t> which) {
   rebuild();
   const std::size_t block = check_definite ? 1 : kBlock;
-  for (std::size_t at = 0; at < which.size(); at += block) {
-    const auto turn = which.subspan(at, std::min(block, which.size() - at));
-    const std::size_t first = expansion_.size();
-    std::vector<std::int64_t> added, leaving;
-    for (std::size_t r = 0; r < turn.size(); ++r) added.push_back(static_cast<std::int64_t>(first + r));
-    const std::vector<ExactRows::Held> held = append_rows(rows, turn, true);
-    // With a window every new row replaces the oldest one, or more if the window has become smaller.
-    const std::size_t kept = first - dropped_;
-    const auto beyond = [&](std::size_t r) { return window > 0 && kept + r > window ? kept + r - window : 0; };
-    try {
-      for (std::size_t s = 0; leaving.size() < beyond(turn.size()); ++s)
-        if (expansion_.id(s) != kNoId) leaving.push_back(static_cast<std::int64_t>(s));
-      each_column([&](std::size_t c) {
-        for (std::size_t r = 0; r < turn.size(); ++r) {
-          for (std::size_t k = r == 0 ? 0 : beyond(r); k < beyond(r + 1); ++k)
-            forget_slot(c, static_cast<std::size_t>(leaving[k]));
-          learn_slot(c, first + r);
-        }
-      });
-    } catch (...) {
-      drop(added);
-      throw;
-    }
-    drop(leaving);
-    counts.iterations += static_cast<std::int64_t>(turn.size());
+  transact([&] {
+    for (std::size_t at = 0; at < which.size(); at += block)
+      learn_block(rows, which.subspan(at, std::min(block, which.size() - at)));
+  });
+}
+
+void Incremental::learn_block(const LabeledRows& rows, std::span<const std::int64_t> which) {
+  const std::size_t first = expansion_.size();
+  std::vector<std::int64_t> added, leaving;
+  for (std::size_t r = 0; r < which.size(); ++r) added.push_back(static_cast<std::int64_t>(first + r));
+  const std::vector<ExactRows::Held> held = append_rows(rows, which, true);
+  // With a window every new row replaces the oldest one, or more if the window has become smaller.
+  const std::size_t kept = first - dropped_ - (saved_ ? saved_->leaving.size() : 0);
+  const auto beyond = [&](std::size_t r) { return window > 0 && kept + r > window ? kept + r - window : 0; };
+  try {
+    for (std::size_t s = 0; leaving.size() < beyond(which.size()); ++s)
+      if (is_kept(s)) leaving.push_back(static_cast<std::int64_t>(s));
+    each_column([&](std::size_t c) {
+      for (std::size_t r = 0; r < which.size(); ++r) {
+        for (std::size_t k = r == 0 ? 0 : beyond(r); k < beyond(r + 1); ++k)
+          forget_slot(c, static_cast<std::size_t>(leaving[k]));
+        learn_slot(c, first + r);
+      }
+    });
+  } catch (...) {
+    drop(added);
+    throw;
   }
+  drop(leaving);
+  counts.iterations += static_cast<std::int64_t>(which.size());
 }
 
 std::vector<std::int64_t> Incremental::slots_of(std::span<const std::int64_t> ids) const {
@@ -193,19 +206,31 @@ std::vector<std::int64_t> Incremental::slots_of(std::span<const std::int64_t> id
 }
 
 void Incremental::forget(std::span<const std::int64_t> ids) {
-  const std::vector<std::int64_t> slots = slots_of(ids);
   rebuild();
-  each_column([&](std::size_t c) {
-    for (const auto slot : slots) forget_slot(c, static_cast<std::size_t>(slot));
+  transact([&] {
+    const std::vector<std::int64_t> slots = slots_of(ids);
+    each_column([&](std::size_t c) {
+      for (const auto slot : slots) forget_slot(c, static_cast<std::size_t>(slot));
+    });
+    drop(slots);
   });
-  drop(slots);
 }
 
-/// Erases rows whose coefficients are 0. Their slots go at once if kernel values come from the caller, who has to know
-/// which slots there are, and otherwise when there are enough of them.
+/// Erases rows whose coefficients are 0, at the end of the change that is open, if any.
 void Incremental::drop(std::span<const std::int64_t> slots) {
+  if (saved_) {
+    saved_->leaving.insert(saved_->leaving.end(), slots.begin(), slots.end());
+    for (const auto slot : slots) saved_->is_leaving[static_cast<std::size_t>(slot)] = 1;
+    return;
+  }
   for (const auto slot : slots) expansion_.wipe(static_cast<std::size_t>(slot));
   dropped_ += slots.size();
+  sweep_if_due();
+}
+
+/// The slots of erased rows go at once if kernel values come from the caller, who has to know which slots there are,
+/// and otherwise when there are enough of them.
+void Incremental::sweep_if_due() {
   if (expansion_.rows().external()) return sweep();
   if (dropped_ <= 64 + expansion_.size() / 8) return;
   try {
@@ -238,32 +263,37 @@ void Incremental::sweep() {
 
 void Incremental::relabel(std::span<const std::int64_t> ids, std::span<const std::int32_t> labels,
                           std::span<const double> factors) {
-  const std::vector<std::int64_t> slots = slots_of(ids);
   rebuild();
-  for (std::size_t r = 0; r < slots.size(); ++r) {
-    const auto s = static_cast<std::size_t>(slots[r]);
-    const std::int32_t old = expansion_.label(s);
-    const double cost = expansion_.cost(s);
-    if (old == labels[r] && factors[r] == 1) continue;
-    const auto concerned = [&](std::size_t c) {  // the label or the cost of the row changes in the column
-      const auto own = static_cast<std::int32_t>(c);
-      return expansion_.columns() == 1 || factors[r] != 1 || old == own || labels[r] == own;
-    };
-    std::vector<Column> before;
-    for (std::size_t c = 0; c < expansion_.columns(); ++c) before.push_back(expansion_.column(c));
+  transact([&] {
+    const std::vector<std::int64_t> slots = slots_of(ids);
+    for (std::size_t r = 0; r < slots.size(); ++r)
+      relabel_slot(static_cast<std::size_t>(slots[r]), labels[r], factors[r]);
+  });
+}
+
+void Incremental::relabel_slot(std::size_t s, std::int32_t label, double factor) {
+  const std::int32_t old = expansion_.label(s);
+  const double cost = expansion_.cost(s);
+  if (old == label && factor == 1) return;
+  const auto concerned = [&](std::size_t c) {  // the label or the cost of the row changes in the column
+    const auto own = static_cast<std::int32_t>(c);
+    return expansion_.columns() == 1 || factor != 1 || old == own || label == own;
+  };
+  std::vector<Column> before;
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) before.push_back(expansion_.column(c));
+  if (saved_) saved_->labels.push_back({s, old, cost});
+  each_column([&](std::size_t c) {
+    if (concerned(c)) forget_slot(c, s);
+  });
+  expansion_.relabel(s, label, cost * factor);
+  try {
     each_column([&](std::size_t c) {
-      if (concerned(c)) forget_slot(c, s);
+      if (concerned(c)) learn_slot(c, s);
     });
-    expansion_.relabel(s, labels[r], cost * factors[r]);
-    try {
-      each_column([&](std::size_t c) {
-        if (concerned(c)) learn_slot(c, s);
-      });
-    } catch (...) {
-      expansion_.relabel(s, old, cost);
-      for (std::size_t c = 0; c < before.size(); ++c) std::swap(expansion_.column(c), before[c]);
-      throw;
-    }
+  } catch (...) {
+    expansion_.relabel(s, old, cost);
+    for (std::size_t c = 0; c < before.size(); ++c) put_back_column(expansion_.column(c), before[c]);
+    throw;
   }
 }
 

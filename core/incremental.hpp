@@ -24,12 +24,15 @@
 // near-duplicates would look indefinite. What is computed for a row does not depend on its slot, so that dropping slots
 // changes no bit.
 //
-// If memory runs out, coefficients are as they were before the call or, if it learns many rows, before the last 64 of
-// them. The margin sets are then rebuilt from the coefficients by the next call.
+// A call of `learn`, `forget`, `relabel` or `leave_one_out` that is refused, because a row shows that the kernel is not
+// positive semi-definite, changes nothing at all. If memory runs out, coefficients are as they were before the call or,
+// if it learns many rows, before the last 64 of them. The margin sets are then rebuilt from the coefficients by the
+// next call.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -42,12 +45,11 @@ namespace everlearn {
 
 class Incremental {
  public:
-  explicit Incremental(Expansion& expansion)
-      : expansion_(expansion), kernel_(expansion.rows()), states_(expansion.columns()) {}
+  explicit Incremental(Expansion& expansion);
+  ~Incremental();
 
   std::size_t window = 0;  // rows to keep, the last ones; 0 keeps all
-  /// Whether the kernel may turn out not to be positive semi-definite. A change that shows it is then refused, and the
-  /// caller has to restore the state before.
+  /// Whether the kernel may turn out not to be positive semi-definite. A call that shows it is then refused.
   bool check_definite = false;
   /// Steps that a row may take before its column is solved from scratch; 0: 1000 and 20 for each slot.
   std::int64_t max_steps = 0;
@@ -60,6 +62,12 @@ class Incremental {
   /// Gives kept rows other labels, and multiplies their costs.
   void relabel(std::span<const std::int64_t> ids, std::span<const std::int32_t> labels,
                std::span<const double> factors);
+
+  /// A change of several calls: rollback() brings back the state at begin(). Rows that are forgotten in between stay in
+  /// their slots, in no column, until commit() erases them. A begin() in an open change belongs to that change.
+  void begin();
+  void commit();
+  void rollback();
 
   /// Adds rows without learning them, for `solve` and `settle`.
   void gather(const LabeledRows& rows, std::span<const std::int64_t> which);
@@ -142,6 +150,7 @@ class Incremental {
   };
   struct Event;
   struct Snapshot;
+  struct Savepoint;
   /// A condition that is violated by no more than this holds.
   static constexpr double kTolerance = 1e-11;
 
@@ -149,19 +158,24 @@ class Incremental {
   std::vector<ExactRows::Held> append_rows(const LabeledRows& rows, std::span<const std::int64_t> which,
                                            bool compute_rows);
   void set_ridges(std::size_t first);
+  bool is_kept(std::size_t s) const;
   double scale() const;
   void each_column(FunctionRef<void(std::size_t)> work);
   void lose_margin(std::size_t c) noexcept;
   void learn_slot(std::size_t c, std::size_t s);
   void forget_slot(std::size_t c, std::size_t s);
+  void learn_block(const LabeledRows& rows, std::span<const std::int64_t> which);
+  void relabel_slot(std::size_t s, std::int32_t label, double factor);
   void drop(std::span<const std::int64_t> slots);
+  void sweep_if_due();
   std::vector<std::int64_t> slots_of(std::span<const std::int64_t> ids) const;
   [[noreturn]] void refuse(std::size_t slot) const;
   void sum_counts();
 
-  // For leave_one_out, which changes a column and restores it (incremental_state.cpp).
+  // Back to an earlier state (incremental_undo.cpp).
   Snapshot take(std::size_t c) const;
   void put_back(std::size_t c, const Snapshot& snapshot);
+  void transact(FunctionRef<void()> work);
 
   // A column as a whole (incremental_column.cpp).
   void change(std::size_t c, FunctionRef<void()> work);
@@ -214,8 +228,9 @@ class Incremental {
   ExactRows kernel_;
   std::vector<double> diagonal_, ridge_;  // K(s, s), and what is added to it
   std::vector<ColumnState> states_;
-  std::size_t dropped_ = 0;  // slots of forgotten rows
-  bool begun_ = false;       // `settle` has made its first call
+  std::unique_ptr<Savepoint> saved_;  // of the change that is open, if any
+  std::size_t dropped_ = 0;           // slots of rows that were erased
+  bool begun_ = false;                // `settle` has made its first call
 };
 
 }  // namespace everlearn

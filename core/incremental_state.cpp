@@ -10,21 +10,6 @@
 
 namespace everlearn {
 
-/// A column as it was.
-struct Incremental::Snapshot {
-  Column column;
-  ColumnState state;
-};
-
-Incremental::Snapshot Incremental::take(std::size_t c) const { return {expansion_.column(c), states_[c]}; }
-
-void Incremental::put_back(std::size_t c, const Snapshot& snapshot) {
-  expansion_.column(c) = snapshot.column;
-  const Counts counts_now = states_[c].counts;
-  states_[c] = snapshot.state;
-  states_[c].counts = counts_now;
-}
-
 // ------------------------------------------------------------------------------------------------- scores
 
 double Incremental::objective(std::size_t c) const {
@@ -34,42 +19,6 @@ double Incremental::objective(std::size_t c) const {
     sum += std::abs(column.alpha[s]) -
            0.5 * column.alpha[s] * (expansion_.sign(c, s) - column.g[s] - ridge_[s] * column.alpha[s]);
   return sum;
-}
-
-std::vector<double> Incremental::leave_one_out(std::size_t first, std::size_t count) {
-  rebuild();
-  const std::size_t k = expansion_.columns();
-  std::vector<std::size_t> slots;
-  for (std::size_t s = 0, r = 0; s < expansion_.size(); ++s)
-    if (expansion_.id(s) != kNoId && r++ >= first && slots.size() < count) slots.push_back(s);
-  std::vector<double> out(slots.size() * k);
-  const Counts before = counts;
-  each_column([&](std::size_t c) {
-    const Snapshot now = take(c);
-    const Counts own = states_[c].counts;
-    for (std::size_t r = 0; r < slots.size(); ++r) {
-      const std::size_t s = slots[r];
-      const Column& column = expansion_.column(c);
-      double& score = out[r * k + c];
-      if (column.alpha[s] == 0 && !states_[c].members.empty() && states_[c].place[s] < 0) {
-        score = expansion_.sign(c, s) - column.g[s] + column.bias;
-        continue;
-      }
-      states_[c].changes = 0;  // no refresh for a model that is thrown away
-      try {
-        forget_slot(c, s);
-      } catch (...) {
-        put_back(c, now);
-        states_[c].counts = own;
-        throw;
-      }
-      score = expansion_.sign(c, s) - column.g[s] + column.bias;
-      put_back(c, now);
-    }
-    states_[c].counts = own;
-  });
-  counts = before;
-  return out;
 }
 
 void Incremental::decide(const Block& block, int threads, double* out) const {

@@ -2,8 +2,8 @@
 //
 // `Block` is a view of the caller's rows. `Rows` keeps the rows of an expansion in the layout that the kernel loops
 // need: dense rows in panels, sparse rows as CSR, or no features at all when the caller passes kernel values. A `Batch`
-// is a few rows taken from a Block or out of the store, ready to be evaluated against the kept rows or to be appended to
-// them.
+// is a few rows taken from a Block or out of the store, ready to be evaluated against the kept rows or to be appended
+// to them.
 #pragma once
 
 #include <cstdint>

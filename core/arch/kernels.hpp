@@ -14,8 +14,8 @@
 
 namespace everlearn {
 
-/// Dense kept rows lie in panels: kPanel rows side by side, column after column. Values behind the last row take part in
-/// the computation, but are never written out.
+/// Dense kept rows lie in panels: kPanel rows side by side, column after column. Values behind the last row take part
+/// in the computation, but are never written out.
 inline constexpr std::size_t kPanel = 16;
 
 inline constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }

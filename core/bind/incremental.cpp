@@ -48,6 +48,15 @@ class IncrementalMachine final : public Machine {
       if (!(factor >= 0) || !is_finite(factor)) throw std::invalid_argument("factors must be finite, 0 or above");
     alone([&] { solver_.relabel(view(ids), view(labels), view(factors)); });
   }
+  void begin() {
+    alone([&] { solver_.begin(); });
+  }
+  void commit() {
+    alone([&] { solver_.commit(); });
+  }
+  void rollback() {
+    alone([&] { solver_.rollback(); });
+  }
   nb::object leave_one_out(std::size_t first, std::size_t count) {
     std::vector<double> scores = alone([&] { return solver_.leave_one_out(first, count); });
     const std::size_t rows = scores.size() / expansion_.columns();
@@ -134,6 +143,9 @@ void bind_incremental(nb::module_& module) {
       .def("settle", &IncrementalMachine::settle, nb::arg("count"))
       .def("forget", &IncrementalMachine::forget, nb::arg("ids"))
       .def("relabel", &IncrementalMachine::relabel, nb::arg("ids"), nb::arg("labels"), nb::arg("factors"))
+      .def("begin", &IncrementalMachine::begin)
+      .def("commit", &IncrementalMachine::commit)
+      .def("rollback", &IncrementalMachine::rollback)
       .def("leave_one_out", &IncrementalMachine::leave_one_out, nb::arg("first"), nb::arg("count"))
       .def_prop_ro("objective", &IncrementalMachine::objective)
       .def_prop_ro("margin_sizes", &IncrementalMachine::margin_sizes)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -88,6 +89,60 @@ def test_a_block_is_refused_as_a_whole():
     model = IDSVM(kernel="precomputed").partial_fit(K[:20], y[:20], classes=[0, 1])
     with Refused(model, "not positive semi-definite"):
         model.partial_fit(K[20:], y[20:])
+
+
+@pytest.mark.parametrize("door", ["callable", "precomputed"])
+def test_a_change_of_many_calls_is_undone_as_a_whole(door):
+    """Rows that left the window meanwhile are back, and so are labels."""
+    X, y = two_clouds(300, 2)
+    K = rbf(X, 0.5)
+    K[250, :250] = K[:250, 250] = 5.0  # no kernel has values above those on its diagonal
+    kernel, rows = "precomputed", K
+    if door == "callable":
+        kernel = lambda a, b: K[np.ix_(a[:, 0].astype(int), b[:, 0].astype(int))]  # noqa: E731
+        rows = np.arange(300.0)[:, None]
+
+    def learned():
+        model = IDSVM(kernel=kernel, window=40).partial_fit(rows[:60], y[:60], classes=[0, 1])
+        return model.relabel([30, 50], 1 - y[[30, 50]])
+
+    model, again = learned(), learned()
+    with Refused(model, "not positive semi-definite"):
+        model.partial_fit(rows[60:], y[60:])
+    assert model.ids_.tolist() == list(range(20, 60))
+    for other in (model, again):
+        other.partial_fit(rows[60:240], y[60:240], ids=range(60, 240)).forget([200, 239])
+    assert_same(known(model), known(again))
+
+
+def test_many_calls_with_a_kernel_of_the_core_are_undone_as_a_whole():
+    X, y = two_clouds(400, 2)
+    options = {"kernel": "sigmoid", "gamma": 0.01, "coef0": 0.1, "window": 60}
+    slow, good, shows, at = IDSVM(**options).partial_fit(X[:1], y[:1], classes=[0, 1]), [0], 0, 1
+    while len(good) <= 80 or shows <= good[-1]:
+        with suppress(ValueError):
+            slow.partial_fit(X[[at]], y[[at]], ids=[at])
+            good.append(at)
+        shows = at if good[-1] != at else shows
+        at += 1
+    start, block = good[:10], [*good[10:], shows]  # two calls of the core
+    model = IDSVM(**options).partial_fit(X[start], y[start], ids=start, classes=[0, 1])
+    with Refused(model, "not positive semi-definite"):
+        model.partial_fit(X[block], y[block], ids=block)
+    model.partial_fit(X[block[:-1]], y[block[:-1]], ids=block[:-1])
+    np.testing.assert_array_equal(model.decision_function(X), slow.decision_function(X))
+
+
+def test_a_window_slides_over_a_block_of_any_kernel():
+    X, y = two_clouds(200, 2)
+    K = rbf(X, 0.5)
+    native = IDSVM(gamma=0.5, window=50).partial_fit(X, y, classes=[0, 1])
+    for kernel, rows in [(lambda a, b: rbf(a, 0.5, b), X), ("precomputed", K)]:
+        model = IDSVM(kernel=kernel, window=50).partial_fit(rows, y, classes=[0, 1])
+        np.testing.assert_array_equal(model.ids_, native.ids_)
+        np.testing.assert_allclose(
+            model.decision_function(rows), native.decision_function(X), rtol=0, atol=1e-8
+        )
 
 
 def test_a_failed_fit_leaves_the_old_machine():

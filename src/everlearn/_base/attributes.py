@@ -68,6 +68,11 @@ class MachineAttributes:
         return np.asarray(bias - self.dual_coef_ @ (rows @ center))
 
     @property
+    def gamma_(self) -> float:
+        """The value of gamma, also where "scale" or "auto" chose it."""
+        return float(self._fitted().kernel.gamma)
+
+    @property
     def n_support_(self) -> npt.NDArray[np.int32]:
         """Number of support vectors of each class."""
         machine = self._fitted()

@@ -353,9 +353,14 @@ def _svc_decision(svc: Any) -> Decision:
     if len(svc.classes_) > 2:
         raise ValueError("An SVC with more than two classes is one-vs-one and cannot be exported: use LASVM.")
     rows, weights = svc.support_vectors_, dense(svc.dual_coef_).T
-    kernel = kernel_named(svc.kernel, svc._gamma, svc.coef0, svc.degree)
+    kernel = svc_kernel(svc)
     expansion = Expansion(kernel, rows, np.zeros(rows.shape[1]), weights, np.asarray(svc.intercept_))
     return expansion_decision(svc.classes_, expansion)
+
+
+def svc_kernel(svc: Any) -> Kernel:
+    """The kernel of a fitted SVC; scikit-learn keeps the value of gamma in a private attribute only."""
+    return kernel_named(svc.kernel, svc._gamma, svc.coef0, svc.degree)
 
 
 def refuse_kernel(model: Any) -> None:

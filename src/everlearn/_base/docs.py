@@ -77,6 +77,8 @@ dual_coef_ : ndarray of shape (1, n_SV) or (n_classes, n_SV)
     Signed coefficients of the support vectors.
 intercept_ : ndarray of shape (1,) or (n_classes,)
     The biases; 0 for learners without a bias.
+gamma_ : float
+    The value of gamma, also where "scale" or "auto" chose it.
 n_support_ : ndarray of shape (n_classes,)
     Number of support vectors of each class.
 n_kept_ : int

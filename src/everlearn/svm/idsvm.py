@@ -5,8 +5,7 @@ W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesi
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from copy import copy
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from .._base import checked, constraints
+from .._base.decision import svc_kernel
 from .._base.docs import complete
 from .._base.forget import ForgettingLearner
 from .._base.kernels import is_built_in, kernel_named
 from .._base.learner import KernelLearner, LabeledRows, balanced_weights
-from .._base.machine import Machine
 from .._base.online import StreamLearner
 from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
@@ -182,7 +181,7 @@ class IDSVM(StreamLearner, ForgettingLearner):
         taken = {name: value for name, value in svm.get_params().items() if name in _params_of(cls)}
         learner = cls(**taken)
         if is_built_in(svm.kernel):  # of the rows from which it was computed
-            learner.gamma = float(svm._gamma if hasattr(svm, "_gamma") else svm._machine.spec["gamma"])
+            learner.gamma = svm.gamma_ if isinstance(svm, KernelLearner) else float(svc_kernel(svm).gamma)
         return learner._fit(X, y, sample_weight, ids, svm)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, start: Any) -> "IDSVM":
@@ -226,7 +225,7 @@ class IDSVM(StreamLearner, ForgettingLearner):
         return np.ascontiguousarray(theta[:, usable]).ravel()
 
     def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any) -> None:
-        with self._undone_if_refused():
+        with self._one_change():
             super()._learn_more(X, y, classes, sample_weight, ids)
 
     def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
@@ -240,27 +239,33 @@ class IDSVM(StreamLearner, ForgettingLearner):
         weights = self._class_weights(self._label_counts)
         self._weights = None if weights is None else weights.tolist()
 
-    def _undone_if_refused(self) -> AbstractContextManager[None]:
-        """Around a change: if a row shows that the kernel is not positive semi-definite, it is undone."""
-        cautious = hasattr(self, "_machine") and self._cautious()
-        return self._machine_undone() if cautious else self._unchanged_on_error(ValueError)
-
     @contextmanager
-    def _machine_undone(self) -> Iterator[None]:
-        """Around a change: after a `ValueError` the machine, too, is as before; it is copied for that."""
-        saved, foreign = self._machine.get_state(), copy(self._foreign)
+    def _one_change(self) -> Iterator[None]:
+        """Around calls of the core: if one is refused, all are undone.
+
+        The core refuses a row that shows that the kernel is not positive semi-definite. After other errors,
+        what the core has done stays.
+        """
+        if not hasattr(self, "_machine") or not self._cautious():
+            with self._unchanged_on_error(ValueError):
+                yield
+            return
+        native = self._machine.native
+        native.begin()
         try:
             with self._unchanged_on_error(ValueError):
                 yield
         except ValueError:
-            self._machine, self._foreign = Machine.from_state(saved), foreign
-            self._configure()
+            native.rollback()
             raise
+        finally:
+            native.commit()
+            self._follow_machine()
 
     # ------------------------------------------------------------------------------------- unlearning
 
     def _unlearn(self, ids: Ints) -> None:
-        with self._undone_if_refused():
+        with self._one_change():
             for start in range(0, len(ids), _ROWS_PER_CALL):
                 self._machine.native.forget(ids[start : start + _ROWS_PER_CALL])
 
@@ -304,7 +309,7 @@ class IDSVM(StreamLearner, ForgettingLearner):
         if not (factors > 0).all():
             raise ValueError("A row cannot get a label whose class_weight is 0: forget the row instead.")
         self._configure()
-        with self._undone_if_refused():
+        with self._one_change():
             for start in range(0, len(named), _ROWS_PER_CALL):
                 part = slice(start, start + _ROWS_PER_CALL)
                 native.relabel(named[part], numbers[part], factors[part])
@@ -323,8 +328,7 @@ class IDSVM(StreamLearner, ForgettingLearner):
         native = self._machine.native
         ids = self.ids_
         parts = [np.zeros((0, 1 if len(self.classes_) == 2 else len(self.classes_)))]
-        bar = tqdm(total=len(ids), desc="leaving out", unit="row", disable=not self.verbose)
-        with bar, self._undone_if_refused():
+        with tqdm(total=len(ids), desc="leaving out", unit="row", disable=not self.verbose) as bar:
             for start in range(0, len(ids), _ROWS_PER_CALL):
                 parts.append(native.leave_one_out(start, _ROWS_PER_CALL))
                 bar.update(len(parts[-1]))
@@ -364,7 +368,7 @@ class IDSVM(StreamLearner, ForgettingLearner):
 
     @property
     def n_fallbacks_(self) -> int:
-        """How often the solution was computed from scratch, because rounding errors led into a circle."""
+        """How often the solution was computed from scratch, because rounding errors made the solver cycle."""
         return int(self._of_machine("fallbacks"))
 
     @property
