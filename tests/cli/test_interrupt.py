@@ -73,7 +73,7 @@ def test_during_start_up_there_is_one_line_and_no_traceback(start, store, number
 
 
 def test_sigterm_stops_a_run_after_the_batch(start, tmp_path):
-    stream, broken = write_csv(tmp_path / "s.csv", payments(3000)), tmp_path / "s.everlearn"
+    stream, broken = write_csv(tmp_path / "s.csv", payments(1500)), tmp_path / "s.everlearn"
     process = start("run", stream, "--store", broken, "--batch-size", "20", "--infer-rows", "100", *RUN)
     wait_until(lambda: stored_rows(broken) > 0, process)
     process.send_signal(signal.SIGTERM)
@@ -83,7 +83,7 @@ def test_sigterm_stops_a_run_after_the_batch(start, tmp_path):
     assert "run the same command again" in error
     assert "Traceback" not in error
     rows = status_of(broken)["rows"]
-    assert 0 < rows < 3000
+    assert 0 < rows < 1500
     assert rows % 20 == 0  # the batch was finished
     assert (
         not os.path.exists(f"{broken}-wal") or os.path.getsize(f"{broken}-wal") == 0

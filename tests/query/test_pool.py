@@ -249,7 +249,7 @@ def test_a_draw_is_without_replacement_and_a_longer_one_goes_on(rows, share, see
 
 
 def test_every_draw_is_equally_likely():
-    rows, count, rounds = 5, 2, 20_000
+    rows, count, rounds = 5, 2, 5_000
     found = np.zeros((rows, rows))
     for number in range(rounds):
         first, second = sample(generator(1, number), rows, count)

@@ -47,7 +47,7 @@ CHOICES = {
 def test_it_is_the_plain_loop(name, data, choice):
     make, classes = DATA[data]
     strategy, choose, h = CHOICES[choice]
-    X, y = make(703)
+    X, y = make(403)
     plain, model = clone(MODELS[name]), clone(MODELS[name])
     wanted = plain_loop(plain, choose, h, X, y, classes)
     asked = learn_stream(model, strategy, X, y, classes=classes)

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from everlearn.read import _cells
 from everlearn.read.field import Field
 from everlearn.read.schema import Schema
+from property_helpers import sample_of
 from read.read_helpers import encode
 
-PROFILE = settings(derandomize=True, deadline=None, max_examples=60)
+PROFILE = settings(derandomize=True, deadline=None, max_examples=sample_of(60))
 
 
 def kinds(schema):

@@ -4,9 +4,11 @@ import csv
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 import tracemalloc
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +22,12 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from everlearn.read.field import Field
 from everlearn.read.schema import Schema
 from everlearn.read.sources import open_source
+from property_helpers import sample_of
 
 PROFILE = settings(
     derandomize=True,
     deadline=None,
-    max_examples=40,
+    max_examples=sample_of(40),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -239,27 +242,31 @@ def test_the_same_rows_in_many_spellings(tmp_path, text, packed):
         assert source.message == ""
 
 
-@pytest.mark.parametrize("extra", [[], ["format='csv'"]])
-def test_standard_input(extra):
-    program = (
-        "from everlearn.read.sources import open_source\n"
-        f"s = open_source({', '.join(['chr(45)', 'batch_size=2', *extra])})\n"
-        "print([b.X.tolist() for b in s], s.name, s.bytes_total, s.bytes_read)"
-    )
+@contextmanager
+def piped(monkeypatch, data):
+    """A pipe with some data as the standard input."""
+    end, other = os.pipe()
+    os.write(other, data)
+    os.close(other)
+    with open(end) as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        yield
+
+
+@pytest.mark.parametrize("extra", [{}, {"format": "csv"}], ids=str)
+def test_standard_input(monkeypatch, extra):
     for data in (b"a,b\n1,2\n3,4\n5,6", gzip.compress(b"a,b\n1,2\n3,4\n5,6")):
-        done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, check=True)
-        expected = f"[[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0]]] standard input None {len(data)}\n"
-        assert done.stdout.decode() == expected
+        with piped(monkeypatch, data):
+            source = open_source("-", batch_size=2, **extra)
+            assert [batch.X.tolist() for batch in source] == [[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0]]]
+        assert (source.name, source.bytes_total, source.bytes_read) == ("standard input", None, len(data))
 
 
 @pytest.mark.parametrize(("data", "n_columns"), [(b'{"a": 1}\n{"a": 2}\n', 1), (b"1 1:2 3:4\n-1 2:1\n", 3)])
-def test_standard_input_is_recognized(data, n_columns):
-    program = (
-        "from everlearn.read.sources import open_source\n"
-        "s = open_source('-')\nprint(sum(map(len, s)), s.schema.n_features)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, check=True)
-    assert done.stdout.decode() == f"2 {n_columns}\n"
+def test_standard_input_is_recognized(monkeypatch, data, n_columns):
+    with piped(monkeypatch, data):
+        source = open_source("-")
+        assert (sum(map(len, source)), source.schema.n_features) == (2, n_columns)
 
 
 def test_text_formats_need_neither_pyarrow_nor_pandas(tmp_path):

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from everlearn.read.field import Field
 from everlearn.read.schema import Schema
 from everlearn.read.sources import open_source
+from property_helpers import sample_of
 
 PROFILE = settings(
     derandomize=True,
     deadline=None,
-    max_examples=40,
+    max_examples=sample_of(40),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 NUMBER = Schema([Field("x", "numeric")])

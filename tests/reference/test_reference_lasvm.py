@@ -71,7 +71,7 @@ def test_one_and_two_epochs_in_the_given_order(wdbc, C, no_finish, once, twice, 
     K, y = wdbc
     order, rng = range(len(y)), np.random.default_rng(0)
     rows = []
-    for _ in range(15):
+    for _ in range(7):
         noise = np.tril(1e-15 * rng.standard_normal(K.shape), -1)
         noisy = K * (1 + noise + noise.T)
         model = ReferenceLASVM(noisy, y, C).run(order)

@@ -248,11 +248,11 @@ def test_negated_labels_give_the_mirror_image(problem, mode):
 
 def test_noise_makes_the_ramp_sparser_and_cheaper():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((900, 2))
+    X = rng.standard_normal((600, 2))
     y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
-    y[rng.random(900) < 0.15] *= -1
+    y[rng.random(600) < 0.15] *= -1
     K, modes = rbf_kernel(X, gamma=1), ("i", "nc", "g", "full")
-    models = [ReferenceGap(K, y, 5, mode=mode).run(range(900)) for mode in modes]
+    models = [ReferenceGap(K, y, 5, mode=mode).run(range(600)) for mode in modes]
     evaluations = [model.n_evaluations for model in models]
     assert evaluations == sorted(evaluations)
     skipping, marking, plain, _ = map(n_sv, models)

@@ -19,7 +19,7 @@ from everlearn._submodular.choice import Choice, StoredSimilarities
 from everlearn.semi import PessimisticSplit
 from everlearn.semi._cuts import best_cut, exact_cut
 from everlearn.semi._ratio import credible_shares, depths, estimate_ratio, smooth
-from property_helpers import property_test
+from property_helpers import property_test, sample_of
 from reference import class_ratio, pessimistic_splits
 from reference.pessimistic_splits import draw_labeled, only
 from reference.qp_s3vm import qp_s3vm
@@ -48,7 +48,7 @@ def test_the_exact_cut_is_the_best_of_all(problem):
 
 
 def test_the_search_finds_the_optimum_of_small_problems():
-    for seed in range(12):
+    for seed in range(sample_of(12)):
         X, y = clouds(15, seed, features=3)
         known = only(y, draw_labeled(y, 4, np.random.default_rng(seed)))
         settings = {"kernel": "rbf", "positive_fraction": 0.45, "unlabeled": 0, "estimator": None, "rho": 3.0}

@@ -234,7 +234,7 @@ def test_without_drift_there_is_no_alarm():
 def test_parts_survive_a_crash_and_a_close_bit_for_bit(tmp_path, parts, shape):
     place = tmp_path / "store"
     learner, calm = (opened(where, snapshot_every=60, **parts) for where in (place, ":memory:"))
-    for number, batch in enumerate(batches(size=40, n=400)):
+    for number, batch in enumerate(batches(size=40, n=280)):
         y = [int(Y[i]) if i % 10 == 0 else None for i in range(batch.start, batch.stop)]
         outs = [store.step(shape(X[batch]), y, time=0.0) for store in (learner, calm)]
         assert outs[0].predictions.tolist() == outs[1].predictions.tolist()

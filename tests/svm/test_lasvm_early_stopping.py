@@ -43,13 +43,13 @@ def test_settled_is_what_it_says(counts, window, rtol):
 @pytest.mark.parametrize("make", [two_clouds, three_clouds])
 def test_it_stops_where_the_rule_of_the_active_learner_stops(make, selection, foreign):
     """The numbers of support vectors come from fits that end after each number of rows."""
-    X, y = make(160)
+    X, y = make(110)
     options = OPTIONS | {"selection": selection, "finishing": False}
     if foreign:
         X = np.exp(-0.3 * ((X[:, np.newaxis] - X) ** 2).sum(-1))
         options |= {"kernel": "precomputed"}
     seeds = 5 * len(np.unique(y))
-    trace = [len(LASVM(max_iter=taken, **options).fit(X, y).support_) for taken in range(seeds + 1, 161)]
+    trace = [len(LASVM(max_iter=taken, **options).fit(X, y).support_) for taken in range(seeds + 1, 111)]
     stops = []
     for window, rtol in ((8, 0.0), (10, 0.05), (20, 0.1), (30, 0.2), (400, 0.5)):
         model = LASVM(early_stopping=True, n_iter_no_change=window, rtol=rtol, **options).fit(X, y)
