@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
 
 import everlearn
 from contract.contract_helpers import ESTIMATORS, fit, learn, make, outputs, problem, same, state
@@ -119,6 +120,39 @@ def test_a_refused_call_changes_nothing(cls, bad):
         call(*wrong)
     assert str(caught.value)
     assert state(model) == before
+    assert same(outputs(model, X), said)
+
+
+def poisonous(A, B):
+    """The RBF kernel, but not finite for rows that start with a large number."""
+    return np.where((A[:, :1] > 500) | (B[:, 0] > 500), np.nan, rbf_kernel(A, B, gamma=0.5))
+
+
+CALLABLE = pytest.mark.parametrize(
+    "cls",
+    [
+        cls
+        for cls in ESTIMATORS
+        if "kernel" in cls._constraints and cls._constraints["kernel"].test(poisonous)
+    ],
+    ids=lambda cls: cls.__name__,
+)
+
+
+@CALLABLE
+def test_learning_that_fails_leaves_the_model_of_before(cls):
+    X, y = problem()
+    model, bad = make(cls, kernel=poisonous), X.copy()
+    bad[60, 0] = 1e3
+    unfitted = dict(vars(model))
+    calls = [fit] if not hasattr(cls, "partial_fit") else [fit, lambda *given: learn(*given, np.unique(y))]
+    for call in calls:
+        with pytest.raises(ValueError, match="not finite"):
+            call(model, bad, y)
+        assert vars(model) == unfitted
+    said = outputs(fit(model, X, y), X)
+    with pytest.raises(ValueError, match="not finite"):
+        fit(model, bad, y)
     assert same(outputs(model, X), said)
 
 

@@ -1,5 +1,6 @@
 """Capabilities of learners that see one row at a time: `partial_fit`, `fit` in random order, `finish`."""
 
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -59,15 +60,17 @@ class StreamLearner(KernelLearner):
 
     def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any) -> None:
         first = not hasattr(self, "_machine")
-        with self._unchanged_on_error():
-            self._solver_parameters()  # refuses values that exclude each other
-            known = check_classes(classes, None if first else self.classes_)
-            X, y = check_rows_and_labels(self, X, y, reset=first)
-            labels = encode_labels(y, known)
-            if first:
-                self._start(X, known)
-            rows = self._accept(X, labels, row_weights(sample_weight, X, all_zero=True), ids)
-        self._learn(rows)
+        # After an error in the first call there is no model; Ctrl-C keeps the rows learned until then.
+        with self._unchanged_on_error(Exception) if first else nullcontext():
+            with self._unchanged_on_error():
+                self._solver_parameters()  # refuses values that exclude each other
+                known = check_classes(classes, None if first else self.classes_)
+                X, y = check_rows_and_labels(self, X, y, reset=first)
+                labels = encode_labels(y, known)
+                if first:
+                    self._start(X, known)
+                rows = self._accept(X, labels, row_weights(sample_weight, X, all_zero=True), ids)
+            self._learn(rows)
 
     def _accept(
         self,
@@ -193,18 +196,19 @@ class OnlineLearner(KernelLearner):
             The learner itself.
         """
         constraints.check(self)
-        with self._unchanged_on_error():
-            self._solver_parameters()  # refuses values that exclude each other
-            rows, usable = self._take_all(X, y, sample_weight)
-            random = check_random_state(self.random_state)
-        self._configure()
-        self._pass_over(rows, usable, random)
-        self._warn_if_capped(0)
-        self._conclude()
+        with self._unchanged_on_error(Exception):  # Ctrl-C keeps the rows learned until then
+            with self._unchanged_on_error():
+                self._solver_parameters()  # refuses values that exclude each other
+                rows, usable = self._take_all(X, y, sample_weight)
+                random = check_random_state(self.random_state)
+            self._configure()
+            self._pass_over(rows, usable, random)
+            self._warn_if_capped(0)
+            self._conclude()
         return self
 
     def _pass_over(self, rows: LabeledRows, usable: Ints, random: Any) -> None:
-        """The epochs, each in an order of its own."""
+        """The epochs, each in another order."""
         native = self._machine.native
         with tqdm(
             total=len(usable) * self.epochs, desc="learning", unit="row", disable=not self.verbose

@@ -1,5 +1,6 @@
 """The base of the linear AUC learners: one weight vector for each binary problem."""
 
+from contextlib import nullcontext
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
@@ -70,21 +71,22 @@ class LinearAUC(ScoringClassifier, Estimator):
             The learner itself.
         """
         constraints.check(self)
-        with self._unchanged_on_error():
-            X, classes, labels = check_table(self, X, y)
-            _check_range(X)
-            weights = row_weights(sample_weight, X)
-            usable = np.flatnonzero(weights > 0)
-            if len(np.unique(labels[usable])) < 2:
-                raise ValueError(
-                    "Only rows of one class have a weight above 0: fit needs two classes or more."
-                )
-            random = check_random_state(self.random_state)
-            self._start(X, classes)
-        total = len(usable) * self.epochs
-        with tqdm(total=total, desc="learning", unit="row", disable=not self.verbose) as bar:
-            for _ in range(self.epochs):
-                self._learn(X, labels, weights, random.permutation(usable), bar)
+        with self._unchanged_on_error(Exception):  # Ctrl-C keeps the rows learned until then
+            with self._unchanged_on_error():
+                X, classes, labels = check_table(self, X, y)
+                _check_range(X)
+                weights = row_weights(sample_weight, X)
+                usable = np.flatnonzero(weights > 0)
+                if len(np.unique(labels[usable])) < 2:
+                    raise ValueError(
+                        "Only rows of one class have a weight above 0: fit needs two classes or more."
+                    )
+                random = check_random_state(self.random_state)
+                self._start(X, classes)
+            total = len(usable) * self.epochs
+            with tqdm(total=total, desc="learning", unit="row", disable=not self.verbose) as bar:
+                for _ in range(self.epochs):
+                    self._learn(X, labels, weights, random.permutation(usable), bar)
         return self
 
     def partial_fit(self: Self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -108,16 +110,17 @@ class LinearAUC(ScoringClassifier, Estimator):
         """
         constraints.check(self)
         first = not hasattr(self, "_native")
-        with self._unchanged_on_error():
-            known = check_classes(classes, None if first else self.classes_)
-            X, y = check_rows_and_labels(self, X, y, reset=first)
-            labels = encode_labels(y, known)
-            _check_range(X)
-            weights = row_weights(sample_weight, X, all_zero=True)
-            if first:
-                self._start(X, known)
-        with tqdm(disable=True) as bar:
-            self._learn(X, labels, weights, np.flatnonzero(weights > 0), bar)
+        with self._unchanged_on_error(Exception) if first else nullcontext():
+            with self._unchanged_on_error():
+                known = check_classes(classes, None if first else self.classes_)
+                X, y = check_rows_and_labels(self, X, y, reset=first)
+                labels = encode_labels(y, known)
+                _check_range(X)
+                weights = row_weights(sample_weight, X, all_zero=True)
+                if first:
+                    self._start(X, known)
+            with tqdm(disable=True) as bar:
+                self._learn(X, labels, weights, np.flatnonzero(weights > 0), bar)
         return self
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:

@@ -184,9 +184,7 @@ class StreamS3VM(StreamBase):
             The learner itself.
         """
         with self._unchanged_on_error():
-            for name in vars(self).keys() & {*self._fitted_attributes, "_held", "_model"}:
-                delattr(self, name)
-            return self._take_in(X, y, None, 1, None)
+            return self._learn_batch(X, y, None, None, reset=True)
 
     def partial_fit(self: Self, X: Any, y: Any = None, classes: Any = None, ids: Any = None) -> Self:
         """Label a batch, store it, and summarize the rows stored before.
@@ -209,7 +207,7 @@ class StreamS3VM(StreamBase):
             The learner itself.
         """
         with self._unchanged_on_error():
-            return self._take_in(X, y, classes, 0, ids)
+            return self._learn_batch(X, y, classes, ids, reset=False)
 
     @property
     def summary_(self) -> tuple[Rows, Array]:
@@ -223,10 +221,10 @@ class StreamS3VM(StreamBase):
 
     # --------------------------------------------------------------------------------------------- one batch
 
-    def _take_in(self: Self, X: Any, y: Any, classes: Any, least: int, ids: Any) -> Self:
+    def _learn_batch(self: Self, X: Any, y: Any, classes: Any, ids: Any, reset: bool) -> Self:
         constraints.check(self)
-        first = not hasattr(self, "_held")
-        if least == 0 and _num_samples(X) == 0:
+        first = reset or not hasattr(self, "_held")
+        if not reset and _num_samples(X) == 0:
             check_rows(copy(self), X, reset=first, ensure_min_samples=0)  # a copy, so that nothing changes
             return self
         X = check_rows(self, X, reset=first)
@@ -236,7 +234,7 @@ class StreamS3VM(StreamBase):
                 "as many, to leave room for a summary: pass smaller batches, or increase memory_rows."
             )
         unlabeled = (SubmodS3VM() if self.s3vm is None else self.s3vm).unlabeled
-        read = read_labels if least else read_batch  # `fit` needs at least one label
+        read = read_labels if reset else read_batch  # `fit` needs at least one label
         new, numbers = read(y, unlabeled, X.shape[0])
         if first:
             self._begin(X)
