@@ -4,25 +4,23 @@ import threading
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
-from everlearn import IDSVM, KOIL, LASVM, LASVMNC, RBP, AdaptiveSVM, Forgetron, LocalSVM, OnlineSVMR
-from everlearn.calibration import CalibratedClassifier
+from contract.contract_helpers import ESTIMATORS, make
+from everlearn import LASVM
+from everlearn._base.learner import KernelLearner
+from everlearn._base.online import StreamLearner
 from everlearn.datasets import make_banana
 from thread_helpers import in_threads
 
 X, Y = make_banana(600, random_state=0)
-NATIVE = [
-    LASVM(gamma=0.5, random_state=0),
-    LASVMNC(gamma=0.5, random_state=0),
-    OnlineSVMR(gamma=0.5, random_state=0),
-    IDSVM(gamma=0.5),
-    LocalSVM(gamma=0.5, random_state=0),
-    RBP(gamma=0.5, random_state=0),
-    Forgetron(gamma=0.5),
-    KOIL(gamma=0.5, random_state=0),
-]
-FITTED = [AdaptiveSVM(random_state=0), CalibratedClassifier(LASVM(gamma=0.5, random_state=0))]
+# Learners whose native machine has a lock: predictions beside a thread that learns.
+NATIVE = [cls for cls in ESTIMATORS if issubclass(cls, KernelLearner) and issubclass(cls, StreamLearner)]
+FITTED = [cls for cls in ESTIMATORS if hasattr(cls(), "predict_proba")]
+
+
+def test_learners_are_found():
+    assert LASVM in NATIVE
+    assert {cls.__name__ for cls in FITTED} >= {"AdaptiveSVM", "CalibratedClassifier"}
 
 
 def learned(model):
@@ -31,10 +29,9 @@ def learned(model):
     return model
 
 
-@pytest.mark.parametrize("model", NATIVE, ids=lambda model: type(model).__name__)
-def test_predictions_beside_a_thread_that_learns(model):
-
-    alone, shared = learned(clone(model)), clone(model)
+@pytest.mark.parametrize("cls", NATIVE)
+def test_predictions_beside_a_thread_that_learns(cls):
+    alone, shared = learned(make(cls, gamma=0.5)), make(cls, gamma=0.5)
     shared.partial_fit(X[:50], Y[:50], classes=np.unique(Y))
     done = threading.Event()
 
@@ -54,9 +51,9 @@ def test_predictions_beside_a_thread_that_learns(model):
     np.testing.assert_array_equal(shared.decision_function(X), alone.decision_function(X))
 
 
-@pytest.mark.parametrize("model", FITTED, ids=lambda model: type(model).__name__)
-def test_predictions_of_a_fitted_estimator_in_several_threads(model):
-    model.fit(X[:300], Y[:300])
+@pytest.mark.parametrize("cls", FITTED)
+def test_predictions_of_a_fitted_estimator_in_several_threads(cls):
+    model = make(cls).fit(X[:300], Y[:300])
     expected = model.predict(X), model.predict_proba(X)
 
     def look():

@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from everlearn._base.persist import pack
+from everlearn.adaptive import Expert
 
 
 def blobs(n, n_classes=2, features=4, noise=1.0, seed=0):
@@ -46,3 +47,7 @@ def consistent(learner):
 
 def as_sparse(X):
     return sparse.csr_matrix(X)
+
+
+SVMS = [Expert("linear"), Expert("rbf", window=20), Expert("no-change")]
+X, Y = blobs(6, 3, seed=1)

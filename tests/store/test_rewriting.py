@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 from everlearn.store.events import Arrived, Asked, Labeled, Withdrawn
 from everlearn.store.rewriting import move, positions_without, rewrite, without_rows
+from property_helpers import property_test
 from store.log_helpers import ROWS, filled
-
-PROFILE = settings(derandomize=True, deadline=None, max_examples=60)
 
 
 def contents(event):
@@ -21,7 +20,7 @@ def contents(event):
     return values, labels
 
 
-@PROFILE
+@property_test(60)
 @given(
     st.integers(1, 8),
     st.sets(st.integers(0, 7)),

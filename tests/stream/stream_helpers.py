@@ -167,3 +167,32 @@ def opened(place=":memory:", learner=None, **settings):
     """A learner with small settings."""
     learner = LASVM(C=10, gamma=0.5) if learner is None else learner
     return NeverEndingLearner.open(place, learner, **(SETTINGS | settings))
+
+
+def stripes(n, seed=0, flip=None):
+    """Two classes by the sign of a sum; from row ``flip`` on their names are exchanged."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 4))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    if flip is not None:
+        y[flip:] = 1 - y[flip:]
+    return X, y
+
+
+def three_blobs(n, seed=0, noise=1.0):
+    random = np.random.default_rng(seed)
+    y = random.integers(3, size=n)
+    centers = np.array([[0.0, 2.0], [2.0, -1.0], [-2.0, -1.0]])
+    return centers[y] + noise * random.normal(size=(n, 2)), np.array(["a", "b", "c"], dtype=object)[y]
+
+
+def follow(learner, X, y, size=100, first=0):
+    """Step through rows and answer every question; the predictions and the questions of each batch."""
+    predictions, asked = [], []
+    for start in range(first, X.shape[0], size):
+        out = learner.step(X[start : start + size])
+        asked.append(out.questions)
+        if out.questions:
+            learner.label([q.id for q in out.questions], [y[q.id] for q in out.questions])
+        predictions += out.predictions.tolist()
+    return np.array(predictions, dtype=object), asked

@@ -2,41 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from everlearn import LASVM, AdaptiveSVM, query
 from everlearn.evaluate import DriftDetector
 from everlearn.stream import NeverEndingLearner
-from stream.stream_helpers import bits, drop, unchanged
-
-
-def stripes(n, seed=0, flip=None):
-    """Two classes by the sign of a sum; from row ``flip`` on their names are exchanged."""
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(n, 4))
-    y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    if flip is not None:
-        y[flip:] = 1 - y[flip:]
-    return X, y
-
-
-def three_blobs(n, seed=0, noise=1.0):
-    random = np.random.default_rng(seed)
-    y = random.integers(3, size=n)
-    centers = np.array([[0.0, 2.0], [2.0, -1.0], [-2.0, -1.0]])
-    return centers[y] + noise * random.normal(size=(n, 2)), np.array(["a", "b", "c"], dtype=object)[y]
-
-
-def follow(learner, X, y, size=100, first=0):
-    """Step through rows and answer every question; the predictions and the questions of each batch."""
-    predictions, asked = [], []
-    for start in range(first, X.shape[0], size):
-        out = learner.step(X[start : start + size])
-        asked.append(out.questions)
-        if out.questions:
-            learner.label([q.id for q in out.questions], [y[q.id] for q in out.questions])
-        predictions += out.predictions.tolist()
-    return np.array(predictions, dtype=object), asked
+from stream.stream_helpers import bits, drop, follow, stripes, three_blobs
 
 
 def test_the_default_learner_follows_a_concept_that_turns_around():
@@ -49,18 +19,6 @@ def test_the_default_learner_follows_a_concept_that_turns_around():
     assert right[1500:3000].mean() > 0.9
     assert right[3000:3200].mean() < 0.5
     assert right[4500:].mean() > 0.85
-
-
-@pytest.mark.parametrize("strategy", ["auto", "margin", "random"])
-def test_questions_are_about_the_rows_of_the_batch(strategy):
-    X, y = stripes(2000)
-    with NeverEndingLearner.open(
-        ":memory:", query_strategy=strategy, label_rate=0.05, random_state=0
-    ) as learner:
-        _, asked = follow(learner, X, y)
-    assert sum(map(len, asked)) == 100
-    for batch, questions in enumerate(asked):
-        assert all(100 * batch <= q.number < 100 * (batch + 1) for q in questions)
 
 
 def test_who_comes_row_by_row_is_asked_about_the_last_few_hundred():
@@ -124,66 +82,6 @@ def test_open_questions_are_not_asked_again():
         asked = [q.id for start in range(0, 600, 5) for q in learner.step(X[start : start + 5]).questions]
         assert len(asked) == len(set(asked)) == 60
         assert learner.status()["open_questions"] == 60
-
-
-# --------------------------------------------------------------------------------------------- probabilities
-
-
-@pytest.mark.parametrize("rows", [lambda X: X, sparse.csr_matrix], ids=["dense", "sparse"])
-def test_probabilities_fit_the_predictions_and_the_labels(rows):
-    X, y = three_blobs(4000)
-    with NeverEndingLearner.open(":memory:", label_rate=0.1, random_state=0) as learner:
-        follow(learner, rows(X[:3300]), y)
-        out = learner.step(rows(X[3300:]))
-        assert out.probabilities.shape == (700, 3)
-        assert learner.status()["classes"] == ["a", "b", "c"]
-        np.testing.assert_allclose(out.probabilities.sum(axis=1), 1.0)
-        names = np.array(["a", "b", "c"], dtype=object)
-        assert (names[out.probabilities.argmax(axis=1)] == out.predictions).mean() > 0.999
-        np.testing.assert_array_equal(learner.predict_proba(rows(X[3300:])), out.probabilities)
-    truth = np.array([list("abc").index(label) for label in y[3300:]])
-    right = out.probabilities[np.arange(700), truth]
-    confidence = out.probabilities.max(axis=1)
-    accuracy = (out.probabilities.argmax(axis=1) == truth).mean()
-    assert abs(confidence.mean() - accuracy) < 0.05
-    assert right.mean() > 0.6
-
-
-def test_there_are_no_probabilities_before_two_classes():
-    X, _ = stripes(50)
-    with NeverEndingLearner.open(":memory:", random_state=0) as learner:
-        assert learner.step(X).probabilities is None
-        assert learner.predict_proba(X) is None
-
-
-def test_prediction_sets_keep_their_coverage_under_drift():
-    X, y = three_blobs(9000, noise=1.4)
-    y[4500:] = np.array([{"a": "b", "b": "c", "c": "a"}[label] for label in y[4500:]], dtype=object)
-    inside, sizes = [], []
-    with NeverEndingLearner.open(
-        ":memory:", label_rate=0.2, audit=0.5, coverage=0.9, random_state=0
-    ) as learner:
-        for start in range(0, 9000, 100):
-            out = learner.step(X[start : start + 100])
-            learner.label([q.id for q in out.questions], [y[q.id] for q in out.questions])
-            if out.prediction_sets is not None:
-                inside += [y[start + i] in found for i, found in enumerate(out.prediction_sets)]
-                sizes += [len(found) for found in out.prediction_sets]
-        assert learner.predict_set(X[:2]) is not None
-        assert abs(learner.status()["coverage"] - 0.9) < 0.02
-    assert abs(np.mean(inside) - 0.9) < 0.04
-    assert np.mean(sizes) < 2.0
-
-
-def test_sets_need_a_promise():
-    X, y = stripes(50)
-    with NeverEndingLearner.open(":memory:", random_state=0) as learner:
-        learner.step(X, y)
-        assert learner.step(X).prediction_sets is None
-        with unchanged(learner), pytest.raises(ValueError, match=r"coverage=0\.9"):
-            learner.predict_set(X)
-    with pytest.raises(ValueError, match=r"coverage must be .* got 1"):
-        NeverEndingLearner.open(":memory:", coverage=1)
 
 
 # --------------------------------------------------------------------------------------------------- survival

@@ -126,16 +126,6 @@ def test_looking_changes_nothing():
             assert learner.mean_.shape == (2,)
 
 
-def test_predictions_come_before_the_labels_that_come_with_the_rows():
-    with opened() as learner:
-        assert learner.step(X[:50], Y[:50]).predictions.tolist() == [None] * 50
-        for batch in batches()[1:]:
-            expected, scores = learner.predict(X[batch]), learner.decision_function(X[batch])
-            out = learner.step(X[batch], 1 - Y[batch])
-            assert out.predictions.tolist() == expected.tolist()
-            assert out.decision_values.tobytes() == scores.tobytes()
-
-
 def test_one_class_for_long_then_another_then_a_third():
     with opened(label_rate=0.0) as learner:
         for batch in batches(n=300):

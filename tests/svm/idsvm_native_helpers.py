@@ -188,3 +188,11 @@ class Refused:
         held = self.caught.__exit__(*error)
         assert_same(known(self.model), self.before)
         return held
+
+
+def first_rows(wdbc, n, **options):
+    X, y = wdbc
+    model = IDSVM(**{"gamma": 1 / 30, **options})
+    for i in range(n):
+        model.partial_fit(X[[i]], y[[i]], classes=[-1, 1])
+    return model

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 
 from everlearn import IDSVM
 from property_helpers import property_test
 from reference.idsvm import ReferenceIDSVM
 from svm.idsvm_helpers import happen, problems, stories
-from svm.idsvm_native_helpers import KERNELS, Compiled, gram, learned, native_stories, same_as_svc
+from svm.idsvm_native_helpers import KERNELS, Compiled, first_rows, gram, learned, native_stories, same_as_svc
 from svm.lasvm_helpers import two_clouds
 
 JITTERS = (1e-9, 1e-7, 1e-5, 1e-3)
@@ -32,25 +31,6 @@ def close(a, b, within):
 # --- figures ------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def wdbc():
-    X, y = load_breast_cancer(return_X_y=True)
-    return (X - X.mean(axis=0)) / X.std(axis=0), np.where(y == 1, 1, -1)
-
-
-def first_rows(wdbc, n, **options):
-    X, y = wdbc
-    model = IDSVM(**{"gamma": 1 / 30, **options})
-    for i in range(n):
-        model.partial_fit(X[[i]], y[[i]], classes=[-1, 1])
-    return model
-
-
-@pytest.fixture(scope="module")
-def first_120(wdbc):
-    return first_rows(wdbc, 120)
-
-
 def at_cost(model):
     return int(np.sum(abs(model.dual_coef_[0]) == model.C))
 
@@ -66,17 +46,6 @@ def test_the_first_120_rows(wdbc, first_120):
     assert (first_120.n_kept_, first_120.n_iter_, first_120.n_fallbacks_) == (120, 120, 0)
     exact = SVC(gamma=1 / 30, tol=1e-9).fit(X[:120], y[:120])
     close(scores(first_120, X), exact.decision_function(X), 1e-5)
-
-
-def test_leave_one_out_figures(wdbc, first_120):
-    y = wdbc[1][:120]
-    out = first_120.leave_one_out()
-    np.testing.assert_array_equal(out.ids, np.arange(120))
-    np.testing.assert_array_equal(out.labels, y)
-    np.testing.assert_array_equal(out.predictions, np.where(out.scores > 0, 1, -1))
-    assert np.sum(y * out.scores < 0) == 9
-    assert out.error == 9 / 120
-    assert np.sum(y * out.scores) == pytest.approx(128.8715, abs=1e-3)
 
 
 @pytest.mark.parametrize("by", ["one", "many", "window"])
@@ -249,23 +218,6 @@ def test_fit_on_more_rows_than_a_block_holds():
         close(scores(whole, X), exact.decision_function(X), 1e-4)
         assert whole.n_iter_ == stream.n_iter_ == 400
         assert max(whole.residual_, stream.residual_) < 1e-8
-
-
-@property_test(40)
-@given(native_stories())
-def test_leave_one_out_is_retraining(story):
-    X, y, C, kernel, events = story
-    machine = Compiled(X, y, C, **kernel)
-    for event in events:
-        happen(machine, event)
-    out = machine.model.leave_one_out()
-    rows = machine.rows
-    np.testing.assert_array_equal(out.ids, rows)
-    np.testing.assert_array_equal(out.labels, machine.y[rows])
-    for at, i in enumerate(rows):
-        rest = learned(X, machine.y, machine.C, [j for j in rows if j != i], **kernel)
-        expected = scores(rest.model, X[[i]])[0] if len(rows) > 1 else 0.0
-        assert out.scores[at] == pytest.approx(expected, abs=1e-7)
 
 
 @property_test(40)

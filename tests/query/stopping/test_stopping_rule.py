@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from sklearn.base import BaseEstimator, clone
 
+from docs_helpers import entries, faults_in_parameters, sections
 from everlearn import LASVM
 from everlearn.datasets import make_banana
 from everlearn.query import Margin, stopping
@@ -28,7 +29,6 @@ from everlearn.query.stopping import (
     Verdict,
 )
 from query.stopping.stopping_helpers import events, told
-from test_docs import entries, faults_in_parameters, sections
 
 RULES = [
     SupportSaturation(n_iter_no_change=3, rtol=0.1),

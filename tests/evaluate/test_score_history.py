@@ -1,0 +1,105 @@
+"""ScoreHistory: columns of equal length in bounded memory, which go on after they were saved."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from everlearn.evaluate import Prequential
+from everlearn.evaluate.score_history import ScoreHistory, flat_scores
+
+
+def filled(n, names=lambda i: ("rows", "accuracy")):
+    history = ScoreHistory()
+    for i in range(1, n + 1):
+        history.add(dict.fromkeys(names(i), float(i)))
+    return history
+
+
+@pytest.mark.parametrize("n", [1, 2000, 2001, 4003, 30_000])
+def test_of_long_streams_entries_at_similar_distances_are_kept(n):
+    history = filled(n)
+    rows = np.array([0, *history.columns["rows"]])
+    assert min(n, 1000) < len(rows) <= 2001
+    assert np.all(np.diff(rows) > 0)
+    assert np.diff([*rows, n]).max() < 2 * history.stride
+
+
+def test_a_column_that_comes_later_or_is_missing_has_gaps():
+    history = filled(4, lambda i: ("rows", "auc") if i in (2, 3) else ("rows",))
+    assert history.columns["rows"] == [1, 2, 3, 4]
+    np.testing.assert_array_equal(history.columns["auc"], [np.nan, 2, 3, np.nan])
+
+
+def scored(labels, window=10):
+    """A history with a confusion matrix for each window of labels, of batches of five rows."""
+    history, scores = ScoreHistory(), Prequential(window=window)
+    for start in range(0, labels, 5):
+        y = np.arange(start, start + 5) % 2
+        scores.update(y, 1 - y if start % 10 else y)
+        history.add_matrix(scores, start + 5, 2 * (start + 5))
+    return history
+
+
+def test_each_window_of_labels_has_a_confusion_matrix():
+    found = scored(40).matrices
+    assert [(m["row_from"], m["row_to"]) for m in found] == [(0, 20), (20, 40), (40, 60), (60, 80)]
+    for m in found:
+        assert m["classes"] == [0, 1]
+        assert np.sum(m["matrix"]) == 10
+        assert np.trace(m["matrix"]) == 5
+
+
+def test_confusion_matrices_are_bounded_and_in_order():
+    found = scored(2000).matrices
+    assert 10 <= len(found) <= 24
+    assert all(a["row_to"] < b["row_to"] for a, b in pairwise(found))
+    assert found[-1]["row_to"] > 3500
+
+
+@pytest.mark.parametrize("n", [0, 3, 2001, 5000])
+def test_a_restored_history_goes_on_as_if_nothing_had_happened(n):
+    whole, saved = filled(n), filled(n)
+    saved.matrices = scored(40).matrices
+    restored = ScoreHistory.from_state(saved.state())
+    assert restored.matrices == saved.matrices
+    for history in (whole, restored):
+        for i in range(n + 1, n + 1500):
+            history.add({"rows": float(i), "accuracy": float(i)})
+    assert restored.columns == whole.columns
+    assert (restored.stride, restored.skipped) == (whole.stride, whole.skipped)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"stride": 0},
+        {"stride": 1.5},
+        {"skipped": -1},
+        {"columns": {"rows": np.zeros(3), "auc": np.zeros(2)}},
+        {"columns": {"rows": np.array(["a"])}},
+        {"columns": []},
+        {"matrices": [{"row_from": 0, "row_to": 1, "classes": ["a"], "matrix": [[1, 2]]}]},
+        {"matrices": [{"row_from": "0", "row_to": 1, "classes": ["a"], "matrix": [[1]]}]},
+    ],
+    ids=str,
+)
+def test_a_forged_state_is_refused(change):
+    with pytest.raises((ValueError, TypeError)):
+        ScoreHistory.from_state(filled(3).state() | change)
+
+
+def test_flat_scores_are_those_of_the_window_and_the_baselines():
+    scores = Prequential(window=20)
+    y = np.arange(40) % 2
+    scores.update(y, np.where(np.arange(40) < 30, y, 0))
+    found = scores.scores()
+    flat = flat_scores(found)
+    assert flat["accuracy"] == found["window"]["accuracy"] == 0.75
+    assert flat["fading_mcc"] == found["fading"]["mcc"]
+    assert flat["no_change"] == found["baselines"]["no_change"]["window"]["accuracy"]
+    assert set(flat) == {
+        *("accuracy", "g_means", "mcc", "auc"),
+        *("fading_accuracy", "fading_g_means", "fading_mcc", "fading_auc"),
+        *("no_change", "majority"),
+    }
