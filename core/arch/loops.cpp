@@ -30,12 +30,12 @@ const Loops* loops_named(const char* name) {
 }
 
 const Loops& loops() {
-  static const Loops& best = []() -> const Loops& {
+  static const Loops* const best = [] {
     for (const char* name : {"avx512", "avx2"})
-      if (const Loops* found = loops_named(name)) return *found;
-    return baseline::table;
+      if (const Loops* found = loops_named(name)) return found;
+    return &baseline::table;
   }();
-  return best;
+  return *best;
 }
 
 }  // namespace everlearn
