@@ -188,16 +188,16 @@ EVERY_ROW = [All(), RecentMargin(block_size=1), RampRegion(s=-np.inf)]
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("strategy", EVERY_ROW, ids=repr)
 def test_strategies_that_ask_about_every_row_are_one(strategy, name):
-    X, y = two_clouds(600)
+    X, y = two_clouds(300)
     reference, model = clone(MODELS[name]), clone(MODELS[name])
     learn_stream(reference, All(), X, y)
-    np.testing.assert_array_equal(learn_stream(model, strategy, X, y), np.arange(600))
+    np.testing.assert_array_equal(learn_stream(model, strategy, X, y), np.arange(300))
     assert_same(what_is_learned(model), what_is_learned(reference))
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_other_models_learn_every_row_one_by_one(shuffle):
-    X, y = three_clouds(400)
+    X, y = three_clouds(150)
     plain, model = (SGDClassifier(shuffle=shuffle, random_state=0) for _ in range(2))
     plain_loop(plain, lambda f: 0, 1, X, y, np.unique(y))
     learn_stream(model, All(), X, y)
@@ -254,14 +254,15 @@ def test_a_model_without_scores_can_learn_every_row():
 
 
 @pytest.mark.parametrize("strategy", [All(), RampRegion(), RecentMargin()], ids=repr)
-@pytest.mark.parametrize("name", ["LASVM", "SGDClassifier"])
-def test_a_model_goes_on_from_what_it_knows(strategy, name):
-    X, y = two_clouds(1400)
+@pytest.mark.parametrize(("name", "n_rows"), [("LASVM", 1280), ("SGDClassifier", 320)])
+def test_a_model_goes_on_from_what_it_knows(strategy, name, n_rows):
+    X, y = two_clouds(n_rows + 120)
+    stop = n_rows + 1  # for LASVM whole blocks, of five rows and of 256
     whole, parts = (clone(MODELS[name]).partial_fit(X[:1], y[:1], classes=[0, 1]) for _ in range(2))
     asked = learn_stream(whole, strategy, X[1:], y[1:])
-    first = learn_stream(parts, strategy, X[1:1281], y[1:1281])  # whole blocks, of five rows and of 256
-    second = learn_stream(parts, strategy, X[1281:], y[1281:])
-    np.testing.assert_array_equal(np.append(first, 1280 + second), asked)
+    first = learn_stream(parts, strategy, X[1:stop], y[1:stop])
+    second = learn_stream(parts, strategy, X[stop:], y[stop:])
+    np.testing.assert_array_equal(np.append(first, n_rows + second), asked)
     assert_same(what_is_learned(parts), what_is_learned(whole))
 
 
