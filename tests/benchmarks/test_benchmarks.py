@@ -76,6 +76,15 @@ def test_a_recorded_run_can_be_reported_again():
     assert [line for line in shown.stdout.splitlines() if line.startswith("|")] == recorded
 
 
+@pytest.mark.parametrize("arguments", [("statq", "tables", "--only", "twonorm")], ids=" ".join)
+def test_a_part_on_generated_data_is_measured_and_reported(arguments, tmp_path):
+    table, part, *options = arguments
+    done = python("-m", f"benchmarks.{table}", part, *options, "--quick", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "|" in done.stdout
+    assert [path.suffix for path in sorted(tmp_path.iterdir())] == [".json", ".md"]
+
+
 def private(name: str | None) -> bool:
     return name is not None and any(part.startswith("_") for part in name.split("."))
 

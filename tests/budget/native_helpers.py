@@ -18,6 +18,8 @@ from everlearn import (
     KernelPerceptron,
     Projectron,
     ProjectronPP,
+    auc,
+    budget,
 )
 from reference.forgetron import ReferenceForgetron
 from reference.generator import ReferenceGenerator
@@ -33,20 +35,7 @@ from reference.perceptrons import (
 )
 from reference.projectron import ReferenceProjectron
 
-LEARNERS = [
-    KernelPerceptron,
-    AveragedKernelPerceptron,
-    BudgetKernelPerceptron,
-    RBP,
-    Forgetron,
-    KernelPA,
-    NORMA,
-    Projectron,
-    ProjectronPP,
-    KOIL,
-    OAM,
-    OPAUC,
-]
+LEARNERS = [getattr(room, name) for room in (budget, auc) for name in room.__all__]
 LINEAR = [OAM, OPAUC]
 KERNEL_LEARNERS = [cls for cls in LEARNERS if cls not in LINEAR]
 ON_A_BUDGET = [cls for cls in LEARNERS if "budget" in cls().get_params()]
