@@ -129,7 +129,7 @@ def draw_curves(panel, errors, level):
     panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     panel.set(xlim=(0, LABELS), ylim=(0, None))
     panel.set_xlabel("labels", fontsize=13)
-    panel.set_title(f"test error: mean of {SEEDS} pools, and 80 % of them", loc="left", fontsize=14)
+    panel.set_title(f"test error: mean and 80 % range of {SEEDS} pools", loc="left", fontsize=14)
     panel.legend(
         handles=[
             *(Line2D([], [], color=color, linewidth=2.4) for color in COLORS.values()),
@@ -145,7 +145,7 @@ def draw_curves(panel, errors, level):
 
 
 def draw(errors, level, first, path):
-    """Save the questions of the first draw, and the curves beside them."""
+    """Save the questions of the first draw, and the error curves."""
     figure = Figure(figsize=(16, 6.8), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.14, h_pad=0.14)
     figure.suptitle(
@@ -168,7 +168,13 @@ def draw(errors, level, first, path):
             Line2D([], [], color=OTHER, markersize=11, **dot),
             Line2D([], [], color="#bbbbbb", markersize=3.5, **dot),
         ],
-        labels=["boundary", "margins", "question, in this order", "question, other class", "unlabeled"],
+        labels=[
+            "boundary",
+            "margins",
+            "question (in this order)",
+            "question about the other class",
+            "unlabeled",
+        ],
         loc="outside lower center",
         ncols=5,
         frameon=False,

@@ -82,13 +82,13 @@ def show(curve):
 
 
 def draw(curve, finished, svc, path):
-    """Save the curve beside SVC's line; `finished` and `svc` are (held-out accuracy, support vectors)."""
+    """Save the curve and the line of SVC; `finished` and `svc` are (held-out accuracy, support vectors)."""
     rows = [point.rows for point in curve]
     last = rows[-1]
     figure = Figure(figsize=(10, 6.6), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.12, w_pad=0.15)
     figure.suptitle(
-        "One pass over handwritten digits: LASVM beside SVC",
+        "One pass over handwritten digits: LASVM and SVC",
         x=0.015,
         ha="left",
         fontsize=18,

@@ -128,7 +128,7 @@ def draw_boundary(panel, name, clf, run):
     panel.text(
         0,
         1.02,
-        f"{run.support_vectors} support vectors, {1 - run.error:.1%} right",
+        f"{run.support_vectors} support vectors, {1 - run.error:.1%} correct",
         transform=panel.transAxes,
         fontsize=11.5,
         color=INK,

@@ -198,7 +198,7 @@ def draw(right, batches, answers, path):
             Line2D([], [], mfc="none", mec=INK, mew=1.3, **(dot | {"markersize": 10})),
             Line2D([], [], marker="*", linestyle="none", markersize=17, mfc="white", mec=INK),
         ],
-        labels=["labeled +1", "labeled -1", "wrongly", "the labels, of batch 1"],
+        labels=["labeled +1", "labeled -1", "labeled wrongly", "given label (in batch 1)"],
         loc="outside lower center",
         ncols=4,
         frameon=False,

@@ -83,7 +83,7 @@ def compare():
 
 
 def choose(batches):
-    """Exemplars of two batches and questions to one more, with and without diversity."""
+    """Exemplars of two batches and questions about one more, with and without diversity."""
     (X1, _, known1), (X2, _, known2) = batches[0], batches[1]
     X, known = np.vstack([X1, X2]), np.concatenate([known1, known2])
     told = ~np.isnan(known)
@@ -137,7 +137,7 @@ def draw_labels(panel, batches, stream):
     first, _, known = batches[0]
     for moon, color in ((1, ONE), (-1, OTHER)):
         panel.scatter(*first[known == moon].T, s=330, marker="*", color=color, edgecolor="white", zorder=4)
-    plain(panel, f"batch {BATCHES} by {DRAWN[1]} labels of batch 1: {np.mean(~wrong):.0%} right")
+    plain(panel, f"batch {BATCHES} from {DRAWN[1]} labels of batch 1: {np.mean(~wrong):.0%} correct")
 
 
 def draw_chosen(panel, rows, points, told, labels, title, marker):
@@ -159,7 +159,7 @@ def draw_curves(panel, found, alone):
     panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.tick_params(labelsize=11)
-    panel.set(xlabel="batch", ylim=(0.47, 1.005))
+    panel.set(xlabel="batch", ylim=(0.37, 1.005))
     panel.set_title(f"accuracy, mean of {SEEDS} streams", loc="left", fontsize=12.5)
     handles = [Line2D([], [], color=COLORS[n], linewidth=2.4, marker="o", markersize=5.5) for n in LABELS]
     handles.append(Line2D([], [], color=INK, linewidth=1.6, linestyle=(0, (2, 1.4))))
@@ -185,7 +185,7 @@ def draw(found, alone, batches, stream, places, chosen, path):
     for column, (words, (exemplars, questions)) in enumerate(chosen.items(), start=1):
         title = f"{EXEMPLARS} exemplars of {len(rows)} rows, {words}"
         draw_chosen(panels[0, column], rows, exemplars, told, labels, title, "o")
-        title = f"{QUESTIONS} questions to {len(last)} rows, {words}"
+        title = f"{QUESTIONS} questions about {len(last)} rows, {words}"
         draw_chosen(panels[1, column], last, questions, told, labels, title, "D")
     star = {"marker": "*", "linestyle": "none", "markersize": 16}
     figure.legend(

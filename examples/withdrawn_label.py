@@ -146,7 +146,7 @@ def draw(X, y, row, machines, times, forgotten, path):
         Rectangle((left, bottom), right - left, top - bottom, fill=False, color=INK, linewidth=1.3)
     )
     near.spines[:].set(color=INK, linewidth=1.6)
-    whole.set_title(f"{ROWS:,} rows of two classes, one with the label of the other", loc="left", fontsize=14)
+    whole.set_title(f"{ROWS:,} rows of two classes, one of them mislabeled", loc="left", fontsize=14)
     near.set_title(
         f"forgotten in {1e3 * times['forget']:.1f} ms (a new SVC: {1e3 * times['svc']:.0f} ms); "
         f"decisions differ by {forgotten:.0e}",

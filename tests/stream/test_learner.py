@@ -1,5 +1,7 @@
 """What the never-ending learner promises while it runs: questions, bounds, drift, scale, schema."""
 
+from datetime import datetime, timezone
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -188,6 +190,8 @@ def test_an_abrupt_drift_is_noticed_and_survives_reopening(tmp_path, policy):
         assert alarms
         assert 600 < alarms[0]["row"] <= 800
         assert alarms[0]["time"] == alarms[0]["row"] - 50
+        shown = datetime.fromtimestamp(alarms[0]["time"], timezone.utc)
+        assert learner.report_data()["drift"][0]["time"] == shown.isoformat(timespec="seconds")
         assert {alarm["policy"] for alarm in alarms} == {policy}
         assert accuracy > (0.85 if policy != "alarm" else 0.0)
         state = bits(learner)

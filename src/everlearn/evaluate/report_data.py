@@ -175,7 +175,7 @@ class ReportData(_Titled, total=False):
     "source"      where the rows come from
     "store"       where the log is kept
     "classes"     the class labels, in the order of the confusion matrices
-    "window"      labeled rows in the window of the scores, for the captions
+    "window"      number of labeled rows that the scores are computed from, for the captions
     "totals"      see `Totals`
     "curves"      see `Curves`
     "audit"       see `Audit`

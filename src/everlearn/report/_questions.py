@@ -112,7 +112,7 @@ def rug(lanes: Mapping[str, Floats], time: tuple[float, float], name: str, width
                 parts.append(f'<path class="line {_style_of(kind, number)} a{level}" d="{lines}"/>')
         parts.append(
             f'<text class="tick" x="{LEFT - 8}" y="{top + _LANE / 2}" dy=".35em" text-anchor="end">'
-            f"{_text.escaped(_text.clipped(kind, 8))}</text>"
+            f"{_text.escaped(_text.clipped(kind.split('_')[0], 8))}</text>"
         )
     parts.append(time_axis(across, bottom, width))
     return "".join(parts) + "</svg>"
@@ -132,7 +132,7 @@ def _reason_card(questions: Sequence[QuestionEntry]) -> str:
         rows.append(
             [
                 reason,
-                _text.clipped(kind, 20),
+                _text.clipped(kind.replace("_", " "), 20),
                 f"{len(group):,}",
                 _text.percent(sum(compared), len(compared)),
                 _bar(sum(compared) / len(compared)) if compared else "",

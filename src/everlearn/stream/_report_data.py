@@ -55,7 +55,7 @@ def report_data_of(
             "drift_alarms": len(state.alarms),
         },
         "curves": curves,
-        "drift": [dict(alarm) for alarm in state.alarms],
+        "drift": [alarm | {"time": _utc(alarm["time"])} for alarm in state.alarms],
         "questions": [
             {
                 "id": q.id,
@@ -70,7 +70,7 @@ def report_data_of(
             for q in questions
         ],
         "confusion": [_square(entry, state.classes) for entry in state.history.matrices],
-        "window": settings.window,
+        "window": min(settings.window, state.scores.n_seen),
         "notes": [f"The learner failed to learn labels {state.n_failures} times; these labels were skipped."]
         if state.n_failures
         else [],
@@ -80,9 +80,16 @@ def report_data_of(
     return data | about
 
 
-def _with_bounds(shares: list[float], counts: list[float]) -> dict[str, list[float]]:
+def _utc(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
+    except (OverflowError, OSError, ValueError):  # not seconds since 1970
+        return str(seconds)
+
+
+def _with_bounds(fractions: list[float], counts: list[float]) -> dict[str, list[float]]:
     """Accuracies with their Wilson confidence intervals."""
-    p, n = np.array(shares), np.maximum(np.array(counts), 1)
+    p, n = np.array(fractions), np.maximum(np.array(counts), 1)
     middle = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z / (1 + _Z**2 / n) * np.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2))
     return {"accuracy": p.tolist(), "lower": (middle - half).tolist(), "upper": (middle + half).tolist()}
@@ -90,7 +97,7 @@ def _with_bounds(shares: list[float], counts: list[float]) -> dict[str, list[flo
 
 def _square(entry: dict[str, Any], classes: list[Any]) -> dict[str, Any]:
     """A confusion matrix over all classes, including those that appeared later."""
-    size, places = len(classes), [classes.index(label) for label in entry["classes"]]
+    size, at = len(classes), [classes.index(label) for label in entry["classes"]]
     matrix = np.zeros((size, size))
-    matrix[np.ix_(places, places)] = entry["matrix"]
+    matrix[np.ix_(at, at)] = entry["matrix"]
     return {"row_from": entry["row_from"], "row_to": entry["row_to"], "matrix": matrix.tolist()}
