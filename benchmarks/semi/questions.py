@@ -1,8 +1,8 @@
 """Which rows of a batch to ask about: unsure and unlike each other, unsure alone, or at random.
 
-Every batch comes without labels, but for a few in the first. A rule names a share of its rows, their labels
-are told, and `StreamS3VM` labels the others. Asking about the hard rows leaves the easy ones to be labeled,
-so that accuracy on the others flatters a rule; so all rules are also judged on rows that are in no batch.
+Batches have no labels, except for a few in the first. A query strategy selects a fraction of the rows, their
+labels are revealed, and `StreamS3VM` labels the others. Asking about the hard rows leaves the easy ones,
+so accuracy on the others flatters a query strategy; all are also scored on rows that are in no batch.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Make = Callable[[int], Table]
 
 @dataclass(frozen=True)
 class Stream:
-    """Rows as they come, unscaled, and their classes 0, 1, ..., which nobody sees unless they are given."""
+    """Rows as they come, unscaled, and their classes 0, 1, ..., hidden unless they are given."""
 
     name: str
     X: np.ndarray

@@ -106,7 +106,7 @@ def test_select_cuts_whatever_belongs_to_the_rows():
     np.testing.assert_array_equal(Exemplars(10).fit_select(X), X[Exemplars(10).fit(X).kept_])
     rows, labels = Exemplars(10).fit_select(X, y, X[:5])
     assert len(rows) == len(labels) == 15
-    with pytest.raises(ValueError, match="select needs arrays with the 50 rows of fit, got 49 rows"):
+    with pytest.raises(ValueError, match="select needs arrays with the 50 rows of fit, got 49"):
         found.select(X[1:])
     with pytest.raises(NotFittedError):
         Exemplars().select(X)

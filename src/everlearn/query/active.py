@@ -20,6 +20,7 @@ from .history import History
 from .random_rows import Random
 
 _RUN = {
+    "n": constraints.integer_from(1),
     "max_labels": constraints.NONE | constraints.integer_from(1),
     "batch_size": constraints.integer_from(1),
     "score_every": constraints.integer_from(1),
@@ -27,7 +28,6 @@ _RUN = {
     "reask_unknown": constraints.BOOLEAN,
     "initial_labels": constraints.NONE | constraints.integer_from(1) | constraints.MAPPING,
 }
-_QUESTIONS = constraints.integer_from(1)
 
 
 class ActiveLearner:
@@ -197,8 +197,7 @@ class ActiveLearner:
             stopping rule says stop: then `stop_reason` says why.
         """
         loop = self._started()
-        if not _QUESTIONS.test(n):
-            raise ValueError(f"n must be {_QUESTIONS.accepts}, got {n!r}.")
+        _check({"n": n})
         if n > 1:
             check_loop(self, n)
         if self._stops():
@@ -392,8 +391,7 @@ class ActiveLearner:
                 for other in others:
                     other.follow(len(self.history), batch_size)
         if not main.over:
-            used_up = main.pool.left == 0
-            self.stop_reason = "the pool is used up" if used_up else f"{wanted} labels were given"
+            self.stop_reason = f"{wanted} labels were given" if main.pool.left else "the pool is used up"
 
 
 def _check(options: dict[str, Any]) -> None:

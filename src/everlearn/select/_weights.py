@@ -1,5 +1,6 @@
 """The weights of the objective of `Exemplars`."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from .._base import constraints
@@ -16,7 +17,16 @@ def _are_weights(value: Any) -> bool:
 WEIGHTS = constraints.Constraint("three or four numbers, 0 or above, the first above 0", _are_weights)
 
 
-def default_weights(chosen: int, rows: int, rows_next: int = 0) -> tuple[float, float, float, float]:
+Weights = tuple[float, float, float, float]
+
+
+def four_weights(given: Iterable[float]) -> Weights:
+    """Three or four given weights as four; a missing fourth is 0."""
+    lam1, lam2, lam3, lam4 = [*map(float, given), 0.0][:4]
+    return lam1, lam2, lam3, lam4
+
+
+def default_weights(chosen: int, rows: int, rows_next: int = 0) -> Weights:
     """Default weights lam1 to lam4: diversity, similarity to labeled rows, density, density of the next rows.
 
     Dense regions are preferred if few rows are chosen; from half of the rows on it is kernel herding. With

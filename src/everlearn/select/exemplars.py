@@ -22,7 +22,7 @@ from .._base.validate import Rows, check_rows, label_column, missing_labels
 from .._submodular.choice import Choice, Similarities, StoredSimilarities
 from .._submodular.geometry import CONSTRAINTS, Geometry, all_pairs, least_similarity
 from ._convex import ascend
-from ._weights import WEIGHTS, default_weights
+from ._weights import WEIGHTS, default_weights, four_weights
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -201,11 +201,9 @@ class Exemplars(Estimator):
         U, L = np.flatnonzero(~labeled), np.flatnonzero(labeled)
         M = min(int(self.n_exemplars), len(U))
         if self.weights is None:
-            ahead = 0 if X_next is None else X_next.shape[0]
-            self.weights_ = default_weights(M, len(U), ahead)
+            self.weights_ = default_weights(M, len(U), 0 if X_next is None else X_next.shape[0])
         else:
-            given = tuple(float(weight) for weight in self.weights)
-            self.weights_ = (given[0], given[1], given[2], given[3] if len(given) == 4 else 0.0)
+            self.weights_ = four_weights(self.weights)
         choice = self._choice(X, U, L, X_next)
         chosen = self._solve(choice, M)
         self.indices_ = U[chosen]
@@ -311,8 +309,7 @@ class Exemplars(Estimator):
         for array in arrays:
             if _num_samples(array) != self._n_rows:
                 raise ValueError(
-                    f"select needs arrays with the {self._n_rows} rows of fit, got {_num_samples(array)} "
-                    "rows."
+                    f"select needs arrays with the {self._n_rows} rows of fit, got {_num_samples(array)}."
                 )
         found = tuple(
             _safe_indexing(array.tocsr() if sparse.issparse(array) else array, self.kept_) for array in arrays
