@@ -107,6 +107,7 @@ def test_the_source_and_its_schema_are_no_place_for_bad_rows(tmp_path):
         (7, "3|7|x"),
         ("p7", '{"user": {"ids": ["p6", "p7"]}}'),
         ("p7", '{"user": "p7", "a": '),
+        ("p7", '{"user": "p\\u0037"}'),
         ("p7", '"p7", "3'),
         ("Anna Maria", "Anna Maria;3;x"),
         ("O'Brien", '{"id": "O\'Brien", "a": '),
