@@ -76,7 +76,11 @@ def test_a_recorded_run_can_be_reported_again():
     assert [line for line in shown.stdout.splitlines() if line.startswith("|")] == recorded
 
 
-@pytest.mark.parametrize("arguments", [("statq", "tables", "--only", "twonorm")], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [("statq", "tables", "--only", "twonorm"), ("noise", "ramp", "--rows", "100")],
+    ids=" ".join,
+)
 def test_a_part_on_generated_data_is_measured_and_reported(arguments, tmp_path):
     table, part, *options = arguments
     done = python("-m", f"benchmarks.{table}", part, *options, "--quick", "--out", str(tmp_path))
