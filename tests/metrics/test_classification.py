@@ -229,7 +229,7 @@ def test_bad_label_input(measure):
     with pytest.raises(ValueError, match="y_true must contain numbers or strings, got complex128"):
         measure([1j, 1], [1, -1])
     with pytest.raises(
-        ValueError, match="both hold numbers or both hold strings, got labels such as 'a' and 1"
+        ValueError, match="both contain numbers or both contain strings, got labels such as 'a' and 1"
     ):
         measure(["a", "b"], [1, -1])
 

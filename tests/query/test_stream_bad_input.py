@@ -69,7 +69,7 @@ def test_no_rows(strategy):
 
 @pytest.mark.parametrize("oracle", [Y[:-1], Y[:, np.newaxis], 3, [], "yes"])
 def test_labels_that_do_not_fit_the_rows(oracle):
-    refused(r"oracle must be a function or hold one label for each of the 60 rows of X, got", oracle=oracle)
+    refused(r"oracle must be a function, or one label for each of the 60 rows of X, got", oracle=oracle)
 
 
 def test_a_function_needs_classes():

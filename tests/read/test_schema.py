@@ -130,7 +130,7 @@ def test_a_label_that_is_no_int_is_bad():
 @pytest.mark.parametrize(
     ("hints", "message"),
     [
-        ({"label": "nope"}, "no field 'nope'"),
+        ({"label": "nope"}, "No field 'nope'"),
         ({"kinds": {"x": "number"}}, "must be one of"),
         ({"label": "x", "kinds": {"x": "text"}}, "choose one"),
         ({"kinds": {"x": "id", "z": "id"}}, "at most one may"),

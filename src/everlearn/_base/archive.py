@@ -91,7 +91,7 @@ def encode(value: Any, where: str, arrays: list[Array], depth: int = 0) -> Any:
         return {kind.__name__: [members, [int(length) for length in value.shape]]}
     if callable(value):
         raise TypeError(
-            f"{where} is a callable ({value!r}), which cannot be saved: the file holds data, never code. "
+            f"{where} is a callable ({value!r}), which cannot be saved: files contain data, never code. "
             "If it is a kernel, use a built-in one by its name (kernel='rbf') or kernel='precomputed'."
         )
     raise _refusal(where, f"a {kind.__module__}.{kind.__qualname__}")

@@ -176,7 +176,7 @@ def describe(item: Any) -> dict[str, Any]:
     """A registered object by its class and its state, for use within another state."""
     cls = type(item)
     if not is_registered(item):
-        raise TypeError(f"A {cls.__name__} cannot be saved without pickle: take a learner of everlearn.")
+        raise TypeError(f"A {cls.__name__} cannot be saved without pickle: use a learner of everlearn.")
     return {"class": cls.__name__, "state": _state_of(item)}
 
 

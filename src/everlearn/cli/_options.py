@@ -52,13 +52,9 @@ SchemaFile = Annotated[
 Header = Annotated[
     bool, _option(_SOURCE, "--header/--no-header", help="Whether CSV starts with a header. (default: yes)")
 ]
-Label = Annotated[
-    str | None, _option(_SOURCE, "--label", help="The field that holds the label.", metavar="FIELD")
-]
-Id = Annotated[str | None, _option(_SOURCE, "--id", help="The field that holds the row id.", metavar="FIELD")]
-Time = Annotated[
-    str | None, _option(_SOURCE, "--time", help="The field that holds the time.", metavar="FIELD")
-]
+Label = Annotated[str | None, _option(_SOURCE, "--label", help="The field with the label.", metavar="FIELD")]
+Id = Annotated[str | None, _option(_SOURCE, "--id", help="The field with the row id.", metavar="FIELD")]
+Time = Annotated[str | None, _option(_SOURCE, "--time", help="The field with the time.", metavar="FIELD")]
 Kinds = Annotated[
     list[str] | None,
     _option(

@@ -28,5 +28,5 @@ def bench(
     known = benchmarks()
     if name not in known:
         where = f"Choose from {', '.join(known)}." if known else "Benchmarks need the source checkout."
-        raise ValueError(f"There is no benchmark {name!r}. {where}")
+        raise ValueError(f"No benchmark {name!r}. {where}")
     raise typer.Exit(run_benchmark(name, context.args))

@@ -217,9 +217,8 @@ class _Check:
             clear = order[:, -1] - order[:, -2] > 2 * allowed
         wrong = int(np.count_nonzero(labels[clear] != self.labels[clear]))
         if wrong:
-            return f"The ONNX file gives other labels than the learner to {wrong} of {len(labels)} rows.", (
-                difference
-            )
+            problem = f"The ONNX file and the learner disagree on {wrong} of {len(labels)} labels."
+            return problem, difference
         return None, max(difference, 0.0)
 
 

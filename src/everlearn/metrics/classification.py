@@ -218,7 +218,7 @@ def _label_pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDA
     _same_length(true, predicted, "y_pred")
     if (true.dtype.kind == "U") != (predicted.dtype.kind == "U"):
         raise ValueError(
-            f"y_true and y_pred must both hold numbers or both hold strings, got labels such as "
+            f"y_true and y_pred must both contain numbers or both contain strings, got labels such as "
             f"{_python_value(true[0])!r} and {_python_value(predicted[0])!r}; encode them in the same way"
         )
     return true, predicted

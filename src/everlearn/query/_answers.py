@@ -78,7 +78,7 @@ def _column(oracle: Any, total: int) -> npt.NDArray[Any]:
         labels = np.asarray(oracle, dtype=object)
     if labels.ndim != 1 or len(labels) != total:
         raise ValueError(
-            f"oracle must be a function or hold one label for each of the {total} rows of X, got shape "
+            f"oracle must be a function, or one label for each of the {total} rows of X, got shape "
             f"{labels.shape}."
         )
     return labels

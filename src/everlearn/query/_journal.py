@@ -40,7 +40,7 @@ class Journal:
         if found != header:
             others = "" if (found.get("rows"), found.get("features")) != (rows, features) else " other"
             raise ValueError(
-                f"{self.path} holds labels of a pool of {found.get('rows')}{others} rows with "
+                f"{self.path} has labels of a pool of {found.get('rows')}{others} rows with "
                 f"{found.get('features')} features, and X has {rows} with {features}: choose another file."
             )
         for number, line in enumerate(lines[1:], start=2):

@@ -197,7 +197,7 @@ def _ask_array(oracle: Any, n_rows: int) -> Ask:
     labels = np.asarray(oracle)
     if labels.ndim != 1 or len(labels) != n_rows:
         raise ValueError(
-            f"oracle must be a function or hold one label for each of the {n_rows} rows of X, got shape "
+            f"oracle must be a function, or one label for each of the {n_rows} rows of X, got shape "
             f"{labels.shape}."
         )
     return lambda numbers, rows: labels[numbers]

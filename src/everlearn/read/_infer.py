@@ -24,7 +24,7 @@ def infer_fields(
     """The fields, in their order, and the type of labels."""
     for name, kind in given.items():
         if name not in columns:
-            raise ValueError(f"There is no field {name!r}; the fields are {list(columns)}.")
+            raise ValueError(f"No field {name!r}; the fields are {list(columns)}.")
         if kind not in KINDS:
             raise ValueError(f"Field {name!r} has kind={kind!r}; it must be one of {list(KINDS)}.")
     cells = {

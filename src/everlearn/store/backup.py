@@ -185,17 +185,17 @@ def _check_target(source: Log, target: Path, overwrite: bool) -> None:
     if target in taken or (
         target.exists() and any(p.exists() and os.path.samefile(p, target) for p in taken)
     ):
-        raise ValueError(f"{target} is the store itself, or a part of it: give the copy another name.")
+        raise ValueError(f"{target} is the store itself, or a part of it: choose another name for the copy.")
     if target.is_dir():
-        raise ValueError(f"{target} is a folder: give the copy a name in it.")
+        raise ValueError(f"{target} is a folder: choose a file name in it.")
     if not target.parent.is_dir():
-        raise ValueError(f"There is no folder {target.parent}.")
+        raise ValueError(f"The folder {target.parent} does not exist.")
     if target.exists() and not overwrite:
         raise InputError(
             f"{target} exists.", code="file_exists", remedy="Give another name, or pass overwrite=True."
         )
     if any(os.path.exists(f"{target}{ending}") for ending in SIDE_FILES if ending != "-lock"):
-        raise ValueError(f"{target} is in use: it has a write-ahead log. Give the copy another name.")
+        raise ValueError(f"{target} is in use: it has a write-ahead log. Choose another name for the copy.")
 
 
 def _sweep(folder: Path) -> None:
@@ -224,7 +224,7 @@ def _end_use(path: Path) -> None:
 def _into_database(source: Log, url: str) -> dict[str, int]:
     with contextlib.closing(Log(url)) as copy:
         if copy.last or copy.meta("settings") is not None:
-            raise StoreError(f"{copy.database} has a store already: give a database without one.")
+            raise StoreError(f"{copy.database} already has a store: choose a database without one.")
         _copy_tables(source, copy)
         try:
             with contextlib.closing(Log(url, read_only=True)) as written:

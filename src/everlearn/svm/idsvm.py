@@ -212,7 +212,7 @@ class IDSVM(StreamLearner, ForgettingLearner):
         columns = 1 if len(self.classes_) == 2 else len(self.classes_)
         if not np.array_equal(svm.classes_, self.classes_) or len(theirs) != columns:
             raise ValueError(
-                f"A {type(svm).__name__} with the classes {svm.classes_!r} is no start for rows with the "
+                f"A {type(svm).__name__} with the classes {svm.classes_!r} cannot be continued with the "
                 f"classes {self.classes_!r}: the classes must be the same, and of an SVC only two."
             )
         if len(svm.support_) and int(np.max(svm.support_)) >= len(rows.labels):
