@@ -5,7 +5,7 @@ W. Emara, "A Submodular Optimization Framework for Never-Ending Learning" (thesi
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -239,17 +239,17 @@ class IDSVM(StreamLearner, ForgettingLearner):
         weights = self._class_weights(self._label_counts)
         self._weights = None if weights is None else weights.tolist()
 
-    @contextmanager
-    def _one_change(self) -> Iterator[None]:
+    def _one_change(self) -> AbstractContextManager[None]:
         """Around calls of the core: if one is refused, all are undone.
 
         The core refuses a row that shows that the kernel is not positive semi-definite. After other errors,
         what the core has done stays.
         """
-        if not hasattr(self, "_machine") or not self._cautious():
-            with self._unchanged_on_error(ValueError):
-                yield
-            return
+        cautious = hasattr(self, "_machine") and self._cautious()
+        return self._rolled_back_if_refused() if cautious else self._unchanged_on_error(ValueError)
+
+    @contextmanager
+    def _rolled_back_if_refused(self) -> Iterator[None]:
         native = self._machine.native
         native.begin()
         try:
