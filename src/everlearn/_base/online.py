@@ -1,6 +1,7 @@
 """Capabilities of learners that see one row at a time: `partial_fit`, `fit` in random order, `finish`."""
 
 from contextlib import nullcontext
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +22,8 @@ from .validate import (
     encode_labels,
     row_weights,
 )
+
+_NUMBERING = Lock()  # held while row numbers are given out, never while rows are learned
 
 Stream = TypeVar("Stream", bound="StreamLearner")
 Online = TypeVar("Online", bound="OnlineLearner")
@@ -61,16 +64,38 @@ class StreamLearner(KernelLearner):
     def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any) -> None:
         first = not hasattr(self, "_machine")
         # After an error in the first call there is no model; Ctrl-C keeps the rows learned until then.
-        with self._unchanged_on_error(Exception) if first else nullcontext():
-            with self._unchanged_on_error():
+        # Later calls bind no attribute before the rows are accepted.
+        restored = self._unchanged_on_error if first else nullcontext
+        with restored(Exception):
+            with restored():
                 self._solver_parameters()  # refuses values that exclude each other
                 known = check_classes(classes, None if first else self.classes_)
                 X, y = check_rows_and_labels(self, X, y, reset=first)
                 labels = encode_labels(y, known)
                 if first:
                     self._start(X, known)
-                rows = self._accept(X, labels, row_weights(sample_weight, X, all_zero=True), ids)
+                rows = self._number(X, labels, row_weights(sample_weight, X, all_zero=True), ids)
             self._learn(rows)
+
+    def _number(
+        self,
+        X: Rows,
+        labels: npt.NDArray[np.int32],
+        weights: npt.NDArray[np.float64],
+        ids: Any = None,
+    ) -> LabeledRows:
+        """Accept rows and count them in one step, so that no thread gets the row numbers of another."""
+        with _NUMBERING:
+            rows = self._accept(X, labels, weights, ids)
+            self._count(rows)
+        native = self._machine.native
+        if len(native.missing(rows.ids)) < len(rows.ids):
+            try:
+                refuse_known(self, rows.ids, native.kept_ids)
+            except BaseException:
+                self._uncount(rows)
+                raise
+        return rows
 
     def _accept(
         self,
@@ -79,20 +104,14 @@ class StreamLearner(KernelLearner):
         weights: npt.NDArray[np.float64],
         ids: Any = None,
     ) -> LabeledRows:
-        named = None if ids is None else check_ids(ids, len(labels))
-        rows = super()._accept(X, labels, weights, named)
-        native = self._machine.native
-        if len(native.missing(rows.ids)) < len(rows.ids):
-            refuse_known(self, rows.ids, native.kept_ids)
-        return rows
+        return super()._accept(X, labels, weights, None if ids is None else check_ids(ids, len(labels)))
+
+    def _uncount(self, rows: LabeledRows) -> None:
+        with _NUMBERING:
+            self._count(rows, times=-1)
 
     def _learn(self, rows: LabeledRows) -> None:
-        """Learn accepted rows.
-
-        They are counted first, so that a second thread that learns at the same time gets other row numbers.
-        If an error stops the first of them, none is counted.
-        """
-        self._count(rows)
+        """Learn rows that were counted. If an error stops the first of them, none is counted."""
         usable = np.flatnonzero(rows.costs > 0)
         if len(usable) == 0 and not rows.counts.any():
             return
@@ -104,7 +123,7 @@ class StreamLearner(KernelLearner):
             self._feed(native.learn, rows, usable)
         except BaseException:
             if native.iterations == learned:
-                self._count(rows, times=-1)
+                self._uncount(rows)
             raise
         self._warn_if_capped(capped, stacklevel=5)
 
@@ -165,7 +184,7 @@ class StreamLearner(KernelLearner):
             The ids of the rows.
         """
         labels = encode_labels(y, self.classes_)
-        rows = self._accept(X, labels, row_weights(sample_weight, X))
+        rows = self._number(X, labels, row_weights(sample_weight, X))
         self._learn(rows)
         return rows.ids
 

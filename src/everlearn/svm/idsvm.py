@@ -217,8 +217,8 @@ class IDSVM(StreamLearner, ForgettingLearner):
             )
         if len(svm.support_) and int(np.max(svm.support_)) >= len(rows.labels):
             raise ValueError(
-                f"svm was fitted on a row with the number {int(np.max(svm.support_))}, but X has "
-                f"{len(rows.labels)} rows and must have as many entries, in the same order."
+                f"svm has a support vector with row number {int(np.max(svm.support_))}, but X has only "
+                f"{len(rows.labels)} rows: pass the rows that svm was fitted on, all of them, in their order."
             )
         theta = np.zeros((columns, len(rows.labels)))
         theta[:, svm.support_] = theirs
