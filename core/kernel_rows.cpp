@@ -64,8 +64,7 @@ void KernelRows::complete(RowCache::Entry& entry) {
     entry.valid = 0;
     throw;
   }
-  const float* column = block_.data() + entry.slot;
-  for (std::size_t s = std::max(entry.valid, old); s < size(); ++s) entry[s] = column[(s - old) * block_stride_];
+  for (std::size_t s = std::max(entry.valid, old); s < size(); ++s) entry[s] = block_[(s - old) * block_stride_ + slot];
   entry.valid = size();
 }
 
