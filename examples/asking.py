@@ -4,9 +4,9 @@
 
 The banana data: a pool of unlabeled rows, and an oracle that knows their labels. One loop asks about random
 rows; the other uses `query.Margin`: it asks about the row nearest to the decision boundary, out of 59 random
-candidates. Its questions are where the classes overlap, and few of them are wasted on rows that are already
-clear. Both start without labels. Until it has seen both classes, the second loop alternates between random
-rows and rows far from each other.
+candidates. Its questions are where the classes overlap, and few are wasted on rows that the model already
+classifies with certainty. Both start without labels. Until it has seen both classes, the second loop
+alternates between random rows and rows far from each other.
 
 The model is updated after each label, and equals the SVM of all labels so far.
 

@@ -7,13 +7,13 @@ AUC, that is, it learns to score rare rows above the others, and keeps at most `
 When a buffer is full, "fifo" drops the oldest row and "rs" keeps a random sample of all rows. With "++" the
 coefficient of a dropped row is added to its nearest neighbor in the buffer.
 
-"rs" drops most new rows, and with them their coefficients. "fifo" drops the oldest rows, which have decayed
-the more the larger the buffer is. Compensation therefore helps "rs" at every budget and "fifo" at medium
-budgets. In a very small buffer the nearest neighbor may be far away, and compensation hurts: see "fifo" with
-10 rows.
+"rs" drops most new rows, and with them their coefficients. "fifo" drops the oldest rows, whose coefficients
+have decayed, all the more in a large buffer. Compensation therefore helps "rs" at every budget and "fifo" at
+medium budgets. In a very small buffer the nearest neighbor may be far away, and compensation hurts: see
+"fifo" with 10 rows.
 
 Every row is scored before it is learned. AUC is computed from these scores, over the second half of the
-stream or over a sliding window. The gray line has no budget.
+stream or over a sliding window. The gray line is `KOIL` without a budget.
 
 Prints AUC by budget and saves it, with AUC over the stream at one budget, as out/imbalanced_stream.png.
 """

@@ -6,7 +6,8 @@ Two Gaussians in the plane overlap so much that the optimal classifier, a circle
 %. In addition, a fraction of the training labels is flipped; the test labels are clean. Four learners see the
 same rows with the same C and gamma. With the hinge loss of `SVC` and `LASVM`, each row on the wrong side of
 its margin is a support vector, and its loss grows with the distance. The ramp loss of `LASVMNC` and
-`OnlineSVMR` is constant beyond the other margin: rows out there are treated as mislabeled and ignored.
+`OnlineSVMR` is constant beyond the margin of the other class: rows there are treated as mislabeled and
+ignored.
 
 Prints error and number of support vectors by the fraction of flipped labels. Saves the curves, with the four
 boundaries, as out/noisy_labels.png.

@@ -2,13 +2,13 @@
 
     python examples/rare_class.py
 
-One of the three waveform classes against the other two, thinned to 2, 8 and 32 rows of the others for
-each of its own. Of random rows, almost none belong to the rare class; near the boundary both classes are
-frequent: `ActiveLearner` with `query.Margin` asks about these. `SupportSaturation` stops when the number of
-support vectors hardly changes any more; here, asking continues, to show what the stop would have missed.
-`VIRTUAL` selects rows in the same way, adds synthetic rows of the rare class next to its support vectors, and
-uses the same stopping rule. To find neighbors it must know all labels of the rare class. Its count is
-therefore not labels, but learned rows without the synthetic ones.
+One of the three waveform classes against the other two, thinned to 2, 8 and 32 rows of the others for each of
+its own. Of random rows, almost none belong to the rare class; near the boundary both classes are frequent:
+`ActiveLearner` with `query.Margin` asks about these. `SupportSaturation` stops when the number of support
+vectors hardly changes any more; here, asking continues, to show what the stop would have missed. `VIRTUAL`
+selects rows in the same way, adds synthetic rows of the rare class next to its support vectors, and uses the
+same stopping rule. To find neighbors it must know all labels of the rare class. Its curve therefore counts
+learned rows instead of labels, not including synthetic rows.
 
 All have the same C and gamma, start with five rows of each class, and are scored after `finish` by the
 g-means, the geometric mean of the recalls of both classes. The dashed line is the score with all labels.

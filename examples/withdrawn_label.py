@@ -6,8 +6,8 @@ The banana data. One row has the label of the other class, and the boundary bend
 found, the row is forgotten or relabeled: `IDSVM` moves to the exact solution without the error, instead of
 learning the other 4,999 rows again.
 
-Prints how long that takes, compared with fitting `sklearn.svm.SVC`, and the difference to a model that never
-saw the wrong label. Saves the boundaries before, after and of that model as out/withdrawn_label.png.
+Prints how long that takes, compared with fitting `sklearn.svm.SVC`, and the difference from a model that
+never saw the wrong label. Saves the boundaries before, after and of that model as out/withdrawn_label.png.
 """
 
 from pathlib import Path

@@ -28,7 +28,7 @@ class CoreError(EverlearnError, RuntimeError):
 
 
 class FileFormatError(EverlearnError, ValueError):
-    """A file cannot be read: it is corrupt, truncated, foreign or of a newer version."""
+    """A file cannot be read: it is corrupt, truncated, not an everlearn file or of a newer version."""
 
 
 class InputError(EverlearnError, ValueError):

@@ -274,7 +274,7 @@ def test_a_state_makes_detectors_and_nothing_else():
     [
         (("adwinn",), {}, ValueError, "one of 'adwin', 'ddm', .* got 'adwinn'"),
         ((object(),), {}, TypeError, r"must have update\(x\) and drift_detected"),
-        ((Counting(),), {"delta": 1}, ValueError, "Give delta to the detector itself"),
+        ((Counting(),), {"delta": 1}, ValueError, "pass delta to its constructor"),
         (
             ("adwin", "panic"),
             {},

@@ -216,7 +216,7 @@ def test_the_comparison_finds_an_expert_that_was_missed(path, monkeypatch):
     model = with_a_tree()
     model._committee.vote.costs[:-1] = 50
     with pytest.raises(
-        ValueError, match=r"without the experts 'DecisionTree.* last 60'\. Nothing was written"
+        ValueError, match=r"does not include the experts 'DecisionTree.* last 60'\. Nothing was written"
     ):
         export_onnx(model, path)
     assert not path.exists()

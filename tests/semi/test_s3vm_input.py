@@ -223,7 +223,7 @@ def test_values_that_cannot_be(cls, value):
         ({"balance_classes": "yes"}, "'balance_classes'"),
         ({"n_components": 0}, "'n_components'"),
         ({"estimator": "svm"}, "'estimator'"),
-        ({"estimator": KNeighborsClassifier()}, "has no sample_weight"),
+        ({"estimator": KNeighborsClassifier()}, "does not accept sample_weight"),
         ({"kernel": "precomputed"}, "square"),
     ],
 )

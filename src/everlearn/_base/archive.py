@@ -227,7 +227,7 @@ def check_seal(file: BinaryIO) -> None:
     if start.endswith(_HEADER.encode() + _OPENING):
         raise FileFormatError(DAMAGED)
     what = "a zip archive that everlearn did not write" if start[:2] == b"PK" else "not a file of everlearn"
-    raise FileFormatError(f"it is {what}, or a damaged one. Give the path of a file that it saved.")
+    raise FileFormatError(f"it is {what}, or a damaged one. Pass a file that `everlearn.save` wrote.")
 
 
 def header_of(archive: zipfile.ZipFile) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class MachineAttributes:
 
     @property
     def dual_coef_(self) -> npt.NDArray[np.float64]:
-        """Signed coefficients of the support vectors, one line for each binary problem."""
+        """Signed coefficients of the support vectors, one row for each binary problem."""
         machine = self._fitted()
         return np.asarray(machine.native.alpha[:, machine.support()])
 

@@ -19,7 +19,7 @@ def check_ids(ids: Any, count: int | None = None) -> Ints:
     if given.dtype.kind not in "iu" or given.ndim > 1:
         raise TypeError(
             f"ids must be integers in one dimension, got shape {given.shape} and dtype {given.dtype}: map "
-            "names of your own to numbers."
+            "your own ids to integers."
         )
     if (
         given.size
@@ -76,8 +76,8 @@ class ForgettingLearner(KernelLearner):
         Parameters
         ----------
         ids : int or array-like of int
-            The ids of the rows: the running row numbers, from 0, unless others were given. If one of them is
-            not kept, nothing is forgotten.
+            The ids of the rows: running row numbers from 0, unless `ids` were given. If one of the rows is
+            not kept, an error is raised and nothing is forgotten.
 
         Returns
         -------
@@ -100,10 +100,10 @@ class ForgettingLearner(KernelLearner):
         return self
 
     def missing_ids(self, ids: Ints) -> Ints:
-        """Those of some ids of which nothing is stored.
+        """Find the ids that have no row in memory.
 
-        A dropped row may stay in memory until the next cleanup. Until then it can be forgotten, so that an id
-        that is missing is one of which no trace is left.
+        A dropped row may stay in memory until the next cleanup. Until then it can be forgotten and is not
+        missing, so no trace is left of a missing row.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class ForgettingLearner(KernelLearner):
         Returns
         -------
         ndarray of shape (n_missing,)
-            Those that are missing.
+            The missing ones.
         """
         return np.asarray(self._machine.native.missing(ids))
 
@@ -123,7 +123,7 @@ class ForgettingLearner(KernelLearner):
         Returns
         -------
         ndarray of shape (n_rows,)
-            The ids, those of dropped rows that are not cleaned up yet included.
+            The ids, including those of dropped rows that have not been cleaned up yet.
         """
         return np.asarray(self._fitted().native.ids)
 

@@ -28,7 +28,7 @@ class OnePassLearner(KernelLearner):
 
     @property
     def n_mistakes_(self) -> npt.NDArray[np.int64]:
-        """Rows that were misclassified when they came, one number for each binary problem."""
+        """Number of rows that were misclassified when they arrived, for each binary problem."""
         return np.asarray(self._of_machine("mistakes"))
 
 

@@ -64,8 +64,8 @@ def _is_known(name: Any) -> bool:
 def save(estimator: Any, path: Path) -> None:
     """Save an estimator to a file, which `load` restores bit for bit.
 
-    The file is replaced in one step: whatever goes wrong, and whenever the process dies, ``path`` holds
-    either the old content or the new. An existing file keeps its permission bits.
+    The file is replaced in one step: whatever fails, and even if the process is killed, ``path`` has either
+    the old content or the new. An existing file keeps its permission bits.
 
     Parameters
     ----------
@@ -95,7 +95,8 @@ def save(estimator: Any, path: Path) -> None:
 def load(path: Path) -> Any:
     """Load the estimator that `save` wrote to a file.
 
-    Loading never executes anything from the file. The digest in the file reveals accidents, not forgery.
+    Loading never executes anything from the file. The digest in the file detects accidental damage, not
+    forgery.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def load(path: Path) -> Any:
     Raises
     ------
     FileFormatError
-        If the file is corrupt, truncated, foreign or of a newer version.
+        If the file is corrupt, truncated, not an everlearn file or of a newer version.
     """
     name = os.fsdecode(path)
     _atomic.file_mode(name)

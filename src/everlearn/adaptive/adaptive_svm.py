@@ -40,15 +40,15 @@ class AdaptiveSVM(CommitteeLearner):
         class boundaries are parallel to the axes. The loss favors sharp probabilities, so a single tree gets
         more weight than a forest.
     max_rows : int, default=2000
-        Maximum number of labeled rows kept, the most recent ones. It bounds memory and the time per label.
-        `fit` keeps all its rows, and `partial_fit` then continues with that many.
+        Maximum number of labeled rows kept, the most recent ones. It bounds memory and the time per label. If
+        `fit` gets more rows than this, it keeps all of them, and `partial_fit` then continues with as many.
     fading_factor : float, default=0.97
         Factor by which past losses of experts are multiplied with each label.
     learning_rate : float, default=1.0
         The weight of an expert is proportional to exp(-learning_rate * loss).
     fixed_share : float, default=0.01
-        Fraction of the weight that is shared equally (fixed share), so that an expert that was bad for long
-        recovers within a few labels.
+        Fraction of the weight that is shared equally (fixed share), so that an expert that was bad for a long
+        time recovers within a few labels.
     scaling : {"standard", "none"}, default="standard"
         Whether dense columns are standardized, based on the rows of `fit` or the first 1,000 rows of a
         stream. Sparse rows are not scaled.

@@ -47,9 +47,9 @@ class LinearAUC(ScoringClassifier, Estimator):
 
     @property
     def forget(self) -> NoReturn:
-        """There is none: every row is part of the weights."""
+        """Not available: every row has changed the weights."""
         raise AttributeError(  # so that hasattr returns False
-            f"{type(self).__name__} cannot forget a row: every row has changed the weights. Train again "
+            f"{type(self).__name__} cannot forget a row: every row has changed the weights. Retrain "
             "without it, or choose a learner that keeps rows, such as KOIL."
         )
 
@@ -141,7 +141,7 @@ class LinearAUC(ScoringClassifier, Estimator):
 
     @property
     def coef_(self) -> npt.NDArray[np.float64]:
-        """Weights of the features, one line for each binary problem."""
+        """Weights of the features, one row for each binary problem."""
         self._check_fitted()
         return np.asarray(self._native.coef)
 

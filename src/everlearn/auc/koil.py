@@ -27,7 +27,7 @@ class KOIL(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     Parameters
     ----------
     budget : int or None, default=100
-        Rows kept of each class at most, for each binary problem; None is no limit.
+        Maximum number of rows kept of each class, for each binary problem; None is no limit.
     replacement : {"rs++", "fifo++", "rs", "fifo"}, default="rs++"
         What a full buffer does. "rs" is reservoir sampling: a random sample of all rows of the class. "fifo"
         keeps the most recent rows, which follows concept drift. With "++" the nearest neighbor in the buffer
@@ -43,12 +43,13 @@ class KOIL(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         outranked, as the authors' program does. "all": among all, as their slides say; of those found, the
         ones that are not outranked count.
     literal : bool, default=False
-        Whether to follow the slides exactly: the first row of all has coefficient 0, and rows with
-        coefficient 0 are kept.
+        Whether to follow the slides exactly: the very first row has coefficient 0, and rows with coefficient
+        0 are kept.
     weighted_C : bool, default=False
-        Whether C grows with the number of rows of the other class over their budget.
+        Whether C is multiplied by the number of rows of the other class so far divided by `budget`, if that
+        is above 1.
     random_state : int, RandomState instance or None, default=None
-        Decides which rows a reservoir keeps, and the order of the rows in `fit`.
+        Determines which rows a reservoir keeps, and the order of the rows in `fit`.
 
     Attributes
     ----------

@@ -23,11 +23,12 @@ class OAM(LinearAUC):
     Parameters
     ----------
     budget : int, default=100
-        Rows kept of each class, for each binary problem.
+        Maximum number of rows kept of each class, for each binary problem.
     C : float, default=1.0
-        Largest step of a pair; it grows with the rows of the other class over their budget.
+        Maximum step for a pair. It is multiplied by the number of rows of the other class so far divided by
+        `budget`, if that is above 1.
     random_state : int, RandomState instance or None, default=None
-        Decides which rows are kept, and the order of the rows in `fit`.
+        Determines which rows are kept, and the order of the rows in `fit`.
 
     Attributes
     ----------

@@ -25,15 +25,15 @@ class OPAUC(LinearAUC):
     Parameters
     ----------
     learning_rate : float, default=0.01
-        Learning rate. Too large a one diverges: features from 0 to 1, or standardized, and 0.01 to 0.1 are
-        safe.
+        Learning rate. Large values diverge; 0.01 to 0.1 are safe for features that are standardized or
+        between 0 and 1.
     alpha : float, default=0.0
         Strength of the regularization.
     rank : int, "full" or "auto", default="auto"
         "full" keeps the whole covariance of each class, O(d^2) numbers for d features; a number keeps a
         random sketch of that rank instead, O(d rank). "auto" is "full" up to 500 features and 50 above.
     random_state : int, RandomState instance or None, default=None
-        Decides about the sketch, and the order of the rows in `fit`.
+        Determines the sketch, and the order of the rows in `fit`.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""One-pass learners; all but the first three keep at most a fixed number of rows, their budget."""
+"""One-pass learners. Those with a ``budget`` keep at most that many rows for each binary problem."""
 
 from .forgetron import Forgetron
 from .norma import NORMA

@@ -27,7 +27,7 @@ class NORMA(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     Parameters
     ----------
     budget : int, default=200
-        How many rows are kept at most, for each binary problem; the oldest is dropped.
+        Maximum number of rows kept, for each binary problem; the oldest is dropped first.
     learning_rate : float, default=0.1
         Learning rate; ``learning_rate * alpha`` must be below 1.
     alpha : float, default=0.01

@@ -18,7 +18,7 @@ from .._base.persist import register
 @register
 @complete
 class KernelPA(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
-    """Passive-aggressive classifier: a row within the margin changes the model as little as it takes.
+    """Passive-aggressive classifier: a row within the margin changes the model as little as necessary.
 
     There is no budget: it grows with the rows within the margin.
 

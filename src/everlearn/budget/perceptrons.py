@@ -78,7 +78,7 @@ class AveragedKernelPerceptron(OnePassLearner, OnlineLearner, StreamLearner, For
     dual_coef_ : ndarray of shape (1, n_SV) or (n_classes, n_SV)
         The coefficients of the last model.
     n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Rows that the model of the moment misclassified when they came.
+        Number of rows that were misclassified when they arrived, by the model at that time.
 
     Examples
     --------

@@ -125,7 +125,7 @@ def _print_result(done: Certificate, file: Path | None) -> None:
         console().print(f"Decision values differ by at most {most} from a model that never saw these rows.")
     else:
         console().print(
-            "The difference to a model that never saw these rows was not measured: the log has dropped rows."
+            "The difference from a model without these rows was not measured: the log has dropped rows."
         )
     if file is not None:
         console().print(f"Wrote {file}")

@@ -86,7 +86,7 @@ class DriftDetector:
             detector = _river_class(DETECTORS[detector])(**parameters)
         elif parameters:
             raise ValueError(
-                f"Give {', '.join(parameters)} to the detector itself: {detector!r} is made already."
+                f"{detector!r} is already an instance: pass {', '.join(parameters)} to its constructor."
             )
         if not (callable(getattr(detector, "update", None)) and hasattr(detector, "drift_detected")):
             raise TypeError(f"detector must have update(x) and drift_detected, got {detector!r}.")
@@ -246,7 +246,7 @@ def _river_class(name: str) -> Any:
         found = getattr(module, name, None)
         if isinstance(found, type) and hasattr(found, "drift_detected"):
             return found
-    raise ValueError(f"The installed River has no drift detector {name!r}; install the version that has it.")
+    raise ValueError(f"The installed River has no drift detector {name!r}; update River.")
 
 
 def _recipe(detector: Any) -> tuple[str, dict[str, Any]] | None:

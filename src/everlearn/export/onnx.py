@@ -38,13 +38,14 @@ class OnnxReport:
     size : int
         Its size in bytes.
     n_support : int
-        Kept rows that the decision function rests on; 0 for a learner that is linear from the start.
+        Number of kept rows that the decision function uses; 0 for a linear learner.
     n_checked : int
         Number of rows on which the file was compared with the learner.
     max_relative_difference : float
         The largest difference of decision values, relative to the largest decision value of these rows.
     compute_dtype : str
-        The precision of what is between input and output: "float32", or "float64" where that was not enough.
+        The precision of the computation between input and output: "float32", or "float64" if that was not
+        enough.
     opset : int
         The version of ONNX's operators.
     """
@@ -71,39 +72,39 @@ def export_onnx(
 ) -> OnnxReport:
     """Write the decision function of a fitted learner as an ONNX file.
 
-    The input is "X", of shape (rows, n_features). The outputs are "label", integers of 64 bits (False and
-    True are 0 and 1) or strings, and "scores", what `decision_function` gives: of shape (rows,) for two
-    classes, else with a column for each class, in the order of `classes_`.
+    The input is "X", of shape (rows, n_features). The outputs are "label", 64-bit integers (0 and 1 for False
+    and True) or strings, and "scores", the values of `decision_function`: of shape (rows,) for two classes,
+    otherwise with a column for each class, in the order of `classes_`.
 
-    The file is compared with the learner before it is put in place. If they disagree, nothing is written, and
-    an existing file is kept.
+    Before the file gets its name, its scores are compared with those of the learner. If they disagree,
+    nothing is written, and an existing file is kept.
 
     Parameters
     ----------
     model : classifier
         A fitted learner of everlearn with a decision function, or `LinearSVC`, or `SVC` with two classes. An
-        `AdaptiveSVM` is written with its whole committee, its present weights and its scaling of the
-        features. Only experts of its own can be written: one with a classifier of another library
-        (``Expert(estimator=...)``) is an error, unless its weight is below 1e-6.
+        `AdaptiveSVM` is written with its whole committee, its current weights and its scaling of the
+        features. Experts from other libraries (``Expert(estimator=...)``) cannot be written: they raise an
+        error, unless their weight is below 1e-6.
     path : path
-        The file to write, by custom with ".onnx" at its end. A store or another SQLite database is never
+        The file to write, usually with the extension ".onnx". A store or another SQLite database is never
         overwritten.
     mean : array-like of shape (n_features,) or float, default=None
-        If the learner was trained on standardized rows (x - mean) / scale, what was subtracted: the file
-        then takes the rows as they were before.
+        The mean, if the learner was trained on standardized rows (x - mean) / scale: the file then takes rows
+        that are not standardized.
     scale : array-like of shape (n_features,) or float, default=None
-        What was divided by.
+        The scale of these rows.
     feature_names : sequence of str, default=None
-        Names of the features for the metadata of the file; None takes those that the learner knows, if any.
+        Names of the features for the metadata of the file; None uses those of the learner, if it has any.
     X_check : array-like or sparse matrix of shape (n_rows, n_features), default=None
-        Rows to compare on, as the file takes them. None is up to 1,000: rows kept by the learner, and others
-        beside them; for a learner that keeps none, rows drawn from a normal distribution.
+        Rows on which to compare, in the form that the file takes. None uses up to 1,000 rows: those kept by
+        the learner and others near them, or rows drawn from a normal distribution if it keeps none.
     dtype : {"float32", "float64"}, default="float32"
-        The type of input and scores. With single precision the file also computes in it, unless the
+        The type of input and scores. With "float32" the file also computes in single precision, unless the
         comparison shows that this is not enough.
     rtol : float, default=1e-4
-        How far the decision values may be from those of the learner, relative to the largest one. Labels
-        must agree wherever a decision is not closer than that.
+        How far the decision values may be from those of the learner, relative to the largest one. Labels must
+        agree except on rows that are closer than that to a boundary.
 
     Returns
     -------
@@ -112,11 +113,11 @@ def export_onnx(
 
     Notes
     -----
-    A learner refuses rows that are not finite or overflow; a file of ONNX cannot. It gives scores that are
-    not numbers for them, and some label.
+    A learner refuses rows that are not finite or overflow. An ONNX file cannot: for such rows its scores are
+    NaN and its label is arbitrary.
 
     The experts of an `AdaptiveSVM` share their support vectors in the file, and the distances to them. The
-    scores are decision values: probabilities as `AdaptiveSVM.predict_proba` gives them are not in the file.
+    scores are decision values: the probabilities of `AdaptiveSVM.predict_proba` are not in the file.
 
     Examples
     --------
@@ -157,7 +158,7 @@ def export_onnx(
             break
     else:
         missing = ", ".join(map(repr, decision.left_out))
-        without = f" The file has to do without the experts {missing}." if missing else ""
+        without = f" The file does not include the experts {missing}." if missing else ""
         raise ValueError(
             f"{complaint}{without} Nothing was written. Scale the features, or allow a larger rtol."
         )
@@ -292,7 +293,7 @@ def _refuse_size(decision: Decision) -> None:
     if size > _graph.LARGEST_FILE:
         raise ValueError(
             f"The file would have {size / 2**30:.1f} GB in double precision; the limit of ONNX is 2: keep "
-            "fewer rows or features, or take the linear kernel."
+            "fewer rows or features, or use the linear kernel."
         )
 
 

@@ -71,7 +71,7 @@ class ChunkRun:
         if places is None:
             raise TypeError(
                 f"{type(self.machine).__name__} has no support_, the row numbers of its support vectors: "
-                "take a support vector machine such as LASVM or SVC as estimator."
+                "use an SVM such as LASVM or SVC as estimator."
             )
         self.support = np.sort(rows[np.asarray(places, dtype=np.intp)])
 
@@ -139,7 +139,7 @@ class ChunkLearner(ScoringClassifier, Estimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Their labels, of which only those in `examined_` are looked at.
+            Their labels, of which only those in `examined_` are read.
 
         Returns
         -------
@@ -183,7 +183,7 @@ class ChunkLearner(ScoringClassifier, Estimator):
 
     @abstractmethod
     def _run(self, run: ChunkRun) -> str:
-        """Take the steps after the first machine, set `n_iter_`, and say in words what ended them."""
+        """Take the steps after the first SVM, set `n_iter_`, and return why they ended."""
 
     def _scores(self, X: Any) -> Floats:
         self._check_fitted()

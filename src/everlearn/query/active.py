@@ -36,7 +36,7 @@ class ActiveLearner:
     There are two ways to use it. `run` asks an oracle (an array of labels, a function, a person at the
     terminal) until there is a reason to stop. `start`, `ask` and `tell` leave control to the caller, such as
     a notebook, a service or a web page: ``ask`` returns the rows to label and why, ``tell`` takes answers
-    whenever they come.
+    whenever they arrive.
 
     The model is updated after every label and never retrained. `LASVM` keeps all labeled rows and is
     optimized after every label up to 1,000 labels; from then on each time their number has grown by 1 %.
@@ -54,7 +54,7 @@ class ActiveLearner:
         Selects the rows to ask about. None is `query.Auto`.
     stopping : StoppingRule, default=None
         When to stop, see `query.stopping`. None asks until there are no more rows or ``max_labels`` is
-        reached. To continue after it said stop, change its parameters, or replace it by another rule or None.
+        reached. To continue after a stop, change its parameters, or replace it with another rule or None.
     random_state : int, RandomState instance or None, default=None
         Makes a run reproducible: seeds the cold start, the initial labels, exploration, and every query
         strategy in the loop whose own ``random_state`` is None.
@@ -64,11 +64,11 @@ class ActiveLearner:
     history : History
         A list with a dict for each label; it can be printed, plotted, and converted to a data frame.
     answers : dict of row number to list of labels
-        All answers, in the order in which they came. Usually one for each row.
+        All answers, in order of arrival. Usually one for each row.
     pending : dict of row number to str
         The rows that `ask` returned and that have no answer yet, with the reason for each.
     baseline : ActiveLearner or None
-        The loop that ran beside this one, if `run` was called with ``baseline``.
+        The loop that ran alongside this one, if `run` was called with ``baseline``.
     stop_reason : str
         Why the last run ended, or why `ask` returned nothing.
 
@@ -121,12 +121,12 @@ class ActiveLearner:
 
     @property
     def answers(self) -> dict[int, list[Any]]:
-        """All answers by row number, a copy."""
+        """All answers by row number (a copy)."""
         return {row: list(labels) for row, labels in self._state.answers.items()}
 
     @property
     def pending(self) -> dict[int, str]:
-        """The reasons of the questions without an answer, by row number, a copy."""
+        """The reasons of pending questions by row number (a copy)."""
         return {row: question.reason for row, question in self._state.pending.items()}
 
     # ----------------------------------------------------------------------------------------- ask and tell
@@ -285,8 +285,8 @@ class ActiveLearner:
             ``oracle(numbers, rows)`` that gets row numbers and rows and returns their labels, None where
             unknown. It may raise `query.StopAsking`. `query.Terminal` asks a person at the terminal.
         max_labels : int, default=None
-            The number of labels to ask for in this run, without initial labels and those of a journal; None
-            for as many as the pool and the stopping rule allow.
+            The number of labels to ask for in this run, not counting initial labels and those of a journal;
+            None for as many as the pool and the stopping rule allow.
         classes : array-like of shape (n_classes,), default=None
             All labels that can occur; required if the oracle is a function without ``classes`` (which
             `query.Terminal` has) and the model is not fitted.
@@ -308,8 +308,9 @@ class ActiveLearner:
         score_every : int, default=1
             After how many labels to score; the last one of a run is always scored.
         baseline : "random" or a query strategy, default=None
-            A second loop to run beside this one with a copy of the model, label for label, for comparison. It
-            asks for labels of its own, except for those already given, and has no stopping rule.
+            A second loop for comparison, which runs alongside this one with a copy of the model and the same
+            number of labels. It asks for labels of its own, except for those already given, and has no
+            stopping rule.
         reask_unknown : bool, default=True
             Whether rows that the oracle answered with None are asked about again when no others are left.
         journal : path, default=None

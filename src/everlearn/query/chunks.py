@@ -19,28 +19,28 @@ from ._chunk_learner import ChunkLearner, ChunkRun
 class IncrSVM(ChunkLearner):
     """Support vector machine learned from one random chunk after the other.
 
-    Trains on the first chunk, then on the support vectors and the next chunk, and so on: no chunk is seen
-    twice, and a row that is no support vector of its time is gone for good. Every label is used.
+    Trains on the first chunk, then on the support vectors and the next chunk, and so on. No chunk is seen
+    twice: a row that is not a support vector after a step never returns. Every label is used.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        The SVM that is trained on each chunk: it has `support_` and `decision_function`, as everlearn's and
-        scikit-learn's have. None is a linear `LASVM` with C = 1 and enough epochs to be exact. Costs of
-        classes are its `class_weight`; where it has no `random_state`, it gets one.
+        The SVM that is trained on each chunk. It must have `support_` and `decision_function`, like the SVMs
+        of everlearn and scikit-learn. None is a linear `LASVM` with C = 1 and enough epochs to be exact. Set
+        class costs as its `class_weight`. If its `random_state` is None, it is seeded from this one's.
     chunk_size : int, default=None
-        Rows added in a step. None is the square root of the number of rows, at least 10.
+        Number of rows added in a step. None is the square root of the number of rows, at least 10.
     max_iter : int, default=-1
-        Steps at most after the first machine, -1 for as many as there are chunks.
+        Maximum number of steps after the first SVM, -1 for as many as there are chunks.
     random_state : int, RandomState instance or None, default=None
-        Decides which rows are drawn.
+        Determines which rows are drawn.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
     estimator_ : classifier
-        The last machine.
+        The last SVM.
     support_ : ndarray of shape (n_SV,)
         Row numbers of its support vectors, ascending.
     used_ : ndarray of shape (n_used_,)
@@ -53,11 +53,11 @@ class IncrSVM(ChunkLearner):
     n_examined_ : int
         Number of labels read.
     n_iter_ : int
-        Machines trained.
+        Number of SVMs trained.
     stop_reason_ : str
-        What ended the fit, in words.
+        Why the fit ended.
     history_ : list of dict
-        One for each machine: "step", and "used", "examined" and "n_support" after it.
+        One for each SVM: "step", and "used", "examined" and "n_support" after it.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -106,33 +106,33 @@ class QuerySVM(ChunkLearner):
     """Support vector machine that asks for the row nearest to its boundary, one at a time.
 
     Begins with an SVM on a random chunk. Each step scores all rows that were not used yet, asks for the label
-    of the one with the smallest |f(x)| and trains again; when no row is left inside the margin, it is done.
-    Scoring every row in every step is slow on large data: `LASVM` with ``selection="active"`` scores a few
-    drawn at random and does not retrain. With several classes, the distance of a row is that to its nearest
+    of the one with the smallest |f(x)| and retrains. It stops when no row is left inside the margin. Scoring
+    every row in every step is slow on large data: `LASVM` with ``selection="active"`` scores a few drawn at
+    random and does not retrain. With several classes, the distance of a row is that to its nearest
     one-vs-rest boundary.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        The SVM that is trained in each step: it has `support_` and `decision_function`, as everlearn's and
-        scikit-learn's have. None is a linear `LASVM` with C = 1 and enough epochs to be exact. Costs of
-        classes are its `class_weight`; where it has no `random_state`, it gets one.
+        The SVM that is trained in each step. It must have `support_` and `decision_function`, like the SVMs
+        of everlearn and scikit-learn. None is a linear `LASVM` with C = 1 and enough epochs to be exact. Set
+        class costs as its `class_weight`. If its `random_state` is None, it is seeded from this one's.
     chunk_size : int, default=None
-        Rows of the first machine. None is the square root of the number of rows, at least 10.
+        Number of rows for the first SVM. None is the square root of the number of rows, at least 10.
     max_iter : int, default=250
-        Rows asked about at most, -1 for no limit.
+        Maximum number of rows asked about, -1 for no limit.
     keep : {"all", "support"}, default="all"
-        Whether to train on all rows asked about so far, or on the support vectors and the new row. The
-        latter forgets: on noisy data its accuracy swings and may end far below.
+        Whether to train on all rows asked about so far, or on the support vectors and the new row. The latter
+        forgets: on noisy data its accuracy fluctuates and may end much lower.
     random_state : int, RandomState instance or None, default=None
-        Decides which rows are drawn first.
+        Determines which rows are drawn first.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
     estimator_ : classifier
-        The last machine.
+        The last SVM.
     support_ : ndarray of shape (n_SV,)
         Row numbers of its support vectors, ascending.
     used_ : ndarray of shape (n_used_,)
@@ -145,12 +145,12 @@ class QuerySVM(ChunkLearner):
     n_examined_ : int
         Number of labels read.
     n_iter_ : int
-        Machines trained.
+        Number of SVMs trained.
     stop_reason_ : str
-        What ended the fit, in words.
+        Why the fit ended.
     history_ : list of dict
-        One for each machine: "step", "row" that was asked about and its "distance" |f(x)| (None for the
-        first machine), and "used", "examined" and "n_support" after it.
+        One for each SVM: "step", "row" that was asked about and its "distance" |f(x)| (None for the first
+        SVM), and "used", "examined" and "n_support" after it.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -23,85 +23,86 @@ _LEAST_WIDTH = 0.1  # of the smooth probability: at full confidence rows right a
 class StatQSVM(ChunkLearner):
     """Support vector machine learned by statistical queries.
 
-    Begins with an SVM on a random chunk. Each step walks through the other rows in random order, reads a
-    label, and takes the row with probability c if its margin y f(x) is at most 1, else with 1 - c, until a
-    chunk is full; then it trains on the support vectors and the chunk. The confidence c says how evenly the
-    classes mix around the support vectors in a random share of the rows, whose labels are all read: the
-    better they do, the more the walk keeps to the margin.
+    Begins with an SVM on a random chunk. Each step visits the other rows in random order, reads their labels,
+    and takes a row with probability c if its margin y f(x) is at most 1, otherwise with probability 1 - c,
+    until a chunk is full. Then it trains on the support vectors and the chunk. The confidence c measures how
+    evenly the classes are mixed around the support vectors, among a random fraction of the rows, whose labels
+    are all read. The more evenly, the more rows are taken from inside the margin.
 
-    As published (``robust=False``) the algorithm has two flaws that can be proved. Rows with a margin above 1
-    change nothing, they only cost labels; and once c is 0, no other rows are taken and nothing changes any
-    more, which is common at the start. The robust variant fixes the second. On data of the paper both read
-    more labels than `QuerySVM` and were not more accurate; it is here to be compared with. If labels cost
-    anything, take `QuerySVM` or ``LASVM(selection="active")``. ``StatQSVM(sampling="smooth", keep="all",
-    confidence_fraction=None)`` reads few labels, too, and trains once for each chunk instead of once for
-    each row.
+    As published (``robust=False``) the algorithm has two provable flaws. Rows with a margin above 1 change
+    nothing and only cost labels. And if c is 0, which is common at the start, only such rows are taken, and
+    nothing changes any more. The robust variant fixes the second flaw. On the data of the paper both variants
+    read more labels than `QuerySVM` and were not more accurate; they are here for comparison. If labels cost
+    anything, use `QuerySVM` or ``LASVM(selection="active")``. ``StatQSVM(sampling="smooth", keep="all",
+    confidence_fraction=None)`` reads few labels, too, and trains once for each chunk instead of once for each
+    row.
 
-    Several classes are learned one against the rest if the estimator does so, as everlearn's do: the margin
-    of a row is then its least margin in all of these binary problems.
+    More than two classes are learned one-vs-rest if the estimator does so, as everlearn's do: the margin of a
+    row is then its smallest margin in all of these binary problems.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        The SVM that is trained on each chunk: it has `support_` and `decision_function`, as everlearn's and
-        scikit-learn's have. None is a linear `LASVM` with C = 1 and enough epochs to be exact. Costs of
-        classes are its `class_weight`; where it has no `random_state`, it gets one.
+        The SVM that is trained on each chunk. It must have `support_` and `decision_function`, like the SVMs
+        of everlearn and scikit-learn. None is a linear `LASVM` with C = 1 and enough epochs to be exact. Set
+        class costs as its `class_weight`. If its `random_state` is None, it is seeded from this one's.
     chunk_size : int, default=None
-        Rows added in a step. None is the square root of the number of rows, at least 10.
+        Number of rows added in a step. None is the square root of the number of rows, at least 10.
     max_iter : int, default=50
-        Steps at most after the first machine, -1 for no limit. The other rules that end a fit may never do.
+        Maximum number of steps after the first SVM, -1 for no limit. The other stopping criteria may never be
+        met.
     threshold : float, default=0.9
-        What the quantity named by `criterion` has to exceed; not used by the robust variant.
+        The fit stops when the value of `criterion` is above this; not used by the robust variant.
     criterion : {"confidence*outside", "outside"}, default="confidence*outside"
-        Of the published algorithm, two readings of what ends it: the share of the chunk with a margin above
-        1, times the confidence or alone. Not used by the robust variant.
+        Two readings of the published stopping criterion: the fraction of the chunk with a margin above 1,
+        times the confidence or alone. Not used by the robust variant.
     robust : bool, default=True
-        Whether to look at an even number of neighbors, the nearest to the square root of their number, for
-        the confidence; to take rows inside the margin with a probability of at least 0.2; and to stop as soon
+        Whether to compute the confidence from an even number of neighbors, the nearest to the square root of
+        their number; to take rows inside the margin with a probability of at least 0.2; and to stop as soon
         as more than 99.5 % of the rows examined in a step have a margin above 1.
     sampling : {"step", "smooth"}, default="step"
-        How the probability to take a row depends on its margin. "step" is the published rule. "smooth" is
+        How the probability of taking a row depends on its margin. "step" is as published. "smooth" is
         exp(-|f(x)| / w), which needs no label, so that only labels of rows that are taken are read. The width
-        w = max(1 - c, 0.1) goes down as the confidence rises. Robust, it stops as soon as more than 99.5 % of
-        the rows walked by have an |f(x)| above 1.
+        w = max(1 - c, 0.1) decreases as the confidence rises. The robust variant then stops as soon as more
+        than 99.5 % of the rows visited in a step have an |f(x)| above 1.
     keep : {"support", "all"}, default="support"
         Whether to train on the support vectors and the chunk, or on all rows taken so far.
     confidence_fraction : float, default=0.1
-        Share of the rows among which the confidence is measured; their labels are read as well. None takes
+        Fraction of the rows among which the confidence is measured; their labels are read as well. None uses
         the rows examined so far, whose labels are known anyway.
     random_state : int, RandomState instance or None, default=None
-        Decides which rows are drawn.
+        Determines which rows are drawn.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
     estimator_ : classifier
-        The last machine.
+        The last SVM.
     support_ : ndarray of shape (n_SV,)
         Row numbers of its support vectors, ascending.
     confidence_ : float
-        Their confidence c, between 0 and 1.
+        The confidence c at these support vectors, between 0 and 1.
     used_ : ndarray of shape (n_used_,)
         Row numbers of the rows that were ever part of a training set.
     examined_ : ndarray of shape (n_examined_,)
-        Row numbers of the rows whose label was read to train or to take a margin.
+        Row numbers of the rows whose label was read to train or to compute a margin.
     confidence_rows_ : ndarray of shape (n_test,)
         Row numbers of the rows among which the confidence is measured.
     n_used_ : int
-        Their number: what the paper counts as queried.
+        Number of rows used: what the paper counts as queried.
     n_examined_ : int
         Number of rows examined.
     n_labels_ : int
         Distinct labels read in all: those of rows examined and those of `confidence_rows_`.
     n_iter_ : int
-        Machines trained.
+        Number of SVMs trained.
     stop_reason_ : str
-        What ended the fit, in words.
+        Why the fit ended.
     history_ : list of dict
-        One for the first machine and one for each step: "step", "confidence" of the machine that the step
-        began with (None for the first), "queried" rows in the chunk and "n_outside_margin" of them with a
-        margin above 1, "walked" rows; "used", "examined" and "n_support" after the step.
+        One for the first SVM and one for each step: "step"; "confidence" of the SVM before the step (None for
+        the first); "queried", the rows in the chunk; "n_outside_margin", those of them with a margin above 1;
+        "walked", the rows visited; "used", "examined" and "n_support" after the step.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -50,8 +50,8 @@ class Submodular(PoolQueryStrategy):
         lam1, which favors rows that differ from each other; lam2, which favors rows near the boundary; lam3,
         which favors sparse regions. None is 1, 0.5 * n * mean(K_jj) / (median margin), and 0.
     kernel : {"auto", <kernels>}, default="auto"
-        The kernel of the similarities; it need not be that of the model. "auto" is "linear" from 50 features
-        on, otherwise "rbf".
+        The kernel of the similarities; it need not be that of the model. "auto" is "linear" with 50 features
+        or more, otherwise "rbf".
     gamma : {"median", "scale", "auto"} or float, default="median"
         Coefficient of <users of gamma>.
         "median" is 1 / (2 m), where m is the median, over pairs of up to 500 scaled rows, of the distance in

@@ -30,7 +30,7 @@ def check(data: Mapping[str, Any]) -> None:
             f"data must be a mapping such as everlearn.report.ReportData, got {type(data).__name__}"
         )
     if not isinstance(data.get("title"), str) or not data["title"].strip():
-        raise ValueError(f"data['title'] must be a text, got {data.get('title')!r}")
+        raise ValueError(f"data['title'] must be a string, got {data.get('title')!r}")
     _known("data", data, ReportData)
     _known("data['totals']", data.get("totals") or {}, Totals)
     for part, kind in (("drift", DriftAlarm), ("questions", QuestionEntry), ("confusion", Confusion)):

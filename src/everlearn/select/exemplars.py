@@ -39,10 +39,11 @@ class Exemplars(Estimator):
 
         F(E) = sum_{j in E} (lam2 sum_{i labeled} K_ij + lam3 sum_{u in U} K_uj) - lam1 sum_{j, u in E} K_uj
 
-    K being the similarities under a kernel. With lam2 = 0 and lam3 = 2 * n_exemplars / n that is kernel
-    herding: the mean of E in the space of the kernel is as near as possible to that of U. By default rows in
-    dense regions come first while few are chosen, and it is herding from half of the rows on. Rows with a
-    label are always kept. No n x n matrix is made, but by "qp" with a kernel other than the linear one.
+    where K are similarities under a kernel. With lam2 = 0 and lam3 = 2 * n_exemplars / n this is kernel
+    herding: the mean of E in the feature space of the kernel is as near as possible to that of U. With the
+    default weights, rows in dense regions are preferred if few rows are chosen, and it is herding if half of
+    the rows or more are chosen. Rows with a label are always kept. An n x n matrix is formed only by "qp"
+    with a kernel that is not linear.
 
     Selecting rows is not a transformation of features, so there is no ``transform``: use `select` on the
     rows, their labels and other arrays.
@@ -57,7 +58,7 @@ class Exemplars(Estimator):
         of "greedy" if that is better, and computes an upper bound, `bound_`; for at most 5,000 rows unless
         the kernel is linear.
     kernel : {"auto", <kernels>, "precomputed"}, default="auto"
-        The kernel. "auto" is "linear" from 50 features on, otherwise "rbf". With "precomputed" X is the
+        The kernel. "auto" is "linear" with 50 features or more, otherwise "rbf". With "precomputed" X is the
         symmetric matrix of similarities.
         <formulas>
     gamma : {"median", "scale", "auto"} or float, default="median"
@@ -71,9 +72,9 @@ class Exemplars(Estimator):
         Constant of <users of coef0>.
     scaling : {"auto", "standard", "unit", "none"}, default="auto"
         How rows are scaled first. "standard" scales columns to mean 0 and standard deviation 1; "unit" scales
-        rows to length 1. "auto" does one after the other, but only the first for kernels of differences of
-        rows, and nothing for kernels that ignore the lengths of rows. The columns of sparse rows of 50
-        features or more stay as they are; then "auto" is "unit".
+        rows to length 1. "auto" does both, with exceptions: only "standard" under kernels of differences of
+        rows, and nothing under kernels that ignore the lengths of rows. The columns of sparse rows with 50
+        features or more are not scaled; then "auto" is "unit".
     weights : tuple of 3 or 4 floats, default=None
         lam1, lam2, lam3 and, for `X_next`, lam4. None is lam1 = 1, lam2 = lam3 = max(1, 2 * n_exemplars / n).
     n_components : int, default=None
@@ -81,23 +82,23 @@ class Exemplars(Estimator):
         Similarities are then approximate, with the cost of a linear kernel on that many features. None is
         exact.
     n_jobs : int, default=None
-        Threads; None is one, -1 all. The result does not depend on it.
+        Number of threads; None means 1, -1 all processors. The result does not depend on it.
     verbose : bool or int, default=False
         Whether to show progress.
 
     Attributes
     ----------
     indices_ : ndarray of shape (n_chosen,)
-        Row numbers of the rows chosen among those without a label, in the order in which they were taken, or
-        by their fractions. By "greedy" the first k of them are what would be chosen for k with the
-        same weights.
+        Row numbers of the rows chosen among those without a label, in the order in which "greedy" took them,
+        or with "qp" by descending value. With "greedy", the first k of them are those that would be chosen
+        for n_exemplars=k with the same weights.
     kept_ : ndarray of shape (n_kept,)
         Row numbers of the labeled rows and of those chosen, ascending.
     objective_ : float
-        F of the rows chosen; NaN once some of them were forgotten.
+        F of the rows chosen; NaN once some of them have been forgotten.
     bound_ : float or None
         With "qp": an upper bound on F for this number of rows, valid whatever the accuracy of the solver.
-        None once rows were forgotten.
+        None once rows have been forgotten.
     weights_ : tuple of 4 floats
         The weights used.
     n_evaluations_ : int

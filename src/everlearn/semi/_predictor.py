@@ -35,8 +35,8 @@ def train(model: Any, X: Rows, labels: Array, given: Array, mean_one: bool = Fal
         return model.fit(X, labels)
     if not has_fit_parameter(model, "sample_weight"):
         raise ValueError(
-            f"estimator={model!r} has no sample_weight in fit, by which found labels count less than given "
-            "ones. Choose a classifier that has, or None."
+            f"estimator={model!r} does not accept sample_weight in fit, which gives found labels less "
+            "weight than given ones: use a classifier that does, or None."
         )
     weight = min(1.0, given.sum() / (~given).sum())
     weights = np.where(given, 1.0, weight)
@@ -63,7 +63,7 @@ def describe(model: Any) -> dict[str, Any]:
     if not persist.is_registered(model):
         raise TypeError(
             f"A {type(model).__name__} cannot be saved without pickle: choose estimator='auto', "
-            "estimator=None or a learner of everlearn, or pickle the whole."
+            "estimator=None or a learner of everlearn, or pickle the whole estimator."
         )
     return persist.describe(model)
 

@@ -37,13 +37,13 @@ class StreamBase(SemiSupervised):
         """Label a batch together with older rows, and train the classifier."""
 
     def forget(self: Self, ids: Any) -> Self:
-        """Drop rows that are held, and learn again from those that are left.
+        """Forget stored rows, and retrain on the remaining ones.
 
         Parameters
         ----------
         ids : int or array-like of int
-            The ids of the rows: the running row numbers, from 0, unless others were given. If one of them is
-            not held, nothing is forgotten.
+            The ids of the rows: running row numbers from 0, unless `ids` were given. If one of the rows is
+            not stored, an error is raised and nothing is forgotten.
 
         Returns
         -------
@@ -61,7 +61,7 @@ class StreamBase(SemiSupervised):
 
     @property
     def ids_(self) -> Ints:
-        """The ids of the rows held, those of the summary first."""
+        """Ids of the stored rows, those of the summary first."""
         if not hasattr(self, "_held"):
             raise NotFittedError(f"This {type(self).__name__} has not seen a batch yet: call partial_fit.")
         ids = np.concatenate([held.ids for held in self._held])

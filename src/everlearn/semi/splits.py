@@ -29,11 +29,11 @@ class PessimisticSplit:
     Parameters
     ----------
     n_labeled : int
-        Labeled rows of a split; every class is among them.
+        Number of labeled rows in a split; each class has at least one.
     n_draws : int, default=100
-        Random splits to choose from.
+        Number of random splits to choose from.
     n_splits : int, default=10
-        Splits to keep.
+        Number of splits to keep.
     estimator : classifier, default=None
         The supervised classifier. None is a linear `SVC`.
     random_state : int, RandomState instance or None, default=None

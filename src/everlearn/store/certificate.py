@@ -48,9 +48,9 @@ class Certificate:
         How the model unlearned the rows. "replay": the log was replayed without them. "forget": the learner
         forgot them exactly, or was retrained on the labeled rows in memory. "none": no row was in the store.
     model_difference : dict
-        The measured difference to a model that never saw the rows: ``compared_with``, ``bit_equal``,
+        The measured difference from a model that never saw the rows: ``compared_with``, ``bit_equal``,
         ``max_difference`` of decision values over ``n_rows`` rows; and ``max_difference_before``, the
-        difference to the model before the erasure. None for what was not measured.
+        difference from the model before the erasure. None for what was not measured.
     scrubbed : bool
         Whether free pages and the write-ahead log were overwritten. If a reader blocked this, it is done when
         the store is opened next.

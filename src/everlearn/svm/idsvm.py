@@ -144,7 +144,7 @@ class IDSVM(StreamLearner, ForgettingLearner):
         sample_weight : array-like of shape (n_samples,), default=None
             Multiplies C for each row; a row of weight 0 is skipped.
         ids : array-like of int of shape (n_samples,), default=None
-            Names by which rows can be forgotten; None numbers them from 0.
+            Ids by which rows can be forgotten; None numbers them from 0.
 
         Returns
         -------
@@ -170,12 +170,12 @@ class IDSVM(StreamLearner, ForgettingLearner):
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights.
         ids : array-like of int of shape (n_samples,), default=None
-            Names by which rows can be forgotten; None numbers them from 0.
+            Ids by which rows can be forgotten; None numbers them from 0.
 
         Returns
         -------
         IDSVM
-            The exact machine.
+            The exact SVM.
         """
         check_is_fitted(svm)
         taken = {name: value for name, value in svm.get_params().items() if name in _params_of(cls)}

@@ -58,10 +58,12 @@ class LocalSVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner
     finishing : bool, default=True
         Whether `fit` ends with `finish`.
     max_idle : int, default=None
-        How many rows to keep that are not support vectors. Of more, those with y f(x) above 1.5 are dropped
-        first, the longest unchanged before the others, then those with the largest y f(x). None keeps all.
+        Maximum number of rows kept that are not support vectors. If there are more, rows with y f(x) above
+        1.5 are dropped first, beginning with those unchanged for longest, then rows with the largest y f(x).
+        None keeps all.
     random_state : int, RandomState instance or None, default=None
-        Decides the order of the rows in `fit`, and which rows are drawn to see whether a full pass is due.
+        Determines the order of the rows in `fit`, and which rows are drawn to check whether a full pass is
+        due.
 
     Attributes
     ----------

@@ -39,9 +39,9 @@ class OnlineSVMR(OnlineLearner, StreamLearner, ForgettingLearner):
         Minimum number of support vectors on the side of a row's label before it can be outside the ramp, so
         that a stream that starts with one class does not exclude the other. The paper uses 0.
     max_idle : int, default=None
-        How many rows to keep that are not support vectors: of more, those furthest from the boundary are
-        dropped after every row, and time and memory for a row grow with the support vectors only. None keeps
-        all.
+        Maximum number of rows kept that are not support vectors. If there are more, those farthest from the
+        boundary are dropped after every row, so that time and memory for a row grow with the support vectors
+        only. None keeps all.
 
     Attributes
     ----------

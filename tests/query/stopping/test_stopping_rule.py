@@ -191,7 +191,7 @@ def test_events_hold_plain_numbers():
 def test_bad_updates(rule):
     rule = told(rule, 4)
     before = rule.get_state()
-    with pytest.raises(TypeError, match="event must be an Progress, got 3"):
+    with pytest.raises(TypeError, match="event must be a Progress, got 3"):
         rule.update(3)
     with pytest.raises(ValueError, match=r"n_labels fell from 4 to 1: .* Call reset before another"):
         rule.update(events(1)[0])

@@ -124,7 +124,7 @@ class StoppingRule(BaseEstimator, ABC):  # type: ignore[misc]
         """
         constraints.check(self)
         if not isinstance(event, Progress):
-            raise TypeError(f"event must be an Progress, got {event!r}.")
+            raise TypeError(f"event must be a Progress, got {event!r}.")
         self._keep(self._read(event))
 
     def verdict(self) -> Verdict:

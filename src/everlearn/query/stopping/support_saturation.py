@@ -28,7 +28,7 @@ class SupportSaturation(StoppingRule):
     -----
     Needs ``n_support`` after every label. Of the last n_iter_no_change + 1 numbers, including the current
     one, the largest minus the smallest must be at most rtol times the current one. The idea is from the
-    thesis, the numbers are ours.
+    thesis, the default values are ours.
 
     References
     ----------
