@@ -40,6 +40,26 @@ nb::object give(std::vector<T> values, std::initializer_list<std::size_t> shape 
   return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), dims.size(), dims.data(), owner));
 }
 
+/// The largest squared length of a row; infinite if it overflows, or if a value is not finite.
+template <class T>
+double longest_row(const Matrix<T>& rows) {
+  constexpr std::size_t kLanes = 8;
+  double longest = 0;
+  for (std::size_t r = 0; r < rows.shape(0); ++r) {
+    const T* values = rows.data() + r * rows.shape(1);
+    double lanes[kLanes] = {};
+    std::size_t at = 0;
+    for (; at + kLanes <= rows.shape(1); at += kLanes)
+      for (std::size_t k = 0; k < kLanes; ++k) lanes[k] += static_cast<double>(values[at + k]) * values[at + k];
+    for (; at < rows.shape(1); ++at) lanes[0] += static_cast<double>(values[at]) * values[at];
+    double square = 0;
+    for (const double lane : lanes) square += lane;
+    if (!(square <= std::numeric_limits<double>::max())) return std::numeric_limits<double>::infinity();
+    longest = square > longest ? square : longest;
+  }
+  return longest;
+}
+
 /// A Block together with the arrays it points to.
 struct HeldBlock {
   Block block;

@@ -22,6 +22,10 @@ class Machine {
   nb::object ids() const;
   /// The ids among these under which no row is kept.
   nb::object missing(const Array<std::int64_t>& ids) const;
+  /// Whether a row with this id is in memory.
+  bool has(std::int64_t id) const {
+    return together([&] { return expansion_.find(id) >= 0; });
+  }
   /// The ids of the rows that are kept. Rows that were dropped may linger in their slots for a while.
   nb::object kept_ids() const;
   /// Drops lingering rows that have these ids.

@@ -196,6 +196,9 @@ NB_MODULE(_core, module) {
   });
   module.def("instruction_set", [] { return std::string(loops().name); });
 
+  module.def("longest_row", &longest_row<double>, nb::arg("rows"));
+  module.def("longest_row", &longest_row<float>, nb::arg("rows"));
+
   nb::class_<HeldBlock>(module, "Block")
       .def_static("dense", &dense_block<float>, nb::arg("rows"))
       .def_static("dense", &dense_block<double>, nb::arg("rows"))

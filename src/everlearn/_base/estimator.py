@@ -190,6 +190,9 @@ class ScoringClassifier(ClassifierMixin):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             The labels.
         """
+        if len(scores) == 1:  # the same, without arrays in between
+            number = int(scores[0] > 0) if scores.ndim == 1 else int(scores.argmax())
+            return self.classes_[number : number + 1].copy()
         numbers = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[numbers])
 

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import attrgetter, is_
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -22,7 +23,7 @@ from .foreign import ForeignKernel
 from .kernels import KERNELS, is_built_in, resolve_gamma
 from .layout import choose_center, choose_layout
 from .machine import Machine
-from .validate import Array, Ints, Rows, as_block, check_rows, check_table, row_weights
+from .validate import Array, Ints, Rows, as_block, check_rows, check_table, row_weights, single_row
 
 CoreRows: TypeAlias = "tuple[_core.Block, npt.NDArray[np.int32], npt.NDArray[np.float64], Ints]"
 
@@ -88,6 +89,12 @@ class KernelLearner(ScoringClassifier, Estimator, MachineAttributes):
         "_sparse_input",
     )
 
+    _read_parameters: "ClassVar[attrgetter[tuple[Any, ...]]]"  # the values of all that have constraints
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._read_parameters = attrgetter("cache_size", "n_jobs", *cls._constraints)
+
     def __sklearn_tags__(self) -> Any:
         return kernel_tags(super().__sklearn_tags__(), self.kernel)
 
@@ -127,9 +134,20 @@ class KernelLearner(ScoringClassifier, Estimator, MachineAttributes):
 
     def _configure(self) -> None:
         """Pass on the parameters that may change between calls."""
+        values = self._read_parameters(self)
+        constraints.check(self)
         self._machine.configure(
             int(self.cache_size * 2**20), effective_n_jobs(self.n_jobs), self._solver_parameters()
         )
+        self._machine.configured_for = values
+
+    def _is_configured(self) -> bool:
+        """Whether each parameter is the object that the machine was last configured with.
+
+        Then it needs no check: those that can be changed in place are checked for their type alone.
+        """
+        values, known = self._read_parameters(self), self._machine.configured_for
+        return len(known) == len(values) and all(map(is_, values, known))
 
     def _solver_parameters(self) -> dict[str, Any]:
         """The parameters of the native solver; an error for those that exclude each other."""
@@ -262,8 +280,16 @@ class KernelLearner(ScoringClassifier, Estimator, MachineAttributes):
     # ------------------------------------------------------------------------------------------ predictions
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        row = self._single_row(X)
+        if row is not None:
+            return np.asarray(self._machine.native.decide(_core.Block.dense(row), 1))
         self._check_fitted()
         return self.score_validated(self.validate_rows(X))
+
+    def _single_row(self, X: Any) -> Array | None:
+        """The array of a single dense row that `validate_rows` would accept; None if it has to look at X."""
+        machine = vars(self).get("_machine")
+        return None if machine is None else single_row(self, X, machine.safe_length)
 
     def validate_rows(self, X: Any) -> Rows:
         """Validate rows for a fitted learner, as `decision_function` does.

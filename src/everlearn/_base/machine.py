@@ -27,6 +27,7 @@ _SOLVERS: dict[str, Any] = {
 
 
 _LARGEST_CACHED = float(np.finfo(np.float32).max)
+_LONGEST_SAFE = 2.0**100  # squared length: rounding and single precision are far from mattering
 _SPEC = {"kernel", "gamma", "coef0", "degree", "layout", "precision", "width", "classes", "center"}
 
 
@@ -53,6 +54,8 @@ class Machine:
         self.native = _SOLVERS[solver](**spec)
         self.kernel = kernel_named(*(spec[name] for name in ("kernel", "gamma", "coef0", "degree")))
         self.parameters: dict[str, Any] = {}
+        self.configured_for: tuple[Any, ...] = ()  # the values of the learner's parameters at that time
+        self.safe_length = self._find_safe_length()
 
     def configure(self, cache_bytes: int, threads: int, parameters: dict[str, Any]) -> None:
         """Pass on what may change between calls; ``parameters`` are those of the solver."""
@@ -64,21 +67,37 @@ class Machine:
         """Refuse rows whose kernel values overflow, before anything is learned from them."""
         if self.spec["layout"] == "external" or X.shape[0] == 0:
             return
-        kernel, most = self.kernel, float(np.finfo(self.spec["precision"]).max)
+        is_sparse = sparse.issparse(X)
+        if not is_sparse and _core.longest_row(X) < self.safe_length:
+            return
+        kernel = self.kernel
         with np.errstate(over="ignore", invalid="ignore"):
-            if sparse.issparse(X):
+            if is_sparse:
                 squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64)
             else:
                 squares = np.einsum("ij,ij->i", X, X).astype(np.float64)
             longest = float(squares.max())
-            steps = max(longest, kernel.largest_step(longest))
-            fits = 8 * steps < most and 8 * kernel.highest(longest) < _LARGEST_CACHED and kernel.gamma < most
-        if not fits:
+        if not self._fits(longest):
             remedy = f", or choose a smaller {', '.join(kernel.uses)}" if "coef0" in kernel.uses else ""
             raise ValueError(
                 f"The {kernel.name} kernel overflows on rows of squared length {longest:.3g} with "
                 f"gamma={kernel.gamma:.3g}: scale the features (for example with StandardScaler){remedy}."
             )
+
+    def _fits(self, longest: float) -> bool:
+        """Whether nothing overflows for rows whose squared lengths are ``longest`` at most."""
+        kernel, most = self.kernel, float(np.finfo(self.spec["precision"]).max)
+        with np.errstate(over="ignore", invalid="ignore"):
+            steps = max(longest, kernel.largest_step(longest))
+            highest = kernel.highest(longest)
+        return bool(8 * steps < most and 8 * highest < _LARGEST_CACHED and kernel.gamma < most)
+
+    def _find_safe_length(self) -> float:
+        """A squared length, with room to spare, below which rows fit; 0 if rows are kernel values."""
+        longest = 0.0 if self.spec["layout"] == "external" else _LONGEST_SAFE
+        while longest > 1 and not self._fits(2 * longest):
+            longest /= 2**10
+        return longest if longest > 1 else 0.0
 
     def seed(self, random: np.random.RandomState) -> None:
         """Seed the generator of the native solver."""

@@ -21,6 +21,7 @@ from .validate import (
     check_rows_and_labels,
     encode_labels,
     row_weights,
+    single_label,
 )
 
 _NUMBERING = Lock()  # held while row numbers are given out, never while rows are learned
@@ -57,9 +58,47 @@ class StreamLearner(KernelLearner):
         object
             The learner itself.
         """
+        if classes is None and sample_weight is None and ids is None and self._learn_one(X, y):
+            return self
         constraints.check(self)
         self._learn_more(X, y, classes, sample_weight, ids)
         return self
+
+    def _learn_one(self, X: Any, y: Any) -> bool:
+        """Learn a single dense row; False, and nothing changes, if `_learn_more` has to look at it."""
+        row = self._single_row(X)
+        if row is None or not (self._is_configured() and self._takes_single_rows()):
+            return False
+        code = single_label(y, self.classes_)
+        if code is None:
+            return False
+        native = self._machine.native
+        learned, capped = native.iterations, native.capped
+        row_id = self._count_one(code)
+        try:
+            known = not native.learn_one(row, code, float(self.C), row_id)
+        except BaseException:
+            if native.iterations == learned:
+                self._count_one(code, times=-1)
+            raise
+        if known:  # a row with this id is in memory, or was dropped a moment ago
+            self._count_one(code, times=-1)
+            return False
+        self._warn_if_capped(capped, stacklevel=4)
+        return True
+
+    def _takes_single_rows(self) -> bool:
+        """Whether a valid row of weight 1 needs nothing that `_learn_one` does not do."""
+        return self.class_weight is None and self.kernel != "precomputed"
+
+    def _count_one(self, code: int, times: int = 1) -> int:
+        """Count a row of a class, as `_count` does; returns its running number."""
+        with _NUMBERING:
+            number = int(self._rows_seen)
+            counts = self._label_counts.copy()
+            counts[code] += times
+            self._rows_seen, self._label_counts = number + times, counts
+        return number
 
     def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any) -> None:
         first = not hasattr(self, "_machine")

@@ -15,6 +15,9 @@ Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Rows = Any  # a two-dimensional array or a CSR matrix, float32 or float64
 
+_FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
+_LABEL_KINDS = {bool: "b", int: "i", float: "f", str: "U"}  # NumPy's kind for a list of one such label
+_MOST_SEARCHED = 64  # classes: in a longer list a binary search is faster
 _INT32_MAX = np.iinfo(np.int32).max
 
 
@@ -67,18 +70,52 @@ def check_table(estimator: Any, X: Any, y: Any) -> tuple[Rows, Array, npt.NDArra
     return X, classes, labels.astype(np.int32)
 
 
-def _is_valid(estimator: Any, X: Any) -> bool:
-    """Whether scikit-learn's validation would return this array unchanged: it costs more than scoring."""
+def _is_valid(estimator: Any, X: Any, longest: float = np.inf) -> bool:
+    """Whether scikit-learn's validation would return this array unchanged: it costs more than scoring.
+
+    The squared lengths of its rows must be below ``longest``. That of a row with NaN or infinity is infinite.
+    """
     return (
         type(X) is np.ndarray
         and X.ndim == 2
-        and X.dtype in (np.float64, np.float32)
+        and (X.dtype is _FLOAT64 or X.dtype is _FLOAT32)
         and X.shape[0] > 0
         and X.shape[1] == getattr(estimator, "n_features_in_", 0)
         and X.flags.c_contiguous
         and not hasattr(estimator, "feature_names_in_")
-        and bool(np.isfinite(X).all())
+        and _core.longest_row(X) < longest
     )
+
+
+def single_row(estimator: Any, X: Any, longest: float) -> Array | None:
+    """The array of a single dense row that is valid, and shorter than ``longest`` (squared).
+
+    None is for everything else, valid or not: `check_rows` decides about it.
+    """
+    if type(X) is list and len(X) == 1 and type(X[0]) is list:
+        try:
+            X = np.array(X)
+        except (ValueError, TypeError, OverflowError):
+            return None
+        if X.dtype is not _FLOAT64:  # what scikit-learn makes of a list
+            return None
+    found: Array = X
+    return found if _is_valid(estimator, X, longest) and len(X) == 1 else None
+
+
+def single_label(y: Any, classes: Array) -> int | None:
+    """The class number of the label in an array or list of one; None if `encode_labels` has to decide."""
+    if type(y) is np.ndarray and y.shape == (1,):
+        kind, label = y.dtype.kind, y.item()
+    elif type(y) is list and len(y) == 1:
+        label = y[0]
+        kind = label.dtype.kind if isinstance(label, np.generic) else _LABEL_KINDS.get(type(label), "")
+    else:
+        return None
+    if kind != classes.dtype.kind or kind not in "biufU" or len(classes) > _MOST_SEARCHED:
+        return None
+    known = classes.tolist()
+    return known.index(label) if label in known else None
 
 
 def _are_valid_labels(y: Any, n_rows: int) -> bool:

@@ -81,6 +81,9 @@ class Forgetron(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner)
             )
         return super()._accept(X, labels, weights, ids)
 
+    def _takes_single_rows(self) -> bool:
+        return self._machine.kernel.unit_diagonal and super()._takes_single_rows()
+
     def _own_values(self, X: Rows, ids: Any) -> npt.NDArray[np.float64]:
         """K(x, x)."""
         rows = X.shape[0]

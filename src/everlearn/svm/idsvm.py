@@ -224,6 +224,9 @@ class IDSVM(StreamLearner, ForgettingLearner):
         theta[:, svm.support_] = theirs
         return np.ascontiguousarray(theta[:, usable]).ravel()
 
+    def _takes_single_rows(self) -> bool:
+        return False  # a row that is refused has to be undone in the core
+
     def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any) -> None:
         with self._one_change():
             super()._learn_more(X, y, classes, sample_weight, ids)
