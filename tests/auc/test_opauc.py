@@ -43,7 +43,7 @@ def test_auto_is_the_whole_covariance_up_to_500_features():
 
 
 def test_opauc_that_diverges_says_so():
-    words = "weights of OPAUC have diverged: scale the features.*or take smaller steps"
+    words = "weights of OPAUC have diverged: scale the features.*or choose a smaller learning_rate"
     for method, options in (("partial_fit", {"classes": [0, 1]}), ("fit", {})):
         with pytest.raises(FloatingPointError, match=words):
             getattr(make(OPAUC), method)(1e6 * X, Y, **options)

@@ -13,9 +13,9 @@ from export.export_helpers import CLASSES, EXPORTED, half_labeled, problem
 
 
 def test_labels_that_a_file_cannot_hold():
-    with pytest.raises(ValueError, match=r"whole numbers or strings, not \[0.5, 1.0\]"):
+    with pytest.raises(ValueError, match=r"must be integers or strings, got \[0.5, 1.0\]"):
         export.onnx._labels(np.array([0.5, 1.0]))
-    with pytest.raises(ValueError, match="whole numbers or strings"):
+    with pytest.raises(ValueError, match="must be integers or strings"):
         export.onnx._labels(np.array([1, 2**64 - 1], dtype=np.uint64))
 
 

@@ -197,5 +197,5 @@ def test_bad_parameters_are_refused_and_change_nothing(model, error, words):
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_machines_of_pairs_are_refused_for_several_classes(learner):
     X, y = three_clouds(90)
-    with pytest.raises(ValueError, match="3 classes, and SVC learns them by pairs"):
+    with pytest.raises(ValueError, match="3 classes, and SVC is one-vs-one"):
         learner(SVC()).fit(X, y)

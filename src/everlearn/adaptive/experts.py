@@ -24,8 +24,8 @@ class Expert:
     Attributes
     ----------
     kernel : str, default="rbf"
-        The kernel of an SVM: "linear", "rbf" or another one of <kernels> that has no parameter but
-        gamma. "no-change" is a baseline: it predicts the classes of the most recent labels.
+        The kernel of an SVM: one of <kernels> that has no parameter but gamma. "no-change" is a baseline
+        instead of an SVM: it predicts the classes of the most recent labels.
     C : float, default=10.0
         Regularization, relative to the scale of the rows: it is divided by the mean of K(x, x), which is 1
         for kernels such as "rbf".

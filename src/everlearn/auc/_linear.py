@@ -190,7 +190,7 @@ class LinearAUC(ScoringClassifier, Estimator):
         if not np.isfinite(self._native.coef).all():
             raise FloatingPointError(
                 f"The weights of {type(self).__name__} have diverged: scale the features, for example to the "
-                "range from 0 to 1, or take smaller steps, and train again."
+                "range from 0 to 1, or choose a smaller learning_rate or C, and retrain."
             )
 
     # -------------------------------------------------------------------------------------------------- state

@@ -35,8 +35,8 @@ class Prequential:
     previous label, "majority" the most frequent label so far (in case of ties the first in the order of the
     classes).
 
-    If the learner made no prediction for a row, the row counts as abstained and in no measure, for the
-    baselines as well. It is still in the window, and counts fade with it.
+    A row for which the learner made no prediction counts as abstained and is left out of all measures,
+    including those of the baselines. It still takes a place in the window, and earlier counts fade with it.
 
     Parameters
     ----------

@@ -264,7 +264,7 @@ def _labels(classes: Array) -> Array:
     )
     if whole and all(abs(value) < 2**63 for value in values):
         return np.array([int(value) for value in values], dtype=np.int64)
-    raise ValueError(f"An ONNX file has labels that are whole numbers or strings, not {values!r}.")
+    raise ValueError(f"Labels in an ONNX file must be integers or strings, got {values!r}: encode them.")
 
 
 def _rows_to_check(given: Any, decision: Decision, before: Standardize, width: int) -> Floats:

@@ -170,8 +170,8 @@ class ChunkLearner(ScoringClassifier, Estimator):
             raise ValueError(f"{name} has kernel='precomputed': chunks need the rows, pass features as X.")
         if len(classes) > 2 and "decision_function_shape" in params:
             raise ValueError(
-                f"y has {len(classes)} classes, and {name} learns them by pairs, which have no margin of one "
-                "class against the rest. Take LASVM as estimator, or two classes."
+                f"y has {len(classes)} classes, and {name} is one-vs-one, which has no one-vs-rest margins: "
+                "use LASVM as estimator, or two classes."
             )
         if "random_state" in params and params["random_state"] is None:
             solver = clone(solver).set_params(random_state=seed)

@@ -160,7 +160,7 @@ class PoolQueryStrategy(QueryStrategy):
         Returns
         -------
         bool
-            The answer.
+            Whether all rows are searched.
         """
         size = self.draw_size(n)
         return size is None or size >= n_rows

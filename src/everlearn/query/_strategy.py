@@ -17,12 +17,12 @@ LIMIT = constraints.NONE | constraints.integer_from(0)
 
 
 class QueryStrategy(ABC):
-    """Selects the rows that are worth a label; `PoolQueryStrategy` and `StreamQueryStrategy` say from what.
+    """Selects the rows that are worth a label; the base of `PoolQueryStrategy` and `StreamQueryStrategy`.
 
     A query strategy is not an estimator: it learns nothing, and its parameters are its only state. It has
     `get_params` and `set_params`, so that `sklearn.base.clone` copies it and a search can vary them.
 
-    A loop decides by the attributes below, never by the class.
+    Loops depend on the attributes below, never on the class.
 
     Attributes
     ----------

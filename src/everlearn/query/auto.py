@@ -117,6 +117,6 @@ class Auto(PoolQueryStrategy):
         Returns
         -------
         bool
-            The answer.
+            Whether all rows are searched.
         """
         return n_rows <= int(self.max_full_search) or super().searches_all(n_rows, n)

@@ -177,7 +177,7 @@ class Source(Iterator[Batch]):
 
     @property
     def message(self) -> str:
-        """Why there are no batches; "" if there are, or if there may be."""
+        """Why there are no batches; "" if there are some, or if that is not known yet."""
         if self._is_empty:
             if self._reader.fields:
                 return f"{self.name} has a header, but no rows."

@@ -192,7 +192,7 @@ def _check_target(source: Log, target: Path, overwrite: bool) -> None:
         raise ValueError(f"The folder {target.parent} does not exist.")
     if target.exists() and not overwrite:
         raise InputError(
-            f"{target} exists.", code="file_exists", remedy="Give another name, or pass overwrite=True."
+            f"{target} exists.", code="file_exists", remedy="Choose another name, or pass overwrite=True."
         )
     if any(os.path.exists(f"{target}{ending}") for ending in SIDE_FILES if ending != "-lock"):
         raise ValueError(f"{target} is in use: it has a write-ahead log. Choose another name for the copy.")

@@ -12,7 +12,7 @@ from .tombstones import digest
 
 @dataclass(frozen=True)
 class Certificate:
-    """The result of `NeverEndingLearner.erase`, when the rows are gone from every file of the store.
+    """The result of `NeverEndingLearner.erase`, issued when the rows are gone from every file of the store.
 
     It contains no id in plain text. To check whether it covers a known id, call `covers`.
 
