@@ -33,7 +33,7 @@ class LabelTable:
 
     def copy(self) -> LabelTable:
         """Return a table that can grow without this one."""
-        table = LabelTable()
+        table = LabelTable.__new__(LabelTable)
         table.labels, table._codes = list(self.labels), dict(self._codes)
         return table
 
@@ -52,6 +52,10 @@ class LabelTable:
                 f"{name} must contain one label per row, a number or a string: {error}."
             ) from error
         return np.array(codes, dtype=np.int32)
+
+    def code_of(self, label: Any) -> int | None:
+        """The number of a label; None if it was not seen."""
+        return self._codes.get(label)
 
     def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Labels by their numbers, as an array of objects with None for what is unknown."""

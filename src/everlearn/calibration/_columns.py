@@ -14,7 +14,7 @@ from .._base.labels import LabelTable, score_matrix
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
-_MAX_SCORE = 1e100  # so that squares of scores do not overflow
+MAX_SCORE = 1e100  # so that squares of scores do not overflow
 
 
 class ClassColumns:
@@ -38,7 +38,7 @@ class ClassColumns:
 
     def copy(self) -> ClassColumns:
         """Return an independent copy."""
-        made = ClassColumns()
+        made = ClassColumns.__new__(ClassColumns)
         made.labels, made.n_given = self.labels.copy(), self.n_given
         return made
 
@@ -62,10 +62,10 @@ class ClassColumns:
         One score f per row becomes (-f, f) for two classes.
         """
         matrix = score_matrix(scores, len(scores))
-        if not (np.abs(matrix) <= _MAX_SCORE).all():
+        if not (np.abs(matrix) <= MAX_SCORE).all():
             if np.isinf(matrix).any():
                 raise ValueError("scores must not be infinite; pass NaN for a row without a score.")
-            matrix = np.clip(matrix, -_MAX_SCORE, _MAX_SCORE)
+            matrix = np.clip(matrix, -MAX_SCORE, MAX_SCORE)
         if matrix.shape[1] == 1:
             matrix = np.concatenate((-matrix, matrix), axis=1)
         if classes is None:

@@ -23,7 +23,7 @@ _PRIOR = 1.5  # prior mean of the sum of the shared slopes: log-odds of 3 f for 
 _MAX_STEPS = 20
 _TOLERANCE = 1e-3  # for the size of the last step; convergence is quadratic
 _NO_SCALING = 4.0  # scores are not scaled if their root mean square is within this factor of 1
-_MAX_SCALED = 50.0  # scaled scores are clipped to this magnitude
+MAX_SCALED = 50.0  # scaled scores are clipped to this magnitude
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class LogitForm:
 
     def features(self, scores: Floats, scale: float) -> Floats:
         """Features of shape (n_shared, n_rows, n_classes), the scaled scores first; 0 for missing scores."""
-        scaled = np.minimum(np.maximum(scores / scale, -_MAX_SCALED), _MAX_SCALED)
+        scaled = np.minimum(np.maximum(scores / scale, -MAX_SCALED), MAX_SCALED)
         scaled[np.isnan(scaled)] = 0.0
         return np.array((scaled, np.tanh(scaled))) if self.saturates else scaled[np.newaxis]
 
@@ -112,16 +112,16 @@ class LogitForm:
             bias, slope = at[n_shared:].reshape(2, k)
             logits = _combine(at[:n_shared], features) + bias + slope * features[0]
             logits[missing] = -np.inf
-            logits -= logits.max(axis=1, keepdims=True)
+            logits -= _row_max(logits)[:, np.newaxis]
             shares = np.exp(logits)
-            totals = shares.sum(axis=1)
+            totals = _row_sums(shares)
             likelihood = weights @ (logits[places, codes] - np.log(totals))
             return float(likelihood - 0.5 * ridge @ (at - mean) ** 2), shares / totals[:, np.newaxis]
 
         value, shares = evaluate(point)
         for _ in range(_MAX_STEPS):
             weighted = weights[:, np.newaxis] * shares
-            means = (features * shares).sum(axis=2)  # (n_shared, n_rows)
+            means = _row_sums(features * shares)  # (n_shared, n_rows)
             expected = (own * weighted).sum(axis=1).ravel()
             gradient = np.concatenate(((of_label - means) @ weights, sums - expected)) - ridge * (
                 point - mean
@@ -190,16 +190,28 @@ def _curvature(
     return found
 
 
+def _row_max(values: Floats) -> Floats:
+    """The maximum over the last axis; NumPy is slow where it has two entries."""
+    two = values.shape[-1] == 2
+    return np.asarray(np.maximum(values[..., 0], values[..., 1]) if two else values.max(axis=-1))
+
+
+def _row_sums(values: Floats) -> Floats:
+    """The sums over the last axis."""
+    two = values.shape[-1] == 2
+    return np.asarray(values[..., 0] + values[..., 1] if two else values.sum(axis=-1))
+
+
 def softmax(logits: Floats, missing: NDArray[np.bool_]) -> Floats:
     """Softmax without missing classes; NaN in rows where all classes are missing."""
     if missing.any():
         with np.errstate(invalid="ignore"):
             logits = np.where(missing, -np.inf, logits)
-            logits = logits - logits.max(axis=1, keepdims=True)
+            logits = logits - _row_max(logits)[:, np.newaxis]
     else:
-        logits = logits - logits.max(axis=1, keepdims=True)
+        logits = logits - _row_max(logits)[:, np.newaxis]
     shares = np.exp(logits)
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+    return np.asarray(shares / _row_sums(shares)[:, np.newaxis])
 
 
 def scale_of(scores: Floats, weights: Floats) -> float:
@@ -211,6 +223,6 @@ def scale_of(scores: Floats, weights: Floats) -> float:
     total = float(weights @ known.sum(axis=1))
     if not total > 0:
         return 1.0
-    squares = (np.where(known, scores, 0.0) ** 2).sum(axis=1)
+    squares = _row_sums(np.where(known, scores, 0.0) ** 2)
     rms = float(np.sqrt(weights @ squares / total))
     return rms / min(max(rms, 1 / _NO_SCALING), _NO_SCALING) if rms > 1e-100 else 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 from .._base import checked, constraints
 from .._base.persist import register
 from . import _venn
-from ._columns import ClassColumns, Codes, check_weights, scatter_columns
-from ._logit import STREAM, TABLE, LogitForm, Ridges, scale_of
+from ._columns import MAX_SCORE, ClassColumns, Codes, check_weights, scatter_columns
+from ._logit import MAX_SCALED, STREAM, TABLE, LogitForm, Ridges, scale_of
 
 Floats = NDArray[np.float64]
 
@@ -202,6 +203,39 @@ class OnlineCalibrator:
         if empty.any():
             shares[empty] = self._frequencies(codes)
         return shares
+
+    def prefers_second(self, scores: Floats, classes: tuple[Any, Any]) -> bool | None:
+        """Which of two classes `predict_proba` finds more probable for a row, without the probabilities.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (1,)
+            The decision value.
+        classes : tuple of two labels
+            The classes of a negative and of a positive value.
+
+        Returns
+        -------
+        bool or None
+            True for the second class; None if it takes the probabilities to say.
+        """
+        score = scores.item() if scores.shape == (1,) else math.nan
+        if self._tables or not abs(score) <= MAX_SCORE:
+            return None
+        scaled = min(max(score / self._scale, -MAX_SCALED), MAX_SCALED)
+        gain = [
+            slope * feature
+            for slope, feature in zip(self._shared.tolist(), (scaled, math.tanh(scaled)), strict=False)
+        ]
+        gain *= 2  # the features of the first class are those of the second times -1
+        for label, sign in zip(classes, (-1.0, 1.0), strict=True):
+            code = self._columns.labels.code_of(label)
+            if code is not None and code < self._own.shape[1]:
+                bias, slope = self._own[:, code].tolist()
+                gain += (sign * bias, slope * scaled)
+        log_odds = sum(gain)
+        # Rounding decides about what is closer to 0 than this.
+        return None if abs(log_odds) <= 1e-9 * (1 + sum(map(abs, gain))) else bool(log_odds > 0)
 
     def state(self) -> dict[str, Any]:
         """Return the state as plain values and arrays.

@@ -57,16 +57,24 @@ class Names:
         values = np.array([entries[place] for place in places], dtype=np.float64)
         return np.array(places, dtype=np.int32), values
 
+    def complete(self, x: dict[Any, Any], width: int) -> Floats | None:
+        """A dict with exactly these names, `width` of them, as a matrix of one dense row; else None."""
+        if not len(x) == width == len(self.order):
+            return None
+        try:
+            values = [x[name] for name in self.order]
+            if not math.isfinite(sum(values)):
+                return None
+            row = np.array([values], dtype=np.float64)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return None
+        return row if row.ndim == 2 else None
+
     def dense(self, x: dict[Any, Any], width: int) -> Floats:
         """A dict as a dense row with `width` columns."""
-        order = self.order
-        if len(x) == width == len(order):
-            try:
-                row = np.array([[x[name] for name in order]], dtype=np.float64)
-                if np.isfinite(row).all():
-                    return row
-            except (KeyError, TypeError, ValueError):
-                pass  # the loop below reports the feature by name
+        row = self.complete(x, width)
+        if row is not None:
+            return row
         values = [0.0] * width
         for name, given in x.items():
             value = number(name, given)
@@ -74,6 +82,14 @@ class Names:
             if place < width:
                 values[place] = value
         return np.array([values])
+
+
+def sparse_row(row: Row | Floats) -> Row:
+    """The nonzero features of a row that may be dense, in one dimension."""
+    if isinstance(row, tuple):
+        return row
+    places = np.flatnonzero(row)
+    return places.astype(np.int32), row[places]
 
 
 def number(name: Any, given: Any) -> float:
@@ -147,14 +163,14 @@ class Memory:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.rows: list[deque[tuple[int, Row]]] = []  # for each class, with the arrival number
+        self.rows: list[deque[tuple[int, Row | Floats]]] = []  # for each class, with the arrival number
         self.arrived = 0
 
-    def add(self, row: Row, code: int) -> None:
-        """Add a row; if its class is full, the oldest row of the class is dropped."""
+    def add(self, row: Row | Floats, code: int) -> None:
+        """Add a row, sparse or dense; if its class is full, the oldest row of the class is dropped."""
         if code >= len(self.rows):
             per_class = max(self.size // (code + 1), 1) if self.size else 0
-            more = [deque() for _ in range(code + 1 - len(self.rows))]  # type: list[deque[tuple[int, Row]]]
+            more: list[deque[tuple[int, Row | Floats]]] = [deque() for _ in range(code + 1 - len(self.rows))]
             self.rows = [deque(kept, maxlen=per_class) for kept in (*self.rows, *more)]
         self.rows[code].append((self.arrived, row))
         self.arrived += 1
@@ -166,4 +182,5 @@ class Memory:
             for code, kept in enumerate(self.rows)
             for place, (arrival, _) in enumerate(kept)
         )
-        return [self.rows[code][place][1] for _, code, place in listed], [code for _, code, _ in listed]
+        rows = [sparse_row(self.rows[code][place][1]) for _, code, place in listed]
+        return rows, [code for _, code, _ in listed]

@@ -22,7 +22,7 @@ except ImportError as error:  # pragma: no cover
 
 from ..budget import RBP
 from ..calibration import OnlineCalibrator, scores_of
-from ._dict_rows import Layout, Memory, Names, Row
+from ._dict_rows import Layout, Memory, Names, Row, sparse_row
 
 _RESCALE_AT = (10, 30, 100, 300)  # numbers of rows at which gamma="scale" is recomputed
 _ALL_SCORED = 500  # each of the first rows is scored for the calibration before it is learned
@@ -114,20 +114,24 @@ class RiverClassifier(base.MiniBatchClassifier):
         self._check_label(label)
         code = self._codes.get(label, len(self._labels))
         names = self._names.extended(x)
-        row = names.row(x)
         learner, layout, scores, known = self._learner, self._layout, None, None
+        matrix: Any = names.complete(x, layout.width) if layout is not None and layout.is_dense else None
+        row: Any = names.row(x) if matrix is None else matrix[0]
         n_classes = max(len(self._labels), code + 1)
-        if learner is not None and self._is_scored_first():
-            scores = self._scores(self._layout_row(x, row))
-            known = np.array(learner.classes_)
+        if learner is not None:
+            matrix = self._layout_row(x, row) if matrix is None else matrix
+            if self._is_scored_first():
+                scores = self._scores(matrix)
+                known = np.array(learner.classes_)
         if learner is not None and not self._needs_retraining(n_classes, names):
-            learner.partial_fit(self._layout_row(x, row), np.array([code]))
+            learner.partial_fit(matrix, np.array([code]))
         elif n_classes > 1:
             rows, codes = self._memory.all()
-            layout = Layout.choose(names, [*rows, row], layout)
+            rows.append(sparse_row(row))
+            layout = Layout.choose(names, rows, layout)
             learner = clone(self.estimator)
             options = {} if self._grows else {"classes": range(n_classes)}
-            learner.partial_fit(layout.matrix([*rows, row]), np.array([*codes, code]), **options)
+            learner.partial_fit(layout.matrix(rows), np.array([*codes, code]), **options)
         else:  # only one class so far: check that the learner accepts the row
             trial = clone(self.estimator)
             trial.partial_fit(
@@ -144,6 +148,28 @@ class RiverClassifier(base.MiniBatchClassifier):
         self._names, self._layout, self._learner, self._scored = names, layout, learner, None
         self._memory.add(row, code)
         self._n_learned += 1
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """The most probable class.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name.
+        kwargs : dict
+            Ignored.
+
+        Returns
+        -------
+        label
+            The class; None if no label has been learned yet.
+        """
+        if len(self._labels) == self._n_classes == 2 and not (self._has_own_proba or self._grows):
+            scores = self._scores(self._layout_row(x))
+            second = self._calibrator.prefers_second(scores, (0, 1))
+            if second is not None:
+                return self._labels[second]
+        return super().predict_one(x, **kwargs)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Calibrated probabilities of the classes.
