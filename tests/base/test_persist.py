@@ -2,6 +2,7 @@
 
 import enum
 import functools
+import io
 import os
 from collections import OrderedDict, namedtuple
 
@@ -13,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from base.persist_helpers import Toy, same, saved, small_state
+from everlearn._base import archive
 from everlearn._base.persist import load, register, save
 from property_helpers import property_test
 
@@ -136,3 +138,21 @@ def test_only_registered_classes_are_saved(tmp_path):
     with pytest.raises(ValueError, match="Toy is already registered"):
         register(type("Toy", (Toy,), {"__module__": "elsewhere"}))
     assert register(Toy) is Toy
+
+
+@pytest.mark.parametrize(
+    "given_arrays",
+    [
+        [],
+        [np.zeros(3)],
+        [np.arange(6.0).reshape(2, 3), np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.arange(20)[::3]],
+        [np.array(["a", "bcd"]), np.array(5), np.zeros((0, 4)), np.array([True]), np.array([1 + 2j])],
+    ],
+)
+def test_a_small_file_has_the_bytes_that_zipfile_writes(given_arrays, monkeypatch):
+    files = []
+    for small in (1 << 16, 0):
+        monkeypatch.setattr(archive, "_SMALL", small)
+        archive.write(file := io.BytesIO(), {"magic": archive.MAGIC, "name": "\u00e9\udc80"}, given_arrays)
+        files.append(file.getvalue())
+    assert files[0] == files[1]

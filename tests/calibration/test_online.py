@@ -321,3 +321,21 @@ def test_bad_input_is_named_and_changes_nothing(call, words):
 def test_bad_parameters(options, words):
     with pytest.raises(ValueError, match=words):
         OnlineCalibrator(**options)
+
+
+@pytest.mark.parametrize("method", ["saturating", "sigmoid", "temperature", "venn_abers"])
+@pytest.mark.parametrize("factor", [1e-3, 1.0, 1e3])
+def test_the_likelier_of_two_classes_is_the_one_with_the_larger_probability(method, factor):
+    random = np.random.default_rng(0)
+    calibrator, asked = OnlineCalibrator(method), 0
+    for _ in range(40):
+        scores = factor * random.normal(0.4, 1, size=10)
+        for score in [*scores, 0.0, -0.0, 1e-12, np.nan, 1e200, -1e300]:
+            found = calibrator.prefers_second(np.array([score]), ("no", "yes"))
+            if found is not None:
+                first, second = calibrator.predict_proba(np.array([score]), classes=["no", "yes"])[0]
+                assert found is bool(second > first)
+                asked += 1
+        calibrator.update(scores, np.where(scores + factor * random.normal(size=10) > 0, "yes", "no"))
+    assert calibrator.prefers_second(np.zeros((1, 3)), ("no", "yes")) is None
+    assert asked > (5 if method == "venn_abers" else 300)

@@ -13,13 +13,17 @@ everything else is an object with one key, its tag: ``{"tuple": [...]}``, ``{"di
 """
 
 import hashlib
+import io
 import json
 import math
 import os
 import re
 import struct
+import sys
 import zipfile
+import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
@@ -38,6 +42,7 @@ SEAL = b"everlearn blake2b "
 DIGEST_CHARS = 64
 _CHUNK = 1 << 20
 _MAX_DEPTH = 100
+_SMALL = 1 << 16  # bytes: such a file is written in one piece
 _KINDS = "biufcU"  # dtype kinds that hold plain data: bool, integers, floats, complex, unicode
 _CSR: dict[str, type] = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 DAMAGED = "it is truncated or damaged. Restore it from a backup, or save the estimator again."
@@ -184,15 +189,58 @@ def _csr(cls: Any, parts: Sequence[Array], shape: tuple[int, ...]) -> Any:
 def write(file: BinaryIO, header: dict[str, Any], arrays: list[Array]) -> None:
     # Raw surrogates instead of escapes: two escaped ones in a row would come back as one character.
     text = json.dumps(header, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    title = text.encode("utf-8", "surrogatepass")
+    if len(title) + sum(array.nbytes for array in arrays) < _SMALL:
+        file.write(_small_archive(title, arrays))
+        return
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.comment = SEAL + b"0" * DIGEST_CHARS
-        archive.writestr(zipfile.ZipInfo(_HEADER), text.encode("utf-8", "surrogatepass"))
+        archive.writestr(zipfile.ZipInfo(_HEADER), title)
         for number, array in enumerate(arrays):
             info = zipfile.ZipInfo(f"arrays/{number}.npy")
             info.file_size = array.nbytes + 65536  # an upper bound, by which zipfile chooses 64-bit sizes
             with archive.open(info, "w") as member:
                 np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
     seal(file)
+
+
+def _small_archive(title: bytes, arrays: list[Array]) -> bytes:
+    """The bytes that `zipfile` would write, sealed; it takes longer for a row than learning it."""
+    members = [(_HEADER.encode(), title)]
+    for number, array in enumerate(arrays):
+        fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+        start = _npy_header(array.dtype.str, fortran, array.shape)
+        members.append((f"arrays/{number}.npy".encode(), start + array.tobytes("F" if fortran else "C")))
+    body: list[bytes] = []
+    directory: list[bytes] = []
+    offset = 0
+    for name, data in members:
+        # Version 2.0, no flags, stored, 1980-01-01; then what central directory and member have in common.
+        common = struct.pack(
+            "<5H3L2H", 20, 0, 0, 0, 0x21, zlib.crc32(data), len(data), len(data), len(name), 0
+        )
+        body += (b"PK\3\4", common, name, data)
+        made = bytes((20, 0 if sys.platform == "win32" else 3))
+        directory += (
+            b"PK\1\2",
+            made,
+            common,
+            struct.pack("<3H2L", 0, 0, 0, 0o600 << 16, offset),
+            name,
+        )
+        offset += 4 + len(common) + len(name) + len(data)
+    index = b"".join(directory)
+    n, length = len(members), len(SEAL) + DIGEST_CHARS
+    end = b"PK\5\6" + struct.pack("<4H2LH", 0, 0, n, n, len(index), offset, length)
+    sealed = b"".join((*body, index, end, SEAL))
+    return sealed + hashlib.blake2b(sealed, digest_size=DIGEST_CHARS // 2).hexdigest().encode()
+
+
+@lru_cache(maxsize=256)
+def _npy_header(dtype: str, fortran: bool, shape: tuple[int, ...]) -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": fortran, "shape": shape})
+    return file.getvalue()
 
 
 def seal(file: BinaryIO) -> None:

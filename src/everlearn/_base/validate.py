@@ -75,14 +75,20 @@ def _is_valid(estimator: Any, X: Any, longest: float = np.inf) -> bool:
 
     The squared lengths of its rows must be below ``longest``. That of a row with NaN or infinity is infinite.
     """
+    return not hasattr(estimator, "feature_names_in_") and is_plain_array(
+        X, getattr(estimator, "n_features_in_", 0), longest
+    )
+
+
+def is_plain_array(X: Any, width: int | None, longest: float) -> bool:
+    """Whether X is an array of finite float32 or float64 rows, in C order and of squared lengths below."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
         and (X.dtype is _FLOAT64 or X.dtype is _FLOAT32)
         and X.shape[0] > 0
-        and X.shape[1] == getattr(estimator, "n_features_in_", 0)
+        and X.shape[1] == width
         and X.flags.c_contiguous
-        and not hasattr(estimator, "feature_names_in_")
         and _core.longest_row(X) < longest
     )
 

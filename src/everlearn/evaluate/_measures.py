@@ -6,6 +6,7 @@ nothing is computed by subtracting large sums: the counts outside a class are ad
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -86,3 +87,12 @@ def areas(positive: NDArray[np.bool_], score: Array, weights: Array) -> Array:
     won = (up * (below + 0.5 * down)).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(pairs > 0, np.minimum(won / pairs, 1.0), np.nan)
+
+
+@lru_cache(maxsize=8)
+def plain_and_faded(n_rows: int, factor: float) -> Array:
+    """The weights of rows without and with fading, the oldest first. Most calls are for a full window."""
+    ages = np.arange(n_rows - 1, -1, -1, dtype=np.float64)
+    weights = np.stack((np.ones(n_rows), factor**ages))
+    weights.flags.writeable = False
+    return weights

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._base import constraints
 from .._base.labels import UNKNOWN, LabelTable, score_matrix
-from ._measures import areas, measures
+from ._measures import areas, measures, plain_and_faded
 from ._window import LastRows
 
 __all__ = ["Prequential"]
@@ -91,6 +91,7 @@ class Prequential:
         self._total = np.zeros((_N_PREDICTORS, 0, 0), dtype=np.int64)
         self._faded = np.zeros((_N_PREDICTORS, 0, 0))
         self._recent = LastRows(int(window), 1 + _N_PREDICTORS)
+        self._found: dict[str, Any] | None = None  # what `scores` returned, until a label changes it
         self._make_room()
 
     @property
@@ -166,6 +167,11 @@ class Prequential:
         fit into the window. A row counts if it has as many decision values as there are classes (those given
         at construction, otherwise those seen so far), or a single one for two classes.
         """
+        if self._found is None:
+            self._found = self._compute()
+        return _copied(self._found)
+
+    def _compute(self) -> dict[str, Any]:
         stack = np.stack([self._counts(span) for span in _SPANS])[
             ..., self._order[:, np.newaxis], self._order
         ]
@@ -289,6 +295,7 @@ class Prequential:
 
     def _make_room(self) -> None:
         """Add rows and columns for new labels."""
+        self._found = None
         more = len(self._labels) - len(self._frequency)
         self._frequency = np.pad(self._frequency, (0, more))
         self._total = np.pad(self._total, ((0, 0), (0, more), (0, more)))
@@ -298,6 +305,7 @@ class Prequential:
     def _add(
         self, true: NDArray[np.int32], predicted: NDArray[np.int32], decisions: NDArray[np.float64]
     ) -> None:
+        self._found = None
         n = len(true)
         guesses = np.empty((n, _N_PREDICTORS), dtype=np.int32)
         guesses[:, 0] = predicted
@@ -357,8 +365,7 @@ class Prequential:
     def _areas(self) -> tuple[float, float]:
         """The area under the ROC curve of the window, without and with fading."""
         codes, scores, widths = self._recent.rows()
-        ages = np.arange(len(codes) - 1, -1, -1, dtype=np.float64)
-        weights = np.stack((np.ones(len(codes)), self.fading_factor**ages))
+        weights = plain_and_faded(len(codes), float(self.fading_factor))
         per_class = np.full((len(self._labels), len(codes)), np.nan)
         predicted = codes[:, 1] >= 0
         present = np.unique(widths[predicted]).tolist()
@@ -386,3 +393,8 @@ class Prequential:
         if width == self._n_given:
             return self._order[:width]
         return self._order if width == len(self._order) else None
+
+
+def _copied(found: dict[str, Any]) -> dict[str, Any]:
+    """A dict of dicts, copied at every level."""
+    return {key: _copied(value) if isinstance(value, dict) else value for key, value in found.items()}

@@ -27,8 +27,8 @@ class ScoreHistory:
         if self.skipped < self.stride:
             return
         self.skipped = 0
-        for name in entry:
-            self.columns.setdefault(name, [float("nan")] * self._length())
+        for name in [name for name in entry if name not in self.columns]:
+            self.columns[name] = [float("nan")] * self._length()
         for name, column in self.columns.items():
             column.append(float(entry.get(name, float("nan"))))
         if self._length() > _MOST_POINTS:

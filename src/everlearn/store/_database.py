@@ -1,6 +1,7 @@
 """The database of a store (a file, PostgreSQL or memory), and the lock that lets one process write to it."""
 
 import contextlib
+import functools
 import os
 import secrets
 import sqlite3
@@ -12,6 +13,7 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 from filelock import FileLock, Timeout
+from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from ..errors import StoreError
@@ -108,6 +110,19 @@ class Database:
         """The name of a table in a textual SQL statement."""
         return f"{SCHEMA}.{table}" if self.engine.dialect.name == "postgresql" else table
 
+    def run(self, db: Any, statement: Any, lines: list[dict[str, Any]]) -> Any:
+        """Run a statement for each line of parameters, within the transaction of a connection.
+
+        SQLite gets the compiled statement directly: SQLAlchemy's part would take longer than the statement.
+        """
+        one = len(lines) == 1
+        if self.engine.dialect.name != "sqlite":
+            return db.execute(statement, lines[0] if one else lines)
+        text, names = _compiled(statement)
+        values = [tuple(line[name] for name in names) for line in lines]
+        driver = db.connection.driver_connection
+        return driver.execute(text, values[0]) if one else driver.executemany(text, values)
+
     def checkpoint(self, mode: str = "PASSIVE") -> bool:
         """Move the write-ahead log into the file; returns whether no reader blocked it.
 
@@ -184,6 +199,13 @@ class Database:
         if not free:
             self.close()
             raise _in_use(f"{self} is open in another process.")
+
+
+@functools.lru_cache
+def _compiled(statement: Any) -> tuple[str, tuple[str, ...]]:
+    """A statement in SQLite's words, and the names of its parameters in their order."""
+    found = statement.compile(dialect=sqlite_dialect())
+    return str(found), tuple(found.positiontup)
 
 
 def _in_use(problem: str) -> StoreError:

@@ -15,6 +15,7 @@ Everything about an event is written in one transaction: completely or not at al
 
 import contextlib
 import json
+import sqlite3
 import threading
 import time
 import warnings
@@ -38,6 +39,8 @@ VERSION = 2  # of logs with erased or expired rows, which everlearn versions wit
 _FIRST_VERSION = 1  # of all other logs
 
 _EVENTS_AT_A_TIME = 64
+# Built once: building a statement takes longer than running it.
+_ADD_EVENT, _ADD_ROWS, _ADD_MARKS = sa.insert(EVENTS), sa.insert(ROWS), sa.insert(MARKS)
 
 
 class Log(Lookup):
@@ -286,8 +289,8 @@ class Log(Lookup):
         """Turn database errors within the block into a `StoreError` that names the store."""
         try:
             yield
-        except DBAPIError as exc:
-            raise StoreError(f"{self.database} cannot be {what}: {exc.orig}.") from exc
+        except (DBAPIError, sqlite3.Error) as exc:
+            raise StoreError(f"{self.database} cannot be {what}: {getattr(exc, 'orig', exc)}.") from exc
 
 
 class Writing:
@@ -305,25 +308,23 @@ class Writing:
         self.last += 1
         seq, numbers, given = self.last, np.zeros(0, dtype=np.int64), True
         kind, content = encode(event)
-        self.db.execute(
-            sa.insert(EVENTS).values(
-                seq=seq,
-                kind=kind,
-                time=event.time,
-                rows=self.n_rows + (event.count if isinstance(event, Arrived) else 0),
-                seconds=seconds,
-                memory=memory,
-                content=content,
-            )
-        )
+        line = {
+            "seq": seq,
+            "kind": kind,
+            "time": event.time,
+            "rows": self.n_rows + (event.count if isinstance(event, Arrived) else 0),
+            "seconds": seconds,
+            "memory": memory,
+            "content": content,
+        }
+        self._add_lines(_ADD_EVENT, [line])
         if isinstance(event, Arrived):
             assert ids is not None
             rows = [
                 {"number": number, "id": id_key(given), "seq": seq, "position": position}
                 for position, (number, given) in enumerate(zip(event.numbers.tolist(), ids, strict=True))
             ]
-            if rows:
-                self.db.execute(sa.insert(ROWS), rows)
+            self._add_lines(_ADD_ROWS, rows)
             self.n_rows += event.count
             numbers = event.numbers[event.labeled]
         elif isinstance(event, Labeled):
@@ -332,8 +333,12 @@ class Writing:
             numbers, given = event.numbers, False
         if len(numbers):
             marks = [{"number": number, "seq": seq, "given": given} for number in numbers.tolist()]
-            self.db.execute(sa.insert(MARKS), marks)
+            self._add_lines(_ADD_MARKS, marks)
         return seq
+
+    def _add_lines(self, insert: Any, lines: list[dict[str, Any]]) -> None:
+        if lines:
+            self.log.database.run(self.db, insert, lines)
 
     def set_notes(self, notes: Mapping[str, Any]) -> None:
         """Store JSON values by name in the same transaction; None deletes one.

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .._base import persist
-from .._base.validate import Array, Rows, missing_labels
+from .._base.validate import Array, Rows, is_plain_array, missing_labels
 from ..errors import StoreError
 from ..store.events import Floats, Ints, Scaled, as_labels
 from ..store.log import Log
@@ -22,6 +22,8 @@ _LARGEST = 1e150  # the square of a larger value overflows
 
 def rows(X: Any, n_features: int | None) -> Rows:
     """Rows as float64, dense or CSR, finite, with the same number of features as all others."""
+    if is_plain_array(X, n_features, _LARGEST) and X.dtype == np.float64:
+        return X.copy()
     checked = check_array(
         X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0, input_name="X", order="C"
     )

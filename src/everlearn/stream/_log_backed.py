@@ -16,7 +16,7 @@ from . import _checks
 from ._expiry import Expiry, expire
 from ._learner_state import EventResult
 from ._lock import locked
-from ._process_memory import resident_mb
+from ._process_memory import recent_resident_mb
 from ._questions import Question, numbers_of
 from ._replay import recover, recover_behind, step
 from ._running_moments import RunningMoments
@@ -65,7 +65,7 @@ class LogBacked:
                 for event, ids in events:
                     start = clock.perf_counter()
                     self._state, effect = step(self._log, self._state, event, writing.last + 1)
-                    writing.add(event, ids, clock.perf_counter() - start, resident_mb())
+                    writing.add(event, ids, clock.perf_counter() - start, recent_resident_mb())
                     effects.append(effect)
                 writing.set_notes(notes or {})
         except BaseException:
