@@ -295,7 +295,7 @@ def test_rows_may_have_ids_of_the_caller(cls):
 @pytest.mark.parametrize("cls", [FullSVM, LASVM, OnlineSVMR, IDSVM, LocalSVM])
 def test_learners_that_keep_all_rows_get_to_the_svm_of_the_rest(cls):
     X, y = rows_and_labels()
-    options = {"tol": 1e-6, "finishing": True, "s": -np.inf, "max_idle": None, "min_gain": 1e-12}
+    options = {"tol": 1e-6, "finishing": "kept", "s": -np.inf, "max_idle": None, "min_gain": 1e-12}
     model, never = make(cls, **options), make(cls, **options)
     if cls is LASVM:
         model._keeps_rows = never._keeps_rows = True

@@ -87,5 +87,5 @@ def remarks(results: list[Result]) -> str:
                 f"- {r['title']}, {entry['label']}: {entry[k]}" for k in ("reason", "note") if entry.get(k)
             ]
         if r.get("exact_reason"):
-            lines.append(f"- {r['title']}, several epochs: {r['exact_reason']}")
+            lines.append(f"- {r['title']}, against the optimum: {r['exact_reason']}")
     return "## Remarks\n\n" + ("\n".join(lines) if lines else "All peers ran.") + "\n"

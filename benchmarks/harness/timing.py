@@ -100,12 +100,12 @@ class Comparison:
                     self.workers.pop(name).stop()
 
     def exact(self) -> None:
-        """Several epochs of ours against the optimum of SVC."""
+        """Ours against the optimum of SVC."""
         try:
             for name in ("ours", "svc"):
                 if name not in self.workers:
                     raise PeerFailed(f"there is no {name}")
-            say(f"{self.task.title}: several epochs")
+            say(f"{self.task.title}: against the optimum")
             ours, svc = (self.workers[name].ask("exact") for name in ("ours", "svc"))
         except PeerFailed as error:
             self.result["exact_reason"] = str(error)
@@ -119,7 +119,7 @@ class Comparison:
         else:
             agree = (ours["decision"] > 0) == (svc["decision"] > 0)
         self.result["exact"] = {
-            "epochs": ours["epochs"],
+            "rounds": ours["rounds"],
             "dual": ours["dual"],
             "dual_svc": svc["dual"],
             "dual_difference": max(relative, key=abs),

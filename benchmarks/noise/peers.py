@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from time import process_time
 from typing import Any, ClassVar
 
@@ -25,7 +26,8 @@ class Relative(peers.Ours):
         self.estimator = getattr(everlearn, self.kind)
 
     def make(self, **changes: Any) -> Any:
-        return super().make(**self.changes | changes)
+        online = {"finishing": None} if "finishing" in signature(self.estimator).parameters else {}
+        return super().make(**online | self.changes | changes)
 
 
 class Full(Relative):

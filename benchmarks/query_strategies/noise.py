@@ -61,7 +61,7 @@ def one_point(task: Any, y: np.ndarray, rule: str, rows: int, seed: int, cache: 
         gamma=GAMMA,
         selection=rule,
         max_iter=rows,
-        finishing=False,
+        finishing=None,
         cache_size=cache,
         n_jobs=1,
         random_state=seed,

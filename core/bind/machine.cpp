@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "score.hpp"
 #include "working_set.hpp"
 
 namespace everlearn::bind {
@@ -30,6 +31,11 @@ std::vector<std::int64_t> first(std::size_t n) {
   std::vector<std::int64_t> all(n);
   for (std::size_t s = 0; s < n; ++s) all[s] = static_cast<std::int64_t>(s);
   return all;
+}
+
+void check_row(std::int64_t row, std::size_t rows) {
+  if (row < 0 || static_cast<std::size_t>(row) >= rows)
+    throw std::invalid_argument("row " + std::to_string(row) + " is not one of the " + std::to_string(rows) + " rows");
 }
 
 /// Features that are not finite would spoil every kernel value.
@@ -87,9 +93,7 @@ LabeledRows Machine::checked(const HeldBlock& rows, const Array<std::int32_t>& l
   std::vector<std::int64_t> names;
   names.reserve(which.size());
   for (const auto row : which) {
-    if (row < 0 || static_cast<std::size_t>(row) >= block.rows)
-      throw std::invalid_argument("row " + std::to_string(row) + " is not one of the " + std::to_string(block.rows) +
-                                  " rows");
+    check_row(row, block.rows);
     const auto r = static_cast<std::size_t>(row);
     check_label(labels(r));
     if (!(costs(r) >= 0) || !is_finite(costs(r))) throw std::invalid_argument("costs must be finite, 0 or above");
@@ -111,6 +115,22 @@ nb::object Machine::decide(const HeldBlock& rows, int threads) const {
 nb::object Machine::ids() const {
   return give(together([&] { return slots<std::int64_t>([&](std::size_t s) { return expansion_.id(s); }); }));
 }
+void Machine::add_kernel_sums(const HeldBlock& rows, const Array<std::int64_t>& sources, const Matrix<double>& weights,
+                              const Array<std::int64_t>& targets, const MutableMatrix<double>& sums) const {
+  const Block& block = checked(rows);
+  const std::size_t columns = weights.shape(0);
+  if (external_) throw std::invalid_argument("sums need rows with features");
+  if (weights.shape(1) != sources.shape(0) || sums.shape(0) != block.rows || sums.shape(1) != columns)
+    throw std::invalid_argument("weights and sums do not match the rows");
+  for (const auto& list : {view(sources), view(targets)})
+    for (const auto row : list) check_row(row, block.rows);
+  check_distinct({targets.data(), targets.data() + targets.shape(0)});
+  together([&] {
+    everlearn::add_kernel_sums(expansion_.rows(), block, view(sources), {weights.data(), weights.size()}, view(targets),
+                               columns, expansion_.threads(), sums.data());
+  });
+}
+
 nb::object Machine::missing(const Array<std::int64_t>& ids) const {
   return give(together([&] {
     std::vector<std::int64_t> unknown;
@@ -135,10 +155,13 @@ nb::object Machine::labels() const {
   return give(together([&] { return slots<std::int32_t>([&](std::size_t s) { return expansion_.label(s); }); }));
 }
 nb::object Machine::alpha() const {
-  std::vector<double> values = together(
-      [&] { return table<double>([&](std::size_t c, std::size_t s) { return expansion_.column(c).alpha[s]; }); });
-  const std::size_t n = values.size() / expansion_.columns();
-  return give(std::move(values), {expansion_.columns(), n});
+  return per_slot<double>([&](std::size_t c, std::size_t s) { return expansion_.column(c).alpha[s]; });
+}
+nb::object Machine::gradients() const {
+  return per_slot<double>([&](std::size_t c, std::size_t s) { return expansion_.column(c).g[s]; });
+}
+nb::object Machine::members() const {
+  return per_slot<std::uint8_t>([&](std::size_t c, std::size_t s) { return expansion_.column(c).member[s]; });
 }
 nb::object Machine::bias() const {
   return per_column<double>([&](std::size_t c) { return expansion_.column(c).bias; });

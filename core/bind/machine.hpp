@@ -18,6 +18,9 @@ class Machine {
 
   void configure(std::size_t cache_bytes, int threads);
   nb::object decide(const HeldBlock& rows, int threads) const;
+  /// See everlearn::add_kernel_sums; `sums` has a line for each row of the block and a value for each column.
+  void add_kernel_sums(const HeldBlock& rows, const Array<std::int64_t>& sources, const Matrix<double>& weights,
+                       const Array<std::int64_t>& targets, const MutableMatrix<double>& sums) const;
 
   nb::object ids() const;
   /// The ids among these under which no row is kept.
@@ -32,6 +35,9 @@ class Machine {
   void drop_lingering(const Array<std::int64_t>& ids);
   nb::object labels() const;
   nb::object alpha() const;
+  /// y - K alpha, and whether a row belongs to the problem of a column; one line for each column.
+  nb::object gradients() const;
+  nb::object members() const;
   nb::object bias() const;
   nb::object delta() const;
   /// The largest violation of the optimality conditions of a column without a bias.
@@ -91,6 +97,14 @@ class Machine {
   template <class T, class F>
   nb::object per_column(F&& value) const {
     return give(together([&] { return columns<T>(value); }));
+  }
+
+  /// value(c, s) for every column and slot, one line for each column.
+  template <class T, class F>
+  nb::object per_slot(F&& value) const {
+    std::vector<T> values = together([&] { return table<T>(value); });
+    const std::size_t n = values.size() / expansion_.columns();
+    return give(std::move(values), {expansion_.columns(), n});
   }
 
   /// Runs work that changes the machine: alone, and without the interpreter's lock.

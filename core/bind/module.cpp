@@ -44,6 +44,7 @@ class LasvmMachine final : public Machine {
     alone([&] { solver_.forget(view(ids)); });
   }
   std::int64_t iterations() const { return solver_.iterations(); }
+  void set_iterations(std::int64_t count) { solver_.set_iterations(count); }
   std::int64_t steps() const { return solver_.finishing_steps(); }
 
  private:
@@ -94,6 +95,7 @@ class GapMachine final : public Machine {
   nb::object outliers() const { return give(std::vector<std::int64_t>(solver_.state.outliers)); }
   nb::object skipped() const { return give(std::vector<std::int64_t>(solver_.state.skipped)); }
   std::int64_t iterations() const { return solver_.state.iterations; }
+  void set_iterations(std::int64_t count) { solver_.state.iterations = count; }
   std::int64_t steps() const { return solver_.steps(); }
   std::int64_t capped() const override { return sum(solver_.state.capped); }
 
@@ -209,6 +211,8 @@ NB_MODULE(_core, module) {
   nb::class_<Machine>(module, "Machine")
       .def("configure", &Machine::configure, nb::arg("cache_bytes"), nb::arg("threads"))
       .def("decide", &Machine::decide, nb::arg("rows"), nb::arg("threads"))
+      .def("add_kernel_sums", &Machine::add_kernel_sums, nb::arg("rows"), nb::arg("sources"), nb::arg("weights"),
+           nb::arg("targets"), nb::arg("sums").noconvert())
       .def("rows", &Machine::rows, nb::arg("slots"), nb::arg("as_stored"))
       .def("get_state", &Machine::get_state)
       .def("set_state", &Machine::set_state)
@@ -218,6 +222,8 @@ NB_MODULE(_core, module) {
       .def("drop_lingering", &Machine::drop_lingering, nb::arg("ids"))
       .def_prop_ro("labels", &Machine::labels)
       .def_prop_ro("alpha", &Machine::alpha)
+      .def_prop_ro("gradients", &Machine::gradients)
+      .def_prop_ro("members", &Machine::members)
       .def_prop_ro("bias", &Machine::bias)
       .def_prop_ro("delta", &Machine::delta)
       .def_prop_ro("violation", &Machine::violation)
@@ -235,6 +241,7 @@ NB_MODULE(_core, module) {
       .def("learn_selected", &LasvmMachine::learn_selected, nb::arg("rows"), nb::arg("labels"), nb::arg("costs"),
            nb::arg("ids"), nb::arg("remaining").noconvert(), nb::arg("rule"), nb::arg("pool"), nb::arg("count"))
       .def("finish", &LasvmMachine::finish, nb::arg("rounds"))
+      .def("set_iterations", &LasvmMachine::set_iterations, nb::arg("count"))
       .def("forget", &LasvmMachine::forget, nb::arg("ids"));
 
   solver<GapMachine>(module, "Gap")
@@ -243,6 +250,7 @@ NB_MODULE(_core, module) {
       .def("forget", &GapMachine::forget, nb::arg("ids"))
       .def("clean", &GapMachine::clean, nb::arg("most"))
       .def("finish", &GapMachine::finish, nb::arg("rounds"))
+      .def("set_iterations", &GapMachine::set_iterations, nb::arg("count"))
       .def_prop_ro("gap", &GapMachine::gap)
       .def_prop_ro("outliers", &GapMachine::outliers)
       .def_prop_ro("skipped", &GapMachine::skipped);

@@ -86,7 +86,7 @@ def test_the_exact_svm_of_the_same_gram_matrix(cls, kernel, offset):
     X, y = clouds()
     K = kernel_named(kernel, **SETTINGS).values(X, X)
     exact = SVC(C=2.0, kernel="precomputed", tol=1e-6).fit(K[:120, :120], y[:120])
-    more = {"tol": 1e-6, "epochs": 10, "finishing": True, "random_state": 0} if cls is LASVM else {}
+    more = {"tol": 1e-6, "epochs": 10, "finishing": "kept", "random_state": 0} if cls is LASVM else {}
     model = cls(C=2.0, kernel=kernel, **SETTINGS, **more).fit(X[:120] + offset, y[:120])
     expected = exact.decision_function(K[120:, :120])
     np.testing.assert_allclose(model.decision_function(X[120:] + offset), expected, rtol=0, atol=1e-4)
@@ -124,7 +124,7 @@ def test_rows_of_zeros_under_the_cosine():
     X[::7] = 0
     K = kernel_named("cosine").values(X, X)
     for form in (np.asarray, sparse.csr_matrix):
-        model = LASVM(kernel="cosine", tol=1e-6, epochs=10, finishing=True).fit(form(X), y)
+        model = LASVM(kernel="cosine", tol=1e-6, epochs=10, finishing="kept").fit(form(X), y)
         exact = SVC(kernel="precomputed", tol=1e-6).fit(K, y)
         np.testing.assert_allclose(model.decision_function(form(X)), exact.decision_function(K), atol=1e-4)
         assert (model.decision_function(form(X[::7])) == model.intercept_[0]).all()

@@ -8,6 +8,7 @@
 #include "check.hpp"
 #include "expansion.hpp"
 #include "problems.hpp"
+#include "score.hpp"
 #include "script.hpp"
 
 using namespace everlearn;
@@ -211,9 +212,37 @@ void test_overflow() {
   CHECK(expansion.hold(0)[1] == 512.0f && expansion.hold(1)[0] == 512.0f);
 }
 
+/// Sums of kernel values between rows of a block, against the kernel matrix; sources come in several parts.
+void test_kernel_sums(Layout layout, std::size_t columns) {
+  check::context = "kernel sums";
+  constexpr std::size_t n = 60, width = 11, m = 5000;
+  Random random(23);
+  const Table<float> table = random_table<float>(random, n, width, 0.4);
+  auto rows = make_rows(layout, Table<float>::precision(), width, {KernelKind::rbf, 0.3, 0, 0}, {});
+  const auto truth = gram(*rows, table.dense());
+  Slots sources(m), targets;
+  std::vector<double> weights(columns * m);
+  for (auto& source : sources) source = static_cast<std::int64_t>(below(random, n));
+  for (auto& weight : weights) weight = 0.01 * static_cast<double>(below(random, 200)) - 1;
+  for (std::size_t t = 0; t < n; t += 2) targets.push_back(static_cast<std::int64_t>(t));
+  std::vector<double> sums(n * columns, 0.5), again = sums;
+  add_kernel_sums(*rows, table.dense(), sources, weights, targets, columns, 1, sums.data());
+  add_kernel_sums(*rows, table.sparse(), sources, weights, targets, columns, 2, again.data());
+  CHECK(sums == again);
+  for (std::size_t r = 0; r < n; ++r)
+    for (std::size_t c = 0; c < columns; ++c) {
+      double expected = 0.5;
+      for (std::size_t j = 0; j < m && r % 2 == 0; ++j)
+        expected += weights[c * m + j] * (*truth)[r][static_cast<std::size_t>(sources[j])];
+      CHECK_NEAR(sums[r * columns + c], expected, 1e-9);
+    }
+}
+
 }  // namespace
 
 int main() {
+  for (const Layout layout : {Layout::dense, Layout::sparse})
+    for (const std::size_t columns : {1, 3}) test_kernel_sums(layout, columns);
   for (const Layout layout : {Layout::dense, Layout::sparse})
     for (const KernelKind kind : {KernelKind::rbf, KernelKind::polynomial}) {
       test_rows<float>(layout, kind);

@@ -154,7 +154,7 @@ def test_lasvm_after_every_share(problem, keeps, finished, data):
 
 def test_an_unfinished_model_is_finished():
     X, y = two_clouds(400)
-    model = LASVM(5.0, gamma=0.3, finishing=False, random_state=0).fit(X, y)
+    model = LASVM(5.0, gamma=0.3, finishing=None, random_state=0).fit(X, y)
     assert learned(model)["delta"][0] > 2e-3
     model.forget(model.support_[:3])
     assert learned(model)["delta"][0] <= 1e-3
@@ -249,7 +249,7 @@ def test_without_a_ramp_the_svm_without_a_bias_of_the_rows_left(door):
     for share in np.split(order[:120], [1, 2, 70]):
         model.forget(share)
     left = order[120:]
-    exact = FullSVM(finishing=True, **options).fit(X[left], y[left], sample_weight=weights[left])
+    exact = FullSVM(finishing="kept", **options).fit(X[left], y[left], sample_weight=weights[left])
     np.testing.assert_allclose(model.decision_function(rows), exact.decision_function(X), rtol=0, atol=1e-4)
 
 

@@ -92,7 +92,7 @@ def test_ctrl_c_right_after_the_core_has_worked(monkeypatch, door, method):
 
 def test_an_optimum_out_of_reach_is_told_where_it_was_asked_for():
     X, y = two_clouds(100)
-    model = keeper(1e4, kernel="linear", finishing=False, random_state=0).fit(X, y).set_params(tol=1e-13)
+    model = keeper(1e4, kernel="linear", finishing=None, random_state=0).fit(X, y).set_params(tol=1e-13)
     with pytest.warns(ConvergenceWarning, match="Forgetting stopped") as told:
         model.forget(0)
     assert told[0].filename == __file__

@@ -264,8 +264,8 @@ def test_a_class_that_comes_late_and_one_that_never_comes():
 
 def test_finishing_can_be_left_out_and_made_up_for():
     X, y = two_clouds(300)
-    whole = LASVM(C=10, random_state=0).fit(X, y)
-    halves = LASVM(C=10, random_state=0, finishing=False).fit(X, y)
+    whole = LASVM(C=10, random_state=0, finishing="kept").fit(X, y)
+    halves = LASVM(C=10, random_state=0, finishing=None).fit(X, y)
     assert learned(halves)["delta"][0] > 1e-3
     assert not np.array_equal(halves.support_, whole.support_)
     assert halves.finish() is halves
@@ -305,7 +305,7 @@ def test_random_state_decides_the_order():
     assert not np.array_equal(one.dual_coef_, other.dual_coef_)
     generator = LASVM(random_state=np.random.RandomState(3)).fit(X, y)
     assert_same_model(generator, one)
-    given = LASVM(random_state=InOrder(0), finishing=False).fit(X, y)
+    given = LASVM(random_state=InOrder(0), finishing=None).fit(X, y)
     assert not np.array_equal(given.support_, one.support_)
 
 

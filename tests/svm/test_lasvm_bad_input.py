@@ -208,7 +208,7 @@ BAD_PARAMETERS = {
     "n_jobs": [0, 1.5, "2"],
     "verbose": [-1, None, "loud", 0.5],
     "epochs": [*HALVES, 0, -1, True],
-    "finishing": [1, 0, None, "no"],
+    "finishing": [1, 0, True, False, "no"],
     "delta_max": [-1e-9, np.nan, np.inf, "1"],
     "selection": ["passive", "", None, 1],
     "early_stopping": [1, "yes", None],

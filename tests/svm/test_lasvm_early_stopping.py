@@ -44,7 +44,7 @@ def test_settled_is_what_it_says(counts, window, rtol):
 def test_it_stops_where_the_rule_of_the_active_learner_stops(make, selection, foreign):
     """The numbers of support vectors come from fits that end after each number of rows."""
     X, y = make(110)
-    options = OPTIONS | {"selection": selection, "finishing": False}
+    options = OPTIONS | {"selection": selection, "finishing": None}
     if foreign:
         X = np.exp(-0.3 * ((X[:, np.newaxis] - X) ** 2).sum(-1))
         options |= {"kernel": "precomputed"}
@@ -68,7 +68,7 @@ def test_it_ends_all_epochs_and_then_finishes():
     once, thrice = (LASVM(epochs=epochs, **options).fit(X, y) for epochs in (1, 3))
     assert once.n_iter_ == thrice.n_iter_ < 300
     np.testing.assert_array_equal(once.decision_function(X), thrice.decision_function(X))
-    raw = LASVM(finishing=False, **options).fit(X, y)
+    raw = LASVM(finishing=None, **options).fit(X, y)
     assert raw.n_iter_ == once.n_iter_
     np.testing.assert_array_equal(raw.finish().decision_function(X), once.decision_function(X))
 

@@ -87,7 +87,7 @@ def test_one_and_two_epochs_in_the_given_order(name, C, gamma, online, finished,
     for _ in range(15):
         moved = X * (1 + 1e-6 * rng.standard_normal(X.shape))
         one, two = (
-            LASVM(C=C, gamma=gamma, epochs=epochs, finishing=False, random_state=InOrder(0)).fit(moved, y)
+            LASVM(C=C, gamma=gamma, epochs=epochs, finishing=None, random_state=InOrder(0)).fit(moved, y)
             for epochs in (1, 2)
         )
         run = [dual(one, K, y), len(one.support_), learned(one)["delta"][0]]
@@ -123,7 +123,7 @@ def test_one_epoch_scatters_as_that_of_the_twin(C):
         twins.append([twin.dual(), np.count_nonzero(twin.alpha)])
     for _ in range(30):
         moved = X * (1 + 1e-6 * rng.standard_normal(X.shape))
-        model = LASVM(C=C, gamma=0.02, finishing=False, random_state=InOrder(0)).fit(moved, y)
+        model = LASVM(C=C, gamma=0.02, finishing=None, random_state=InOrder(0)).fit(moved, y)
         ours.append([dual(model, K, y), len(model.support_)])
     low, high = np.min(ours, axis=0) * [0.998, 0.97], np.max(ours, axis=0) * [1.002, 1.03]
     assert np.all((low < twins) & (twins < high))
@@ -163,7 +163,7 @@ def test_equal_to_the_twin_after_every_row_where_no_step_has_a_rival():
     for k in (k for k in range(100) if k not in seeds):
         twin.process(k), twin.reprocess()
         taken += 1
-        model = LASVM(C=0.05, gamma=0.1, finishing=False, max_iter=taken, random_state=InOrder(0))
+        model = LASVM(C=0.05, gamma=0.1, finishing=None, max_iter=taken, random_state=InOrder(0))
         model.fit(X, y, sample_weight=weight)
         np.testing.assert_allclose(coefficients(model, 100)[0], twin.alpha, rtol=0, atol=1e-6)
         assert (model.intercept_[0], learned(model)["delta"][0]) == pytest.approx(

@@ -214,7 +214,7 @@ def test_threads_do_not_matter(data, selection):
     assert_same(one.decision_function(X), two.decision_function(X))
 
 
-@pytest.mark.parametrize("finishing", [False, True])
+@pytest.mark.parametrize("finishing", [None, "kept"])
 @pytest.mark.parametrize("data", [two_clouds, three_clouds])
 def test_the_cache_size_does_not_matter(data, finishing):
     X, y = data(700, 8)

@@ -63,7 +63,9 @@ def test_invariants_after_forgetting(mode, problem, s, min_support, data):
 
 def test_several_classes_forget_on_shared_rows():
     X, y = three_clouds(150)
-    model = FullSVM(2.0, gamma=0.3, tol=1e-5, finishing=True).partial_fit(X, y, classes=["ash", "oak", "yew"])
+    model = FullSVM(2.0, gamma=0.3, tol=1e-5, finishing="kept").partial_fit(
+        X, y, classes=["ash", "oak", "yew"]
+    )
     gone, rest = np.arange(0, 150, 3), np.setdiff1d(np.arange(150), np.arange(0, 150, 3))
     never = FullSVM(2.0, gamma=0.3, tol=1e-5).partial_fit(X[rest], y[rest], classes=["ash", "oak", "yew"])
     model.forget(gone)

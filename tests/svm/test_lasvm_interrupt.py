@@ -51,7 +51,7 @@ LONG = {
     "fit with candidates": ("model = LASVM(epochs=10**6, selection='active')", "model.fit(X, y)"),
     "fit with a callable": ("model = LASVM(kernel=lambda a, b: a @ b.T, epochs=10**6)", "model.fit(X, y)"),
     "finish": (
-        "model = LASVM(C=1e6, kernel='linear', tol=1e-9, finishing=False).fit(X, y)",
+        "model = LASVM(C=1e6, kernel='linear', tol=1e-9, finishing=None).fit(X, y)",
         "model.finish()\n    while True: model.finish()",
     ),
 }

@@ -91,7 +91,7 @@ def test_numbers_of_any_size_make_a_finite_model_or_a_clear_refusal(kernel, dtyp
         if exponent > np.log10(np.finfo(dtype).max) - 2:
             continue
         rows = (X * 10.0**exponent).astype(dtype)
-        model = LASVM(kernel=kernel, random_state=0, finishing=False)
+        model = LASVM(kernel=kernel, random_state=0, finishing=None)
         try:
             model.fit(rows, y)
         except ValueError as error:

@@ -135,7 +135,7 @@ def test_a_learner_can_be_saved_again_and_again(tmp_path, name):
 @pytest.mark.parametrize("selection", ["random", "gradient", "active", "autoactive"])
 def test_after_fit_with_any_selection(tmp_path, selection):
     X, y = classes()
-    model = LASVM(selection=selection, max_iter=100, finishing=False, random_state=0).fit(X[:200], y[:200])
+    model = LASVM(selection=selection, max_iter=100, finishing=None, random_state=0).fit(X[:200], y[:200])
     everlearn.save(model, tmp_path / "model")
     loaded = everlearn.load(tmp_path / "model")
     assert_same(learned(loaded), learned(model))  # the core's random generator among it

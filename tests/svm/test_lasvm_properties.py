@@ -128,7 +128,7 @@ def test_many_epochs_reach_an_exact_solver_in_any_order(problem):
 @given(problems())
 def test_negated_labels_give_the_mirror_image(problem):
     K, y, weight = problem
-    options = {"kernel": "precomputed", "epochs": 2, "finishing": False}
+    options = {"kernel": "precomputed", "epochs": 2, "finishing": None}
     model = LASVM(class_weight=weight, random_state=InOrder(0), **options).fit(K, y)
     mirrored = {1: weight[-1], -1: weight[1]}
     mirror = LASVM(class_weight=mirrored, random_state=InOrder(0), **options).fit(K, -y)
@@ -146,7 +146,7 @@ def test_negated_labels_give_the_mirror_image(problem):
 @given(problems())
 def test_an_optimal_model_ignores_its_training_set(problem):
     K, y, weight = problem
-    options = {"kernel": "precomputed", "class_weight": weight, "delta_max": 0.0, "finishing": False}
+    options = {"kernel": "precomputed", "class_weight": weight, "delta_max": 0.0, "finishing": None}
     thirty, fifty = (
         LASVM(epochs=epochs, random_state=InOrder(0), **options).fit(K, y) for epochs in (30, 50)
     )
@@ -186,7 +186,7 @@ def test_every_problem_of_several_classes_is_a_binary_one(data):
     present = [label for label in (-1, 0, 1) if label in labels]
     if len(present) < 3:
         return
-    options = {"kernel": "precomputed", "C": weight[1], "epochs": 2, "finishing": False}
+    options = {"kernel": "precomputed", "C": weight[1], "epochs": 2, "finishing": None}
     several = LASVM(random_state=InOrder(0), **options)
     several.partial_fit(K, labels, classes=[-1, 0, 1])
     for column, label in enumerate((-1, 0, 1)):

@@ -81,7 +81,7 @@ def test_active_selection_reads_no_label_of_a_row_that_it_does_not_take(selectio
 
 def test_as_many_labels_matter_as_rows_are_taken():
     X, y = seeds_first(*two_clouds(150), 0)
-    options = {"max_iter": 40, "pool_size": 20, "random_state": 0, "gamma": 0.3, "finishing": False}
+    options = {"max_iter": 40, "pool_size": 20, "random_state": 0, "gamma": 0.3, "finishing": None}
     for selection in ("active", "autoactive"):
         assert 20 < len(rows_whose_label_matters(X, y, [1, 0], selection=selection, **options)) <= 40
     # This one reads the labels of its candidates, so that the count above can fail.
@@ -140,7 +140,7 @@ def test_a_pool_of_all_the_rest_takes_the_best_row_of_all(selection, foreign, le
         "pool_size": 1000,
         "kernel": kernel,
         "random_state": 0,
-        "finishing": False,
+        "finishing": None,
     }
     rest = np.setdiff1d(np.arange(100), learned(LASVM(max_iter=10, **options).fit(rows, y))["ids"])
     for taken in range(10, 60):
@@ -155,7 +155,7 @@ def test_a_pool_of_all_the_rest_takes_the_best_row_of_all(selection, foreign, le
 
 def test_pool_size_one_is_random_and_a_larger_pool_chooses():
     X, y = two_clouds(400, apart=1.5)
-    options = {"selection": "active", "max_iter": 60, "gamma": 0.3, "finishing": False}
+    options = {"selection": "active", "max_iter": 60, "gamma": 0.3, "finishing": None}
     nearest = {}
     for pool in (1, 50):
         models = [LASVM(pool_size=pool, random_state=seed, **options).fit(X, y) for seed in range(8)]

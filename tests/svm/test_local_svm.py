@@ -100,7 +100,7 @@ def test_finish_is_the_svm_of_all_rows(neighborhood):
     assert model.n_kept_ == 200
     assert_same(
         learned(LocalSVM(3.0, gamma=0.3, random_state=1).fit(X, y)),
-        learned(LocalSVM(3.0, gamma=0.3, random_state=1, finishing=False).fit(X, y).finish()),
+        learned(LocalSVM(3.0, gamma=0.3, random_state=1, finishing=None).fit(X, y).finish()),
     )
 
 
@@ -279,8 +279,8 @@ def test_one_class_first():
 
 def test_a_second_epoch_changes_little():
     X, y = signs(200)
-    once = LocalSVM(gamma=0.4, random_state=0, finishing=False, **QUIET).fit(X, y)
-    twice = LocalSVM(gamma=0.4, random_state=0, finishing=False, epochs=2, **QUIET).fit(X, y)
+    once = LocalSVM(gamma=0.4, random_state=0, finishing=None, **QUIET).fit(X, y)
+    twice = LocalSVM(gamma=0.4, random_state=0, finishing=None, epochs=2, **QUIET).fit(X, y)
     assert (once.n_iter_, twice.n_iter_) == (200, 400)
     assert once.n_kept_ == twice.n_kept_ == 200
     _, best = retrained(X, y, 1.0, 0.4)

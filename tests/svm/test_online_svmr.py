@@ -213,7 +213,7 @@ def test_without_an_end_the_ramp_is_the_hinge_in_any_order(problem):
     for seed in (0, 1):
         model = paper(s=-np.inf, tol=1e-6, min_gain=1e-12, random_state=seed, **options).fit(K, y)
         np.testing.assert_allclose(model.decision_function(K), exact, rtol=0, atol=2e-3)
-    full = FullSVM(tol=1e-5, finishing=True, random_state=0, **options).fit(K, y)
+    full = FullSVM(tol=1e-5, finishing="kept", random_state=0, **options).fit(K, y)
     np.testing.assert_allclose(model.decision_function(K), full.decision_function(K), rtol=0, atol=1e-3)
     hinge = 0.5 * exact @ np.linalg.pinv(K) @ exact + C @ np.maximum(0, 1 - y * exact)
     assert model.objective_[0] == pytest.approx(hinge, rel=1e-3)

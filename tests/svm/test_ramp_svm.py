@@ -100,7 +100,7 @@ def test_without_an_end_the_ramp_is_the_hinge(problem):
     ramp = RampSVM(s=-np.inf, tol=1e-5, **options).fit(K, y)
     best = K @ box_qp(K, y.astype(float), costs(y, weight))
     np.testing.assert_allclose(ramp.decision_function(K), best, rtol=0, atol=2e-3)
-    full = FullSVM(tol=1e-5, finishing=True, random_state=0, **options).fit(K, y)
+    full = FullSVM(tol=1e-5, finishing="kept", random_state=0, **options).fit(K, y)
     np.testing.assert_allclose(ramp.decision_function(K), full.decision_function(K), rtol=0, atol=1e-3)
     path = np.ravel(ramp.objectives_)
     assert path == pytest.approx(np.full(len(path), path[0]))

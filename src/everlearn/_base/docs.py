@@ -38,8 +38,8 @@ class_weight : dict or "balanced", default=None
     Rows with a sample weight of 0 are not counted, and forgetting a row does not change the counts.
 epochs : int, default=1
     Passes over the rows in `fit`, each in a new random order.
-finishing : bool, default=False
-    Whether `fit` ends with `finish`.
+finishing : {"kept"} or None, default=None
+    How `fit` ends: "kept" is `finish`, None ends with the last row.
 clean_every : int, default=300
     Number of rows between two cleanings, which drop rows that are not support vectors.
 max_idle : int, default=100

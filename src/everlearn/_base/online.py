@@ -260,13 +260,13 @@ class OnlineLearner(KernelLearner):
                 rows, usable = self._take_all(X, y, sample_weight)
                 random = check_random_state(self.random_state)
             self._configure()
-            self._pass_over(rows, usable, random)
+            learned = self._pass_over(rows, usable, random)
             self._warn_if_capped(0)
-            self._conclude()
+            self._conclude(rows, learned)
         return self
 
-    def _pass_over(self, rows: LabeledRows, usable: Ints, random: Any) -> None:
-        """The epochs, each in another order."""
+    def _pass_over(self, rows: LabeledRows, usable: Ints, random: Any) -> Ints:
+        """The epochs, each in another order; returns the numbers of the rows learned."""
         native = self._machine.native
         with tqdm(
             total=len(usable) * self.epochs, desc="learning", unit="row", disable=not self.verbose
@@ -278,8 +278,9 @@ class OnlineLearner(KernelLearner):
                     self._feed(native.learn, rows, turn)
                     bar.update(len(turn))
                     bar.set_postfix(kept=native.size)
+        return usable
 
-    def _conclude(self) -> None:
+    def _conclude(self, rows: LabeledRows, learned: Ints) -> None:
         """The end of `fit`, after the last row."""
 
 
@@ -305,12 +306,12 @@ class FinishingLearner(KernelLearner):
         self._follow_machine()
         return self
 
-    def _conclude(self) -> None:
-        if self.finishing:
-            self.finish()
-        else:
+    def _conclude(self, rows: LabeledRows, learned: Ints) -> None:
+        if self.finishing is None:
             self._drop_idle()
             self._follow_machine()
+        else:
+            self.finish()
 
     def _drop_idle(self) -> None:
         """Drop rows that are not support vectors, as far as the learner drops rows at all."""

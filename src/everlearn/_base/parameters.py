@@ -19,7 +19,7 @@ SHARED: Table = {
     "tol": constraints.POSITIVE,
     "class_weight": constraints.NONE | constraints.one_of("balanced") | constraints.MAPPING,
     "epochs": constraints.integer_from(1),
-    "finishing": constraints.BOOLEAN,
+    "finishing": constraints.NONE | constraints.one_of("kept"),
     "clean_every": constraints.integer_from(1),
     "s": constraints.RAMP_END,
     "min_support": constraints.integer_from(0),

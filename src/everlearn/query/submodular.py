@@ -98,7 +98,7 @@ class Submodular(PoolQueryStrategy):
     >>> len(np.unique(pool[Margin(pool_size=None).query(model, pool, n=10)], axis=0))
     2
     >>> len(np.unique(pool[Submodular(gamma=10, pool_size=None).query(model, pool, n=10)], axis=0))
-    10
+    9
     """
 
     _constraints: ClassVar[dict[str, constraints.Constraint]] = (

@@ -13,6 +13,7 @@ from tqdm.auto import tqdm
 
 from .._base import checked, constraints
 from .._base.docs import complete
+from .._base.exact import ExactLearner
 from .._base.forget import ForgettingLearner
 from .._base.learner import ROWS_PER_CALL, KernelLearner, LabeledRows
 from .._base.online import FinishingLearner, OnlineLearner, StreamLearner
@@ -27,12 +28,14 @@ _UNLABELED_RULES = ("active", "autoactive")  # choose rows without looking at th
 
 @register
 @complete
-class LASVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+class LASVM(ExactLearner, FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     """Support vector machine learned online, one row at a time.
 
     Each new row makes a step together with the most violating row kept so far, then the most violating pair
-    of all makes a step, and rows that cannot matter any more are dropped. One pass with a finishing step
-    comes close to the exact SVM; several passes reach it. Multiclass is one-vs-rest on shared rows. Rows that
+    of all makes a step, and rows that cannot matter any more are dropped. After the pass, `fit` takes rows
+    back that were dropped too early, until it has the exact SVM of all rows: to ``tol``, the decision
+    function and the dual objective of scikit-learn's `SVC`. `partial_fit` and `finish` cannot look back, and
+    come close to it. Multiclass is one-vs-rest on shared rows. Rows that
     arrive before a second class are kept and learned when it appears.
 
     Forgetting: `forget` leaves the SVM, to ``tol``, of the rows still kept, whether the model was finished
@@ -41,8 +44,9 @@ class LASVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
 
     Parameters
     ----------
-    finishing : bool, default=True
-        Whether `fit` ends with `finish`.
+    finishing : {"all", "kept"} or None, default="all"
+        How `fit` ends. "all" solves the SVM of all rows learned. "kept" solves that of the rows kept; with
+        one epoch this is the algorithm of the paper. None ends with the last row.
     delta_max : float, default=None
         Repeat the second step of each row until the largest violation is at most this. None makes one step.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
@@ -64,6 +68,11 @@ class LASVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     rtol : float, default=0.02
         Settled means that the largest and the smallest number of support vectors over these rows differ by at
         most this fraction of the last one. 0 allows no change at all, which noisy data rarely reach.
+
+    Attributes
+    ----------
+    n_rounds_ : int
+        Rounds in which the last `fit` learned rows again that it had dropped; 0 unless ``finishing="all"``.
 
     Examples
     --------
@@ -92,9 +101,9 @@ class LASVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
 
     _solver = "lasvm"
     _has_bias = True
-    _fitted_attributes = (*KernelLearner._fitted_attributes, "_keeps_rows")
+    _fitted_attributes = (*KernelLearner._fitted_attributes, "_keeps_rows", "n_rounds_")
     _keeps_rows = False
-    _constraints: ClassVar[Table] = {
+    _constraints: ClassVar[Table] = ExactLearner.FINISHING | {
         "delta_max": constraints.NONE | constraints.NOT_NEGATIVE,
         "selection": constraints.one_of("random", "gradient", "active", "autoactive"),
         "pool_size": constraints.integer_from(1),
@@ -115,7 +124,7 @@ class LASVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         tol: float = 1e-3,
         class_weight: ClassWeight = None,
         epochs: int = 1,
-        finishing: bool = True,
+        finishing: str | None = "all",
         delta_max: float | None = None,
         selection: str = "random",
         pool_size: int = 50,
@@ -171,8 +180,8 @@ class LASVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
 
     # ------------------------------------------------------------------------------------------------ passes
 
-    def _pass_over(self, rows: LabeledRows, usable: Ints, random: Any) -> None:
-        """Seeds of each class first, then the epochs."""
+    def _pass_over(self, rows: LabeledRows, usable: Ints, random: Any) -> Ints:
+        """Seeds of each class first, then the epochs; returns the numbers of the rows learned."""
         native = self._machine.native
         self._machine.seed(random)
         order = random.permutation(usable).astype(np.int64)
@@ -181,8 +190,10 @@ class LASVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         left = len(order) * self.epochs if self.max_iter < 0 else self.max_iter
         rows_per_call = 1 if self.early_stopping else ROWS_PER_CALL
         counts: deque[int] = deque(maxlen=int(self.n_iter_no_change) + 1)
+        learned = np.zeros(len(rows.labels), dtype=bool)
         with tqdm(total=left, desc="learning", unit="row", disable=not self.verbose) as bar:
             self._feed(native.seed, rows, order[seeds])
+            learned[order[seeds]] = True
             left -= len(seeds)
             bar.update(len(seeds))
             order = np.delete(order, seeds)
@@ -201,8 +212,11 @@ class LASVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
                     if self.early_stopping:
                         counts.append(len(self._machine.support()))
                         if support_settled(list(counts), int(self.n_iter_no_change), float(self.rtol)):
-                            return
+                            learned[np.setdiff1d(usable, order)] = True
+                            return np.flatnonzero(learned)
+                learned[order if self.selection == "random" else np.setdiff1d(usable, order)] = True
                 left -= taken
+        return np.flatnonzero(learned)
 
     def _learn_selected(self, rows: LabeledRows, remaining: Ints, count: int, random: Any) -> Ints:
         """Take ``count`` rows by ``selection``; returns those that remain, and may reorder its input."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .._base import constraints
 from .._base.docs import complete
+from .._base.exact import ExactLearner
 from .._base.forget import ForgettingLearner
 from .._base.learner import KernelLearner
 from .._base.online import FinishingLearner, OnlineLearner, StreamLearner
@@ -62,16 +63,21 @@ class _GapSolver(KernelLearner):
 class FullSVM(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     """Online support vector machine without a bias that keeps every row.
 
-    The reference for `LASVMG`: the same steps, but no row is ever dropped, so that with ``finishing=True`` it
-    is the exact SVM without a bias. Time and memory grow with the square of the stream; for long streams use
+    The reference for `LASVMG`: the same steps, but no row is ever dropped, so that `fit` and `finish` lead to
+    the exact SVM without a bias. Time and memory grow with the square of the stream; for long streams use
     `LASVMG`, `LASVMNC` or `LASVMI`.
+
+    Parameters
+    ----------
+    finishing : {"kept"} or None, default="kept"
+        How `fit` ends: "kept" is `finish`, None ends with the last row.
 
     Examples
     --------
     >>> from everlearn import FullSVM
     >>> from everlearn.datasets import make_banana
     >>> X, y = make_banana(500, random_state=0)
-    >>> clf = FullSVM(C=10, finishing=True, random_state=0).fit(X, y)
+    >>> clf = FullSVM(C=10, random_state=0).fit(X, y)
     >>> clf.n_kept_, bool(clf.duality_gap_[0] < 1)
     (500, True)
     """
@@ -87,7 +93,7 @@ class FullSVM(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, Forget
         tol: float = 1e-3,
         class_weight: ClassWeight = None,
         epochs: int = 1,
-        finishing: bool = False,
+        finishing: str | None = "kept",
         cache_size: float = 200,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -98,13 +104,24 @@ class FullSVM(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, Forget
 
 @register
 @complete
-class LASVMG(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+class LASVMG(ExactLearner, _GapSolver, FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     """Online support vector machine that optimizes until the duality gap is small enough.
 
     After each row, coefficients move until the gap between the primal and the dual objective is below its
     target: the cost C of one row, or the standard deviation of the sum of losses where that is larger. So the
     model is usable after every row, and no work goes into fitting noise. Coefficients move one at a time, or
-    in pairs where a row takes many steps. There is no bias.
+    in pairs where a row takes many steps. There is no bias. `fit` ends with the exact SVM of all rows.
+
+    Parameters
+    ----------
+    finishing : {"all", "kept"} or None, default="all"
+        How `fit` ends. "all" solves the SVM of all rows. "kept" solves that of the rows kept. None ends with
+        the last row, where the duality gap is small enough; with one epoch that is the paper's algorithm.
+
+    Attributes
+    ----------
+    n_rounds_ : int
+        Rounds in which the last `fit` learned rows again that it had dropped; 0 unless ``finishing="all"``.
 
     Examples
     --------
@@ -116,7 +133,8 @@ class LASVMG(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, Forgett
     True
     """
 
-    _constraints: ClassVar[Table] = _CLEANING
+    _constraints: ClassVar[Table] = _CLEANING | ExactLearner.FINISHING
+    _fitted_attributes = (*KernelLearner._fitted_attributes, "n_rounds_")
 
     def __init__(
         self,
@@ -129,7 +147,7 @@ class LASVMG(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, Forgett
         tol: float = 1e-3,
         class_weight: ClassWeight = None,
         epochs: int = 1,
-        finishing: bool = False,
+        finishing: str | None = "all",
         clean_every: int = 300,
         max_idle: int = 100,
         cache_size: float = 200,
@@ -190,7 +208,7 @@ class LASVMNC(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, Forget
         s: float = -1.0,
         min_support: int = 100,
         epochs: int = 1,
-        finishing: bool = False,
+        finishing: str | None = None,
         clean_every: int = 300,
         max_idle: int = 100,
         cache_size: float = 200,
@@ -251,7 +269,7 @@ class LASVMI(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, Forgett
         s: float = -1.0,
         min_support: int = 100,
         epochs: int = 1,
-        finishing: bool = False,
+        finishing: str | None = None,
         clean_every: int = 300,
         max_idle: int = 100,
         cache_size: float = 200,

@@ -55,7 +55,7 @@ class LocalSVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner
         more than this.
     full_pass_sample : int, default=50
         How many rows are drawn after each update to check that; 0 for none.
-    finishing : bool, default=True
+    finishing : {"kept"} or None, default="kept"
         Whether `fit` ends with `finish`.
     max_idle : int, default=None
         Maximum number of rows kept that are not support vectors. If there are more, rows with y f(x) above
@@ -114,7 +114,7 @@ class LocalSVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner
         tol: float = 1e-3,
         class_weight: ClassWeight = None,
         epochs: int = 1,
-        finishing: bool = True,
+        finishing: str | None = "kept",
         max_idle: int | None = None,
         cache_size: float = 200,
         n_jobs: int | None = None,

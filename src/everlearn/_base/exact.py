@@ -1,0 +1,214 @@
+"""Exact training: rows that were dropped during a pass are learned again if they violate their condition.
+
+A learner that drops rows drops those whose coefficient is zero and cannot move. Later steps can change that.
+The optimum over the rows that are kept is the optimum over all rows as soon as every row x with label y that
+is not kept satisfies
+
+    y f(x) >= 1 - tol / 2        or, without a bias,    y f(x) >= 1 - tol.
+
+Rows that do not are learned again, until there are none. Two things keep this cheap. A score follows only
+the coefficients that have changed since it was last computed. And a row far from the margin needs no new
+score while
+
+    y f(x) - ||w - w_then|| sqrt(k(x, x)) - |b - b_then| >= 1,
+
+where w is the weight vector in feature space, and "then" is when the row was last scored.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+from tqdm.auto import tqdm
+
+from .constraints import NONE, one_of
+from .learner import KernelLearner, LabeledRows
+from .machine import Machine
+from .parameters import Table
+from .validate import Ints, Rows
+
+Floats = npt.NDArray[np.float64]
+
+# Rows with y f(x) below 1 + _NEAR are checked in every round, the others at the end.
+_NEAR = 0.25
+# Between two calls of the core Python can stop on Ctrl-C.
+_TARGETS_PER_CALL = 8192
+# The tolerance of the first rounds, until fewer than _FEW rows violate their condition.
+_COARSE_TOL = 0.1
+_FEW = 100
+# Far more than a problem that can converge needs: three to eight rounds are usual.
+_MAX_ROUNDS = 200
+# Rounds in which optimizing may end above its tolerance, because steps no longer change the model.
+_MAX_UNSOLVED = 3
+
+
+class ExactLearner(KernelLearner):
+    """Capability: with ``finishing="all"``, `fit` solves the problem of all its rows, kept or not."""
+
+    FINISHING: ClassVar[Table] = {"finishing": NONE | one_of("all", "kept")}
+    n_rounds_: int
+
+    def _conclude(self, rows: LabeledRows, learned: Ints) -> None:
+        self.n_rounds_ = 0
+        if self.finishing == "all":
+            self._solve(rows, learned)
+        else:
+            super()._conclude(rows, learned)
+
+    def _solve(self, rows: LabeledRows, learned: Ints) -> None:
+        """Find the optimum over the rows ``learned``.
+
+        As long as many of them are missing, precision is wasted: a coarse solution is enough to find them.
+        """
+        native, usual = self._machine.native, self._machine.parameters
+        decide = None if self._foreign is None else self.score_validated
+        scores = RowScores(self._machine, rows, learned, decide, bool(self.verbose))
+        limit = self.tol / 2 if self._has_bias else self.tol
+        iterations, tol, check = native.iterations, max(self.tol, _COARSE_TOL), scores.check_all
+        unsolved = 0
+        try:
+            while True:
+                native.set_parameters(**(usual | {"tau": tol}))
+                self._optimize(native.finish, "finishing")
+                unsolved += self._violation() > tol
+                violating = check(limit)
+                if len(violating) == 0 and tol <= self.tol:
+                    violating = scores.check_all(limit)
+                if len(violating) == 0 and tol <= self.tol:
+                    break
+                if self.n_rounds_ == _MAX_ROUNDS or unsolved > _MAX_UNSOLVED:
+                    break
+                if len(violating) < _FEW:
+                    tol = self.tol
+                self._feed(native.learn, rows, violating)
+                check = scores.check_near
+                self.n_rounds_ += 1
+        finally:
+            native.set_parameters(**usual)
+            native.set_iterations(iterations)  # no row counts twice
+        self._warn_if_unsolved("Finishing", stacklevel=4)
+        if len(violating):
+            warnings.warn(
+                f"Training stopped after {self.n_rounds_} rounds with {len(violating)} rows that violate "
+                f"their optimality conditions by more than tol={self.tol:g}: choose a larger tol or a "
+                "smaller C; the kernel may also not be positive definite.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        self._drop_idle()
+        self._follow_machine()
+
+
+class _Group:
+    """Rows that were scored at the same time, and the model at that time."""
+
+    def __init__(self, places: Ints, coefficients: Floats, scores: Floats, bias: Floats) -> None:
+        self.places = places
+        self.coefficients = coefficients  # of every row of the fit, one column for each binary problem
+        self.scores = scores  # of every row of the fit that was near or kept
+        self.bias = bias
+
+
+class RowScores:
+    """Scores of the rows of a `fit`: the sums of alpha_s k(x_s, x), without the bias.
+
+    Parameters
+    ----------
+    machine : Machine
+        The machine that learned the rows. Ids are row numbers.
+    rows : LabeledRows
+        The rows of the fit.
+    learned : ndarray
+        Numbers of the rows that count.
+    decide : callable or None
+        Decision values of rows, where the kernel is not that of the core.
+    verbose : bool
+        Whether to show progress.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        rows: LabeledRows,
+        learned: Ints,
+        decide: Callable[[Rows], Floats] | None,
+        verbose: bool,
+    ) -> None:
+        self._machine, self._rows, self._decide, self._verbose = machine, rows, decide, verbose
+        columns = len(machine.native.bias)
+        numbers = np.arange(columns) if columns > 1 else np.array([1])
+        self._signs = np.where(rows.labels[:, np.newaxis] == numbers, 1.0, -1.0)
+        self._scores = np.zeros(self._signs.shape)
+        nothing = np.zeros(self._signs.shape)
+        self._near = _Group(learned, nothing, nothing, np.zeros(columns))
+        self._far: list[_Group] = []
+
+    def check_near(self, limit: float) -> Ints:
+        """Rows near the margin that violate their condition by more than ``limit``."""
+        self._refresh(self._near)
+        native, places = self._machine.native, self._near.places
+        outside = np.ones(self._signs.shape, dtype=bool)
+        outside[native.ids] = native.members.T == 0
+        return places[((self._margins(places) < 1 - limit) & outside[places]).any(axis=1)]
+
+    def check_all(self, limit: float) -> Ints:
+        """Rows that violate their condition by more than ``limit``."""
+        self._refresh(self._near)
+        for group in self._far:
+            doubtful = self._doubtful(group)
+            group.places = np.setdiff1d(group.places, doubtful, assume_unique=True)
+            self._refresh(_Group(doubtful, group.coefficients, group.scores, group.bias))
+            self._near.places = np.concatenate([self._near.places, doubtful])
+        self._divide()
+        return self.check_near(limit)
+
+    def _margins(self, places: Ints) -> Floats:
+        return np.asarray(self._signs[places] * (self._scores[places] + self._machine.native.bias))
+
+    def _kept(self, places: Ints) -> npt.NDArray[np.bool_]:
+        kept = np.zeros(len(self._scores), dtype=bool)
+        kept[self._machine.native.ids] = True
+        return kept[places]
+
+    def _doubtful(self, group: _Group) -> Ints:
+        """The rows of a far group that may violate their condition."""
+        if self._decide is not None or not self._machine.kernel.unit_diagonal:
+            return group.places
+        change = self._near.coefficients - group.coefficients
+        # ||w - w_then||^2 = sum over s of (alpha_s - alpha_s then) (f(x_s) - f_then(x_s))
+        squares = np.einsum("sc,sc->c", change, self._scores - group.scores)
+        moved = np.sqrt(np.maximum(squares, 0)) + np.abs(self._near.bias - group.bias)
+        margins = self._signs[group.places] * (self._scores[group.places] + group.bias)
+        return np.asarray(group.places[(margins - moved < 1).any(axis=1)])
+
+    def _divide(self) -> None:
+        """Keep near rows, and those that are kept, among those scored last; the others become a far group."""
+        group = self._near
+        near = (self._margins(group.places) < 1 + _NEAR).any(axis=1) | self._kept(group.places)
+        far = _Group(group.places[~near], group.coefficients, self._scores.copy(), group.bias)
+        self._far = [other for other in (*self._far, far) if len(other.places)]
+        group.places = group.places[near]
+
+    def _refresh(self, group: _Group) -> None:
+        """Bring the scores of a group up to date."""
+        native = self._machine.native
+        coefficients = np.zeros(self._scores.shape)
+        coefficients[native.ids] = native.alpha.T
+        change = coefficients - group.coefficients
+        sources = np.flatnonzero(change.any(axis=1))
+        weights = np.ascontiguousarray(change[sources].T)
+        targets = group.places[~self._kept(group.places)] if len(sources) else group.places[:0]
+        quick = len(targets) <= _TARGETS_PER_CALL
+        with tqdm(total=len(targets), desc="checking", unit="row", disable=quick or not self._verbose) as bar:
+            for start in range(0, len(targets), _TARGETS_PER_CALL):
+                some = targets[start : start + _TARGETS_PER_CALL]
+                if self._decide is not None:
+                    self._scores[some] = self._decide(self._rows.X[some]) - native.bias
+                else:
+                    native.add_kernel_sums(self._rows.block, sources, weights, some, self._scores)
+                bar.update(len(some))
+        self._scores[native.ids] = self._signs[native.ids] - native.gradients.T
+        group.coefficients, group.bias = coefficients, np.array(native.bias)
