@@ -4,7 +4,7 @@ Claim: at a budget of 100 rows and in blocks, our learners take at least ten tim
 River's closest, and a row costs the same after a million rows.
 Data sets: two generated streams; parameters are chosen on another draw of the same stream.
 
-    python -m benchmarks.budget                    both parts
+    python -m benchmarks.budget                    all parts
     python -m benchmarks.budget throughput --only waveform
 
 Ours have a budget of 100 (KOIL and OAM 100 of each class) and learn blocks of 500 rows by `partial_fit`, then
@@ -22,6 +22,7 @@ BENCHMARK = Benchmark(
     __doc__,
     (
         Part("throughput", "rows a second and AUC of all learners on two streams", files=False),
+        Part("calls", "calls a second with one row each, beside the goals and River", files=False),
         Part("flat", "a million rows: does a row cost as much at the end?", files=False),
     ),
     (

@@ -122,14 +122,15 @@ class LogitForm:
         for _ in range(_MAX_STEPS):
             weighted = weights[:, np.newaxis] * shares
             means = _row_sums(features * shares)  # (n_shared, n_rows)
-            expected = (own * weighted).sum(axis=1).ravel()
+            own_weighted = own * weighted
+            expected = own_weighted.sum(axis=1).ravel()
             gradient = np.concatenate(((of_label - means) @ weights, sums - expected)) - ridge * (
                 point - mean
             )
             held = np.zeros(len(point), dtype=np.bool_)  # shared slopes at 0 that would become negative
             held[:n_shared] = (point[:n_shared] <= 0) & (gradient[:n_shared] < 0)
             free = np.flatnonzero(may_move & ~held)
-            hessian = np.diag(ridge) + _curvature(features, own, shares, weighted, means, weights)
+            hessian = np.diag(ridge) + _curvature(features, own, shares, own_weighted, means, weights)
             step = np.zeros_like(point)
             step[free] = np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
             if np.abs(step).max() < _TOLERANCE:
@@ -169,20 +170,23 @@ def _combine(shared: Floats, features: Floats) -> Floats:
 
 
 def _curvature(
-    features: Floats, own: Floats, shares: Floats, weighted: Floats, means: Floats, weights: Floats
+    features: Floats, own: Floats, shares: Floats, own_weighted: Floats, means: Floats, weights: Floats
 ) -> Floats:
     """The negative Hessian of the log-likelihood."""
     n_shared, n_rows, k = features.shape
+    weighted = own_weighted[0]  # times the feature of the bias, which is 1
     found = np.empty((n_shared + 2 * k, n_shared + 2 * k))
     flat = features.reshape(n_shared, -1)
     found[:n_shared, :n_shared] = (flat * weighted.ravel()) @ flat.T - (means * weights) @ means.T
-    of_class = (own * weighted).transpose(1, 0, 2).reshape(n_rows, -1)  # (n_rows, 2 k)
+    of_class = own_weighted.transpose(1, 0, 2).reshape(n_rows, -1)  # (n_rows, 2 k)
     unweighted = (own * shares).transpose(1, 0, 2).reshape(n_rows, -1)
     together = -of_class.T @ unweighted
-    for one in range(2):
-        for other in range(2):
-            block = together[one * k : (one + 1) * k, other * k : (other + 1) * k]
-            block[np.diag_indices(k)] += (own[one] * own[other] * weighted).sum(axis=0)
+    diagonal = np.arange(k)
+    mixed = own_weighted[1].sum(axis=0)
+    together[diagonal, diagonal] += weighted.sum(axis=0)
+    together[diagonal, k + diagonal] += mixed
+    together[k + diagonal, diagonal] += mixed
+    together[k + diagonal, k + diagonal] += (own[1] * own[1] * weighted).sum(axis=0)
     found[n_shared:, n_shared:] = together
     cross = np.stack([(own * (feature * weighted)).sum(axis=1).ravel() for feature in features])
     cross -= means @ of_class
