@@ -10,9 +10,12 @@
 namespace everlearn {
 
 void Expansion::each_column(FunctionRef<void(std::size_t)> work) {
-  parallel_ranges(threads(), columns_.size(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t c = begin; c < end; ++c) work(c);
+  const std::size_t k = columns_.size();
+  parallel_each(threads(), k + kernel_.chunks_ahead(), [&](std::size_t i) {
+    if (i < k) work(i);
+    else kernel_.evaluate_ahead(i - k);
   });
+  kernel_.end_ahead();
 }
 
 void Expansion::join(std::size_t c, std::size_t s) noexcept {

@@ -117,6 +117,10 @@ class Expansion {
 
   /// Appends a batch, and computes its kernel rows and its gradients in every column.
   void open_block(const Batch& batch, const Arrivals& arrivals);
+  /// Has the kernel rows of the next block, `count` rows, computed while the open one is learned. The batch must live
+  /// until it is opened, or until drop_ahead().
+  void look_ahead(const Batch& batch, std::size_t count) { kernel_.look_ahead(batch, count); }
+  void drop_ahead() noexcept { kernel_.drop_ahead(); }
   /// Ends the block, and drops unused slots unless `keep_all`: those of the block always, older ones once there are
   /// enough for a sweep. If memory runs out, slots linger and kernel rows are not cached; nothing else is lost.
   void close_block(bool keep_all);
@@ -134,7 +138,8 @@ class Expansion {
 
   // Coefficients (columns.cpp).
 
-  /// Runs work(c) for every column, in parallel if there are threads: columns share only rows.
+  /// Runs work(c) for every column, in parallel if there are threads: columns share only rows. Threads that have no
+  /// column left compute what look_ahead() asked for.
   void each_column(FunctionRef<void(std::size_t)> work);
   /// Makes slot s a member with its own side of the box: [0, C] for y = +1, [-C, 0] for y = -1.
   void join(std::size_t c, std::size_t s) noexcept;

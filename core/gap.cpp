@@ -202,13 +202,13 @@ void Gap::clean(std::size_t c, std::size_t max_left) {
 }
 
 bool Gap::finish(std::size_t rounds) {
-  bool done = true;
-  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+  std::vector<std::uint8_t> done(expansion_.columns(), 1);
+  expansion_.each_column([&](std::size_t c) {
     expansion_.column(c).ends = expansion_.scan(c);
-    done &= optimize(expansion_, c, Bias::zero, tau, rounds, steps_[c]);
+    done[c] = optimize(expansion_, c, Bias::zero, tau, rounds, steps_[c]);
     current_[c] = 0;
-  }
-  return done;
+  });
+  return std::find(done.begin(), done.end(), 0) == done.end();
 }
 
 }  // namespace everlearn

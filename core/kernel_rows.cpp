@@ -9,13 +9,28 @@ namespace everlearn {
 namespace {
 
 /// Cached rows that are completed at the end of a block. Measured: nearly all uses are of these.
-constexpr std::size_t kRecent = 2048;
+constexpr std::size_t kRecent = 8192;
 /// Where a value is cheap to compute, rows that have not been used for so long are not worth their memory. Measured on
 /// a9a with a limit of 1 GB: less than half the memory in about the same time (1.99 s against 2.24 s, medians of six
 /// runs that scatter by more than that).
 constexpr std::size_t kUsefulRows = 6144;
 /// Kernel values of a batch below which one thread computes them all.
 constexpr std::size_t kSmallBatch = 20000;
+/// Turns of waiting awake for the lock of the cache.
+constexpr int kSpins = 200;
+/// The fewest slots in a piece of work that computes rows ahead.
+constexpr std::size_t kChunk = 512;
+
+/// From one row of a block to the next: an odd number of cache lines, because columns are read, too.
+std::size_t stride_for(std::size_t slots) { return round_up(slots, kPad) + 16; }
+
+/// Makes room for values of a block; the last row, too, is read in whole pages.
+void make_room(AlignedVector<float>& values, std::size_t count) {
+  const std::size_t room = count + kPage;
+  if (room <= values.size()) return;
+  values.clear();  // there is nothing in it to copy
+  values.resize(room + room / 4);
+}
 
 }  // namespace
 
@@ -33,39 +48,101 @@ void KernelRows::evaluate_pages(const Batch& batch, std::span<RowCache::Entry* c
   }
 }
 
-/// Completes a cached row. Values for the open block come from the block. Older ones are read from the cached rows of
-/// later slots, K(i, s) = K(s, i), where that is cheaper, and computed otherwise. A row that cannot be completed for
-/// want of memory knows nothing any more.
-void KernelRows::complete(RowCache::Entry& entry) {
+/// Reads values of a row from the cached rows of later slots, K(i, s) = K(s, i), where that is cheaper than computing
+/// them. Calls missing(begin, end) for the slots before the open block whose values are not known.
+template <class F>
+void KernelRows::look_up(RowCache::Entry& entry, F&& missing) {
   const std::size_t old = open_ ? block_begin_ : size(), slot = static_cast<std::size_t>(entry.slot);
-  const bool look_up = rows_.costly() && entry.valid > slot;
+  const auto known = [&](std::size_t s) {
+    const RowCache::Entry* younger = cache_.find(s);
+    return younger != nullptr && younger->valid > slot ? younger : nullptr;
+  };
+  if (!rows_.costly() || entry.valid <= slot) {
+    if (entry.valid < old) missing(entry.valid, old);
+    return;
+  }
+  for (std::size_t s = entry.valid; s < old;) {
+    for (; s < old; ++s) {
+      const RowCache::Entry* younger = known(s);
+      if (younger == nullptr) break;
+      entry[s] = (*younger)[slot];
+    }
+    const std::size_t begin = s;
+    while (s < old && known(s) == nullptr) ++s;
+    if (begin < s) missing(begin, s);
+  }
+}
+
+/// Computes what is missing of rows that are pinned and marked as `filling`, without the lock meanwhile. Rows that
+/// cannot be completed for want of memory know nothing any more.
+void KernelRows::fill(std::span<RowCache::Entry* const> entries, std::unique_lock<std::mutex>& lock) {
+  struct Part {
+    RowCache::Entry* entry;
+    std::size_t begin, end;
+  };
+  const std::size_t old = open_ ? block_begin_ : size();
+  std::uint64_t computed = 0;
+  const auto release = [&](std::size_t valid) {
+    if (!lock.owns_lock()) lock.lock();
+    for (auto* entry : entries) entry->valid = valid, entry->filling = false;
+    evaluations_ += computed;
+    filled_.notify_all();
+  };
   try {
-    std::unique_ptr<Batch> own;
-    for (std::size_t s = entry.valid; s < old;) {
-      std::size_t end = old;
-      if (look_up) {
-        for (end = s; end < old; ++end) {
-          const RowCache::Entry* younger = cache_.find(end);
-          if (younger == nullptr || younger->valid <= slot) break;
-          entry[end] = (*younger)[slot];
-        }
-        s = end;
-        while (end < old && (cache_.find(end) == nullptr || cache_.find(end)->valid <= slot)) ++end;
-      }
-      if (s < end) {
-        RowCache::Entry* const one = &entry;
-        if (!own) own = rows_.take_kept({&entry.slot, 1});
-        evaluate_pages(*own, {&one, 1}, s, end);
-        evaluations_ += end - s;
-        s = end;
+    std::vector<Part> parts;                 // of rows that know some values
+    std::vector<RowCache::Entry*> together;  // rows that know none
+    std::vector<std::int64_t> slots;
+    for (auto* entry : entries) {
+      if (entry->valid == 0 && old > 0) {
+        together.push_back(entry);
+        slots.push_back(entry->slot);
+      } else {
+        look_up(*entry, [&](std::size_t begin, std::size_t end) { parts.push_back({entry, begin, end}); });
       }
     }
+    lock.unlock();
+    if (!together.empty()) {
+      const auto batch = rows_.take_kept(slots);
+      parallel_ranges(together.size() * old < kWorthThreads ? 1 : threads_, old, kPage,
+                      [&](std::size_t begin, std::size_t end) { evaluate_pages(*batch, together, begin, end); });
+      computed += together.size() * old;
+    }
+    std::unique_ptr<Batch> own;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      if (p == 0 || parts[p].entry != parts[p - 1].entry) own = rows_.take_kept({&parts[p].entry->slot, 1});
+      evaluate_pages(*own, {&parts[p].entry, 1}, parts[p].begin, parts[p].end);
+      computed += parts[p].end - parts[p].begin;
+    }
+    for (auto* entry : entries)
+      for (std::size_t s = std::max(entry->valid, old); s < size(); ++s)
+        (*entry)[s] = block_[(s - old) * block_stride_ + static_cast<std::size_t>(entry->slot)];
   } catch (...) {
-    entry.valid = 0;
+    release(0);
     throw;
   }
-  for (std::size_t s = std::max(entry.valid, old); s < size(); ++s) entry[s] = block_[(s - old) * block_stride_ + slot];
-  entry.valid = size();
+  release(size());
+}
+
+/// Completes pinned rows, in any order. Those that another thread is filling are waited for, after the others have been
+/// filled: no thread waits while another one waits for it. Allocates nothing for rows from the caller.
+void KernelRows::complete(std::span<RowCache::Entry*> entries, std::unique_lock<std::mutex>& lock) {
+  const auto others = std::partition(entries.begin(), entries.end(), [&](const RowCache::Entry* entry) {
+    return entry->valid < size() && !entry->filling;
+  });
+  const std::span own(entries.begin(), others);
+  for (auto* entry : own) entry->filling = true;
+  if (!own.empty()) fill(own, lock);
+  for (auto*& entry : std::span(others, entries.end())) {
+    filled_.wait(lock, [&] { return !entry->filling; });
+    if (entry->valid < size()) complete({&entry, 1}, lock);  // the other thread had no memory for it
+  }
+}
+
+/// The lock of the cache, which is held for a moment only: worth some turns of waiting awake.
+std::unique_lock<std::mutex> KernelRows::lock_cache() {
+  for (int spin = 0; spin < kSpins; ++spin)
+    if (std::unique_lock lock(mutex_, std::try_to_lock); lock) return lock;
+  return std::unique_lock(mutex_);
 }
 
 HeldRow KernelRows::block_row(std::size_t slot) const {
@@ -75,42 +152,30 @@ HeldRow KernelRows::block_row(std::size_t slot) const {
 
 HeldRow KernelRows::hold(std::size_t slot) {
   if (in_open_block(slot)) return block_row(slot);
-  const std::lock_guard lock(mutex_);
-  RowCache::Entry& entry = cache_.touch(static_cast<std::int64_t>(slot), size());
-  if (entry.valid < size()) complete(entry);
-  return HeldRow(*this, entry);
+  HeldRow held;  // destroyed after the lock is released if something throws
+  auto lock = lock_cache();
+  RowCache::Entry* entry = &cache_.touch(static_cast<std::int64_t>(slot), size());
+  held = HeldRow(*this, *entry);
+  if (entry->valid < size()) complete({&entry, 1}, lock);
+  return held;
 }
 
 HeldRows KernelRows::hold(std::span<const std::int64_t> slots) {
   HeldRows held;  // destroyed after the lock is released if something throws
   held.reserve(slots.size());
-  const std::lock_guard lock(mutex_);
-  std::vector<std::int64_t> missing;
-  std::vector<RowCache::Entry*> entries;
+  std::vector<RowCache::Entry*> missing;
+  auto lock = lock_cache();
   for (const auto slot : slots) {
     if (in_open_block(static_cast<std::size_t>(slot))) {
       held.add(block_row(static_cast<std::size_t>(slot)));
       continue;
     }
-    RowCache::Entry& entry = cache_.touch(slot, size());
-    if (entry.valid == 0) {
-      missing.push_back(slot);
-      entries.push_back(&entry);
-    } else if (entry.valid < size()) {
-      complete(entry);
-    }
-    held.add(HeldRow(*this, entry));
+    RowCache::Entry* entry = &cache_.touch(slot, size());
+    held.add(HeldRow(*this, *entry));
+    if (entry->valid == 0) missing.push_back(entry);
+    else if (entry->valid < size()) complete({&entry, 1}, lock);
   }
-  if (missing.empty()) return held;
-  const auto batch = rows_.take_kept(missing);
-  const std::size_t old = open_ ? block_begin_ : size();
-  parallel_ranges(missing.size() * old < kWorthThreads ? 1 : threads_, old, kPage,
-                  [&](std::size_t begin, std::size_t end) { evaluate_pages(*batch, entries, begin, end); });
-  evaluations_ += missing.size() * old;
-  for (auto* entry : entries) {
-    entry->valid = old;
-    complete(*entry);
-  }
+  complete(missing, lock);
   return held;
 }
 
@@ -125,26 +190,31 @@ void KernelRows::evaluate(const Batch& batch, std::size_t count, float* const* o
 
 void KernelRows::open_block(const Batch& batch, std::size_t count, const float* const* known) {
   const std::size_t n = size(), begin = n - count;
-  block_begin_ = begin;
-  block_stride_ = round_up(n, kPad) + 16;  // an odd number of cache lines, because columns are read, too
-  const std::size_t room = count * block_stride_ + kPage;  // the last row, too, is read in whole pages
-  if (room > block_.size()) {
-    block_.clear();  // there is nothing in it to copy
-    block_.resize(room + room / 4);
-  }
+  const bool ahead = ahead_.batch == &batch && ahead_.done && ahead_.slots == begin;
   std::vector<float*> out(count);
-  for (std::size_t r = 0; r < count; ++r) out[r] = block_.data() + r * block_stride_;
   block_pages_.clear();
-  for (std::size_t r = 0; r < count; ++r)
+  block_pages_.reserve(count * (round_up(n, kPage) / kPage));
+  block_begin_ = begin;
+  block_stride_ = ahead ? ahead_.stride : stride_for(n);
+  if (ahead) {
+    block_.swap(ahead_.values);
+    ahead_.batch = nullptr;
+  } else {
+    drop_ahead();
+    make_room(block_, count * block_stride_);
+  }
+  for (std::size_t r = 0; r < count; ++r) {
+    out[r] = block_.data() + r * block_stride_;
     for (std::size_t at = 0; at < n; at += kPage) block_pages_.push_back(out[r] + at);
+  }
   cache_.set_max_rows(rows_.costly() ? ~std::size_t{0} : kUsefulRows);
   open_ = true;
   block_used_ = count * block_stride_;
   try {
-    if (known != nullptr) {
-      for (std::size_t r = 0; r < count; ++r) std::copy_n(known[r], begin, out[r]);
+    if (known != nullptr || ahead) {
+      for (std::size_t r = 0; r < count && !ahead; ++r) std::copy_n(known[r], begin, out[r]);
       rows_.evaluate(batch, 0, count, begin, n, out.data());
-      evaluations_ += count * count;
+      evaluations_ += count * (ahead ? n : count);
     } else {
       evaluate(batch, count, out.data());
     }
@@ -154,6 +224,40 @@ void KernelRows::open_block(const Batch& batch, std::size_t count, const float* 
     drop_block();
     throw;
   }
+}
+
+void KernelRows::look_ahead(const Batch& batch, std::size_t count) {
+  drop_ahead();
+  if (rows_.external() || count * size() < kSmallBatch) return;
+  const std::size_t stride = stride_for(size() + count);
+  make_room(ahead_.values, count * stride);
+  const std::size_t chunks = std::min<std::size_t>(4 * static_cast<std::size_t>(threads_), size() / kChunk + 1);
+  ahead_.batch = &batch;
+  ahead_.count = count, ahead_.stride = stride, ahead_.slots = size(), ahead_.chunks = chunks, ahead_.done = false;
+}
+
+void KernelRows::evaluate_ahead(std::size_t chunk) {
+  const auto edge = [&](std::size_t c) {
+    return c == ahead_.chunks ? ahead_.slots : ahead_.slots * c / ahead_.chunks / kPad * kPad;
+  };
+  std::vector<float*> out(ahead_.count);
+  for (std::size_t r = 0; r < ahead_.count; ++r) out[r] = ahead_.values.data() + r * ahead_.stride;
+  rows_.evaluate(*ahead_.batch, 0, ahead_.count, edge(chunk), edge(chunk + 1), out.data());
+}
+
+void KernelRows::drop_ahead() noexcept {
+  if (ahead_.batch != nullptr) std::fill_n(ahead_.values.data(), ahead_.count * ahead_.stride, 0.0f);
+  ahead_.batch = nullptr;
+}
+
+void KernelRows::keep(std::size_t from, std::span<const std::int64_t> kept) {
+  cache_.keep(from, kept, threads_);
+  if (ahead_.batch == nullptr) return;
+  for (std::size_t r = 0; r < ahead_.count; ++r) {
+    float* const row = ahead_.values.data() + r * ahead_.stride;
+    for (std::size_t t = 0; t < kept.size(); ++t) row[from + t] = row[kept[t]];
+  }
+  ahead_.slots = from + kept.size();
 }
 
 /// Values that come from the caller cannot be computed again, so they are in the cache before anything is learned.
@@ -183,13 +287,18 @@ void KernelRows::cache_block(std::span<const std::int64_t> kept) noexcept {
       entry.valid = n;
     }
     // A row used lately will be used again soon: it gets its values for the new slots now, while they are at hand.
-    cache_.each_recent(kRecent, n, [&](RowCache::Entry& entry) {
-      if (entry.valid != old) return;
-      const float* column = block_.data() + entry.slot;
-      for (std::size_t u = 0; u < kept.size(); ++u)
-        entry[old + u] = column[(static_cast<std::size_t>(kept[u]) - old) * block_stride_];
-      entry.valid = n;
-    });
+    const std::vector<RowCache::Entry*> recent = cache_.recent(kRecent, n);
+    parallel_ranges(recent.size() * kept.size() < kSmallBatch ? 1 : threads_, recent.size(), 1,
+                    [&](std::size_t begin, std::size_t end) {
+                      for (std::size_t r = begin; r < end; ++r) {
+                        RowCache::Entry& entry = *recent[r];
+                        if (entry.valid != old) continue;
+                        const float* column = block_.data() + entry.slot;
+                        for (std::size_t u = 0; u < kept.size(); ++u)
+                          entry[old + u] = column[(static_cast<std::size_t>(kept[u]) - old) * block_stride_];
+                        entry.valid = n;
+                      }
+                    });
   } catch (const std::bad_alloc&) {
   }
 }

@@ -4,6 +4,7 @@
 // cannot be dropped or renamed meanwhile.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -114,8 +115,17 @@ class KernelRows {
     end_block();
   }
 
+  /// Gets ready to compute the rows of the next block while this one is learned: chunks_ahead() calls of
+  /// evaluate_ahead(), from any threads, before slots change. open_block() with the same batch then uses them.
+  void look_ahead(const Batch& batch, std::size_t count);
+  std::size_t chunks_ahead() const { return ahead_.batch == nullptr || ahead_.done ? 0 : ahead_.chunks; }
+  void evaluate_ahead(std::size_t chunk);
+  void end_ahead() { ahead_.done = ahead_.batch != nullptr; }
+  /// Forgets what was computed ahead.
+  void drop_ahead() noexcept;
+
   /// Follows the store when it drops the slots from `from` on except `kept`. Changes nothing if it throws.
-  void keep(std::size_t from, std::span<const std::int64_t> kept) { cache_.keep(from, kept); }
+  void keep(std::size_t from, std::span<const std::int64_t> kept);
   /// Restores values that cannot be computed again (Layout::external).
   void restore(std::size_t slot, std::span<const float> values);
   /// K(row r of the batch, s) into out[r][s] for all slots s.
@@ -127,20 +137,34 @@ class KernelRows {
   bool in_open_block(std::size_t slot) const { return open_ && slot >= block_begin_; }
   HeldRow block_row(std::size_t slot) const;
   const float* block_values(std::size_t slot) const { return block_.data() + (slot - block_begin_) * block_stride_; }
-  void complete(RowCache::Entry& entry);
+  std::unique_lock<std::mutex> lock_cache();
+  template <class F>
+  void look_up(RowCache::Entry& entry, F&& missing);
+  void fill(std::span<RowCache::Entry* const> entries, std::unique_lock<std::mutex>& lock);
+  void complete(std::span<RowCache::Entry*> entries, std::unique_lock<std::mutex>& lock);
   void evaluate_pages(const Batch& batch, std::span<RowCache::Entry* const> entries, std::size_t begin,
                       std::size_t end) const;
   void cache_external_block(std::size_t count);
 
+  /// Rows of the next block, over the slots as they are now.
+  struct Ahead {
+    const Batch* batch = nullptr;
+    AlignedVector<float> values;  // zeros while there is no batch
+    std::size_t count = 0, stride = 0, slots = 0, chunks = 0;
+    bool done = false;
+  };
+
   const Rows& rows_;
   RowCache cache_;
-  AlignedVector<float> block_;             // rows of the open block; zeros while none is open
+  AlignedVector<float> block_;  // rows of the open block; zeros while none is open
+  Ahead ahead_;
   std::vector<const float*> block_pages_;  // their pages, row after row
   std::size_t block_begin_ = 0, block_stride_ = 0, block_used_ = 0;
   bool open_ = false;
   std::uint64_t evaluations_ = 0;
   int threads_ = 1;
-  std::mutex mutex_;  // of the cache
+  std::mutex mutex_;                // of the cache
+  std::condition_variable filled_;  // a row is no longer being filled
 };
 
 inline HeldRow::HeldRow(KernelRows& owner, RowCache::Entry& entry)
@@ -150,7 +174,7 @@ inline HeldRow::HeldRow(KernelRows& owner, RowCache::Entry& entry)
 
 inline HeldRow::~HeldRow() {
   if (entry_ == nullptr) return;
-  const std::lock_guard lock(owner_->mutex_);
+  const auto lock = owner_->lock_cache();
   owner_->cache_.unpin(*entry_);
 }
 

@@ -359,9 +359,7 @@ std::size_t Lasvm::best_candidate(const LabeledRows& rows, std::span<const std::
 }
 
 bool Lasvm::finish(std::size_t rounds) {
-  bool done = true;
-  for (std::size_t c = 0; c < expansion_.columns(); ++c)
-    if (expansion_.column(c).live) done &= optimize(expansion_, c, Bias::free, tau, rounds, finishing_steps_);
+  const bool done = optimize_live(expansion_, Bias::free, tau, rounds, finishing_steps_);
   // Rows are dropped at the end only: one that is stuck now may be needed before the optimum is reached.
   for (std::size_t c = 0; c < expansion_.columns(); ++c)
     if (expansion_.column(c).live) done ? drop_stuck(c) : static_cast<void>(update_bias(c));

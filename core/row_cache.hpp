@@ -17,6 +17,7 @@
 
 #include "arch/loops.hpp"
 #include "pages.hpp"
+#include "threads.hpp"
 
 namespace everlearn {
 
@@ -28,6 +29,7 @@ class RowCache {
     std::int64_t slot;
     std::size_t valid = 0;  // values known
     int pins = 0;           // how many users hold it; a pinned row is never evicted
+    bool filling = false;   // somebody computes the values from `valid` on
     std::vector<float*> pages{};
 
     float& operator[](std::size_t s) { return pages[s / kPage][s % kPage]; }
@@ -100,21 +102,25 @@ class RowCache {
     return slot < where_.size() && where_[slot] != none() ? &*where_[slot] : nullptr;
   }
 
-  /// Calls complete(entry) for the `count` rows used last, with room for n values, as long as they fit.
-  template <class F>
-  void each_recent(std::size_t count, std::size_t n, F&& complete) {
+  /// The `count` rows used last, with room for n values, as far as they fit.
+  std::vector<Entry*> recent(std::size_t count, std::size_t n) {
+    std::vector<Entry*> rows;
+    rows.reserve(std::min(count, order_.size()));
     for (auto at = order_.begin(); at != order_.end() && count > 0; ++at, --count) {
       const std::size_t more = pages_for(n) - std::min(pages_for(n), at->pages.size());
-      if (bytes_ + more * kPageBytes > limit_) return;
+      if (bytes_ + more * kPageBytes > limit_) break;
       add_pages(*at, n);
-      complete(*at);
+      rows.push_back(&*at);
     }
+    return rows;
   }
 
   /// Follows the expansion when it drops the slots from `from` on except `kept` (ascending), which move up: see
   /// Rows::keep. No row may be pinned.
-  void keep(std::size_t from, std::span<const std::int64_t> kept) {
+  void keep(std::size_t from, std::span<const std::int64_t> kept, int threads = 1) {
     refuse_pinned();
+    std::vector<Entry*> changed;
+    changed.reserve(order_.size());
     std::vector<std::int64_t> renamed(where_.size() > from ? where_.size() - from : 0, -1);
     std::vector<std::uint8_t> stays(kept.empty() ? 0 : static_cast<std::size_t>(kept.back()) + 1 - from, 0);
     where_.reserve(from + kept.size());
@@ -139,15 +145,19 @@ class RowCache {
         at->slot = name;
         where_[static_cast<std::size_t>(name)] = at;
       }
-      at->valid = squeeze(*at, from, stays);
-      give_pages(*at, pages_for(at->valid));
-      ++at;
+      changed.push_back(&*at++);
     }
+    parallel_ranges(changed.size() < kManyRows ? 1 : threads, changed.size(), 1,
+                    [&](std::size_t begin, std::size_t end) {
+                      for (std::size_t r = begin; r < end; ++r) changed[r]->valid = squeeze(*changed[r], from, stays);
+                    });
+    for (Entry* entry : changed) give_pages(*entry, pages_for(entry->valid));
   }
 
  private:
   using Place = std::list<Entry>::iterator;
   static constexpr std::size_t kPageBytes = kPage * sizeof(float);
+  static constexpr std::size_t kManyRows = 256;  // worth starting threads
 
   Place none() const { return const_cast<std::list<Entry>&>(order_).end(); }
   static std::size_t pages_for(std::size_t n) { return (n + kPage - 1) / kPage; }

@@ -1,6 +1,8 @@
 #include "turns.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 
 namespace everlearn {
 
@@ -16,33 +18,70 @@ Arrived::Arrived(const LabeledRows& rows, std::span<const std::int64_t> which) {
   }
 }
 
-void in_turns(Expansion& expansion, const LabeledRows& rows, std::span<const std::int64_t> which,
-              FunctionRef<bool(const Turn&)> learn) {
-  std::vector<std::int64_t> slots, unknown;
-  for (std::size_t at = 0; at < which.size(); at += kLookAhead) {
-    const std::size_t fresh = expansion.size();
-    slots.clear(), unknown.clear();
-    for (const auto row : which.subspan(at, std::min(kLookAhead, which.size() - at))) {
-      const std::int64_t kept = expansion.find(rows.ids[static_cast<std::size_t>(row)]);
-      slots.push_back(kept >= 0 ? kept : static_cast<std::int64_t>(fresh + unknown.size()));
-      if (kept < 0) unknown.push_back(row);
-    }
-    in_one_turn(expansion, rows, unknown, nullptr, [&] { return learn({slots, fresh}); });
-  }
-}
+namespace {
 
-void in_one_turn(Expansion& expansion, const LabeledRows& rows, std::span<const std::int64_t> unknown,
-                 const float* const* kernel, FunctionRef<bool()> learn) {
+/// The batch holds the rows `unknown`.
+void in_one_turn(Expansion& expansion, const LabeledRows& rows, const Batch& batch,
+                 std::span<const std::int64_t> unknown, const float* const* kernel, FunctionRef<bool()> learn) {
   const Arrived arrived(rows, unknown);
   Arrivals arrivals = arrived;
   arrivals.kernel = kernel;
-  expansion.open_block(*expansion.rows().take(rows.block, unknown), arrivals);
+  expansion.open_block(batch, arrivals);
   try {
     expansion.close_block(learn());
   } catch (...) {
     expansion.abandon_block();
     throw;
   }
+}
+
+}  // namespace
+
+void in_turns(Expansion& expansion, const LabeledRows& rows, std::span<const std::int64_t> which,
+              FunctionRef<bool(const Turn&)> learn) {
+  const auto turn_at = [&](std::size_t at) {
+    const auto rest = which.subspan(std::min(at, which.size()));
+    return rest.first(std::min(kLookAhead, rest.size()));
+  };
+  const auto slot_of = [&](std::int64_t row) { return expansion.find(rows.ids[static_cast<std::size_t>(row)]); };
+  std::vector<std::int64_t> slots, unknown, unknown_ahead;
+  std::unique_ptr<Batch> batch, ahead;  // of this turn and of the next one
+  try {
+    for (std::size_t at = 0; at < which.size(); at += kLookAhead) {
+      const std::size_t fresh = expansion.size();
+      slots.clear(), unknown.clear();
+      for (const auto row : turn_at(at)) {
+        const std::int64_t kept = slot_of(row);
+        slots.push_back(kept >= 0 ? kept : static_cast<std::int64_t>(fresh + unknown.size()));
+        if (kept < 0) unknown.push_back(row);
+      }
+      // Rows that were known when the batch was made may have been dropped since.
+      if (ahead == nullptr || unknown != unknown_ahead) {
+        expansion.drop_ahead();
+        ahead = expansion.rows().take(rows.block, unknown);
+      }
+      batch = std::move(ahead);
+      in_one_turn(expansion, rows, *batch, unknown, nullptr, [&] {
+        const auto next = turn_at(at + kLookAhead);
+        if (expansion.threads() > 1 && !next.empty()) {
+          unknown_ahead.clear();
+          std::copy_if(next.begin(), next.end(), std::back_inserter(unknown_ahead),
+                       [&](std::int64_t row) { return slot_of(row) < 0; });
+          ahead = expansion.rows().take(rows.block, unknown_ahead);
+          expansion.look_ahead(*ahead, unknown_ahead.size());
+        }
+        return learn({slots, fresh});
+      });
+    }
+  } catch (...) {
+    expansion.drop_ahead();
+    throw;
+  }
+}
+
+void in_one_turn(Expansion& expansion, const LabeledRows& rows, std::span<const std::int64_t> unknown,
+                 const float* const* kernel, FunctionRef<bool()> learn) {
+  in_one_turn(expansion, rows, *expansion.rows().take(rows.block, unknown), unknown, kernel, learn);
 }
 
 }  // namespace everlearn

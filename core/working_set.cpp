@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 
 #include "small_problem.hpp"
@@ -93,11 +94,12 @@ struct Local : SmallProblem {
   }
 };
 
-/// Runs work(first, rows) over the kernel rows of some slots, as many at a time as fit into the cache: the size of the
-/// cache affects the time, not the result.
+/// Runs work(first, rows) over the kernel rows of some slots, as many at a time as fit into the cache beside those of
+/// the columns that other threads optimize: the size of the cache affects the time, not the result.
 template <class F>
 void in_groups(Expansion& expansion, std::span<const std::int64_t> slots, F&& work) {
-  const std::size_t room = expansion.kernel().cache().room_for(expansion.size());
+  const std::size_t at_once = std::min(static_cast<std::size_t>(std::max(1, expansion.threads())), expansion.columns());
+  const std::size_t room = std::max<std::size_t>(2, expansion.kernel().cache().room_for(expansion.size()) / at_once);
   for (std::size_t first = 0; first < slots.size(); first += room)
     work(first, expansion.hold(slots.subspan(first, std::min(room, slots.size() - first))));
 }
@@ -233,6 +235,16 @@ bool optimize(Expansion& expansion, std::size_t c, Bias bias, double tau, std::s
     move_to(expansion, c, movers, targets);
     column.ends = expansion.scan(c);
   }
+}
+
+bool optimize_live(Expansion& expansion, Bias bias, double tau, std::size_t rounds, std::int64_t& steps) {
+  std::vector<std::int64_t> taken(expansion.columns(), 0);
+  std::vector<std::uint8_t> done(expansion.columns(), 1);
+  expansion.each_column([&](std::size_t c) {
+    if (expansion.column(c).live) done[c] = optimize(expansion, c, bias, tau, rounds, taken[c]);
+  });
+  steps = std::accumulate(taken.begin(), taken.end(), steps);
+  return std::find(done.begin(), done.end(), 0) == done.end();
 }
 
 }  // namespace everlearn

@@ -56,6 +56,9 @@ double violation(const Extremes& ends, Bias bias);
 /// most tau or no step changes a coefficient any more. Adds the steps to `steps`.
 bool optimize(Expansion& expansion, std::size_t c, Bias bias, double tau, std::size_t rounds, std::int64_t& steps);
 
+/// The same for every column that is live, in parallel if there are threads; true when all of them are done.
+bool optimize_live(Expansion& expansion, Bias bias, double tau, std::size_t rounds, std::int64_t& steps);
+
 /// Sets coefficients of column c and brings all gradients up to date. Changes nothing if it throws.
 void move_to(Expansion& expansion, std::size_t c, std::span<const std::int64_t> slots, std::span<const double> alpha);
 

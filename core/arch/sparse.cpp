@@ -15,7 +15,7 @@ template <class T>
 inline constexpr int kLanes = std::min(64, 8 * kWidth<T>);
 
 /// Above this the spread rows are addressed through a table of the columns that occur in them.
-inline constexpr std::size_t kSpreadBytes = 16u << 20;
+inline constexpr std::size_t kSpreadBytes = 512u << 10;
 
 /// The spread rows of one tile: position[c] is the line of column c, line 0 is all zeros. Without the
 /// table (few columns) column c has line c + 1. Lines are zero again after clear().

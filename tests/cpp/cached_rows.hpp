@@ -114,11 +114,11 @@ struct CachedRows {
 
   void complete_recent(std::size_t count) {
     const std::size_t n = ids.size();
-    cache.each_recent(count, n, [&](everlearn::RowCache::Entry& entry) {
-      const std::int64_t id = ids[static_cast<std::size_t>(entry.slot)];
-      for (std::size_t s = entry.valid; s < n; ++s) entry[s] = made_up(id, ids[s]);
-      entry.valid = n;
-    });
+    for (everlearn::RowCache::Entry* entry : cache.recent(count, n)) {
+      const std::int64_t id = ids[static_cast<std::size_t>(entry->slot)];
+      for (std::size_t s = entry->valid; s < n; ++s) (*entry)[s] = made_up(id, ids[s]);
+      entry->valid = n;
+    }
     for (std::size_t k = 0; k < std::min(count, recent.size()); ++k) {
       const std::size_t pages = std::max(recent[k].pages, pages_for(n));
       if (bytes() + bytes_of(pages - recent[k].pages) > limit) break;

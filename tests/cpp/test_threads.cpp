@@ -42,6 +42,71 @@ void test_ranges() {
   CHECK(finished == 3);
 }
 
+void test_each() {
+  check::context = "each";
+  for (const std::size_t n : {0u, 1u, 7u, 100u})
+    for (const int threads : {0, 1, 2, 5}) {
+      std::vector<int> visits(n, 0);
+      parallel_each(threads, n, [&](std::size_t i) { ++visits[i]; });
+      CHECK(visits == std::vector<int>(n, 1));
+    }
+  std::atomic<int> finished{0};
+  std::string first;
+  try {
+    parallel_each(4, 8, [&](std::size_t i) {
+      if (i == 3 || i == 6) throw std::runtime_error(std::to_string(i));
+      ++finished;
+    });
+  } catch (const std::runtime_error& error) {
+    first = error.what();
+  }
+  CHECK(first == "3" && finished == 6);
+  // A loop inside another one has only its share of the threads.
+  std::atomic<int> inside{0}, most{0};
+  parallel_each(4, 2, [&](std::size_t) {
+    parallel_each(100, 50, [&](std::size_t) {
+      const int now = ++inside;
+      for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+      }
+      --inside;
+    });
+  });
+  CHECK(most >= 1 && most <= 4);
+}
+
+/// Rows of several blocks in one call: the rows of the next block are computed while one is learned. In the second pass
+/// some rows are known when the next block is looked at, and dropped before it comes.
+template <class Solver>
+void test_blocks(const std::string& name) {
+  const Problem problem(23, 900, 3, 0.3);
+  for (const std::size_t cache : {std::size_t{1} << 16, std::size_t{1} << 24})
+    for (const std::size_t classes : {2u, 3u}) {
+      check::context = name + " in blocks, " + std::to_string(classes) + " classes, cache " + std::to_string(cache);
+      std::vector<double> answers[3];
+      for (const int threads : {1, 2, 3}) {
+        Expansion expansion(make_rows(Layout::dense, Precision::f64, problem.table.width, problem.kernel, {}),
+                            classes == 2 ? 1 : classes, cache);
+        Solver solver(expansion, classes);
+        expansion.set_threads(threads);
+        LabeledRows rows = problem.rows();
+        std::vector<std::int32_t> labels(rows.labels.begin(), rows.labels.end());
+        if (classes == 2)
+          for (auto& label : labels) label = label == 1;
+        rows.labels = labels;
+        Slots all;
+        for (std::size_t r = 0; r < problem.size(); ++r) all.push_back(static_cast<std::int64_t>(r));
+        solver.learn(rows, all);
+        solver.learn(rows, all);
+        solver.finish(50);
+        auto& out = answers[threads - 1];
+        out.assign(problem.size() * expansion.columns(), 0);
+        expansion.decide(problem.table.dense(), threads, out.data());
+      }
+      CHECK(same_bits(answers[1], answers[0]));
+      CHECK(same_bits(answers[2], answers[0]));
+    }
+}
+
 template <class Solver>
 struct Learned {
   Expansion expansion;
@@ -99,6 +164,9 @@ void test_learner(const std::string& name, const std::function<void(Solver&)>& s
 
 int main() {
   test_ranges();
+  test_each();
+  check::guard([] { test_blocks<Lasvm>("LASVM"); });
+  check::guard([] { test_blocks<Gap>("LASVM-G"); });
   check::guard([] { test_learner<Lasvm>("LASVM"); });
   check::guard([] { test_learner<Gap>("LASVM-G"); });
   check::guard([] { test_learner<RampLoss>("ramp loss", [](RampLoss& solver) { solver.max_idle = 20; }); });
