@@ -22,8 +22,8 @@ bool learn_one(Solver& self, const Matrix<T>& row, std::int32_t label, double co
   if (self.has(id)) return false;
   const std::int64_t first = 0;
   const auto one = {std::size_t{1}};
-  const HeldBlock block{{sizeof(T) == 4 ? Precision::f32 : Precision::f64, false, row.shape(0), row.shape(1), row.data()},
-                        nb::object()};
+  const HeldBlock block{
+      {sizeof(T) == 4 ? Precision::f32 : Precision::f64, false, row.shape(0), row.shape(1), row.data()}, nb::object()};
   self.learn(block, Labels(&label, one), Costs(&cost, one), Ints(&id, one), Ints(&first, one));
   return true;
 }
