@@ -105,13 +105,22 @@ def test_a_folder_that_is_missing_or_a_file(tmp_path):
     assert os.listdir(tmp_path) == ["model.everlearn"]
 
 
-@pytest.mark.parametrize("function", ["os.fsync", "os.replace", "seal", "np.lib.format.write_array"])
-def test_any_failing_step_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, function):
+@pytest.mark.parametrize(
+    ("function", "rows"),
+    [
+        ("os.fsync", 3),
+        ("os.replace", 3),
+        ("_small_archive", 3),
+        ("seal", 100_000),
+        ("np.lib.format.write_array", 100_000),
+    ],
+)
+def test_any_failing_step_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, function, rows):
     path = saved(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(f"everlearn._base.archive.{function}", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            save(Toy({"rows": np.zeros(3)}), path)
+            save(Toy({"rows": np.zeros(rows)}), path)
     assert os.listdir(tmp_path) == [path.name]
     assert same(load(path).state, small_state())
 
