@@ -78,9 +78,10 @@ def wait_until(condition, seconds=120.0):
 def write_on(truth, place, shim, acknowledged, until=None):
     """Resume the script where the store stands, and acknowledge each call."""
     learner = open_store(place, truth.kind)
-    done = truth.done(learner.status()["events"])
-    for number in range(done, len(truth.calls) if until is None else until):
+    done, end = truth.done(learner.status()["events"]), len(truth.calls) if until is None else until
+    for number in range(done, end):
         shim.set_clock(truth.calls[number].clock)
         learner = perform(learner, truth.calls[number], place, truth.kind)
         acknowledged.set(max(number + 1, acknowledged.count))
+    acknowledged.set(max(end, acknowledged.count))  # also a call that a killed worker stored at the very end
     learner.close()
