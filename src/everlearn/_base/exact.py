@@ -149,6 +149,10 @@ class RowScores:
     def check_near(self, limit: float) -> Ints:
         """Rows near the margin that violate their condition by more than ``limit``."""
         self._refresh(self._near)
+        return self._violating(limit)
+
+    def _violating(self, limit: float) -> Ints:
+        """Of the rows scored last, those that violate their condition."""
         native, places = self._machine.native, self._near.places
         outside = np.ones(self._signs.shape, dtype=bool)
         outside[native.ids] = native.members.T == 0
@@ -163,7 +167,7 @@ class RowScores:
             self._refresh(_Group(doubtful, group.coefficients, group.scores, group.bias))
             self._near.places = np.concatenate([self._near.places, doubtful])
         self._divide()
-        return self.check_near(limit)
+        return self._violating(limit)
 
     def _margins(self, places: Ints) -> Floats:
         return np.asarray(self._signs[places] * (self._scores[places] + self._machine.native.bias))
