@@ -276,6 +276,34 @@ def test_looking_changes_nothing_and_a_state_is_a_copy():
     assert state["n_seen"] == 100
 
 
+@pytest.mark.parametrize("n_classes", [2, 3, 8])
+def test_rows_one_at_a_time_are_counted_as_in_blocks(n_classes):
+    y, p, scores = stream(200, n_classes)
+    p = p.astype(object)
+    p[::7] = None
+    single, block = Prequential(window=30, fading_factor=0.9), Prequential(window=30, fading_factor=0.9)
+    block.update(y, p, scores)
+    for i in range(200):
+        single.update(y[i : i + 1], p[i : i + 1], scores[i : i + 1])
+    for which in ("window", "fading", "total"):
+        np.testing.assert_allclose(single.confusion(which)[1], block.confusion(which)[1], rtol=1e-12)
+    ours, theirs = single.state(), block.state()
+    for name in ("recent_codes", "recent_scores", "recent_widths", "frequency", "last", "n_abstained"):
+        np.testing.assert_array_equal(ours[name], theirs[name])
+    assert repr(single.scores()["window"]) == repr(block.scores()["window"])
+
+
+def test_the_scores_of_a_moment_do_not_change_with_later_labels():
+    y, p, scores = stream(300, 3)
+    evaluation = Prequential(window=40)
+    moments = []
+    for i in range(300):
+        evaluation.update(y[i : i + 1], p[i : i + 1], scores[i : i + 1])
+        moments.append((evaluation.scores()["window"], evaluation.now()))
+    for found, now in moments:
+        assert repr(now.measures()) == repr(found)
+
+
 def test_memory_is_bounded_by_the_window():
     y, p, scores = stream(1000, 3)
     evaluation = Prequential(window=50)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from everlearn.evaluate import Prequential
-from everlearn.evaluate.score_history import ScoreHistory, flat_scores
+from everlearn.evaluate.score_history import UNMEASURED, ScoreHistory
 
 
 def filled(n, names=lambda i: ("rows", "accuracy")):
@@ -89,17 +89,46 @@ def test_a_forged_state_is_refused(change):
         ScoreHistory.from_state(filled(3).state() | change)
 
 
-def test_flat_scores_are_those_of_the_window_and_the_baselines():
+def moments(n=150):
+    """The scores after each label, as computed at once, and as an object that computes them later."""
+    rng = np.random.default_rng(0)
     scores = Prequential(window=20)
-    y = np.arange(40) % 2
-    scores.update(y, np.where(np.arange(40) < 30, y, 0))
-    found = scores.scores()
-    flat = flat_scores(found)
-    assert flat["accuracy"] == found["window"]["accuracy"] == 0.75
-    assert flat["fading_mcc"] == found["fading"]["mcc"]
-    assert flat["no_change"] == found["baselines"]["no_change"]["window"]["accuracy"]
-    assert set(flat) == {
-        *("accuracy", "g_means", "mcc", "auc"),
-        *("fading_accuracy", "fading_g_means", "fading_mcc", "fading_auc"),
-        *("no_change", "majority"),
-    }
+    for i in range(n):
+        y = rng.integers(2 if i < 100 else 3)  # the third class comes late
+        guess = None if rng.random() < 0.1 else rng.integers(2)
+        scores.update([y], [guess], rng.normal(size=1))
+        yield scores.scores(), scores.now()
+
+
+@pytest.mark.parametrize("read_every", [1, 7, 1000])
+def test_the_scores_of_entries_are_those_of_their_moments(read_every):
+    history, expected = ScoreHistory(), []
+    for i, (found, now) in enumerate(moments()):
+        history.add({"rows": i} | UNMEASURED, now)
+        entry = [found["window"][name] for name in ("accuracy", "g_means", "mcc", "auc")]
+        entry += [found["fading"][name] for name in ("accuracy", "g_means", "mcc", "auc")]
+        entry += [found["baselines"][name]["window"]["accuracy"] for name in ("no_change", "majority")]
+        expected.append(entry)
+        if i % read_every == 0:
+            assert len(history.columns["accuracy"]) == i + 1
+    assert list(history.columns) == ["rows", *UNMEASURED]
+    np.testing.assert_array_equal([history.columns[name] for name in UNMEASURED], np.transpose(expected))
+
+
+def test_a_restored_history_measures_the_entries_that_were_not_read():
+    whole, saved = ScoreHistory(), ScoreHistory()
+    for i, (_, now) in enumerate(moments()):
+        for history in (whole, saved):
+            history.add({"rows": i} | UNMEASURED, now)
+        if i == 70:
+            saved = ScoreHistory.from_state(saved.state())
+    for name, column in whole.columns.items():
+        np.testing.assert_array_equal(saved.columns[name], column)
+
+
+def test_skipped_entries_of_a_long_stream_need_no_numbers():
+    history = filled(2001)
+    assert not history.is_due()
+    history.add({})
+    assert history.is_due()
+    assert len(history.columns["rows"]) == 1000

@@ -95,22 +95,33 @@ def test_a_block_that_is_not_complete_asks_nothing():
             assert learner.step(X[[first]]).questions == []
 
 
-def test_scores_are_computed_once_a_batch(monkeypatch):
-    calls, scores = [], Prequential.scores
-    monkeypatch.setattr(Prequential, "scores", lambda self: calls.append(self) or scores(self))
+def test_scores_are_measured_when_they_are_read_and_are_those_of_their_batch():
     X, y = xor(400)
+    outcomes, expected = [], []
     with opened(audit=0.5) as learner:
         for first in range(0, 400, 20):
-            calls.clear()
             out = learner.step(X[first : first + 20], time=0.0)
-            assert len(calls) == (1 if first else 0)
+            outcomes.append(out)
+            expected.append(learner.status()["scores"]["window"] if first else {})
             if out.questions:
                 learner.label([q.id for q in out.questions], [y[q.id] for q in out.questions], time=0.0)
         audit = learner._state.audit
         assert audit.n_seen > 10
         window = audit.scores()["window"]
         assert audit.accuracy("window") == (window["accuracy"], window["n"])
-        assert learner.step(X[:20], time=0.0).scores == learner.status()["scores"]["window"]
+    assert [repr(out.scores) for out in outcomes] == list(map(repr, expected))  # NaN is not equal to itself
+    assert expected[-1]["n"] > expected[1]["n"]
+
+
+def test_a_batch_does_not_measure_scores_that_nobody_reads(monkeypatch):
+    measured = []
+    monkeypatch.setattr(Prequential, "scores", measured.append)
+    X, y = xor(100)
+    with opened() as learner:
+        out = learner.step(X, y, time=0.0)
+        assert measured == []
+        assert out.scores["n"] == 0  # the first batch has no predictions
+        assert out.scores is out.scores
 
 
 def test_a_report_says_why_each_question_was_asked():

@@ -75,18 +75,31 @@ def areas(positive: NDArray[np.bool_], score: Array, weights: Array) -> Array:
     if not len(score):
         return np.full(len(weights), np.nan)
     order = np.argsort(score)
-    ranked = score[order]
-    starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1])))  # of tied rows
-    is_positive = positive[order]
-    ordered = weights[:, order]
-    up = np.add.reduceat(ordered * is_positive, starts, axis=1)
-    down = np.add.reduceat(ordered * ~is_positive, starts, axis=1)
+    ranked = score.take(order)
+    new = ranked[1:] != ranked[:-1]
+    ordered = weights.take(order, axis=1)
+    up = ordered * positive.take(order)
+    down = ordered - up  # exact: one of both is 0
+    if not new.all():  # add up tied rows
+        starts = np.flatnonzero(np.concatenate(([True], new)))
+        up, down = (np.add.reduceat(part, starts, axis=1) for part in (up, down))
     reached = np.cumsum(down, axis=1)
-    below = np.concatenate((np.zeros((len(weights), 1)), reached[:, :-1]), axis=1)
+    below = np.zeros_like(reached)
+    below[:, 1:] = reached[:, :-1]
     pairs = up.sum(axis=1) * reached[:, -1]
     won = (up * (below + 0.5 * down)).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(pairs > 0, np.minimum(won / pairs, 1.0), np.nan)
+
+
+def overall(found: Measures, at: tuple[int, ...], kind: type) -> dict[str, float]:
+    """The measures over all classes of one matrix; ``kind`` is the type of the counts."""
+    return {
+        "n": found.n[at].astype(kind).item(),
+        "accuracy": found.accuracy[at].item(),
+        "g_means": found.g_means[at].item(),
+        "mcc": found.mcc[at].item(),
+    }
 
 
 @lru_cache(maxsize=8)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from .._base import constraints
 from .._base.labels import UNKNOWN, LabelTable, score_matrix
-from ._measures import areas, measures, plain_and_faded
-from ._window import LastRows
+from ._measures import measures, overall
+from .window_scores import LastRows, WindowScores, in_order
 
 __all__ = ["Prequential"]
 
@@ -91,7 +91,10 @@ class Prequential:
         self._total = np.zeros((_N_PREDICTORS, 0, 0), dtype=np.int64)
         self._faded = np.zeros((_N_PREDICTORS, 0, 0))
         self._recent = LastRows(int(window), 1 + _N_PREDICTORS)
+        self._in_window = np.zeros((_N_PREDICTORS, 0, 0), dtype=np.int64)
+        self._abstained_in_window = 0
         self._found: dict[str, Any] | None = None  # what `scores` returned, until a label changes it
+        self._now: WindowScores | None = None  # what `now` returned, likewise
         self._make_room()
 
     @property
@@ -134,6 +137,10 @@ class Prequential:
         if len(labels) > len(self._labels):
             self._labels = labels
             self._make_room()
+        self._found = self._now = None
+        if len(true) == 1:
+            self._add_one(int(true[0]), int(predicted[0]), decisions)
+            return
         for start in range(0, len(true), _CHUNK):
             rows = slice(start, start + _CHUNK)
             self._add(true[rows], predicted[rows], decisions[rows])
@@ -171,35 +178,34 @@ class Prequential:
             self._found = self._compute()
         return _copied(self._found)
 
+    def now(self) -> WindowScores:
+        """The window as it is now; what it returns does not change with later labels."""
+        if self._now is None:
+            self._now = WindowScores(
+                *self._recent.rows(),
+                self._in_window,
+                self._faded,
+                self._abstained_in_window,
+                self._labels.labels,
+                self._order,
+                self._n_given,
+                float(self.fading_factor),
+            )
+        return self._now
+
     def _compute(self) -> dict[str, Any]:
-        stack = np.stack([self._counts(span) for span in _SPANS])[
-            ..., self._order[:, np.newaxis], self._order
-        ]
-        found = measures(stack.astype(np.float64, copy=False))
-        shown = [self._labels.labels[code] for code in self._order]
-        in_window, with_fading = self._areas()
+        found = measures(in_order(np.stack([self._counts(span) for span in _SPANS]), self._order))
+        now = self.now()
+        in_window, with_fading = now.areas
         auc = (in_window, with_fading, in_window if self._n_seen <= self.window else float("nan"))
+        abstained = (self._abstained_in_window, self._faded_abstained, self._n_abstained)
         result: dict[str, Any] = {}
         baselines: dict[str, dict[str, Any]] = {name: {} for name in _BASELINES}
-        for i, (span, abstained) in enumerate(zip(_SPANS, self._abstained(), strict=True)):
+        for i, span in enumerate(_SPANS):
             kind = np.float64 if span == "fading" else np.int64
-            values = (found.n[i].astype(kind), found.accuracy[i], found.g_means[i], found.mcc[i])
-            scored = [
-                dict(zip(("n", "accuracy", "g_means", "mcc"), row, strict=True))
-                for row in zip(*(value.tolist() for value in values), strict=True)
-            ]
-            details = (found.recall[i, 0], found.precision[i, 0], found.support[i, 0].astype(kind))
-            per_class = [
-                dict(zip(("recall", "precision", "support"), row, strict=True))
-                for row in zip(*(detail.tolist() for detail in details), strict=True)
-            ]
-            result[span] = scored[0] | {
-                "abstained": abstained,
-                "auc": auc[i],
-                "per_class": dict(zip(shown, per_class, strict=True)),
-            }
-            for name, row in zip(_BASELINES, scored[1:], strict=True):
-                baselines[name][span] = row
+            result[span] = now.described(found, (i, 0), abstained[i], auc[i], kind)
+            for j, name in enumerate(_BASELINES, start=1):
+                baselines[name][span] = overall(found, (i, j), kind)
         return result | {"baselines": baselines}
 
     def confusion(self, which: str = "window") -> tuple[NDArray[Any], NDArray[Any]]:
@@ -232,7 +238,9 @@ class Prequential:
         tuple of (float, int or float)
             The fraction of rows predicted correctly, NaN if there is none; and how many rows were predicted.
         """
-        _, matrix = self.confusion(which)
+        if which not in _SPANS:
+            raise ValueError(f"which must be one of {', '.join(map(repr, _SPANS))}, got {which!r}.")
+        matrix = self._counts(which)[0][self._order[:, np.newaxis], self._order]
         n = matrix.sum().item()
         return (float(np.trace(matrix) / n) if n else float("nan")), n
 
@@ -286,26 +294,24 @@ class Prequential:
         made._frequency = np.array(state["frequency"], dtype=np.int64)
         made._total = np.array(state["total"], dtype=np.int64)
         made._faded = np.array(state["faded"], dtype=np.float64)
-        made._recent.append(
-            np.asarray(state["recent_codes"]),
-            np.asarray(state["recent_scores"]),
-            np.asarray(state["recent_widths"]),
-        )
+        codes = np.array(state["recent_codes"], dtype=np.int32)
+        made._recent.append(codes, np.asarray(state["recent_scores"]), np.asarray(state["recent_widths"]))
+        made._count_window(made._recent.rows()[0])
         return made
 
     def _make_room(self) -> None:
         """Add rows and columns for new labels."""
-        self._found = None
         more = len(self._labels) - len(self._frequency)
         self._frequency = np.pad(self._frequency, (0, more))
-        self._total = np.pad(self._total, ((0, 0), (0, more), (0, more)))
-        self._faded = np.pad(self._faded, ((0, 0), (0, more), (0, more)))
+        classes = ((0, 0), (0, more), (0, more))
+        self._in_window = np.pad(self._in_window, classes)
+        self._total = np.pad(self._total, classes)
+        self._faded = np.pad(self._faded, classes)
         self._order = self._labels.order(self._n_given)
 
     def _add(
         self, true: NDArray[np.int32], predicted: NDArray[np.int32], decisions: NDArray[np.float64]
     ) -> None:
-        self._found = None
         n = len(true)
         guesses = np.empty((n, _N_PREDICTORS), dtype=np.int32)
         guesses[:, 0] = predicted
@@ -325,6 +331,40 @@ class Prequential:
         self._frequency += np.bincount(true, minlength=len(self._frequency))
         widths = np.full(n, decisions.shape[1], dtype=np.int32)
         self._recent.append(np.column_stack((true, guesses)), decisions, widths)
+        self._count_window(self._recent.rows()[0])
+
+    def _add_one(self, true: int, predicted: int, decisions: NDArray[np.float64]) -> None:
+        """`_add` for a single row: the cells of its label and predictions, where they change."""
+        leader = int(self._order[self._frequency[self._order].argmax()])
+        most_frequent = leader if self._frequency[leader] else UNKNOWN
+        abstained = predicted < 0
+        guesses = (UNKNOWN,) * _N_PREDICTORS if abstained else (predicted, self._last, most_frequent)
+        faded, in_window = self._faded * self.fading_factor, self._in_window.copy()
+        for predictor, guess in enumerate(guesses):
+            if guess >= 0:
+                cell = predictor, true, guess
+                faded[cell] += 1.0
+                self._total[cell] += 1
+                in_window[cell] += 1
+        faded[faded < _NOTHING] = 0.0
+        self._faded_abstained = self._faded_abstained * self.fading_factor + float(abstained)
+        self._n_seen += 1
+        self._n_abstained += abstained
+        self._abstained_in_window += abstained
+        self._last = true
+        self._frequency[true] += 1
+        oldest = self._recent.append_one((true, *guesses), decisions)
+        if oldest is not None:
+            old_true, *old_guesses = oldest
+            for predictor, guess in enumerate(old_guesses):
+                if guess >= 0:
+                    in_window[predictor, old_true, guess] -= 1
+            self._abstained_in_window -= old_guesses[0] < 0
+        self._faded, self._in_window = faded, in_window  # new arrays: `now` may have returned the old ones
+
+    def _count_window(self, codes: NDArray[np.int32]) -> None:
+        self._in_window = self._count(codes[:, 0], codes[:, 1:])
+        self._abstained_in_window = int(np.count_nonzero(codes[:, 1] < 0))
 
     def _most_frequent_before(self, true: NDArray[np.int32]) -> NDArray[np.int32]:
         """The code of the most frequent label before each row.
@@ -354,45 +394,8 @@ class Prequential:
 
     def _counts(self, span: str) -> NDArray[Any]:
         if span == "window":
-            codes = self._recent.rows()[0]
-            return self._count(codes[:, 0], codes[:, 1:])
+            return self._in_window
         return self._faded if span == "fading" else self._total
-
-    def _abstained(self) -> tuple[int, float, int]:
-        in_window = int(np.count_nonzero(self._recent.rows()[0][:, 1] < 0))
-        return in_window, self._faded_abstained, self._n_abstained
-
-    def _areas(self) -> tuple[float, float]:
-        """The area under the ROC curve of the window, without and with fading."""
-        codes, scores, widths = self._recent.rows()
-        weights = plain_and_faded(len(codes), float(self.fading_factor))
-        per_class = np.full((len(self._labels), len(codes)), np.nan)
-        predicted = codes[:, 1] >= 0
-        present = np.unique(widths[predicted]).tolist()
-        for width in present:
-            rows = np.flatnonzero(predicted & (widths == width))
-            columns = self._classes_of_columns(width)
-            if columns is not None and width == 1:
-                values = scores[rows, 0]
-                per_class[columns[0], rows], per_class[columns[1], rows] = -values, values
-            elif columns is not None:
-                per_class[np.ix_(columns, rows)] = scores[rows, :width].T
-        # With one decision value for two classes, both have the same area.
-        one_is_enough = present == [1] and len(self._labels) == 2
-        found = []
-        for code in self._order[1:] if one_is_enough else self._order:
-            valued = np.flatnonzero(~np.isnan(per_class[code]))
-            found.append(areas(codes[valued, 0] == code, per_class[code, valued], weights[:, valued]))
-        means = [[float(area[i]) for area in found if area[i] == area[i]] for i in range(2)]
-        in_window, with_fading = (sum(mean) / len(mean) if mean else float("nan") for mean in means)
-        return in_window, with_fading
-
-    def _classes_of_columns(self, width: int) -> NDArray[np.intp] | None:
-        """The codes of the classes that this many decision values belong to; None if unknown."""
-        width = max(width, 2)
-        if width == self._n_given:
-            return self._order[:width]
-        return self._order if width == len(self._order) else None
 
 
 def _copied(found: dict[str, Any]) -> dict[str, Any]:

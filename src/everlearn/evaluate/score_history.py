@@ -1,42 +1,103 @@
-"""The curves of the report, batch by batch, in bounded memory."""
+"""The curves of the report, one point per batch, in bounded memory."""
 
 from typing import Any
 
 import numpy as np
 
 from .._base import checked
+from ._measures import measures
 from .prequential import Prequential
+from .window_scores import WindowScores, in_order
 
 _MOST_POINTS = 2000
 _MOST_MATRICES = 24
 _MEASURES = ("accuracy", "g_means", "mcc", "auc")
+_SCORES = (*_MEASURES, *(f"fading_{name}" for name in _MEASURES), "no_change", "majority")
+_NAN = float("nan")
+UNMEASURED = dict.fromkeys(_SCORES, _NAN)  # the entries that `ScoreHistory.add` fills in
+_MOST_UNMEASURED = 64  # entries
+_MOST_CELLS = 1 << 16  # in the confusion matrices of these entries
 
 
 class ScoreHistory:
-    """Columns of numbers, one entry a batch; when there are too many, every second one goes."""
+    """Columns of numbers, one entry per batch; when there are too many, every second one is dropped.
+
+    Most of the time to measure a confusion matrix is the overhead of NumPy calls. So the matrices of up to 64
+    entries are collected and measured together, or as soon as the columns are read.
+    """
 
     def __init__(self) -> None:
-        self.columns: dict[str, list[float]] = {}
+        self._columns: dict[str, list[float]] = {}
+        self._unmeasured: list[tuple[int, WindowScores]] = []  # positions, and what they are measured from
         self.stride, self.skipped = 1, 0
         self.matrices: list[dict[str, Any]] = []
         self.matrix_stride, self.labels_of_last = 1, 0
 
-    def add(self, entry: dict[str, float]) -> None:
-        """Add an entry, or skip it: of long streams every second, fourth, ... batch is kept."""
-        self.skipped += 1
-        if self.skipped < self.stride:
+    @property
+    def columns(self) -> dict[str, list[float]]:
+        """The numbers by name, all columns of the same length."""
+        self._measure()
+        return self._columns
+
+    def is_due(self) -> bool:
+        """Whether the next entry is kept: in long streams every second, fourth, ... one is."""
+        return self.skipped + 1 >= self.stride
+
+    def add(self, entry: dict[str, float], scores: WindowScores | None = None) -> None:
+        """Add an entry if it is due.
+
+        Parameters
+        ----------
+        entry : dict
+            The numbers, with those of `UNMEASURED` if there are scores.
+        scores : WindowScores, default=None
+            The scores.
+        """
+        if not self.is_due():
+            self.skipped += 1
             return
         self.skipped = 0
-        for name in [name for name in entry if name not in self.columns]:
-            self.columns[name] = [float("nan")] * self._length()
-        for name, column in self.columns.items():
-            column.append(float(entry.get(name, float("nan"))))
+        if scores is not None:
+            entry = entry | {"auc": scores.areas[0], "fading_auc": scores.areas[1]}
+        for name in [name for name in entry if name not in self._columns]:
+            self._columns[name] = [_NAN] * self._length()
+        if scores is not None:
+            self._collect(scores)
+        for name, column in self._columns.items():
+            column.append(float(entry.get(name, _NAN)))
         if self._length() > _MOST_POINTS:
-            self.columns = {name: column[1::2] for name, column in self.columns.items()}
+            self._columns = {name: column[1::2] for name, column in self.columns.items()}
             self.stride *= 2
 
+    def _collect(self, scores: WindowScores) -> None:
+        """Note that the next entry has to be measured."""
+        if self._unmeasured:
+            n, before = len(self._unmeasured), self._unmeasured[-1][1]
+            same = before.order is scores.order
+            if n >= _MOST_UNMEASURED or (n + 1) * scores.counts.size > _MOST_CELLS or not same:
+                self._measure()
+        self._unmeasured.append((self._length(), scores))
+
+    def _measure(self) -> None:
+        """Measure the collected entries."""
+        if not self._unmeasured:
+            return
+        matrices = [np.concatenate((scores.counts, scores.faded[:1])) for _, scores in self._unmeasured]
+        found = measures(in_order(np.stack(matrices), self._unmeasured[0][1].order))
+        for name in ("accuracy", "g_means", "mcc"):
+            values = getattr(found, name)
+            self._fill(name, values[:, 0])
+            self._fill(f"fading_{name}", values[:, -1])
+        self._fill("no_change", found.accuracy[:, 1])
+        self._fill("majority", found.accuracy[:, 2])
+        self._unmeasured = []
+
+    def _fill(self, name: str, values: Any) -> None:
+        for (place, _), value in zip(self._unmeasured, values.tolist(), strict=True):
+            self._columns[name][place] = value
+
     def add_matrix(self, scores: Prequential, n_labels: int, n_rows: int) -> None:
-        """Keep the confusion over the window, once for every window of labels."""
+        """Keep the confusion matrix of the window, once per window of labels."""
         if n_labels - self.labels_of_last < scores.window * self.matrix_stride:
             return
         classes, matrix = scores.confusion("window")
@@ -54,10 +115,10 @@ class ScoreHistory:
             self.matrices, self.matrix_stride = self.matrices[1::2], 2 * self.matrix_stride
 
     def _length(self) -> int:
-        return len(next(iter(self.columns.values()))) if self.columns else 0
+        return len(next(iter(self._columns.values()))) if self._columns else 0
 
     def state(self) -> dict[str, Any]:
-        """What `from_state` takes."""
+        """The columns as plain values, for `from_state`."""
         return {
             "columns": {name: np.array(column) for name, column in self.columns.items()},
             "stride": self.stride,
@@ -69,39 +130,30 @@ class ScoreHistory:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "ScoreHistory":
-        """The trace that `state` described."""
-        trace = cls()
+        """Create a history from its `state`."""
+        history = cls()
         length = None
         for name, column in checked.table("columns", state["columns"]).items():
-            trace.columns[name] = checked.array(name, column, np.float64, (length,)).tolist()
+            history._columns[name] = checked.array(name, column, np.float64, (length,)).tolist()
             length = len(column)
-        trace.stride, trace.matrix_stride = (
+        history.stride, history.matrix_stride = (
             checked.integer(name, state[name], least=1) for name in ("stride", "matrix_stride")
         )
-        trace.skipped, trace.labels_of_last = (
+        history.skipped, history.labels_of_last = (
             checked.integer(name, state[name]) for name in ("skipped", "labels_of_last")
         )
-        trace.matrices = [_matrix(entry) for entry in checked.items("matrices", state["matrices"])]
-        return trace
+        history.matrices = [_matrix(entry) for entry in checked.items("matrices", state["matrices"])]
+        return history
 
 
 def _matrix(entry: Any) -> dict[str, Any]:
-    """One confusion matrix of a state: a line and a column for each class."""
+    """One confusion matrix of a state: a row and a column for each class."""
     found = checked.table("matrices", entry)
     n = len(checked.items("classes", found["classes"]))
     checked.array("matrix", np.array(found["matrix"]), np.float64, (n, n) if n else (0,))
     for name in ("row_from", "row_to"):
         checked.integer(name, found[name])
     return found
-
-
-def flat_scores(found: dict[str, Any]) -> dict[str, float]:
-    """The measures of the report, flat, from what `Prequential.scores` returned."""
-    entry = {name: found["window"][name] for name in _MEASURES}
-    entry |= {f"fading_{name}": found["fading"][name] for name in _MEASURES}
-    for baseline in ("no_change", "majority"):
-        entry[baseline] = found["baselines"][baseline]["window"]["accuracy"]
-    return entry
 
 
 def _plain(label: Any) -> Any:

@@ -19,7 +19,8 @@ from .._base.validate import Rows
 from ..evaluate.drift import DriftDetector
 from ..evaluate.pending_predictions import PendingPredictions
 from ..evaluate.prequential import Prequential
-from ..evaluate.score_history import ScoreHistory, flat_scores
+from ..evaluate.score_history import UNMEASURED, ScoreHistory
+from ..evaluate.window_scores import WindowScores
 from ..store.events import (
     Arrived,
     Asked,
@@ -60,7 +61,7 @@ class EventResult:
     probabilities: Any = None
     sets: Any = None
     questions: list[Question] = field(default_factory=list)
-    measures: dict[str, float] = field(default_factory=dict)
+    measured: WindowScores | None = None
     drift: bool = False
 
 
@@ -178,10 +179,9 @@ class LearnerState:
         fresh = RowBuffer(X[np.flatnonzero(open_)], numbers[open_]) if open_.any() else RowBuffer()
         known = None if scores is None or len(event.labeled) else scores[open_]
         questions = self._ask(self.questions.allowance(self.n_rows), fresh, known)
-        measures = self.scores.scores() if self.scores.n_seen else None
-        self._note(measures)
-        window = {} if measures is None else measures["window"]
-        return EventResult(predictions, scores, shares, sets, questions, window, drift)
+        measured = self.scores.now() if self.scores.n_seen else None
+        self._note(measured)
+        return EventResult(predictions, scores, shares, sets, questions, measured, drift)
 
     def _learn(self, numbers: Ints, X: Rows, labels: list[Any], time: float, late: bool = True) -> bool:
         """Score the predictions of newly labeled rows, then learn; returns whether drift was detected."""
@@ -358,19 +358,21 @@ class LearnerState:
             return self.pool.X[places]
         return self.scaled(rows_of(numbers))
 
-    def _note(self, measures: dict[str, Any] | None) -> None:
-        entry: dict[str, float] = {
-            "rows": self.n_rows,
-            "labels": self.n_labels,
-            "asked": self.questions.n_asked,
-            "support_vectors": self.n_support,
-            "kept": len(self.pool) + len(self.labeled),
-        }
-        if measures is not None:
-            entry |= flat_scores(measures)
-        if self.audit.n_seen:
-            entry["audit"], entry["audit_n"] = self.audit.accuracy("window")
-        self.history.add(entry)
+    def _note(self, measured: WindowScores | None) -> None:
+        entry: dict[str, float] = {}
+        if self.history.is_due():
+            entry = {
+                "rows": self.n_rows,
+                "labels": self.n_labels,
+                "asked": self.questions.n_asked,
+                "support_vectors": self.n_support,
+                "kept": len(self.pool) + len(self.labeled),
+            }
+            if measured is not None:
+                entry |= UNMEASURED
+            if self.audit.n_seen:
+                entry["audit"], entry["audit_n"] = self.audit.accuracy("window")
+        self.history.add(entry, measured)
 
     def needed(self) -> Ints:
         """The numbers of the rows that may be needed again: those in memory and those in open questions."""

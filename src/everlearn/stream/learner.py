@@ -291,8 +291,8 @@ class NeverEndingLearner(EraseMethods):
             effect.probabilities,
             effect.sets,
             self._with_ids(effect.questions),
-            effect.measures,
             effect.drift,
+            effect.measured,
         )
 
     @locked

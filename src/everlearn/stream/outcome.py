@@ -1,9 +1,11 @@
 """The result of a batch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from .._base.validate import Array
+from ..evaluate.window_scores import WindowScores
 from ..store.lookup import Id
 from ._questions import Question
 
@@ -26,10 +28,12 @@ class Outcome:
         For each row the classes in its prediction set, if ``coverage`` was set.
     questions : list of Question
         The rows to ask about, each with its ``id`` and a ``reason``.
-    scores : dict
-        Accuracy, g_means, mcc and auc over the last labels.
     drift_detected : bool
         Whether the labels of this batch raised a drift alarm.
+    measured : WindowScores or None
+        The last labels as of this batch, from which ``scores`` is computed; None before the first label.
+    scores : dict
+        Accuracy, g_means, mcc and auc over the last labels, as of this batch. Computed when first read.
     """
 
     ids: list[Id]
@@ -38,5 +42,10 @@ class Outcome:
     probabilities: Any
     prediction_sets: Any
     questions: list[Question]
-    scores: dict[str, float]
     drift_detected: bool
+    measured: WindowScores | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def scores(self) -> dict[str, Any]:
+        """The scores over the last labels; empty before the first one."""
+        return {} if self.measured is None else self.measured.measures()
