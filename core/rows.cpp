@@ -1,6 +1,7 @@
 #include "rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <type_traits>
 
@@ -19,6 +20,7 @@ void run(const SparseJob<T>& job) {
   if constexpr (std::is_same_v<T, float>) loops().sparse_f32(job);
   else loops().sparse_f64(job);
 }
+void run(const DenseJob<float, float, Half>& job) { loops().dense_f16(job); }
 void run(const DenseJob<double, double>& job) { loops().dense_exact(job); }
 void run(const SparseJob<double, double>& job) { loops().sparse_exact(job); }
 
@@ -41,7 +43,9 @@ struct DenseBatch : Batch {
   std::vector<T> values, norms;
 };
 
-template <class T>
+/// Rows are computed with as T, and stored as Stored, to which they are rounded before anything else is done with them:
+/// a kernel value is the same whether a row is kept or on its way.
+template <class T, class Stored = T>
 class DenseRows final : public Rows {
  public:
   DenseRows(std::size_t width, const Kernel& kernel, std::vector<double> center)
@@ -59,10 +63,10 @@ class DenseRows final : public Rows {
       T* row = batch->values.data() + r * width_;
       const auto r_at = static_cast<std::size_t>(which[r]);
       if (as_stored || center_.empty()) {
-        visit_row(block, r_at, [&](std::int32_t k, auto v) { row[k] = T(v); });
+        visit_row(block, r_at, [&](std::int32_t k, auto v) { row[k] = rounded(v); });
       } else {
-        for (std::size_t k = 0; k < width_; ++k) row[k] = static_cast<T>(-center_[k]);
-        visit_row(block, r_at, [&](std::int32_t k, auto v) { row[k] = static_cast<T>(double(v) - center_[k]); });
+        for (std::size_t k = 0; k < width_; ++k) row[k] = rounded(-center_[k]);
+        visit_row(block, r_at, [&](std::int32_t k, auto v) { row[k] = rounded(double(v) - center_[k]); });
       }
     }
     measure(*batch, which.size());
@@ -74,8 +78,8 @@ class DenseRows final : public Rows {
     batch->values.resize(slots.size() * width_);
     batch->norms.resize(slots.size());
     for (std::size_t r = 0; r < slots.size(); ++r) {
-      const T* lane = lane_of(static_cast<std::size_t>(slots[r]));
-      for (std::size_t k = 0; k < width_; ++k) batch->values[r * width_ + k] = lane[k * kPanel];
+      const Stored* lane = lane_of(static_cast<std::size_t>(slots[r]));
+      for (std::size_t k = 0; k < width_; ++k) batch->values[r * width_ + k] = static_cast<T>(lane[k * kPanel]);
       batch->norms[r] = norms_[static_cast<std::size_t>(slots[r])];
     }
     return batch;
@@ -84,11 +88,11 @@ class DenseRows final : public Rows {
   void append(const Batch& any) override {
     const auto& batch = static_cast<const DenseBatch<T>&>(any);
     const std::size_t count = batch.norms.size();
-    panels_.resize(round_up(size_ + count, kPanel) * width_, T(0));
+    panels_.resize(round_up(size_ + count, kPanel) * width_, Stored());
     norms_.resize(round_up(size_ + count, kPanel), T(0));
     for (std::size_t r = 0; r < count; ++r, ++size_) {
-      T* lane = const_cast<T*>(lane_of(size_));
-      for (std::size_t k = 0; k < width_; ++k) lane[k * kPanel] = batch.values[r * width_ + k];
+      Stored* lane = const_cast<Stored*>(lane_of(size_));
+      for (std::size_t k = 0; k < width_; ++k) lane[k * kPanel] = static_cast<Stored>(batch.values[r * width_ + k]);
       norms_[size_] = batch.norms[r];
     }
   }
@@ -98,8 +102,8 @@ class DenseRows final : public Rows {
     for (const auto slot : keep) {
       const auto s = static_cast<std::size_t>(slot);
       if (s != to) {
-        const T* source = lane_of(s);
-        T* target = const_cast<T*>(lane_of(to));
+        const Stored* source = lane_of(s);
+        Stored* target = const_cast<Stored*>(lane_of(to));
         for (std::size_t k = 0; k < width_; ++k) target[k * kPanel] = source[k * kPanel];
         norms_[to] = norms_[s];
       }
@@ -107,7 +111,7 @@ class DenseRows final : public Rows {
     }
     const std::size_t end = round_up(to, kPanel);
     for (std::size_t s = to; s < std::min(end, size_); ++s) wipe(s);
-    std::fill(panels_.begin() + static_cast<std::ptrdiff_t>(end * width_), panels_.end(), T(0));
+    std::fill(panels_.begin() + static_cast<std::ptrdiff_t>(end * width_), panels_.end(), Stored());
     std::fill(norms_.begin() + static_cast<std::ptrdiff_t>(to), norms_.end(), T(0));
     size_ = to;
     panels_.resize(end * width_);
@@ -117,7 +121,7 @@ class DenseRows final : public Rows {
   void evaluate(const Batch& any, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
                 float* const* out) const override {
     const auto& batch = static_cast<const DenseBatch<T>&>(any);
-    run(DenseJob<T>{kernel_, batch.values.data() + r0 * width_, batch.norms.data() + r0, r1 - r0, width_,
+    run(DenseJob<T, float, Stored>{kernel_, batch.values.data() + r0 * width_, batch.norms.data() + r0, r1 - r0, width_,
                     panels_.data(), norms_.data(), begin, end, out});
   }
 
@@ -133,8 +137,8 @@ class DenseRows final : public Rows {
   }
 
   void wipe(std::size_t slot) override {
-    T* lane = const_cast<T*>(lane_of(slot));
-    for (std::size_t k = 0; k < width_; ++k) lane[k * kPanel] = T(0);
+    Stored* lane = const_cast<Stored*>(lane_of(slot));
+    for (std::size_t k = 0; k < width_; ++k) lane[k * kPanel] = Stored();
     norms_[slot] = T(0);
   }
 
@@ -143,15 +147,16 @@ class DenseRows final : public Rows {
     const bool shifted = !as_stored && !center_.empty();
     image.values.resize(slots.size() * width_);
     for (std::size_t r = 0; r < slots.size(); ++r) {
-      const T* lane = lane_of(static_cast<std::size_t>(slots[r]));
+      const Stored* lane = lane_of(static_cast<std::size_t>(slots[r]));
       for (std::size_t k = 0; k < width_; ++k)
-        image.values[r * width_ + k] = double(lane[k * kPanel]) + (shifted ? center_[k] : 0.0);
+        image.values[r * width_ + k] = double(static_cast<T>(lane[k * kPanel])) + (shifted ? center_[k] : 0.0);
     }
     return image;
   }
 
  private:
-  const T* lane_of(std::size_t slot) const { return panels_.data() + slot / kPanel * kPanel * width_ + slot % kPanel; }
+  static T rounded(auto value) { return static_cast<T>(static_cast<Stored>(value)); }
+  const Stored* lane_of(std::size_t slot) const { return panels_.data() + slot / kPanel * kPanel * width_ + slot % kPanel; }
   void measure(DenseBatch<T>& batch, std::size_t count) const {
     batch.norms.resize(count);
     norms(kernel_, batch.values.data(), count, width_, batch.norms.data());
@@ -160,7 +165,8 @@ class DenseRows final : public Rows {
   std::size_t width_, size_ = 0;
   Kernel kernel_;
   std::vector<double> center_;
-  AlignedVector<T> panels_, norms_;
+  AlignedVector<Stored> panels_;
+  AlignedVector<T> norms_;
 };
 
 // --------------------------------------------------------------------------------------------- sparse
@@ -200,7 +206,9 @@ struct SparseBatch : Batch {
   SparseArrays<T> rows;
 };
 
-template <class T>
+/// Values are rounded to Stored, so that sparse and dense rows have the same kernel values, but kept as T: their columns
+/// take most of the memory.
+template <class T, class Stored = T>
 class SparseRows final : public Rows {
  public:
   SparseRows(std::size_t width, const Kernel& kernel) : width_(width), kernel_(kernel) {}
@@ -214,7 +222,7 @@ class SparseRows final : public Rows {
     auto batch = std::make_unique<SparseBatch<T>>();
     for (const auto r : which) {
       visit_row(block, static_cast<std::size_t>(r), [&](std::int32_t k, auto v) {
-        if (v != 0) batch->rows.add_entry(k, T(v));
+        if (v != 0) batch->rows.add_entry(k, static_cast<T>(static_cast<Stored>(v)));
       });
       batch->rows.end_row(kernel_);
     }
@@ -355,16 +363,40 @@ class ExternalRows final : public Rows {
 
 }  // namespace
 
+Magnitudes magnitudes(const Block& block, std::span<const double> center) {
+  Magnitudes found;
+  double middle = 0;  // what a sparse row may have where it has no entry
+  for (const double value : center) middle = std::max(middle, block.is_sparse ? std::abs(value) : 0.0);
+  for (std::size_t r = 0; r < block.rows; ++r) {
+    double size = middle;
+    visit_row(block, r, [&](std::int32_t k, auto v) {
+      size = std::max(size, std::abs(double(v) - (center.empty() ? 0.0 : center[static_cast<std::size_t>(k)])));
+    });
+    found.highest = std::max(found.highest, size);
+    if (size > 0) found.lowest = std::min(found.lowest, size);
+  }
+  return found;
+}
+
 std::unique_ptr<Rows> make_rows(Layout layout, Precision precision, std::size_t width, const Kernel& kernel,
                                 std::vector<double> center) {
-  const bool narrow = precision == Precision::f32;
+  const auto dense = [&]<class T, class Stored>() -> std::unique_ptr<Rows> {
+    return std::make_unique<DenseRows<T, Stored>>(width, kernel, std::move(center));
+  };
+  const auto sparse = [&]<class T, class Stored>() -> std::unique_ptr<Rows> {
+    return std::make_unique<SparseRows<T, Stored>>(width, kernel);
+  };
+  const auto stored = [&](const auto& make) {
+    switch (precision) {
+      case Precision::f16: return make.template operator()<float, Half>();
+      case Precision::f32: return make.template operator()<float, float>();
+      case Precision::f64: return make.template operator()<double, double>();
+    }
+    throw std::logic_error("unknown precision");
+  };
   switch (layout) {
-    case Layout::dense:
-      if (narrow) return std::make_unique<DenseRows<float>>(width, kernel, std::move(center));
-      return std::make_unique<DenseRows<double>>(width, kernel, std::move(center));
-    case Layout::sparse:
-      if (narrow) return std::make_unique<SparseRows<float>>(width, kernel);
-      return std::make_unique<SparseRows<double>>(width, kernel);
+    case Layout::dense: return stored(dense);
+    case Layout::sparse: return stored(sparse);
     case Layout::external: return std::make_unique<ExternalRows>();
   }
   throw std::logic_error("unknown layout");

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,7 +18,8 @@
 namespace everlearn {
 
 enum class Layout { dense, sparse, external };
-enum class Precision { f32, f64 };
+/// Of values: those of the caller are f32 or f64, those that are kept may also be f16.
+enum class Precision { f16, f32, f64 };
 
 /// The caller's rows: dense row-major, or CSR with ascending columns, or kernel values (external).
 struct Block {
@@ -92,6 +94,13 @@ class Rows {
   /// The features of kept rows: as the caller gave them, or, to be read back bit for bit, as stored.
   virtual RowsImage image(std::span<const std::int64_t> slots, bool as_stored) const = 0;
 };
+
+/// The largest magnitude of a value in each row, after the center is subtracted: the highest of all, and the lowest of
+/// the rows that are not zero.
+struct Magnitudes {
+  double highest = 0, lowest = std::numeric_limits<double>::infinity();
+};
+Magnitudes magnitudes(const Block& block, std::span<const double> center);
 
 /// `center` (empty, or one value for each column) is subtracted from every dense row: kernels of differences and a
 /// linear machine with a bias give the same results, and distances far from the origin keep their digits.

@@ -22,18 +22,18 @@ constexpr int panels_beside(int rows) {
 }
 
 /// sums[r][p * kPanel + l] = the pair sum of a_r and b_{p, l}, for `rows` packed rows and `panels` adjacent panels.
-template <int rows, int panels, PairSum pair, class T>
+template <int rows, int panels, PairSum pair, class T, class Stored>
 #if EVERLEARN_REGISTERS == 16
 [[gnu::noinline]]  // else the constants of the map push accumulators out of the registers
 #endif
-inline void tile(const T* packed, const T* b, std::size_t panel_stride, std::size_t width, T* sums) {
+inline void tile(const T* packed, const Stored* b, std::size_t panel_stride, std::size_t width, T* sums) {
   constexpr int vectors = panels * kPanelVectors<T>;
   Vec<T> sum[rows][vectors] = {};
   for (std::size_t k = 0; k < width; ++k) {
     Vec<T> bv[vectors];
 #pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v)
-      bv[v] = load<Vec<T>>(b + (v / kPanelVectors<T>)*panel_stride + k * kPanel + (v % kPanelVectors<T>)*kWidth<T>);
+      bv[v] = load_wide(b + (v / kPanelVectors<T>)*panel_stride + k * kPanel + (v % kPanelVectors<T>)*kWidth<T>);
 #pragma GCC unroll 32
     for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 16
@@ -51,8 +51,8 @@ void pack(const T* a, std::size_t width, T* packed) {
 }
 
 /// `rows` rows of `a` from `first` on, against panels [p0, p1), `panels` of them at a time.
-template <KernelKind kind, int rows, int panels, class T, class Out>
-void strip(const DenseJob<T, Out>& job, const T* packed, std::size_t first, std::size_t p0, std::size_t p1) {
+template <KernelKind kind, int rows, int panels, class T, class Out, class Stored>
+void strip(const DenseJob<T, Out, Stored>& job, const T* packed, std::size_t first, std::size_t p0, std::size_t p1) {
   // Distances from norms and pair sums lose digits far from the origin, and exact values must not.
   constexpr KernelTraits traits = traits_of(kind);
   constexpr bool distances = traits.of_distance && std::is_same_v<Out, double>;
@@ -82,8 +82,8 @@ void strip(const DenseJob<T, Out>& job, const T* packed, std::size_t first, std:
   }
 }
 
-template <KernelKind kind, int rows, class T, class Out>
-void strips(const DenseJob<T, Out>& job, std::size_t& done, std::vector<T>& packed) {
+template <KernelKind kind, int rows, class T, class Out, class Stored>
+void strips(const DenseJob<T, Out, Stored>& job, std::size_t& done, std::vector<T>& packed) {
   constexpr int panels = panels_beside<T>(rows);
   const std::size_t count = (job.m - done) / rows;
   if (count == 0) return;
@@ -92,7 +92,7 @@ void strips(const DenseJob<T, Out>& job, std::size_t& done, std::vector<T>& pack
     pack<rows>(job.a + (done + t * rows) * job.width, job.width, packed.data() + t * rows * job.width);
   // A group of panels stays in the second-level cache while all rows pass over it.
   constexpr std::size_t kGroupBytes = 256 * 1024;
-  const std::size_t panel_bytes = std::max<std::size_t>(1, kPanel * job.width * sizeof(T));
+  const std::size_t panel_bytes = std::max<std::size_t>(1, kPanel * job.width * sizeof(Stored));
   const std::size_t group = std::max<std::size_t>(panels, kGroupBytes / panel_bytes / panels * panels);
   const std::size_t first = job.begin / kPanel, last = (job.end + kPanel - 1) / kPanel;
   for (std::size_t p0 = first; p0 < last; p0 += group)
@@ -102,8 +102,8 @@ void strips(const DenseJob<T, Out>& job, std::size_t& done, std::vector<T>& pack
   done += count * rows;
 }
 
-template <class T, class Out>
-void dense(const DenseJob<T, Out>& job) {
+template <class T, class Out, class Stored>
+void dense(const DenseJob<T, Out, Stored>& job) {
   if (job.end <= job.begin || job.m == 0) return;
   thread_local std::vector<T> packed;
   std::size_t done = 0;
@@ -138,6 +138,7 @@ void norms(PairSum pair, const T* rows, std::size_t m, std::size_t width, T* out
 
 void dense_f32(const DenseJob<float>& job) { dense(job); }
 void dense_f64(const DenseJob<double>& job) { dense(job); }
+void dense_f16(const DenseJob<float, float, Half>& job) { dense(job); }
 void dense_exact(const DenseJob<double, double>& job) { dense(job); }
 void norms_f32(PairSum pair, const float* rows, std::size_t m, std::size_t width, float* out) {
   norms(pair, rows, m, width, out);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "half.hpp"
 #include "kernel.hpp"
 
 namespace everlearn {
@@ -21,14 +22,15 @@ inline constexpr std::size_t kPanel = 16;
 inline constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
 /// Rows `a` (row-major, m x width) against kept rows [begin, end): out[r][s] = K(a_r, kept_s). Values are floats, which
-/// is enough for steps that need not be exact, or doubles.
-template <class T, class Out = float>
+/// is enough for steps that need not be exact, or doubles. Kept rows may be stored in fewer bits than they are computed
+/// with.
+template <class T, class Out = float, class Stored = T>
 struct DenseJob {
   Kernel kernel;
   const T* a;
   const T* a_norms;
   std::size_t m, width;
-  const T* panels;
+  const Stored* panels;
   const T* norms;
   std::size_t begin, end;
   Out* const* out;
@@ -57,6 +59,7 @@ struct SparseJob {
 struct KernelLoops {
   void (*dense_f32)(const DenseJob<float>&);
   void (*dense_f64)(const DenseJob<double>&);
+  void (*dense_f16)(const DenseJob<float, float, Half>&);
   void (*sparse_f32)(const SparseJob<float>&);
   void (*sparse_f64)(const SparseJob<double>&);
   void (*dense_exact)(const DenseJob<double, double>&);

@@ -12,6 +12,8 @@
 #include <immintrin.h>
 #endif
 
+#include "half.hpp"
+
 #if defined(__AVX512F__)
 #define EVERLEARN_VECTOR_BYTES 64
 #define EVERLEARN_REGISTERS 32
@@ -68,6 +70,31 @@ template <class V, class T>
 inline void store(T* p, V v) {
   std::memcpy(p, &v, sizeof v);
 }
+
+/// A register of numbers in the precision that they are computed with.
+template <class T>
+inline Vec<T> load_wide(const T* p) {
+  return load<Vec<T>>(p);
+}
+#if defined(__AVX512F__)  // with a full mask, as in root()
+inline Vec<float> load_wide(const Half* p) {
+  return (Vec<float>)_mm512_maskz_cvtph_ps(0xffff, load<__m256i>(p));
+}
+#elif defined(__AVX2__)
+inline Vec<float> load_wide(const Half* p) { return (Vec<float>)_mm256_cvtph_ps(load<__m128i>(p)); }
+#else  // as Half::operator float
+inline Vec<float> load_wide(const Half* p) {
+#ifdef __SSE2__
+  const VecI bits = (VecI)_mm_unpacklo_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)), _mm_setzero_si128());
+#else
+  typedef std::uint16_t Bits __attribute__((vector_size(kVectorBytes / 2)));
+  const VecI bits = __builtin_convertvector(load<Bits>(p), VecI);
+#endif
+  const Vec<float> size = (Vec<float>)((bits & 0x7fff) << 13) * 0x1p112f;
+  return (Vec<float>)((VecI)size | (bits & 0x8000) << 16);
+}
+#endif
+
 template <class T>
 inline Vec<T> splat(T x) {
   return x - Vec<T>{};

@@ -13,8 +13,9 @@ std::unique_ptr<Rows> rows_for(const std::string& kernel, double gamma, double c
                                const Array<double>& center) {
   return make_rows(
       named<Layout>(layout, {{"dense", Layout::dense}, {"sparse", Layout::sparse}, {"external", Layout::external}}),
-      named<Precision>(precision, {{"float32", Precision::f32}, {"float64", Precision::f64}}), width,
-      Kernel::named(kernel, gamma, coef0, degree), {center.data(), center.data() + center.shape(0)});
+      named<Precision>(precision,
+                       {{"float16", Precision::f16}, {"float32", Precision::f32}, {"float64", Precision::f64}}),
+      width, Kernel::named(kernel, gamma, coef0, degree), {center.data(), center.data() + center.shape(0)});
 }
 
 /// The number of columns; checks the arguments that the rows depend on.

@@ -207,6 +207,14 @@ NB_MODULE(_core, module) {
       .def_static("csr", &csr_block<float>, nb::arg("values"), nb::arg("columns"), nb::arg("starts"), nb::arg("width"))
       .def_static("csr", &csr_block<double>, nb::arg("values"), nb::arg("columns"), nb::arg("starts"),
                   nb::arg("width"));
+  module.def(
+      "magnitudes",
+      [](const HeldBlock& rows, const Array<double>& center) {
+        if (center.shape(0) != 0) check_size(center.shape(0), rows.block.width);
+        const Magnitudes found = magnitudes(rows.block, view(center));
+        return nb::make_tuple(found.highest, found.lowest);
+      },
+      nb::arg("rows"), nb::arg("center"));
 
   nb::class_<Machine>(module, "Machine")
       .def("configure", &Machine::configure, nb::arg("cache_bytes"), nb::arg("threads"))

@@ -28,6 +28,8 @@ LEARNERS = [
     KernelPA(kernel="poly", degree=2, coef0=1.0, random_state=0),
     RBP(budget=8, gamma=0.5, class_weight="balanced", random_state=0),
     LASVM(gamma=0.5, random_state=0),
+    LASVM(gamma=0.5, row_dtype="float16", random_state=0),
+    RBP(kernel="cosine", budget=8, row_dtype="float16", random_state=0),
     IDSVM(gamma=0.5),
 ]
 CLASSES = [[0, 1], [0, 1, 2], [False, True], [0.0, 1.0], ["a", "bb"]]

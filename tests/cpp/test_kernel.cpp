@@ -130,6 +130,71 @@ void test_values(const Loops& loops, std::size_t width, double filled) {
   }
 }
 
+/// All finite halves: a number comes back as it went, and one between two of them goes to the nearer, or to the even one.
+void test_halves() {
+  check::context = "halves";
+  const auto half = [](unsigned bits) {
+    Half found;
+    found.bits = static_cast<std::uint16_t>(bits);
+    return found;
+  };
+  bool same = true, nearest = true, exact = true;
+  for (unsigned bits = 0; bits < 0x7c00; ++bits) {
+    const double value = double(float(half(bits))), next = bits == 0x7bff ? 65536.0 : double(float(half(bits + 1)));
+    const double plain = bits < 0x400 ? std::ldexp(bits, -24) : std::ldexp(1024 + bits % 1024, int(bits / 1024) - 25);
+    const double middle = (value + next) / 2;
+    exact &= value == plain && float(half(bits | 0x8000)) == -float(value);
+    same &= Half(value).bits == bits && Half(-value).bits == (bits | 0x8000);
+    nearest &= Half(std::nextafter(middle, 0)).bits == bits && Half(std::nextafter(middle, kInf)).bits == bits + 1;
+    nearest &= Half(middle).bits == bits + bits % 2 && Half(-middle).bits == ((bits + bits % 2) | 0x8000);
+  }
+  CHECK(exact);
+  CHECK(same);
+  CHECK(nearest);
+  CHECK(Half(1e300).bits == 0x7c00);
+  CHECK(Half(-kInf).bits == 0xfc00);
+  CHECK(Half(1e-300).bits == 0);
+}
+
+/// Kept rows in 16 bits have, bit for bit, the kernel values of the same rows in 32 bits.
+void test_half_rows(const Loops& loops, std::size_t width) {
+  constexpr std::size_t n = 83;
+  Random random(width);
+  Table<float> table = random_table<float>(random, n, width, 0.8);
+  for (float& value : table.values) value = float(Half(value * std::ldexp(1.0, int(below(random, 12)) - 10)));
+  for (const Kernel& kernel : kernels(width)) {
+    check::context = std::string(loops.name) + " f16 width " + std::to_string(width) + " kernel " +
+                     std::string(traits_of(kernel.kind).name);
+    const Paths<float> paths(loops, table, width, kernel.kind);
+    std::vector<Half> panels(paths.panels.size());
+    for (std::size_t e = 0; e < panels.size(); ++e) panels[e] = Half(paths.panels[e]);
+    for (std::size_t m = 1; m <= 61; ++m) {
+      const std::size_t row = below(random, n - m + 1), begin = below(random, n), end = n - below(random, n - begin);
+      Matrix wide(m, n), narrow(m, n);
+      paths.evaluate(Paths<float>::dense, kernel, row, m, begin, end, wide.rows.data());
+      loops.dense_f16({kernel, table.row(row), paths.norms_dense.data() + row, m, width, panels.data(),
+                       paths.norms_dense.data(), begin, end, narrow.rows.data()});
+      CHECK(same_bits(wide.values, narrow.values));
+    }
+  }
+}
+
+/// Every finite half, as the only value of a row.
+void test_loading_halves(const Loops& loops) {
+  check::context = std::string(loops.name) + " loading halves";
+  std::vector<Half> all(0x10000);
+  for (unsigned bits = 0; bits < all.size(); ++bits)
+    if ((bits & 0x7fff) < 0x7c00) all[bits].bits = static_cast<std::uint16_t>(bits);
+  const std::vector<float> norms(all.size());
+  const float one = 1, norm = 1;
+  Matrix out(1, all.size());
+  loops.dense_f16({{KernelKind::linear, 1, 0, 1}, &one, &norm, 1, 1, all.data(), norms.data(), 0, all.size(),
+                   out.rows.data()});
+  bool same = true;
+  for (std::size_t s = 0; s < all.size(); ++s) same &= out[0][s] == float(all[s]);
+  CHECK(same);
+}
+
 /// The first rows that a thread looks up in a table of columns have no entries at all.
 template <class T>
 void test_empty_rows(const Loops& loops) {
@@ -290,6 +355,7 @@ int main() {
   CHECK_THROWS(std::invalid_argument, Kernel::named("unknown", 1, 0, 1));
   CHECK(loops_named("baseline") != nullptr);
   CHECK(loops_named("unknown") == nullptr);
+  test_halves();
   for (const char* name : {"baseline", "avx2", "avx512"}) {
     const Loops* loops = loops_named(name);
     if (loops == nullptr) continue;
@@ -300,6 +366,8 @@ int main() {
         test_values<double>(*loops, width, filled);
         test_exact(*loops, width, filled);
       }
+    for (const std::size_t width : {1, 9, 40}) test_half_rows(*loops, width);
+    test_loading_halves(*loops);
     test_exp(*loops);
     test_exact_exp(*loops);
     test_cosine<float>(*loops);

@@ -47,6 +47,7 @@ SMALL = {  # parameters that matter to the native part, if the estimator has the
     "window": [None, 3, 25],
     "max_idle": [0, 1, 50],
     "cache_size": [0.0001, 0.01, 200.0],
+    "row_dtype": [None, "float16"],
     "n_jobs": [1, 2],
     "random_state": [0, 1],
     "n_exemplars": [1, 5],

@@ -205,6 +205,7 @@ BAD_PARAMETERS = {
     "tol": [*WORDS, *BELOW],
     "class_weight": ["balance", 2.0, [1, 2]],
     "cache_size": [*WORDS, *BELOW],
+    "row_dtype": ["float64", "", 16, np.float16],
     "n_jobs": [0, 1.5, "2"],
     "verbose": [-1, None, "loud", 0.5],
     "epochs": [*HALVES, 0, -1, True],

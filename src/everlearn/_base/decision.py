@@ -47,6 +47,9 @@ class Graph(Protocol):
     def unit_rows(self, x: str) -> str:
         """Scale rows to length 1."""
 
+    def through(self, x: str, dtype: Any) -> str:
+        """Round to another type and back."""
+
 
 class Step(Protocol):
     """A function of rows."""
@@ -85,6 +88,23 @@ class Standardize:
     def constants(self) -> int:
         """Count the numbers that a graph stores for it."""
         return 3 * len(self.mean)
+
+
+@dataclass(frozen=True)
+class InHalves:
+    """x rounded to 16 bits, as a learner with ``row_dtype="float16"`` does."""
+
+    def write(self, graph: Graph, x: str) -> str:
+        """Add it to a graph."""
+        return graph.through(x, np.float16)
+
+    def apply(self, X: Floats) -> Floats:
+        """Compute it in double precision."""
+        return X.astype(np.float16).astype(np.float64)
+
+    def constants(self) -> int:
+        """Count the numbers that a graph stores for it."""
+        return 0
 
 
 @dataclass(frozen=True)
@@ -316,13 +336,15 @@ def expansion_decision(classes: Array, found: Expansion, by_row: bool = False) -
     if n_kept == 0:
         return constant_decision(classes, width, bias)
     stored, ones = rows - center, np.ones(width)
+    first: list[Step] = [Standardize(center, ones), *([InHalves()] if found.rounded else [])]
     if kernel.is_linear and not by_row:
-        middle = np.median(stored, axis=0)
         combined = stored.T @ weights
+        if found.rounded:
+            return Decision(classes, first, combined, bias, rows, n_kept)
+        middle = np.median(stored, axis=0)
         shift = Standardize(center + middle, ones)
         return Decision(classes, [shift], combined, bias + middle @ combined, rows, n_kept)
-    steps = [Standardize(center, ones), *kernel_steps(kernel, stored)]
-    return Decision(classes, steps, weights, bias, rows, n_kept)
+    return Decision(classes, [*first, *kernel_steps(kernel, stored)], weights, bias, rows, n_kept)
 
 
 def linear_decision(model: Any) -> Decision:

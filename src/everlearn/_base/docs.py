@@ -50,6 +50,12 @@ s : float, default=-1.0
     no influence on the model. -inf is the hinge loss, under which every row has influence.
 cache_size : float, default=200
     Size of the kernel cache in megabytes.
+row_dtype : {"float32", "float16"} or None, default=None
+    Type in which rows are stored; None is the type of the first rows. "float16" takes half the memory of
+    float32, for dense rows such as embeddings. Values keep 11 significant bits, about three decimal digits.
+    Each row is rounded once, also a row to predict, and kernel values are computed from rounded rows in
+    single precision. Values must be below 65504; features far below 1 need scaling. Rows that are mostly
+    zeros are stored sparse, rounded in the same way but not smaller. Needs a built-in kernel.
 budget : int, default=200
     Maximum number of rows kept, for each binary problem.
 n_jobs : int, default=None

@@ -25,13 +25,15 @@ def choose_layout(X: Rows) -> str:
     return "sparse" if filled < _SPARSE_BELOW else "dense"
 
 
-def choose_center(kernel: type[Kernel], X: Rows, has_bias: bool) -> npt.NDArray[np.float64]:
+def choose_center(
+    kernel: type[Kernel], X: Rows, has_bias: bool, may_change: bool = True
+) -> npt.NDArray[np.float64]:
     """Return the mean of dense rows that lie far from the origin, compared with their spread.
 
     When all rows share a large offset, norms and products lose digits, so the offset is subtracted first.
     That is allowed under kernels of differences, and under a linear kernel with a bias. The result is empty
-    where it is not allowed or there is no need. It is never a row of a linear machine: the center of such a
-    machine cannot be changed when that row is forgotten.
+    where it is not allowed or there is no need. It is never a row of a machine whose center cannot be changed
+    when that row is forgotten: a linear one, or one for which ``may_change`` is false.
     """
     allowed = kernel.shift_invariant or (kernel.is_linear and has_bias)
     if not allowed or X.shape[0] == 0:
@@ -40,6 +42,6 @@ def choose_center(kernel: type[Kernel], X: Rows, has_bias: bool) -> npt.NDArray[
     with np.errstate(over="ignore", invalid="ignore"):
         mean = first.mean(axis=0, dtype=np.float64)
         spread = float(np.mean(np.var(first, axis=0, dtype=np.float64)))
-        if kernel.is_linear and (first == mean).all(axis=1).any():
+        if (kernel.is_linear or not may_change) and (first == mean).all(axis=1).any():
             return np.zeros(0)
         return mean if float(np.mean(mean**2)) > 10 * spread else np.zeros(0)

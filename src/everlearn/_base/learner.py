@@ -78,6 +78,7 @@ class KernelLearner(ScoringClassifier, Estimator, MachineAttributes):
     _exact: ClassVar[bool] = False  # rows and kernel values in double precision
     _draws: ClassVar[bool] = False  # the native solver draws random numbers
     _rows_per_call: ClassVar[int] = ROWS_PER_CALL
+    row_dtype: str | None = None  # a parameter of learners that compute in single precision
     _svm: ClassVar[bool] = True  # coefficients have bounds, and those strictly within are at the margin
     _mark_of_fit = "_machine"
     _fitted_attributes: ClassVar[tuple[str, ...]] = (
@@ -105,7 +106,13 @@ class KernelLearner(ScoringClassifier, Estimator, MachineAttributes):
         foreign = not is_built_in(self.kernel)
         if self.kernel == "precomputed" and sparse.issparse(X):
             raise ValueError("kernel='precomputed' needs a dense array as X, got a sparse matrix.")
+        if foreign and self.row_dtype is not None:
+            raise ValueError(
+                f"row_dtype={self.row_dtype!r} needs a built-in kernel, because a callable or precomputed "
+                "kernel takes rows as they are: set row_dtype=None."
+            )
         layout = "external" if foreign else choose_layout(X)
+        precision = "float64" if foreign or self._exact else self.row_dtype or X.dtype.name
         self.classes_ = classes
         self._rows_seen = 0
         self._label_counts = np.zeros(len(classes), dtype=np.int64)
@@ -114,7 +121,7 @@ class KernelLearner(ScoringClassifier, Estimator, MachineAttributes):
         kernel = "linear" if foreign else self.kernel
         center = np.zeros(0)
         if layout == "dense":
-            center = choose_center(KERNELS[kernel], X, self._has_bias)
+            center = choose_center(KERNELS[kernel], X, self._has_bias, may_change=precision != "float16")
         self._machine = Machine(
             self._solver,
             {
@@ -123,7 +130,7 @@ class KernelLearner(ScoringClassifier, Estimator, MachineAttributes):
                 "coef0": float(self.coef0),
                 "degree": int(self.degree),
                 "layout": layout,
-                "precision": "float64" if foreign or self._exact else X.dtype.name,
+                "precision": precision,
                 "width": 0 if foreign else X.shape[1],
                 "classes": len(classes),
                 "center": center,
@@ -289,7 +296,7 @@ class KernelLearner(ScoringClassifier, Estimator, MachineAttributes):
     def _single_row(self, X: Any) -> Array | None:
         """The array of a single dense row that `validate_rows` would accept; None if it has to look at X."""
         machine = vars(self).get("_machine")
-        return None if machine is None else single_row(self, X, machine.safe_length)
+        return None if machine is None else single_row(self, X, machine.safe_length, machine.safe_from)
 
     def validate_rows(self, X: Any) -> Rows:
         """Validate rows for a fitted learner, as `decision_function` does.

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import _core
-from . import checked
+from . import checked, halves
 from .kernels import Kernel, kernel_named
 from .validate import Rows, as_block
 
@@ -32,13 +32,17 @@ _SPEC = {"kernel", "gamma", "coef0", "degree", "layout", "precision", "width", "
 
 
 class Expansion(NamedTuple):
-    """A decision function: the sum of weights_i k(rows_i - center, x - center), plus the bias."""
+    """A decision function: the sum of weights_i k(rows_i - center, x - center), plus the bias.
+
+    ``rounded`` says that x - center is rounded to 16 bits, as the rows were.
+    """
 
     kernel: Kernel
     rows: Rows
     center: npt.NDArray[np.float64]
     weights: npt.NDArray[np.float64]  # of shape (n_rows, n_columns)
     bias: npt.NDArray[np.float64]
+    rounded: bool = False
 
 
 class Machine:
@@ -55,6 +59,11 @@ class Machine:
         self.kernel = kernel_named(*(spec[name] for name in ("kernel", "gamma", "coef0", "degree")))
         self.parameters: dict[str, Any] = {}
         self.configured_for: tuple[Any, ...] = ()  # the values of the learner's parameters at that time
+        self.in_halves = spec["precision"] == "float16"
+        # A row whose squared length is between the two needs no further check.
+        self.safe_from = 0.0
+        if self.in_halves:
+            self.safe_from = halves.shortest(self.kernel, spec["center"], spec["width"])
         self.safe_length = self._find_safe_length()
 
     def configure(self, cache_bytes: int, threads: int, parameters: dict[str, Any]) -> None:
@@ -67,6 +76,8 @@ class Machine:
         """Refuse rows whose kernel values overflow, before anything is learned from them."""
         if self.spec["layout"] == "external" or X.shape[0] == 0:
             return
+        if self.in_halves:
+            halves.check_range(self.kernel, self.spec["center"], X)
         is_sparse = sparse.issparse(X)
         if not is_sparse and _core.longest_row(X) < self.safe_length:
             return
@@ -86,7 +97,7 @@ class Machine:
 
     def _fits(self, longest: float) -> bool:
         """Whether nothing overflows for rows whose squared lengths are ``longest`` at most."""
-        kernel, most = self.kernel, float(np.finfo(self.spec["precision"]).max)
+        kernel, most = self.kernel, float(np.finfo(self._computed_in()).max)
         with np.errstate(over="ignore", invalid="ignore"):
             steps = max(longest, kernel.largest_step(longest))
             highest = kernel.highest(longest)
@@ -95,9 +106,15 @@ class Machine:
     def _find_safe_length(self) -> float:
         """A squared length, with room to spare, below which rows fit; 0 if rows are kernel values."""
         longest = 0.0 if self.spec["layout"] == "external" else _LONGEST_SAFE
+        if self.in_halves:
+            longest = min(longest, halves.longest(self.spec["center"]))
         while longest > 1 and not self._fits(2 * longest):
             longest /= 2**10
         return longest if longest > 1 else 0.0
+
+    def _computed_in(self) -> str:
+        """The type that kernel values are computed in."""
+        return "float32" if self.in_halves else str(self.spec["precision"])
 
     def seed(self, random: np.random.RandomState) -> None:
         """Seed the generator of the native solver."""
@@ -109,19 +126,23 @@ class Machine:
         return np.flatnonzero((self.native.alpha != 0).any(axis=0))
 
     def rows(self, slots: npt.NDArray[np.intp]) -> Rows:
-        """Features of kept rows, as they were given."""
-        return self._matrix(self.native.rows(slots.astype(np.int64), as_stored=False), len(slots))
+        """Features of kept rows, as they were given; rounded if they are stored in 16 bits."""
+        image = self.native.rows(slots.astype(np.int64), as_stored=False)
+        # A sum with the center in single precision could become another row when it is rounded to 16 bits.
+        is_sum = self.in_halves and len(self.spec["center"]) > 0
+        return self._matrix(image, len(slots), "float64" if is_sum else None)
 
     def expansion(self, slots: npt.NDArray[np.intp]) -> Expansion:
         """The decision function over the rows in some slots, such as those of `support`."""
         spec = self.spec
         center = spec["center"] if len(spec["center"]) else np.zeros(spec["width"])
         weights = np.ascontiguousarray(self.native.alpha[:, slots].T)
-        return Expansion(self.kernel, self.rows(slots), center, weights, np.array(self.native.bias))
+        bias = np.array(self.native.bias)
+        return Expansion(self.kernel, self.rows(slots), center, weights, bias, self.in_halves)
 
     def is_center(self, ids: npt.NDArray[np.int64]) -> bool:
         """Whether one of some rows that are kept is the center, as the only row of a first block is."""
-        if len(self.spec["center"]) == 0 or len(ids) == 0:
+        if len(self.spec["center"]) == 0 or len(ids) == 0 or self.in_halves:
             return False
         slots = np.flatnonzero(np.isin(self.native.ids, ids))
         stored = self._matrix(self.native.rows(slots, as_stored=True), len(slots))
@@ -146,11 +167,14 @@ class Machine:
 
         The number of kernel evaluations is not in it: it depends on what the cache held.
         """
+        native = self.native.get_state()
+        if self.in_halves:
+            native["values"] = native["values"].astype(np.float16)
         return {
             "solver": self.solver,
             "spec": dict(self.spec),
             "parameters": dict(self.parameters),
-            "native": self.native.get_state(),
+            "native": native,
         }
 
     @classmethod
@@ -163,6 +187,8 @@ class Machine:
         machine.parameters = checked.table("parameters", state["parameters"])
         machine.native.set_parameters(**machine.parameters)
         count = len(native["ids"])
+        if machine.in_halves:
+            checked.array("values", native["values"], np.float16, (None,))
         stored = native["kernel"] if spec["layout"] == "external" else machine._matrix(native, count)
         machine.native.set_state(as_block(stored), native)
         return machine
@@ -223,6 +249,8 @@ class Machine:
             rows = _stack(stored)[where]
             is_sparse = sparse.issparse(rows)
             merged["values"] = rows.data if is_sparse else rows.ravel()
+            if machines[0].in_halves:
+                merged["values"] = merged["values"].astype(np.float16)
             merged["columns"] = np.asarray(rows.indices if is_sparse else [], dtype=np.int32)
             merged["starts"] = np.asarray(rows.indptr if is_sparse else [], dtype=np.int64)
         else:
@@ -247,8 +275,9 @@ class Machine:
         self.__dict__ = Machine.from_state(state).__dict__
         self.native.evaluations = state.get("evaluations", 0)
 
-    def _matrix(self, image: dict[str, Any], count: int) -> Rows:
-        values = checked.array("values", image["values"], np.float64, (None,)).astype(self.spec["precision"])
+    def _matrix(self, image: dict[str, Any], count: int, dtype: str | None = None) -> Rows:
+        values = checked.array("values", image["values"], np.float64, (None,))
+        values = values.astype(dtype or self._computed_in())
         shape = (count, self.spec["width"])
         if self.spec["layout"] == "sparse":
             columns = checked.array("columns", image["columns"], np.int64, (None,))

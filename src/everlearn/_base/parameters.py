@@ -25,6 +25,7 @@ SHARED: Table = {
     "min_support": constraints.integer_from(0),
     "budget": constraints.integer_from(1),
     "cache_size": constraints.MEGABYTES,
+    "row_dtype": constraints.NONE | constraints.one_of("float32", "float16"),
     "n_jobs": constraints.NONE | constraints.NOT_ZERO_INTEGER,
     "verbose": constraints.BOOLEAN | constraints.integer_from(0),
 }

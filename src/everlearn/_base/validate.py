@@ -93,8 +93,10 @@ def is_plain_array(X: Any, width: int | None, longest: float) -> bool:
     )
 
 
-def single_row(estimator: Any, X: Any, longest: float) -> Array | None:
-    """The array of a single dense row that is valid, and shorter than ``longest`` (squared).
+def single_row(estimator: Any, X: Any, longest: float, shortest: float = 0.0) -> Array | None:
+    """The array of a single dense row that is valid, shorter than ``longest`` and not below ``shortest``.
+
+    Both are squared lengths.
 
     None is for everything else, valid or not: `check_rows` decides about it.
     """
@@ -106,7 +108,9 @@ def single_row(estimator: Any, X: Any, longest: float) -> Array | None:
         if X.dtype is not _FLOAT64:  # what scikit-learn makes of a list
             return None
     found: Array = X
-    return found if _is_valid(estimator, X, longest) and len(X) == 1 else None
+    if not (_is_valid(estimator, X, longest) and len(X) == 1):
+        return None
+    return found if shortest == 0 or _core.longest_row(found) >= shortest else None
 
 
 def single_label(y: Any, classes: Array) -> int | None:

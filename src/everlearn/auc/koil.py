@@ -104,6 +104,7 @@ class KOIL(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         gamma: str | float = "scale",
         coef0: float = 0.0,
         epochs: int = 1,
+        row_dtype: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool | int = False,

@@ -46,6 +46,7 @@ class RBP(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         coef0: float = 0.0,
         class_weight: ClassWeight = None,
         epochs: int = 1,
+        row_dtype: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool | int = False,

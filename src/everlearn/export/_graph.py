@@ -45,6 +45,10 @@ class Graph:
         to = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.node("Cast", x, to=to, output=output)
 
+    def through(self, x: str, dtype: Any) -> str:
+        """Round to another type and back."""
+        return self.cast(self.cast(x, dtype), self.dtype)
+
     def sums(self, x: str) -> str:
         """Sum each row."""
         return self.node("ReduceSum", x, self.constant(np.array([1], dtype=np.int64)), keepdims=1)

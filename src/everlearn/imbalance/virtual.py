@@ -131,6 +131,7 @@ class VIRTUAL(KernelLearner):
         rtol: float = 0.02,
         max_iter: int = -1,
         cache_size: float = 200,
+        row_dtype: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool | int = False,

@@ -133,6 +133,7 @@ class LASVM(ExactLearner, FinishingLearner, OnlineLearner, StreamLearner, Forget
         n_iter_no_change: int = 200,
         rtol: float = 0.02,
         cache_size: float = 200,
+        row_dtype: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool | int = False,

@@ -117,6 +117,7 @@ class LocalSVM(FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner
         finishing: str | None = "kept",
         max_idle: int | None = None,
         cache_size: float = 200,
+        row_dtype: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool | int = False,

@@ -82,6 +82,7 @@ class OnlineSVMR(OnlineLearner, StreamLearner, ForgettingLearner):
         max_idle: int | None = None,
         epochs: int = 1,
         cache_size: float = 200,
+        row_dtype: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool | int = False,

@@ -81,6 +81,7 @@ class RampSVM(ForgettingLearner):
         variant: str = "active_set",
         max_iter: int = 100,
         cache_size: float = 200,
+        row_dtype: str | None = None,
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
