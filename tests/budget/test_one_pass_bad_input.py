@@ -155,6 +155,7 @@ BAD_PARAMETERS = {
     "class_weight": ["balance", 2.0],
     "epochs": HALVES,
     "n_jobs": [0, 1.5],
+    "row_dtype": ["float64", "", 16],
     "verbose": [-1, None],
 }
 NOT_ALL = [
