@@ -122,7 +122,7 @@ class DenseRows final : public Rows {
                 float* const* out) const override {
     const auto& batch = static_cast<const DenseBatch<T>&>(any);
     run(DenseJob<T, float, Stored>{kernel_, batch.values.data() + r0 * width_, batch.norms.data() + r0, r1 - r0, width_,
-                    panels_.data(), norms_.data(), begin, end, out});
+                                   panels_.data(), norms_.data(), begin, end, out});
   }
 
   void evaluate_exactly(const Batch& any, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
@@ -156,7 +156,9 @@ class DenseRows final : public Rows {
 
  private:
   static T rounded(auto value) { return static_cast<T>(static_cast<Stored>(value)); }
-  const Stored* lane_of(std::size_t slot) const { return panels_.data() + slot / kPanel * kPanel * width_ + slot % kPanel; }
+  const Stored* lane_of(std::size_t slot) const {
+    return panels_.data() + slot / kPanel * kPanel * width_ + slot % kPanel;
+  }
   void measure(DenseBatch<T>& batch, std::size_t count) const {
     batch.norms.resize(count);
     norms(kernel_, batch.values.data(), count, width_, batch.norms.data());

@@ -77,9 +77,7 @@ inline Vec<T> load_wide(const T* p) {
   return load<Vec<T>>(p);
 }
 #if defined(__AVX512F__)  // with a full mask, as in root()
-inline Vec<float> load_wide(const Half* p) {
-  return (Vec<float>)_mm512_maskz_cvtph_ps(0xffff, load<__m256i>(p));
-}
+inline Vec<float> load_wide(const Half* p) { return (Vec<float>)_mm512_maskz_cvtph_ps(0xffff, load<__m256i>(p)); }
 #elif defined(__AVX2__)
 inline Vec<float> load_wide(const Half* p) { return (Vec<float>)_mm256_cvtph_ps(load<__m128i>(p)); }
 #else  // as Half::operator float

@@ -23,7 +23,9 @@ namespace {
 template <class T>
 void test_rows(Layout layout, KernelKind kind, bool halves = false) {
   check::context = std::string(layout == Layout::dense ? "dense" : "sparse") + " rows" +
-                   (halves ? " f16" : sizeof(T) == 4 ? " f32" : " f64");
+                   (halves           ? " f16"
+                    : sizeof(T) == 4 ? " f32"
+                                     : " f64");
   constexpr std::size_t n = 60, width = 11;
   Random random(17);
   const Table<T> table = random_table<T>(random, n, width, 0.4);

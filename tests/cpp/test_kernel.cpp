@@ -188,8 +188,8 @@ void test_loading_halves(const Loops& loops) {
   const std::vector<float> norms(all.size());
   const float one = 1, norm = 1;
   Matrix out(1, all.size());
-  loops.dense_f16({{KernelKind::linear, 1, 0, 1}, &one, &norm, 1, 1, all.data(), norms.data(), 0, all.size(),
-                   out.rows.data()});
+  loops.dense_f16(
+      {{KernelKind::linear, 1, 0, 1}, &one, &norm, 1, 1, all.data(), norms.data(), 0, all.size(), out.rows.data()});
   bool same = true;
   for (std::size_t s = 0; s < all.size(); ++s) same &= out[0][s] == float(all[s]);
   CHECK(same);

@@ -85,10 +85,10 @@ def test_bad_labels_and_weights_are_refused_and_change_nothing(cls):
 
 BAD_PARAMETERS = [
     ("C", 0), ("C", np.nan), ("tol", 0), ("tol", "small"), ("gamma", -1), ("kernel", "RBF"), ("epochs", 0),
-    ("epochs", 1.5), ("cache_size", 0), ("row_dtype", "float64"), ("n_jobs", 0), ("s", 1e-9), ("s", 1.0), ("s", np.nan), ("s", np.inf),
+    ("epochs", 1.5), ("cache_size", 0), ("n_jobs", 0), ("s", 1e-9), ("s", 1.0), ("s", np.nan), ("s", np.inf),
     ("s", "-1"), ("s", None), ("min_support", -1), ("min_support", 0.5), ("clean_every", 0), ("max_idle", -1),
     ("clean_every", None), ("max_idle", 2.5), ("min_gain", 0), ("min_gain", np.inf), ("variant", "exact"),
-    ("max_iter", -2), ("finishing", "no"), ("class_weight", "balance"),
+    ("max_iter", -2), ("finishing", "no"), ("class_weight", "balance"), ("row_dtype", "float64"),
 ]  # fmt: skip
 
 
