@@ -17,6 +17,11 @@ inline constexpr int kLanes = std::min(64, 8 * kWidth<T>);
 /// Above this the spread rows are addressed through a table of the columns that occur in them.
 inline constexpr std::size_t kSpreadBytes = 512u << 10;
 
+/// Spread rows that take more than this are met range by range of their columns, if a kept row has this many entries
+/// in a range, and by so many kept rows before the next range. Measured on mnist (784 columns, 150 entries): 5.1 ns a
+/// kernel value, 6.4 in one range.
+inline constexpr std::size_t kRangeBytes = 72u << 10, kRangeEntries = 16, kGroup = 128;
+
 /// The spread rows of one tile: position[c] is the line of column c, line 0 is all zeros. Without the
 /// table (few columns) column c has line c + 1. Lines are zero again after clear().
 template <class T, int lanes>
@@ -63,18 +68,37 @@ inline const T* line_of(const Spread<T, lanes>& spread, std::int32_t column) {
   return spread.lines.data() + static_cast<std::size_t>(line) * lanes;
 }
 
-/// sums[lane] = the pair sum of a_lane and kept_s, for one kept row.
+/// sums[lane] = the pair sum of a_lane and a kept row, whose entries are [e, end).
 template <PairSum pair, bool indirect, int lanes, class T>
-inline void meet(const Spread<T, lanes>& spread, const CsrView<T>& kept, std::size_t s, T* sums) {
+inline void meet(const Spread<T, lanes>& spread, const CsrView<T>& kept, std::int64_t e, std::int64_t end, T* sums) {
   constexpr int vectors = lanes / kWidth<T>;
   Vec<T> sum[vectors] = {};
-  for (auto e = kept.starts[s]; e < kept.starts[s + 1]; ++e) {
+  for (; e < end; ++e) {
     const T* at = line_of<indirect>(spread, kept.columns[e]);
     const Vec<T> value = splat(kept.values[e]);
 #pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v) sum[v] = add_term<pair>(value, load<Vec<T>>(at + v * kWidth<T>), sum[v]);
   }
   for (int v = 0; v < vectors; ++v) store(sums + v * kWidth<T>, sum[v]);
+}
+
+/// The same for the entries whose columns are below `limit`, on top of `sums`. Returns the entry after them.
+template <PairSum pair, int lanes, class T>
+inline std::int64_t meet_below(std::int32_t limit, const Spread<T, lanes>& spread, const CsrView<T>& kept,
+                               std::int64_t e, std::int64_t end, T* sums) {
+  constexpr int vectors = lanes / kWidth<T>;
+  Vec<T> sum[vectors];
+#pragma GCC unroll 16
+  for (int v = 0; v < vectors; ++v) sum[v] = load<Vec<T>>(sums + v * kWidth<T>);
+  for (; e < end && kept.columns[e] < limit; ++e) {
+    const T* at = line_of<false>(spread, kept.columns[e]);
+    const Vec<T> value = splat(kept.values[e]);
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v) sum[v] = add_term<pair>(value, load<Vec<T>>(at + v * kWidth<T>), sum[v]);
+  }
+#pragma GCC unroll 16
+  for (int v = 0; v < vectors; ++v) store(sums + v * kWidth<T>, sum[v]);
+  return e;
 }
 
 /// sums[l] = the pair sum of a and kept_{s + l}, for four kept rows at once: their chains of additions overlap.
@@ -99,20 +123,20 @@ inline void meet_four(const Spread<T, 1>& spread, const CsrView<T>& kept, std::s
   }
 }
 
-/// A tile of spread rows against all kept rows. The map runs along the spread rows, which is the same as along the kept
-/// ones because kernels are symmetric; then squares are turned into rows of the result.
-template <KernelKind kind, bool indirect, int lanes, class T>
-void sweep(const SparseJob<T>& job, const Spread<T, lanes>& spread, std::size_t first, std::size_t count) {
+/// Kernel values of a tile of spread rows with kept rows [begin, end), where sums_of(s) gives the pair sums of kept row
+/// s. The map runs along the spread rows, which is the same as along the kept ones because kernels are symmetric; then
+/// squares are turned into rows of the result.
+template <KernelKind kind, int lanes, class T, class Sums>
+inline void put_tile(const SparseJob<T>& job, std::size_t first, std::size_t count, std::size_t begin, std::size_t end,
+                     Sums&& sums_of) {
   constexpr std::size_t w = kWidth<float>;
-  constexpr PairSum pair = traits_of(kind).pair;
   T a_norms[lanes] = {};
   std::copy_n(job.a.norms + job.a_begin + first, count, a_norms);
-  T sums[lanes];
   float values[w][lanes];
-  for (std::size_t at = job.begin; at < job.end; at += w) {
-    const std::size_t rows = std::min(w, job.end - at);
+  for (std::size_t at = begin; at < end; at += w) {
+    const std::size_t rows = std::min(w, end - at);
     for (std::size_t l = 0; l < rows; ++l) {
-      meet<pair, indirect>(spread, job.kept, at + l, sums);
+      const T* sums = sums_of(at + l);
       for (std::size_t p = 0; p < lanes; p += kPanel)
         map_panel<kind>(job.kernel, sums + p, job.kept.norms[at + l], a_norms + p, values[l] + p);
     }
@@ -123,6 +147,47 @@ void sweep(const SparseJob<T>& job, const Spread<T, lanes>& spread, std::size_t 
       for (std::size_t r = r0; r < std::min(r0 + w, count); ++r)
         std::memcpy(job.out[first + r] + at, &square[r - r0], rows * sizeof(float));
     }
+  }
+}
+
+/// A tile of spread rows against all kept rows.
+template <KernelKind kind, bool indirect, int lanes, class T>
+void sweep(const SparseJob<T>& job, const Spread<T, lanes>& spread, std::size_t first, std::size_t count) {
+  constexpr PairSum pair = traits_of(kind).pair;
+  T sums[lanes];
+  put_tile<kind, lanes>(job, first, count, job.begin, job.end, [&](std::size_t s) {
+    meet<pair, indirect>(spread, job.kept, job.kept.starts[s], job.kept.starts[s + 1], sums);
+    return sums;
+  });
+}
+
+/// The number of ranges of columns in which a tile is met: one, unless its lines are large and kept rows have enough
+/// entries to pay for more.
+template <int lanes, class T>
+std::size_t ranges_of(const SparseJob<T>& job) {
+  const std::size_t ranges = (job.width * lanes * sizeof(T) + kRangeBytes - 1) / kRangeBytes;
+  const auto entries = static_cast<std::size_t>(job.kept.starts[job.end] - job.kept.starts[job.begin]);
+  return entries < kRangeEntries * ranges * (job.end - job.begin) ? 1 : ranges;
+}
+
+/// The same in ranges of columns: a group of kept rows meets the lines of one range, which mostly stay in the
+/// first-level cache, before those of the next.
+template <KernelKind kind, int lanes, class T>
+void sweep_ranges(const SparseJob<T>& job, const Spread<T, lanes>& spread, std::size_t first, std::size_t count,
+                  std::size_t ranges) {
+  constexpr PairSum pair = traits_of(kind).pair;
+  T sums[kGroup][lanes];
+  std::int64_t next[kGroup];
+  for (std::size_t at = job.begin; at < job.end; at += kGroup) {
+    const std::size_t rows = std::min(kGroup, job.end - at);
+    std::fill_n(sums[0], rows * lanes, T(0));
+    std::copy_n(job.kept.starts + at, rows, next);
+    for (std::size_t range = 1; range <= ranges; ++range) {
+      const auto limit = static_cast<std::int32_t>(job.width * range / ranges);
+      for (std::size_t l = 0; l < rows; ++l)
+        next[l] = meet_below<pair>(limit, spread, job.kept, next[l], job.kept.starts[at + l + 1], sums[l]);
+    }
+    put_tile<kind, lanes>(job, first, count, at, at + rows, [&](std::size_t s) { return sums[s - at]; });
   }
 }
 
@@ -156,6 +221,8 @@ void tiles(const SparseJob<T, Out>& job, std::size_t& done, std::size_t least) {
     spread.fill(job.a, job.a_begin + done, count, job.width);
     const auto meet_all = [&]<bool indirect>() {
       if constexpr (lanes == 1) sweep_one<kind, indirect>(job, spread, done);
+      else if (const std::size_t ranges = indirect ? 1 : ranges_of<lanes>(job); ranges > 1)
+        sweep_ranges<kind>(job, spread, done, count, ranges);
       else sweep<kind, indirect>(job, spread, done, count);
     };
     if (spread.indirect) meet_all.template operator()<true>();
