@@ -224,12 +224,15 @@ void Expansion::open_block(const Batch& batch, const Arrivals& arrivals) {
     kernel_.open_block(batch, count, arrivals.kernel);
     for (std::size_t s = begin; s < size(); ++s) set_diagonal(s, kernel_.hold(s)[s]);
     const std::size_t work = count * size() * columns_.size();
-    parallel_ranges(work < kWorthThreads ? 1 : threads(), count, 1, [&](std::size_t first, std::size_t last) {
-      for (std::size_t s = begin + first; s < begin + last; ++s)
+    constexpr std::size_t kRows = 8;  // stay in the second-level cache while all columns pass over them
+    parallel_ranges(work < kWorthThreads ? 1 : threads(), count, kRows, [&](std::size_t first, std::size_t last) {
+      for (std::size_t at = begin + first; at < begin + last; at += kRows)
         for (std::size_t c = 0; c < columns_.size(); ++c) {
           Column& column = columns_[c];
-          column.g[s] = sign(c, s);
-          if (column.live) column.g[s] -= kernel_.block_product(s, column.alpha.data());
+          for (std::size_t s = at; s < std::min(at + kRows, begin + last); ++s) {
+            column.g[s] = sign(c, s);
+            if (column.live) column.g[s] -= kernel_.block_product(s, column.alpha.data());
+          }
         }
     });
   });

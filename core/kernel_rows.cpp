@@ -113,9 +113,11 @@ void KernelRows::fill(std::span<RowCache::Entry* const> entries, std::unique_loc
       evaluate_pages(*own, {&parts[p].entry, 1}, parts[p].begin, parts[p].end);
       computed += parts[p].end - parts[p].begin;
     }
-    for (auto* entry : entries)
-      for (std::size_t s = std::max(entry->valid, old); s < size(); ++s)
-        (*entry)[s] = block_[(s - old) * block_stride_ + static_cast<std::size_t>(entry->slot)];
+    for (auto* entry : entries) {
+      const std::size_t begin = std::max(entry->valid, old);
+      if (begin < size())
+        entry->write(begin, size(), block_column(static_cast<std::size_t>(entry->slot)) + (begin - old));
+    }
   } catch (...) {
     release(0);
     throw;
@@ -207,9 +209,12 @@ void KernelRows::open_block(const Batch& batch, std::size_t count, const float* 
     out[r] = block_.data() + r * block_stride_;
     for (std::size_t at = 0; at < n; at += kPage) block_pages_.push_back(out[r] + at);
   }
+  make_room(transposed_, begin * count);
   cache_.set_max_rows(rows_.costly() ? ~std::size_t{0} : kUsefulRows);
   open_ = true;
   block_used_ = count * block_stride_;
+  transposed_used_ = begin * count;
+  block_rows_ = count;
   try {
     if (known != nullptr || ahead) {
       for (std::size_t r = 0; r < count && !ahead; ++r) std::copy_n(known[r], begin, out[r]);
@@ -219,6 +224,7 @@ void KernelRows::open_block(const Batch& batch, std::size_t count, const float* 
       evaluate(batch, count, out.data());
     }
     for (std::size_t r = 0; r < count; ++r) std::fill(out[r] + n, out[r] + block_stride_, 0.0f);
+    loops().transpose(block_.data(), block_stride_, count, begin, transposed_.data(), count);
     if (rows_.external()) cache_external_block(count);
   } catch (...) {
     drop_block();
@@ -264,9 +270,7 @@ void KernelRows::keep(std::size_t from, std::span<const std::int64_t> kept) {
 void KernelRows::cache_external_block(std::size_t count) {
   for (std::size_t slot = block_begin_; slot < block_begin_ + count; ++slot) {
     RowCache::Entry& entry = cache_.touch(static_cast<std::int64_t>(slot), size());
-    const float* source = block_values(slot);
-    for (std::size_t at = 0; at < size(); at += kPage)
-      std::copy_n(source + at, std::min(kPage, size() - at), entry.pages[at / kPage]);
+    entry.write(0, size(), block_values(slot));
     entry.valid = size();
   }
 }
@@ -281,8 +285,7 @@ void KernelRows::cache_block(std::span<const std::int64_t> kept) noexcept {
     for (std::size_t t = 0; t < kept.size() && !rows_.external(); ++t) {
       const float* source = block_values(static_cast<std::size_t>(kept[t]));
       RowCache::Entry& entry = cache_.touch(static_cast<std::int64_t>(old + t), n);
-      for (std::size_t at = 0; at < old; at += kPage)
-        std::copy_n(source + at, std::min(kPage, old - at), entry.pages[at / kPage]);
+      entry.write(0, old, source);
       for (std::size_t u = 0; u < kept.size(); ++u) entry[old + u] = source[kept[u]];
       entry.valid = n;
     }
@@ -293,9 +296,9 @@ void KernelRows::cache_block(std::span<const std::int64_t> kept) noexcept {
                       for (std::size_t r = begin; r < end; ++r) {
                         RowCache::Entry& entry = *recent[r];
                         if (entry.valid != old) continue;
-                        const float* column = block_.data() + entry.slot;
+                        const float* column = block_column(static_cast<std::size_t>(entry.slot));
                         for (std::size_t u = 0; u < kept.size(); ++u)
-                          entry[old + u] = column[(static_cast<std::size_t>(kept[u]) - old) * block_stride_];
+                          entry[old + u] = column[static_cast<std::size_t>(kept[u]) - old];
                         entry.valid = n;
                       }
                     });
@@ -306,12 +309,13 @@ void KernelRows::cache_block(std::span<const std::int64_t> kept) noexcept {
 void KernelRows::end_block() noexcept {
   open_ = false;
   std::fill_n(block_.data(), block_used_, 0.0f);
-  block_used_ = 0;
+  std::fill_n(transposed_.data(), transposed_used_, 0.0f);
+  block_used_ = transposed_used_ = 0;
 }
 
 void KernelRows::restore(std::size_t slot, std::span<const float> values) {
   RowCache::Entry& entry = cache_.touch(static_cast<std::int64_t>(slot), values.size());
-  for (std::size_t s = 0; s < values.size(); ++s) entry[s] = values[s];
+  entry.write(0, values.size(), values.data());
   entry.valid = values.size();
 }
 

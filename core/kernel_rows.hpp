@@ -137,6 +137,8 @@ class KernelRows {
   bool in_open_block(std::size_t slot) const { return open_ && slot >= block_begin_; }
   HeldRow block_row(std::size_t slot) const;
   const float* block_values(std::size_t slot) const { return block_.data() + (slot - block_begin_) * block_stride_; }
+  /// K(slot, .) over the open block; `slot` is older.
+  const float* block_column(std::size_t slot) const { return transposed_.data() + slot * block_rows_; }
   std::unique_lock<std::mutex> lock_cache();
   template <class F>
   void look_up(RowCache::Entry& entry, F&& missing);
@@ -156,10 +158,11 @@ class KernelRows {
 
   const Rows& rows_;
   RowCache cache_;
-  AlignedVector<float> block_;  // rows of the open block; zeros while none is open
+  AlignedVector<float> block_;       // rows of the open block; zeros while none is open
+  AlignedVector<float> transposed_;  // its values with older slots, slot by slot; zeros while none is open
   Ahead ahead_;
   std::vector<const float*> block_pages_;  // their pages, row after row
-  std::size_t block_begin_ = 0, block_stride_ = 0, block_used_ = 0;
+  std::size_t block_begin_ = 0, block_rows_ = 0, block_stride_ = 0, block_used_ = 0, transposed_used_ = 0;
   bool open_ = false;
   std::uint64_t evaluations_ = 0;
   int threads_ = 1;

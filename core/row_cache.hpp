@@ -35,6 +35,14 @@ class RowCache {
     float& operator[](std::size_t s) { return pages[s / kPage][s % kPage]; }
     float operator[](std::size_t s) const { return pages[s / kPage][s % kPage]; }
     RowView view() const { return {pages.data()}; }
+    /// Writes the values of the slots [begin, end).
+    void write(std::size_t begin, std::size_t end, const float* values) {
+      while (begin < end) {
+        const std::size_t run = std::min(end - begin, kPage - begin % kPage);
+        std::copy_n(values, run, &(*this)[begin]);
+        begin += run, values += run;
+      }
+    }
   };
 
   explicit RowCache(std::size_t limit_bytes) : limit_(limit_bytes) {}
@@ -185,25 +193,15 @@ class RowCache {
   }
 
   /// Moves up the values from `from` on whose slots stay and overwrites what is left behind them; returns how many
-  /// values there are then. No branch on what stays: every value is written, and the place to write advances if it
-  /// stays.
+  /// values there are then.
   static std::size_t squeeze(Entry& entry, std::size_t from, const std::vector<std::uint8_t>& stays) {
     if (entry.valid <= from) return entry.valid;
     const std::size_t end = std::min(entry.valid, from + stays.size());
     std::size_t to = from, at = from;
     while (at < end) {
-      const float* source = entry.pages[at / kPage];
-      float* target = entry.pages[to / kPage];
       // As long as neither side can leave its page.
       const std::size_t run = std::min({end - at, kPage - at % kPage, kPage - to % kPage});
-      const std::uint8_t* flag = stays.data() + (at - from);
-      std::size_t s = at % kPage, t = to % kPage;
-      const std::size_t first = t;
-      for (std::size_t k = 0; k < run; ++k) {
-        target[t] = source[s + k];
-        t += flag[k];
-      }
-      to += t - first;
+      to += loops().compress(&entry[at], stays.data() + (at - from), run, &entry[to]);
       at += run;
     }
     for (std::size_t behind = to; behind < entry.valid; behind += kPage - behind % kPage)

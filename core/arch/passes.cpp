@@ -69,6 +69,44 @@ void update(double* g, const K* const* rows, const double* steps, std::size_t co
 double dot(const float* k, const double* coefficients, std::size_t n) { return sum_of_products(k, coefficients, n); }
 double dot_exact(const double* a, const double* b, std::size_t n) { return sum_of_products(a, b, n); }
 
+void transpose(const float* from, std::size_t from_stride, std::size_t rows, std::size_t columns, float* to,
+               std::size_t to_stride) {
+  constexpr std::size_t w = kWidth<float>;
+  const auto one_by_one = [&](std::size_t r0, std::size_t r1, std::size_t c0, std::size_t c1) {
+    for (std::size_t c = c0; c < c1; ++c)
+      for (std::size_t r = r0; r < r1; ++r) to[c * to_stride + r] = from[r * from_stride + c];
+  };
+  const std::size_t whole_rows = rows / w * w, whole_columns = columns / w * w;
+  for (std::size_t c = 0; c < whole_columns; c += w)
+    for (std::size_t r = 0; r < whole_rows; r += w) {
+      Vec<float> square[w];
+      for (std::size_t l = 0; l < w; ++l) square[l] = load<Vec<float>>(from + (r + l) * from_stride + c);
+      transpose(square);
+      for (std::size_t l = 0; l < w; ++l) store(to + (c + l) * to_stride + r, square[l]);
+    }
+  one_by_one(whole_rows, rows, 0, columns);
+  one_by_one(0, whole_rows, whole_columns, columns);
+}
+
+std::size_t compress(const float* from, const std::uint8_t* stays, std::size_t n, float* to) {
+  std::size_t s = 0, t = 0;
+#ifdef __AVX512F__
+  // Whole registers are stored: what is behind the values that stay is overwritten by the next ones.
+  for (; s + 16 <= n; s += 16) {
+    const __m128i flags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(stays + s));
+    const __mmask16 mask = _mm_test_epi8_mask(flags, flags);
+    _mm512_storeu_ps(to + t, _mm512_maskz_compress_ps(mask, _mm512_loadu_ps(from + s)));
+    t += static_cast<std::size_t>(std::popcount(static_cast<unsigned>(mask)));
+  }
+#endif
+  // No branch on what stays: every value is written, and the place to write advances if it stays.
+  for (; s < n; ++s) {
+    to[t] = from[s];
+    t += stays[s];
+  }
+  return t;
+}
+
 void rotate(double* a, double* b, double cosine, double sine, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) {
     const double left = a[k], right = b[k];

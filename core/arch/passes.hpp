@@ -62,6 +62,12 @@ struct PassLoops {
   Extremes (*scan)(const double* g, const std::uint8_t* gate, std::size_t n);
   /// sum_s coefficients[s] k[s]
   double (*dot)(const float* k, const double* coefficients, std::size_t n);
+  /// to[c * to_stride + r] = from[r * from_stride + c] for r < rows and c < columns
+  void (*transpose)(const float* from, std::size_t from_stride, std::size_t rows, std::size_t columns, float* to,
+                    std::size_t to_stride);
+  /// Copies the values whose flag is 1 to `to`, one after the other; a flag is 0 or 1. Returns how many there are. Up to
+  /// n values may be overwritten at `to`, which may be `from` or lie before it.
+  std::size_t (*compress)(const float* from, const std::uint8_t* stays, std::size_t n, float* to);
   /// g[s] -= sum_r steps[r] rows[r][s] for begin <= s < end
   void (*rank_update)(double* g, const float* const* rows, const double* steps, std::size_t count, std::size_t begin,
                       std::size_t end);

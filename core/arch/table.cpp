@@ -20,6 +20,8 @@ void norms_f64(PairSum, const double*, std::size_t, std::size_t, double*);
 Extremes step(double*, const std::uint8_t*, const float*, const float*, double, std::size_t);
 Extremes scan(const double*, const std::uint8_t*, std::size_t);
 double dot(const float*, const double*, std::size_t);
+void transpose(const float*, std::size_t, std::size_t, std::size_t, float*, std::size_t);
+std::size_t compress(const float*, const std::uint8_t*, std::size_t, float*);
 void rank_update(double*, const float* const*, const double*, std::size_t, std::size_t, std::size_t);
 void rank_update_exact(double*, const double* const*, const double*, std::size_t, std::size_t, std::size_t);
 void dot_update_exact(double*, const double* const*, const double*, std::size_t, std::size_t);
@@ -33,8 +35,8 @@ Gain partner(const CoefficientView&, const float*, const Pivot&, std::size_t);
 extern const Loops table;
 constinit const Loops table{
     {dense_f32, dense_f64, dense_f16, sparse_f32, sparse_f64, dense_exact, sparse_exact, norms_f32, norms_f64},
-    {step, scan, dot, rank_update, rank_update_exact, dot_update_exact, dot_exact, rotate, second_order, survey,
-     best_gain, partner},
+    {step, scan, dot, transpose, compress, rank_update, rank_update_exact, dot_update_exact, dot_exact, rotate,
+     second_order, survey, best_gain, partner},
     EVERLEARN_TEXT(EVERLEARN_ARCH)};
 
 }  // namespace everlearn::EVERLEARN_ARCH

@@ -110,6 +110,36 @@ void test_passes(const Loops& loops, std::size_t n, int gates, Random& random) {
   }
 }
 
+/// Values that move without being computed with.
+void test_moves(const Loops& loops, Random& random) {
+  float next = 0;
+  const auto number = [&] { return ++next; };
+  for (const std::size_t rows : {0, 1, 7, 16, 33, 128})
+    for (const std::size_t columns : {0, 1, 15, 16, 50}) {
+      check::context = std::string(loops.name) + " transpose " + std::to_string(rows) + " x " + std::to_string(columns);
+      const std::size_t from_stride = columns + 3, to_stride = rows + 2;
+      const auto from = padded<float>(rows * from_stride, -1.0f, number);
+      std::vector<float> to(columns * to_stride, -7.0f), want = to;
+      for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t c = 0; c < columns; ++c) want[c * to_stride + r] = from[r * from_stride + c];
+      loops.transpose(from.data(), from_stride, rows, columns, to.data(), to_stride);
+      CHECK(same_bits(to, want));
+    }
+  for (std::size_t n = 0; n < 100; ++n)
+    for (const std::size_t gap : {0, 1, 20}) {  // between the first value and where it goes
+      check::context = std::string(loops.name) + " compress " + std::to_string(n) + " gap " + std::to_string(gap);
+      auto values = padded<float>(gap + n, -1.0f, number);
+      const auto stays = padded<std::uint8_t>(n, 1, [&] { return below(random, 3) > 0; });
+      std::vector<float> want;
+      for (std::size_t s = 0; s < n; ++s)
+        if (stays[s]) want.push_back(values[gap + s]);
+      const std::vector<float> behind(values.begin() + static_cast<std::ptrdiff_t>(gap + n), values.end());
+      CHECK(loops.compress(values.data() + gap, stays.data(), n, values.data()) == want.size());
+      CHECK(same_bits(values.data(), want.data(), want.size()));
+      CHECK(same_bits(values.data() + gap + n, behind.data(), behind.size()));
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -120,6 +150,7 @@ int main() {
     for (std::size_t n = 0; n <= 200; n = n < 70 ? n + 1 : n + 13)
       for (int gates = 0; gates < 7; ++gates) test_passes(*loops, n, gates, random);
     test_passes(*loops, 1500, 4, random);
+    test_moves(*loops, random);
   }
   return check::summary();
 }
