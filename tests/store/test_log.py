@@ -130,14 +130,14 @@ def test_a_file_system_that_is_read_only():
 
 
 def pages(learner, limit):
-    """Let the database have so many pages at most, in every connection."""
+    """Let the database have so many pages at most, in every transaction."""
 
-    def set_limit(connection, *_):
-        connection.execute(f"PRAGMA max_page_count={limit}")
+    def set_limit(db):
+        db.connection.driver_connection.execute(f"PRAGMA max_page_count={limit}")
 
     engine = learner._log.database.engine
-    sa.event.listen(engine, "checkout", set_limit)
-    return lambda: sa.event.remove(engine, "checkout", set_limit)
+    sa.event.listen(engine, "begin", set_limit)
+    return lambda: sa.event.remove(engine, "begin", set_limit)
 
 
 @pytest.mark.parametrize("labeled", [False, True])

@@ -185,11 +185,12 @@ def _csr(cls: Any, parts: Sequence[Array], shape: tuple[int, ...]) -> Any:
 
 # Tree to file and back.
 
+# Raw surrogates instead of escapes: two escaped ones in a row would come back as one character.
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
 
 def write(file: BinaryIO, header: dict[str, Any], arrays: list[Array]) -> None:
-    # Raw surrogates instead of escapes: two escaped ones in a row would come back as one character.
-    text = json.dumps(header, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    title = text.encode("utf-8", "surrogatepass")
+    title = _JSON.encode(header).encode("utf-8", "surrogatepass")
     if len(title) + sum(array.nbytes for array in arrays) < _SMALL:
         file.write(_small_archive(title, arrays))
         return

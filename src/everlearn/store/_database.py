@@ -6,7 +6,7 @@ import os
 import secrets
 import sqlite3
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -42,6 +42,7 @@ class Database:
         self.name: str = os.fspath(location)
         self._lock: FileLock | None = None
         self._connection: Any = None
+        self._writer: Any = None  # the connection of `writing`, SQLite only
         self._finalizer: weakref.finalize[..., Any] | None = None
         self.path: Path | None = None  # None unless it is a file
         self.lacked_log = False  # whether the write-ahead log was missing when the file was opened
@@ -63,8 +64,9 @@ class Database:
         """Close all connections and release the lock."""
         if self._finalizer is not None:
             self._finalizer()
-        if self._connection is not None:
-            self._connection.close()
+        for connection in (self._writer, self._connection):
+            if connection is not None:
+                connection.close()
         self.engine.dispose()
         if self._lock is not None:
             self._lock.release()
@@ -110,18 +112,49 @@ class Database:
         """The name of a table in a textual SQL statement."""
         return f"{SCHEMA}.{table}" if self.engine.dialect.name == "postgresql" else table
 
-    def run(self, db: Any, statement: Any, lines: list[dict[str, Any]]) -> Any:
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Any]:
+        """A transaction that appends events: one at a time, in any thread.
+
+        For SQLite it always has the same connection: SQLAlchemy's pool would take longer than the statements.
+        """
+        if self.engine.dialect.name != "sqlite":
+            with self.engine.begin() as db:
+                yield db
+            return
+        if self._writer is None:
+            self._writer = self.engine.connect()
+        with self._writer.begin():
+            yield self._writer
+
+    def run(self, db: Any, statement: Any, lines: list[dict[str, Any]]) -> None:
         """Run a statement for each line of parameters, within the transaction of a connection.
 
         SQLite gets the compiled statement directly: SQLAlchemy's part would take longer than the statement.
         """
         one = len(lines) == 1
         if self.engine.dialect.name != "sqlite":
-            return db.execute(statement, lines[0] if one else lines)
+            db.execute(statement, lines[0] if one else lines)
+            return
         text, names = _compiled(statement)
         values = [tuple(line[name] for name in names) for line in lines]
         driver = db.connection.driver_connection
-        return driver.execute(text, values[0]) if one else driver.executemany(text, values)
+        if one:
+            driver.execute(text, values[0])
+        else:
+            driver.executemany(text, values)
+
+    def look(self, statement: Any, key: Any) -> list[tuple[Any, ...]] | None:
+        """The result of a query with one parameter, on the connection of `writing` between transactions.
+
+        None if there is no such connection.
+        """
+        if self._writer is None or self._writer.in_transaction():
+            return None
+        found: list[tuple[Any, ...]] = self._writer.connection.driver_connection.execute(
+            _compiled(statement)[0], (key,)
+        ).fetchall()
+        return found
 
     def checkpoint(self, mode: str = "PASSIVE") -> bool:
         """Move the write-ahead log into the file; returns whether no reader blocked it.

@@ -83,16 +83,16 @@ class Log(Lookup):
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Any]:
         """A connection whose changes are durable when the block ends, and undone if it raises."""
-        if self.read_only:
-            raise StoreError(f"{self.database} was opened with read_only=True.")
+        self._check_writable()
         with self.reporting("written to"), self.database.engine.begin() as db:
             yield db
 
     @contextlib.contextmanager
     def writing(self) -> Iterator["Writing"]:
         """A transaction that appends events."""
+        self._check_writable()
         writing = Writing(self)
-        with self.transaction() as db:
+        with self.reporting("written to"), self.database.writing() as db:
             writing.db = db
             yield writing
         self.last, self.n_rows = writing.last, writing.n_rows
@@ -129,6 +129,16 @@ class Log(Lookup):
                 return
             with self.database.engine.connect() as db:
                 yield db
+
+    def look(self, statement: Any, key: Any) -> Sequence[Any]:
+        """The result of a query with the parameter "key"."""
+        if getattr(self._held, "db", None) is None:
+            with self.reporting("read"):
+                found = self.database.look(statement, key)
+            if found is not None:
+                return found
+        with self.reading() as db:
+            return list(db.execute(statement, {"key": key}))
 
     @contextlib.contextmanager
     def one_moment(self) -> Iterator[Any]:
@@ -220,6 +230,10 @@ class Log(Lookup):
         self.database.close()
 
     # ------------------------------------------------------------------------------------------------ private
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise StoreError(f"{self.database} was opened with read_only=True.")
 
     def _read_event(self, seq: int) -> Event:
         with self.reading() as db:

@@ -30,6 +30,7 @@ class Lookup:
     database: Database
     event: Callable[[int], Event]  # by its number, even if rows were dropped from it
     reading: Callable[[], contextlib.AbstractContextManager[Any]]
+    look: Callable[[Any, Any], Sequence[Any]]  # the result of a query with the parameter "key"
     meta: Callable[[str], Any]
     n_rows: int
     last: int
@@ -190,12 +191,12 @@ class Lookup:
         return np.array(found, dtype=np.float64).reshape(-1, 3)
 
     def _look(self, by: Any, what: Any, keys: list[Any]) -> Iterator[tuple[Any, Any]]:
+        if len(keys) == 1:
+            yield from self.look(_ask_for_one(by, what), keys[0])
+            return
         for part in parts(keys):
             with self.reading() as db:
-                if len(part) == 1:
-                    found = self.database.run(db, _ask_for_one(by, what), [{"key": part[0]}])
-                else:
-                    found = db.execute(sa.select(by, what).where(by.in_(part)))
+                found = db.execute(sa.select(by, what).where(by.in_(part)))
                 yield from [(a, b) for a, b in found]
 
     def _keys_there(self, keys: list[str]) -> set[str]:
