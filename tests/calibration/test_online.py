@@ -339,3 +339,24 @@ def test_the_likelier_of_two_classes_is_the_one_with_the_larger_probability(meth
         calibrator.update(scores, np.where(scores + factor * random.normal(size=10) > 0, "yes", "no"))
     assert calibrator.prefers_second(np.zeros((1, 3)), ("no", "yes")) is None
     assert asked > (5 if method == "venn_abers" else 300)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("k", [2, 4])
+def test_the_short_way_of_single_rows_gives_the_same_bits(method, k):
+    """An array of one row of known classes takes a short way, a list does not."""
+    scores, y, _ = binary(150) if k == 2 else several(150, k)
+    scores[7], scores[9] = np.nan, 1e101
+    short, long = OnlineCalibrator(method, window=60), OnlineCalibrator(method, window=60)
+    for i in range(150):
+        classes = np.arange(k) if i % 50 else np.arange(k)[::-1].copy()
+        short.update(scores[i : i + 1], [int(y[i])], classes=classes)
+        long.update(scores[i : i + 1].tolist(), [int(y[i])], classes=classes.tolist())
+        found = short.predict_proba(scores[i : i + 1], classes=classes)
+        assert found.tobytes() == long.predict_proba(scores[i : i + 1].tolist(), classes=classes).tobytes()
+        if i == 100:
+            short = OnlineCalibrator.from_state(short.state())
+    assert same_bits(short.state(), long.state())
+    with pytest.raises(ValueError, match="infinite"):
+        short.update(scores[:1] * np.inf, [0], classes=np.arange(k))
+    assert same_bits(short.state(), long.state())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import checked
-from .._base.labels import LabelTable, score_matrix
+from .._base.labels import LabelTable, listed, score_matrix
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -32,6 +32,7 @@ class ClassColumns:
         if len(self.labels) != len(given):
             raise ValueError(f"classes must be distinct labels, without None and NaN, got {given!r}.")
         self.n_given = len(given)
+        self._aligned: tuple[list[Any], Codes] = [], np.empty(0, dtype=np.intp)  # of the last `align`
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -39,7 +40,7 @@ class ClassColumns:
     def copy(self) -> ClassColumns:
         """Return an independent copy."""
         made = ClassColumns.__new__(ClassColumns)
-        made.labels, made.n_given = self.labels.copy(), self.n_given
+        made.labels, made.n_given, made._aligned = self.labels.copy(), self.n_given, self._aligned
         return made
 
     @property
@@ -82,7 +83,22 @@ class ClassColumns:
                 f"classes must have {matrix.shape[1]} distinct labels, one for each column of scores, got "
                 f"{list(classes)!r}."
             )
+        self._aligned = listed("classes", classes), codes
         return matrix, codes
+
+    def align_one(self, scores: Any, classes: Any) -> tuple[Floats, Codes] | None:
+        """`align` for one row of valid scores of the same classes as before; None for anything else."""
+        names, codes = self._aligned
+        if type(scores) is not np.ndarray or scores.dtype != np.float64 or not hasattr(classes, "tolist"):
+            return None
+        if len(codes) == 0 or classes.tolist() != names:
+            return None
+        if scores.shape == (1,) and len(codes) == 2:
+            score = scores.item()
+            return (np.array(((-score, score),)), codes) if abs(score) <= MAX_SCORE else None
+        if scores.shape == (1, len(codes)) and (np.abs(scores) <= MAX_SCORE).all():
+            return scores, codes
+        return None
 
     def state(self) -> dict[str, Any]:
         """The state for `from_state`."""

@@ -98,20 +98,26 @@ class LogitForm:
         Every row must have a score for its own class.
         """
         features, missing = self.features(scores, scale), np.isnan(scores)
+        complete = not missing.any()
         n_shared, n_rows, k = features.shape
+        n_own = 2 if self.per_class else 0  # biases and slopes of the classes
+        n_free = n_shared + n_own * k  # the others stay as they are
+        may_move = np.repeat((True, k > 2), (n_free - k, k)) if n_own else np.ones(n_free, dtype=np.bool_)
         mean = np.concatenate((self.prior, np.zeros(2 * k)))
         ridge = np.repeat((ridges.shared, ridges.bias, ridges.slope), (n_shared, k, k))
-        may_move = np.repeat((True, self.per_class, self.per_class and k > 2), (n_shared, k, k))
         places = np.arange(n_rows)
-        own = np.stack((np.ones_like(features[0]), features[0]))  # of bias and slope
+        own = np.stack((np.ones_like(features[0]), features[0]))[:n_own]
         of_label = features[:, places, codes]
-        sums = np.concatenate([np.bincount(codes, weights * part[places, codes], k) for part in own])
+        sums = np.concatenate(
+            [np.zeros(0), *(np.bincount(codes, weights * part[places, codes], k) for part in own)]
+        )
         point = np.concatenate((start[0], start[1].ravel()))
 
         def evaluate(at: Floats) -> tuple[float, Floats]:
             bias, slope = at[n_shared:].reshape(2, k)
             logits = _combine(at[:n_shared], features) + bias + slope * features[0]
-            logits[missing] = -np.inf
+            if not complete:
+                logits[missing] = -np.inf
             logits -= _row_max(logits)[:, np.newaxis]
             shares = np.exp(logits)
             totals = _row_sums(shares)
@@ -123,14 +129,14 @@ class LogitForm:
             weighted = weights[:, np.newaxis] * shares
             means = _row_sums(features * shares)  # (n_shared, n_rows)
             own_weighted = own * weighted
-            expected = own_weighted.sum(axis=1).ravel()
-            gradient = np.concatenate(((of_label - means) @ weights, sums - expected)) - ridge * (
-                point - mean
-            )
-            held = np.zeros(len(point), dtype=np.bool_)  # shared slopes at 0 that would become negative
+            expected = _column_sums(own_weighted).ravel()
+            gradient = np.concatenate(((of_label - means) @ weights, sums - expected))
+            gradient -= ridge[:n_free] * (point - mean)[:n_free]
+            held = np.zeros(n_free, dtype=np.bool_)  # shared slopes at 0 that would become negative
             held[:n_shared] = (point[:n_shared] <= 0) & (gradient[:n_shared] < 0)
             free = np.flatnonzero(may_move & ~held)
-            hessian = np.diag(ridge) + _curvature(features, own, shares, own_weighted, means, weights)
+            hessian = np.diag(ridge[:n_free])
+            hessian += _curvature(features, own, shares, weighted, own_weighted, means, weights)
             step = np.zeros_like(point)
             step[free] = np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
             if np.abs(step).max() < _TOLERANCE:
@@ -170,25 +176,33 @@ def _combine(shared: Floats, features: Floats) -> Floats:
 
 
 def _curvature(
-    features: Floats, own: Floats, shares: Floats, own_weighted: Floats, means: Floats, weights: Floats
+    features: Floats,
+    own: Floats,
+    shares: Floats,
+    weighted: Floats,
+    own_weighted: Floats,
+    means: Floats,
+    weights: Floats,
 ) -> Floats:
-    """The negative Hessian of the log-likelihood."""
+    """The negative Hessian of the log-likelihood; `own` has the features of biases and slopes, or none."""
     n_shared, n_rows, k = features.shape
-    weighted = own_weighted[0]  # times the feature of the bias, which is 1
-    found = np.empty((n_shared + 2 * k, n_shared + 2 * k))
+    n_free = n_shared + len(own) * k
+    found = np.empty((n_free, n_free))
     flat = features.reshape(n_shared, -1)
     found[:n_shared, :n_shared] = (flat * weighted.ravel()) @ flat.T - (means * weights) @ means.T
+    if not len(own):
+        return found
     of_class = own_weighted.transpose(1, 0, 2).reshape(n_rows, -1)  # (n_rows, 2 k)
     unweighted = (own * shares).transpose(1, 0, 2).reshape(n_rows, -1)
     together = -of_class.T @ unweighted
     diagonal = np.arange(k)
-    mixed = own_weighted[1].sum(axis=0)
-    together[diagonal, diagonal] += weighted.sum(axis=0)
+    weight, mixed = _column_sums(own_weighted)
+    together[diagonal, diagonal] += weight
     together[diagonal, k + diagonal] += mixed
     together[k + diagonal, diagonal] += mixed
-    together[k + diagonal, k + diagonal] += (own[1] * own[1] * weighted).sum(axis=0)
+    together[k + diagonal, k + diagonal] += _column_sums(own[1] * own[1] * weighted)
     found[n_shared:, n_shared:] = together
-    cross = np.stack([(own * (feature * weighted)).sum(axis=1).ravel() for feature in features])
+    cross = np.stack([_column_sums(own * (feature * weighted)).ravel() for feature in features])
     cross -= means @ of_class
     found[:n_shared, n_shared:], found[n_shared:, :n_shared] = cross, cross.T
     return found
@@ -204,6 +218,11 @@ def _row_sums(values: Floats) -> Floats:
     """The sums over the last axis."""
     two = values.shape[-1] == 2
     return np.asarray(values[..., 0] + values[..., 1] if two else values.sum(axis=-1))
+
+
+def _column_sums(values: Floats) -> Floats:
+    """The sums over the rows of each (n_rows, n_classes) part; NumPy's own are slow for few classes."""
+    return np.asarray(np.einsum("...rk->...k", values))
 
 
 def softmax(logits: Floats, missing: NDArray[np.bool_]) -> Floats:

@@ -14,6 +14,7 @@ from .._base.persist import register
 from . import _venn
 from ._columns import MAX_SCORE, ClassColumns, Codes, check_weights, scatter_columns
 from ._logit import MAX_SCALED, STREAM, TABLE, LogitForm, Ridges, scale_of
+from ._recent import RecentScores
 
 Floats = NDArray[np.float64]
 
@@ -92,10 +93,7 @@ class OnlineCalibrator:
         self._n_seen = 0
         self._pending = 0  # labels since the last refit
         n_classes = len(self._columns)
-        self._scores = np.empty((0, n_classes))
-        self._codes: Codes = np.empty(0, dtype=np.intp)
-        self._weights = np.empty(0)
-        self._times = np.empty(0, dtype=np.int64)
+        self._rows = RecentScores.empty(n_classes)
         self._shared, self._own, self._scale = self._form.prior, np.zeros((2, n_classes)), 1.0
         self._tables: dict[int, _venn.Table] = {}
 
@@ -136,7 +134,10 @@ class OnlineCalibrator:
         OnlineCalibrator
             The calibrator itself.
         """
-        if self._append(scores, y, sample_weight, classes, ordered=True) and self._needs_refit():
+        added = (sample_weight is None and self._append_one(scores, y, classes)) or self._append(
+            scores, y, sample_weight, classes, ordered=True
+        )
+        if added and self._needs_refit():
             self._refit()
         return self
 
@@ -167,9 +168,9 @@ class OnlineCalibrator:
         fresh = OnlineCalibrator(self.method, self.window, self.half_life, given or None)
         fresh._append(scores, y, sample_weight, classes, ordered=False)
         fresh._refit(TABLE)
-        n = len(fresh._codes)
+        n = len(fresh._rows)
         if n > self.window:
-            fresh._keep(np.unique(np.linspace(0, n - 1, int(self.window)).astype(np.intp)))
+            fresh._rows.keep(np.unique(np.linspace(0, n - 1, int(self.window)).astype(np.intp)))
         self.__dict__.update(vars(fresh))
         return self
 
@@ -188,6 +189,8 @@ class OnlineCalibrator:
         ndarray of shape (n_rows, n_classes)
             Probabilities; each row sums to 1. A row without scores gets the recent class frequencies.
         """
+        if (aligned := self._columns.align_one(scores, classes)) is not None and not self._tables:
+            return self._form.proba(aligned[0], self._scale, self._shared, self._own[:, aligned[1]])
         columns = self._columns.copy()
         if classes is None and len(columns) == 0:
             width = np.shape(scores)[1] if np.ndim(scores) == 2 else 2
@@ -252,10 +255,10 @@ class OnlineCalibrator:
             "columns": self._columns.state(),
             "n_seen": self._n_seen,
             "pending": self._pending,
-            "scores": self._scores.copy(),
-            "codes": self._codes.copy(),
-            "weights": self._weights.copy(),
-            "times": self._times.copy(),
+            "scores": self._rows.scores.copy(),
+            "codes": self._rows.codes.copy(),
+            "weights": self._rows.weights.copy(),
+            "times": self._rows.times.copy(),
             "shared": self._shared.copy(),
             "own": self._own.copy(),
             "scale": self._scale,
@@ -281,16 +284,17 @@ class OnlineCalibrator:
         """
         made = cls(state["method"], state["window"], state["half_life"])
         made._columns = ClassColumns.from_state(checked.table("columns", state["columns"]))
-        k, codes = len(made._columns), state["codes"]
-        made._codes = checked.integers("codes", codes, (None,), most=k - 1, dtype=np.intp).copy()
-        n = len(made._codes)
+        k = len(made._columns)
+        codes = checked.integers("codes", state["codes"], (None,), most=k - 1, dtype=np.intp)
+        n = len(codes)
         made._n_seen = checked.integer("n_seen", state["n_seen"], least=n)
         made._pending = checked.integer("pending", state["pending"], most=made._n_seen)
-        made._scores = checked.array("scores", state["scores"], np.float64, (n, k)).copy()
-        if np.isinf(made._scores).any():  # NaN is a class without a score
+        scores = checked.array("scores", state["scores"], np.float64, (n, k))
+        if np.isinf(scores).any():  # NaN is a class without a score
             raise ValueError("scores must not be infinite")
-        made._weights = checked.floats("weights", state["weights"], (n,), least=0.0).copy()
-        made._times = checked.integers("times", state["times"], (n,), most=made._n_seen).copy()
+        weights = checked.floats("weights", state["weights"], (n,), least=0.0)
+        times = checked.integers("times", state["times"], (n,), most=made._n_seen)
+        made._rows = RecentScores(scores.copy(), codes.copy(), weights.copy(), times.copy())
         made._shared = checked.floats("shared", state["shared"], made._form.prior.shape).copy()
         made._own = checked.floats("own", state["own"], (2, k)).copy()
         made._scale = checked.number("scale", state["scale"], least=np.finfo(np.float64).tiny)
@@ -314,41 +318,51 @@ class OnlineCalibrator:
         if not len(codes):
             return False
         self._columns = columns
-        if more := len(columns) - self._scores.shape[1]:
-            self._scores = np.pad(self._scores, ((0, 0), (0, more)), constant_values=np.nan)
+        if more := len(columns) - self._own.shape[1]:
+            self._rows.add_class_columns(more)
             self._own = np.pad(self._own, ((0, 0), (0, more)))
         n = len(codes)
         times = self._n_seen + (np.arange(1, n + 1) if ordered else np.full(n, n))
         self._n_seen += n
         self._pending += n
-        self._scores = np.concatenate((self._scores, scatter_columns(matrix, places, len(columns))))
-        self._codes = np.concatenate((self._codes, codes))
-        self._weights = np.concatenate((self._weights, weights))
-        self._times = np.concatenate((self._times, times))
-        if ordered and len(self._codes) > self.window:
-            self._keep(slice(-int(self.window), None))
+        self._rows.append(n, scatter_columns(matrix, places, len(columns)), codes, weights, times)
+        if ordered:
+            self._rows.keep_last(int(self.window))
         return True
 
-    def _keep(self, rows: Any) -> None:
-        self._scores, self._codes = self._scores[rows], self._codes[rows]
-        self._weights, self._times = self._weights[rows], self._times[rows]
+    def _append_one(self, scores: Any, y: Any, classes: Any) -> bool:
+        """`_append` for one row of weight 1; False, and nothing changes, if `_append` has to look at it."""
+        label = y[0] if type(y) is list and len(y) == 1 else None
+        code = self._columns.labels.code_of(label) if type(label) in (int, str, bool) else None
+        aligned = None if code is None else self._columns.align_one(scores, classes)
+        if aligned is None:
+            return False
+        matrix, places = aligned
+        self._n_seen += 1
+        self._pending += 1
+        row = scatter_columns(matrix, places, self._own.shape[1])
+        self._rows.append(1, row, code, 1.0, self._n_seen)
+        self._rows.keep_last(int(self.window))
+        return True
 
     def _needs_refit(self) -> bool:
-        return self._pending >= max(1.0, _REFIT_FRACTION * len(self._codes))
+        return self._pending >= max(1.0, _REFIT_FRACTION * len(self._rows))
 
     def _faded_weights(self) -> Floats:
         if self.half_life is None:
-            return self._weights
-        return np.asarray(self._weights * 0.5 ** ((self._n_seen - self._times) / self.half_life))
+            return self._rows.weights
+        ages = self._n_seen - self._rows.times
+        return np.asarray(self._rows.weights * 0.5 ** (ages / self.half_life))
 
     def _refit(self, ridges: Ridges = STREAM) -> None:
         self._pending = 0
         weights = self._faded_weights()
-        scored = ~np.isnan(self._scores[np.arange(len(self._codes)), self._codes])
-        rows = np.flatnonzero(scored & (weights > 0))
-        if not len(rows):
+        scores, codes = self._rows.scores, self._rows.codes
+        scored = ~np.isnan(scores[np.arange(len(codes)), codes]) & (weights > 0)
+        if not scored.all():
+            scores, codes, weights = scores[scored], codes[scored], weights[scored]
+        if not len(codes):
             return
-        scores, codes, weights = self._scores[rows], self._codes[rows], weights[rows]
         if self.method == "venn_abers":
             for code in range(len(self._columns)):
                 known = ~np.isnan(scores[:, code])
@@ -374,7 +388,7 @@ class OnlineCalibrator:
 
     def _frequencies(self, codes: Codes) -> Floats:
         """Class frequencies in the window, with Laplace smoothing (one added to each count)."""
-        counts = np.bincount(self._codes, self._faded_weights(), int(codes.max(initial=-1)) + 1)
+        counts = np.bincount(self._rows.codes, self._faded_weights(), int(codes.max(initial=-1)) + 1)
         return np.asarray((counts[codes] + 1) / (counts[codes] + 1).sum())
 
 
