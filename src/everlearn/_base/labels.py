@@ -57,6 +57,10 @@ class LabelTable:
         """The number of a label; None if it was not seen."""
         return self._codes.get(label)
 
+    def label_of(self, code: int) -> Any:
+        """The label with a number; None if it is -1."""
+        return None if code == UNKNOWN else self.labels[code]
+
     def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Labels by their numbers, as an array of objects with None for what is unknown."""
         table = np.empty(len(self.labels) + 1, dtype=object)

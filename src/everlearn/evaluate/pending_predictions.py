@@ -106,8 +106,10 @@ class PendingPredictions:
             The decision values, NaN for a row that has none. If rows were remembered with unequal numbers of
             values, those with most come back and the others are NaN: they were about other classes.
         """
-        pop = self._slots.pop
-        slots = np.array([pop(key, -1) for key in _ids(ids)], dtype=np.intp)
+        pop, keys = self._slots.pop, _ids(ids)
+        if len(keys) == 1 and keys[0] in self._slots:
+            return self._take_slot(pop(keys[0]))
+        slots = np.array([pop(key, -1) for key in keys], dtype=np.intp)
         found = slots >= 0
         taken = slots[found]
         self._free.extend(taken.tolist())
@@ -118,6 +120,15 @@ class PendingPredictions:
         complete = self._widths[taken] == width
         scores[np.flatnonzero(found)[complete]] = self._scores[taken[complete], :width]
         return found, self._labels.decode(codes), scores[:, 0] if width == 1 else scores
+
+    def _take_slot(self, slot: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArray[np.float64]]:
+        """`take` for one row that is stored."""
+        self._free.append(slot)
+        prediction = np.empty(1, dtype=object)
+        prediction[0] = self._labels.label_of(int(self._codes[slot]))
+        width = int(self._widths[slot])
+        scores = self._scores[slot : slot + 1, :width].copy()
+        return np.ones(1, dtype=bool), prediction, scores[:, 0] if width == 1 else scores
 
     def state(self) -> dict[str, Any]:
         """What is remembered, as plain values and arrays.

@@ -167,18 +167,21 @@ class LearnerState:
         sets = None if shares is None else self.probabilities.sets(shares, self.learner.classes_.tolist())
         if len(numbers):
             self.pending.add(numbers.tolist(), predictions, scores)
-        open_ = np.ones(len(numbers), dtype=bool)
-        open_[event.labeled] = False
-        self.pool.add(X[np.flatnonzero(open_)], numbers[open_])
-        self._shrink()
+        unlabeled = RowBuffer()
+        if len(event.labeled) < len(numbers):
+            open_ = np.ones(len(numbers), dtype=bool)
+            open_[event.labeled] = False
+            unlabeled = RowBuffer(X[np.flatnonzero(open_)], numbers[open_])
+            self.pool.add(unlabeled.X, unlabeled.numbers)
+            self._shrink()
         drift = False
         if len(event.labeled):
             drift = self._learn(
                 numbers[event.labeled], X[event.labeled], event.labels.tolist(), event.time, late=False
             )
-        fresh = RowBuffer(X[np.flatnonzero(open_)], numbers[open_]) if open_.any() else RowBuffer()
-        known = None if scores is None or len(event.labeled) else scores[open_]
-        questions = self._ask(self.questions.allowance(self.n_rows), fresh, known)
+        # The decision values are those of the current model if it has not learned since.
+        known = None if len(event.labeled) else scores
+        questions = self._ask(self.questions.allowance(self.n_rows), unlabeled, known)
         measured = self.scores.now() if self.scores.n_seen else None
         self._note(measured)
         return EventResult(predictions, scores, shares, sets, questions, measured, drift)
@@ -187,7 +190,8 @@ class LearnerState:
         """Score the predictions of newly labeled rows, then learn; returns whether drift was detected."""
         drift = self._score_predictions(numbers, labels, time)
         self.n_labels += len(numbers)
-        self.pool.remove(numbers)
+        if late:  # rows that came with their label are not in the pool
+            self.pool.remove(numbers)
         new = sorted(set(labels) - set(self.classes), key=labels.index)
         self.labeled.add(X, numbers, labels)
         self.labeled.keep_last(self.settings.memory_rows)
@@ -325,7 +329,7 @@ class LearnerState:
 
         Older rows are not asked about: under concept drift, their labels say little about the next rows.
         """
-        if count <= 0:
+        if count <= 0 or len(self.pool) == len(fresh) == 0:
             return []
         first = self.n_rows - (recent or self._recent_rows(len(fresh)))
         newest = RowBuffer(self.pool.X, self.pool.numbers)
@@ -350,7 +354,10 @@ class LearnerState:
             self.pool.keep(exemplars.fit(self.pool.X).indices_)
             return
         keys = recency_keys(self.pool.numbers, _HALF_LIFE * most, self.random)
-        self.pool.keep(np.argsort(-keys, kind="stable")[:most])
+        if len(keys) == most + 1:
+            self.pool.drop(most - int(keys[::-1].argmin()))
+        else:
+            self.pool.keep(np.argsort(-keys, kind="stable")[:most])
 
     def _fetch(self, numbers: Ints, rows_of: RowsOf) -> Rows:
         places = self.pool.find(numbers)

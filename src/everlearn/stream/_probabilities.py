@@ -41,16 +41,16 @@ class Probabilities:
         matrix = np.asarray(scores, dtype=np.float64).reshape(len(labels), -1)
         if len(classes) < 2 or matrix.shape[1] != (1 if len(classes) == 2 else len(classes)):
             return
-        usable = np.isfinite(matrix).all(axis=1)
+        usable = np.asarray(np.isfinite(matrix).all(axis=1))
         if not usable.any():
             return
         values = matrix[:, 0] if len(classes) == 2 else matrix
-        names, given = as_labels(classes), np.array(labels, dtype=object)
-        fair = usable & random
+        names = as_labels(classes)
+        fair = np.asarray(usable & random)
         if self.conformal is not None and fair.any():
             shares = self.of(values[fair], classes)
-            self.conformal.update(shares, given[fair].tolist(), classes=names)
-        self.calibrator.update(values[usable], given[usable].tolist(), classes=names)
+            self.conformal.update(shares, _at(labels, fair), classes=names)
+        self.calibrator.update(values[usable], _at(labels, usable), classes=names)
 
     def of(self, scores: Any, classes: list[Any]) -> Floats:
         """The class probabilities for decision values."""
@@ -78,3 +78,7 @@ class Probabilities:
         if state["conformal"] is not None:
             found.conformal = AdaptiveConformal.from_state(state["conformal"])
         return found
+
+
+def _at(labels: list[Any], there: Array) -> list[Any]:
+    return [label for label, is_there in zip(labels, there.tolist(), strict=True) if is_there]

@@ -9,9 +9,14 @@ from .._base import checked
 from .._base.validate import Array, Rows
 from ..store.events import Floats, Ints, as_labels
 
+_ROOM = 64  # rows, and a quarter of those there, by which the arrays of a buffer grow
+
 
 class RowBuffer:
     """Rows by number, in the order in which they were added.
+
+    Dense rows are appended in place, to arrays with room for more. ``X`` and ``numbers`` are views of them.
+    What a view shows never changes: a row that was written is not written again.
 
     Parameters
     ----------
@@ -27,6 +32,9 @@ class RowBuffer:
         self.X = X
         self.numbers = np.zeros(0, dtype=np.int64) if numbers is None else numbers
         self.labels = [] if labels is None else labels
+        self._arrays: tuple[Any, Any] | None = None  # with room for more rows
+        self._views: tuple[Any, Any] = None, None  # X and numbers, if they are views of these arrays
+        self._end = 0  # of the rows in the arrays
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -36,13 +44,34 @@ class RowBuffer:
         if len(numbers) == 0:
             return
         if self.X is None or len(self) == 0:
-            self.X = X.copy()
+            self.X, self.numbers = X.copy(), numbers.copy()
         elif sparse.issparse(self.X):
             self.X = sparse.csr_matrix(sparse.vstack([self.X, X]))
+            self.numbers = np.concatenate([self.numbers, numbers])
         else:
-            self.X = np.concatenate([self.X, X.toarray() if sparse.issparse(X) else X])
-        self.numbers = np.concatenate([self.numbers, numbers])
-        self.labels = self.labels + ([] if labels is None else list(labels))
+            self._append(X.toarray() if sparse.issparse(X) else X, numbers)
+        self.labels = [*self.labels, *(labels or ())]
+
+    def _append(self, X: Array, numbers: Ints) -> None:
+        end, more = self._end, len(numbers)
+        if self._arrays is None or not self._shown() or end + more > len(self._arrays[1]):
+            end = len(self)
+            room = end + more + end // 4 + _ROOM
+            self._arrays = np.empty((room, X.shape[1])), np.empty(room, dtype=np.int64)
+            self._arrays[0][:end], self._arrays[1][:end] = self.X, self.numbers
+        first, self._end = end - len(self), end + more
+        self._arrays[0][end : self._end], self._arrays[1][end : self._end] = X, numbers
+        self._show(first)
+
+    def _shown(self) -> bool:
+        """Whether X and numbers are views of the arrays, and were not set to others."""
+        return self._arrays is not None and self.X is self._views[0] and self.numbers is self._views[1]
+
+    def _show(self, first: int) -> None:
+        assert self._arrays is not None
+        rows, numbers = self._arrays
+        self._views = rows[first : self._end], numbers[first : self._end]
+        self.X, self.numbers = self._views
 
     def keep(self, places: Ints) -> None:
         """Keep only the rows at these positions, in their order."""
@@ -50,8 +79,13 @@ class RowBuffer:
         if len(places) == len(self):
             return
         self.X, self.numbers = self.X[places], self.numbers[places]
+        self._arrays, self._views = None, (None, None)  # rows that were removed do not stay in memory
         if self.labels:
             self.labels = [self.labels[place] for place in places.tolist()]
+
+    def drop(self, place: int) -> None:
+        """Remove the row at one position."""
+        self.keep(np.delete(np.arange(len(self)), place))
 
     def remove(self, numbers: Ints) -> None:
         """Remove rows by their numbers; numbers that are not in the buffer are ignored."""
@@ -60,7 +94,12 @@ class RowBuffer:
 
     def keep_last(self, count: int) -> None:
         """Keep the newest ``count`` rows."""
-        if len(self) > count:
+        if len(self) <= count:
+            return
+        if count and self._shown():
+            self._show(self._end - count)
+            self.labels = self.labels[-count:]
+        else:
             self.keep(np.arange(len(self) - count, len(self)))
 
     def find(self, numbers: Ints) -> Ints:

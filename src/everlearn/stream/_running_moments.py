@@ -29,10 +29,14 @@ class RunningMoments:
             return
         if self.n == 0:
             self.mean, self.squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        squares: Any = 0.0
         if sparse.issparse(X):
+            mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
             squares = np.asarray(X.multiply(X).sum(axis=0)).ravel() - n * mean**2
+        elif n == 1:
+            mean = X[0]
         else:
+            mean = np.asarray(X.mean(axis=0), dtype=np.float64)
             squares = np.square(X - mean).sum(axis=0)
         apart, total = mean - self.mean, self.n + n
         self.squares = self.squares + np.maximum(squares, 0) + apart**2 * (self.n * n / total)
