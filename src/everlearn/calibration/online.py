@@ -332,7 +332,8 @@ class OnlineCalibrator:
 
     def _append_one(self, scores: Any, y: Any, classes: Any) -> bool:
         """`_append` for one row of weight 1; False, and nothing changes, if `_append` has to look at it."""
-        label = y[0] if type(y) is list and len(y) == 1 else None
+        items = y.tolist() if type(y) is np.ndarray and y.ndim == 1 else y
+        label = items[0] if type(items) is list and len(items) == 1 else None
         code = self._columns.labels.code_of(label) if type(label) in (int, str, bool) else None
         aligned = None if code is None else self._columns.align_one(scores, classes)
         if aligned is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -131,7 +130,7 @@ class WindowScores:
     def areas(self) -> tuple[float, float]:
         """The area under the ROC curve, without and with fading: the mean of those of the classes."""
         weights = plain_and_faded(len(self.codes), self.fading_factor)
-        parts = list(self._parts())
+        parts = self._parts()
         # With one decision value for two classes, both have the same area.
         one_is_enough = all(self.widths[rows][0] == 1 for rows in parts) and len(self.labels) == 2
         found = []
@@ -148,14 +147,14 @@ class WindowScores:
         in_window, with_fading = (sum(mean) / len(mean) if mean else float("nan") for mean in means)
         return in_window, with_fading
 
-    def _parts(self) -> Iterator[Any]:
+    def _parts(self) -> list[Any]:
         """The rows with a prediction, in groups with the same number of decision values."""
-        predicted = self.codes[:, 1] >= 0
-        if predicted.all() and len(predicted) and (self.widths == self.widths[0]).all():
-            yield slice(None)
-            return
-        for width in np.unique(self.widths[predicted]).tolist():
-            yield np.flatnonzero(predicted & (self.widths == width))
+        rows = np.flatnonzero(self.codes[:, 1] >= 0) if self.n_abstained else slice(None)
+        widths = self.widths[rows]
+        if len(widths) and (widths == widths[0]).all():
+            return [rows]
+        places = np.arange(len(self.widths))[rows]
+        return [places[widths == width] for width in np.unique(widths).tolist()]
 
     def _values_of(self, code: int, parts: list[Any]) -> Values:
         """The decision value of each row for a class; NaN where there is none."""

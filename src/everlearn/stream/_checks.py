@@ -46,8 +46,7 @@ def labels(y: Any, n_rows: int, classes: list[Any], named: bool) -> tuple[Ints, 
         raise ValueError(f"y must have a label or None for each of {n_rows} rows, got shape {given.shape}.")
     places = np.flatnonzero(~missing_labels(given))
     found = [_label(value) for value in given[places].tolist()]
-    kinds = {type(value) for value in [*found, *classes]}
-    if len(kinds) > 1:
+    if len({type(value) for value in [*found, *classes]}) > 1:
         raise ValueError(
             f"Labels must be all integers, all strings or all bools, got a mix: {some([*found, *classes])}."
         )
