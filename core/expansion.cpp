@@ -21,7 +21,7 @@ std::vector<std::int64_t> flagged(const std::vector<std::uint8_t>& flags, std::s
 }  // namespace
 
 Expansion::Expansion(std::unique_ptr<Rows> rows, std::size_t columns, std::size_t cache_bytes)
-    : rows_(std::move(rows)), kernel_(*rows_, cache_bytes), columns_(columns) {}
+    : rows_(std::move(rows)), kernel_(*rows_, cache_bytes), columns_(columns), reserve_(*rows_) {}
 
 // -------------------------------------------------------------------------------------------------------------- slots
 
@@ -124,8 +124,9 @@ std::int64_t Expansion::find(std::int64_t id) const {
 std::vector<std::uint8_t> Expansion::flags_of(std::span<const std::int64_t> ids) const {
   std::vector<std::uint8_t> flags(size(), 0);
   for (const auto id : ids) {
-    if (find(id) < 0) throw std::invalid_argument("row " + std::to_string(id) + " is not kept");
-    flags[static_cast<std::size_t>(find(id))] = 1;
+    const std::int64_t slot = find(id);
+    if (slot >= 0) flags[static_cast<std::size_t>(slot)] = 1;
+    else if (!reserve_.has(id)) throw std::invalid_argument("row " + std::to_string(id) + " is not kept");
   }
   return flags;
 }
@@ -145,7 +146,7 @@ std::size_t Expansion::kept() const {
 
 std::vector<std::uint8_t> Expansion::kept_flags() const {
   std::vector<std::uint8_t> kept = used();
-  if (std::none_of(columns_.begin(), columns_.end(), [](const Column& column) { return column.live; }))
+  if (!any_live())
     for (std::size_t s = 0; s < kept.size(); ++s) kept[s] = ids_[s] != kNoId;
   return kept;
 }
@@ -164,15 +165,19 @@ void Expansion::drop_lingering(std::span<const std::int64_t> ids) {
 std::vector<std::int64_t> Expansion::compact() {
   std::vector<std::uint8_t> gone = used();
   for (auto& flag : gone) flag = !flag;
-  return drop(gone);
+  return drop(gone, false);
 }
 
-std::vector<std::int64_t> Expansion::drop(const std::vector<std::uint8_t>& gone) {
+std::vector<std::int64_t> Expansion::drop(const std::vector<std::uint8_t>& gone) { return drop(gone, true); }
+
+std::vector<std::int64_t> Expansion::drop(const std::vector<std::uint8_t>& gone, bool for_good) {
   std::vector<std::uint8_t> stays(gone.size());
   std::transform(gone.begin(), gone.end(), stays.begin(), [](std::uint8_t flag) { return !flag; });
   const auto first = static_cast<std::size_t>(std::find(stays.begin(), stays.end(), 0) - stays.begin());
   std::vector<std::int64_t> all = flagged(stays, 0);
-  keep_slots(first, flagged(stays, first));
+  const std::vector<std::int64_t> kept = flagged(stays, first);
+  if (!for_good) reserve_dropped(first, kept);
+  keep_slots(first, kept);
   return all;
 }
 
@@ -181,6 +186,17 @@ void Expansion::wipe(std::size_t s) {
   rows_->wipe(s);
   slot_of_.erase(ids_[s]);
   ids_[s] = kNoId;
+}
+
+void Expansion::erase(const std::vector<std::uint8_t>& gone, std::span<const std::int64_t> ids) {
+  for (std::size_t c = 0; c < columns(); ++c) {
+    for (std::size_t s = 0; s < gone.size(); ++s)
+      if (gone[s]) leave(c, s);
+    columns_[c].ends = scan(c);
+  }
+  reserve_.erase(ids);
+  drop(gone);
+  if (any_live()) compact();  // rows that wait for a second class are members of nothing
 }
 
 void Expansion::relabel(std::size_t s, std::int32_t label, double cost) {
@@ -210,6 +226,7 @@ void Expansion::add_slots(const Batch& batch, const Arrivals& arrivals, Function
         throw std::invalid_argument("the kernel of row " + std::to_string(ids_[s]) +
                                     " with itself is not a finite number: scale the features, or choose a smaller "
                                     "gamma, coef0 or degree");
+    reserve_.erase(arrivals.ids);
   } catch (...) {
     if (kernel_.block_is_open()) kernel_.drop_block();
     truncate(begin);
@@ -260,6 +277,7 @@ void Expansion::close_block(bool keep_all) {
     std::vector<std::uint8_t> stays = used();
     if (keep_all) std::fill(stays.begin(), stays.end(), 1);
     const std::vector<std::int64_t> kept = flagged(stays, old);
+    reserve_dropped(old, kept);
     keep_slots(old, kept);
     kernel_.cache_block(kept);
     unused = static_cast<std::size_t>(std::count(stays.begin(), stays.begin() + static_cast<std::ptrdiff_t>(old), 0));

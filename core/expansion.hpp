@@ -26,6 +26,7 @@
 #include "aligned.hpp"
 #include "function_ref.hpp"
 #include "kernel_rows.hpp"
+#include "reserve.hpp"
 #include "rows.hpp"
 
 namespace everlearn {
@@ -72,6 +73,9 @@ class Expansion {
   std::size_t columns() const { return columns_.size(); }
   Column& column(std::size_t c) { return columns_[c]; }
   const Column& column(std::size_t c) const { return columns_[c]; }
+  bool any_live() const {
+    return std::any_of(columns_.begin(), columns_.end(), [](const Column& column) { return column.live; });
+  }
   const Rows& rows() const { return *rows_; }
   KernelRows& kernel() { return kernel_; }
   const KernelRows& kernel() const { return kernel_; }
@@ -84,15 +88,17 @@ class Expansion {
   /// K(s, s), and its inverse, which is huge where K(s, s) is 0.
   double diagonal(std::size_t s) const { return diagonal_[s]; }
   float inverse_diagonal(std::size_t s) const { return inverse_[s]; }
-  /// The label of a row in column c, +1 or -1.
-  double sign(std::size_t c, std::size_t s) const {
-    const bool positive = columns_.size() == 1 ? labels_[s] == 1 : labels_[s] == static_cast<std::int32_t>(c);
+  /// A label, or that of a row, in column c: +1 or -1.
+  double sign_of(std::size_t c, std::int32_t label) const {
+    const bool positive = columns_.size() == 1 ? label == 1 : label == static_cast<std::int32_t>(c);
     return positive ? 1.0 : -1.0;
   }
+  double sign(std::size_t c, std::size_t s) const { return sign_of(c, labels_[s]); }
   double lower(std::size_t c, std::size_t s) const { return std::min(0.0, columns_[c].edge[s]); }
   double upper(std::size_t c, std::size_t s) const { return std::max(0.0, columns_[c].edge[s]); }
 
-  // Rows (expansion.cpp). A row that no column uses lingers in its slot until there are enough of them for a sweep.
+  // Rows (expansion.cpp). A row that no column uses lingers in its slot until there are enough of them for a sweep. A
+  // sweep may move it to the reserve.
 
   /// The number of slots that some column uses.
   std::size_t kept() const;
@@ -102,14 +108,17 @@ class Expansion {
   void drop_lingering(std::span<const std::int64_t> ids);
   /// The slot of a row, or -1.
   std::int64_t find(std::int64_t id) const;
-  /// A flag for every slot: whether its row is one of these. Refuses an id that is not kept.
+  /// A flag for every slot: whether its row is one of these. Refuses an id of a row that is neither kept nor reserved.
   std::vector<std::uint8_t> flags_of(std::span<const std::int64_t> ids) const;
   /// Drops every slot that no column uses; returns the slots that stay, by their old numbers.
   std::vector<std::int64_t> compact();
-  /// Drops the flagged slots, which no column may use; returns the others, by their old numbers.
+  /// Drops the flagged slots, which no column may use, for good; returns the others, by their old numbers.
   std::vector<std::int64_t> drop(const std::vector<std::uint8_t>& gone);
   /// Erases the features and the id of a row whose coefficients are 0. The slot goes with the next compact().
   void wipe(std::size_t s);
+  /// Drops the flagged slots, whose coefficients are 0, and reserved rows for good, then every slot that no column uses.
+  /// `ends` is of the members that are left, also if memory runs out.
+  void erase(const std::vector<std::uint8_t>& gone, std::span<const std::int64_t> ids);
   /// Gives a row that belongs to no column another label and cost.
   void relabel(std::size_t s, std::int32_t label, double cost);
 
@@ -183,6 +192,15 @@ class Expansion {
                       std::span<const double> edge, std::span<const std::uint8_t> member, double bias, double delta,
                       bool live);
 
+  // The reserve (recall.cpp).
+
+  Reserve& reserve() { return reserve_; }
+  const Reserve& reserve() const { return reserve_; }
+  /// The ids of rows in memory that some live column needs although they are no members of it, because
+  /// y f(x) < 1 - limit, and of reserved rows of a class of which no row is kept. Margins in the reserve are up to date
+  /// afterwards.
+  std::vector<std::int64_t> violating(double limit);
+
   /// out[r * columns + c] = f_c(row r).
   void decide(const Block& block, int threads, double* out) const;
 
@@ -191,6 +209,11 @@ class Expansion {
   void add_slots(const Batch& batch, const Arrivals& arrivals, FunctionRef<void()> compute);
   void set_diagonal(std::size_t s, float value);
   void keep_slots(std::size_t from, const std::vector<std::int64_t>& kept);
+  std::vector<std::int64_t> drop(const std::vector<std::uint8_t>& gone, bool for_good);
+  /// y f_c(x) of the row in slot s, member or not.
+  double margin(std::size_t c, std::size_t s) const { return 1 - sign(c, s) * (columns_[c].g[s] - columns_[c].bias); }
+  std::vector<double> reserved_margins() const;
+  void reserve_dropped(std::size_t from, std::span<const std::int64_t> kept) noexcept;
   std::vector<std::uint8_t> used() const;
   CoefficientView view(std::size_t c, std::size_t at) const;
   Survey survey_pass(std::size_t c, std::span<const Move> moves) const;
@@ -204,6 +227,7 @@ class Expansion {
   std::vector<double> costs_;
   AlignedVector<float> diagonal_, inverse_;
   std::unordered_map<std::int64_t, std::int64_t> slot_of_;
+  Reserve reserve_;
 };
 
 }  // namespace everlearn

@@ -66,12 +66,8 @@ void Gap::forget(std::span<const std::int64_t> ids) {
       for (std::size_t slot = 0; slot < gone.size(); ++slot)
         if (gone[slot] && expansion_.column(c).alpha[slot] != 0) expansion_.unlearn(c, slot);
     });
-    for (std::size_t c = 0; c < expansion_.columns(); ++c) {
-      for (std::size_t slot = 0; slot < gone.size(); ++slot)
-        if (gone[slot]) expansion_.leave(c, slot);
-    }
+    expansion_.erase(gone, ids);
     recover();
-    expansion_.compact();
     const double highest = highest_cost();
     expansion_.each_column([&](std::size_t c) { close_gap(c, std::max(highest, target(c))); });
   } catch (...) {

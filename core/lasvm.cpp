@@ -13,12 +13,6 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-bool Lasvm::any_live() const {
-  for (std::size_t c = 0; c < expansion_.columns(); ++c)
-    if (expansion_.column(c).live) return true;
-  return false;
-}
-
 /// Which classes of a column, positive and negative, have been seen.
 std::pair<bool, bool> Lasvm::classes_seen(std::size_t c) const {
   const bool positive = seen_[expansion_.columns() == 1 ? 1 : c] != 0;
@@ -78,7 +72,7 @@ bool Lasvm::learn_turn(const Turn& turn) {
   for (const auto slot : turn.slots)
     seen_[static_cast<std::size_t>(expansion_.label(static_cast<std::size_t>(slot)))] = 1;
   iterations_ += static_cast<std::int64_t>(turn.slots.size());
-  return !any_live();
+  return !expansion_.any_live();
 }
 
 /// A column becomes live when both of its classes have been seen; the rows that have arrived until then join it.
@@ -146,25 +140,16 @@ bool Lasvm::step(std::size_t c, std::int64_t up, std::int64_t down) {
 void Lasvm::forget(std::span<const std::int64_t> ids) {
   const std::vector<std::uint8_t> gone = expansion_.flags_of(ids);
   if (ids.empty()) return;
-  if (any_live()) {
-    try {
-      expansion_.each_column([&](std::size_t c) {
-        for (std::size_t s = 0; s < gone.size(); ++s)
-          if (gone[s] && expansion_.column(c).alpha[s] != 0) hand_over(c, s, gone);
-      });
-    } catch (...) {  // no row has left: coefficients have moved, and finishing moves them back
-      recover();
-      throw;
-    }
-    for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+  try {
+    expansion_.each_column([&](std::size_t c) {
       for (std::size_t s = 0; s < gone.size(); ++s)
-        if (gone[s]) expansion_.leave(c, s);
-      expansion_.column(c).ends = expansion_.scan(c);
-    }
-    expansion_.compact();
-  } else {
-    expansion_.drop(gone);  // rows that wait for a second class are members of nothing
+        if (gone[s] && expansion_.column(c).alpha[s] != 0) hand_over(c, s, gone);
+    });
+  } catch (...) {  // no row has left: coefficients have moved, and finishing moves them back
+    recover();
+    throw;
   }
+  expansion_.erase(gone, ids);
   restart_columns();
 }
 
@@ -363,7 +348,7 @@ bool Lasvm::finish(std::size_t rounds) {
   // Rows are dropped at the end only: one that is stuck now may be needed before the optimum is reached.
   for (std::size_t c = 0; c < expansion_.columns(); ++c)
     if (expansion_.column(c).live) done ? drop_stuck(c) : static_cast<void>(update_bias(c));
-  if (done && any_live()) expansion_.compact();  // rows that wait for a second class are members of nothing
+  if (done && expansion_.any_live()) expansion_.compact();  // rows that wait for a second class are members of nothing
   return done;
 }
 

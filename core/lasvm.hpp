@@ -82,7 +82,6 @@ class Lasvm {
   void drop_stuck(std::size_t c);
   std::size_t best_candidate(const LabeledRows& rows, std::span<const std::int64_t> drawn,
                              std::span<const double> scores, Selection selection) const;
-  bool any_live() const;
   void recover();
 
   Expansion& expansion_;

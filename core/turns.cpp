@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <string>
 
 namespace everlearn {
 
@@ -58,7 +61,7 @@ void in_turns(Expansion& expansion, const LabeledRows& rows, std::span<const std
       // Rows that were known when the batch was made may have been dropped since.
       if (ahead == nullptr || unknown != unknown_ahead) {
         expansion.drop_ahead();
-        ahead = expansion.rows().take(rows.block, unknown);
+        ahead = expansion.rows().take(rows.block, unknown, rows.as_stored);
       }
       batch = std::move(ahead);
       in_one_turn(expansion, rows, *batch, unknown, nullptr, [&] {
@@ -67,7 +70,7 @@ void in_turns(Expansion& expansion, const LabeledRows& rows, std::span<const std
           unknown_ahead.clear();
           std::copy_if(next.begin(), next.end(), std::back_inserter(unknown_ahead),
                        [&](std::int64_t row) { return slot_of(row) < 0; });
-          ahead = expansion.rows().take(rows.block, unknown_ahead);
+          ahead = expansion.rows().take(rows.block, unknown_ahead, rows.as_stored);
           expansion.look_ahead(*ahead, unknown_ahead.size());
         }
         return learn({slots, fresh});
@@ -81,7 +84,36 @@ void in_turns(Expansion& expansion, const LabeledRows& rows, std::span<const std
 
 void in_one_turn(Expansion& expansion, const LabeledRows& rows, std::span<const std::int64_t> unknown,
                  const float* const* kernel, FunctionRef<bool()> learn) {
-  in_one_turn(expansion, rows, *expansion.rows().take(rows.block, unknown), unknown, kernel, learn);
+  in_one_turn(expansion, rows, *expansion.rows().take(rows.block, unknown, rows.as_stored), unknown, kernel, learn);
+}
+
+void relearn(Expansion& expansion, std::span<const std::int64_t> ids,
+             FunctionRef<void(const LabeledRows&, std::span<const std::int64_t>)> learn) {
+  const Reserve& reserve = expansion.reserve();
+  std::vector<std::int64_t> places, slots, names, which(ids.size());
+  for (const auto id : ids) {
+    const std::int64_t slot = expansion.find(id), place = reserve.find(id);
+    if (slot < 0 && place < 0) throw std::invalid_argument("row " + std::to_string(id) + " is not in memory");
+    slot >= 0 ? slots.push_back(slot) : places.push_back(place);
+  }
+  std::vector<std::int32_t> labels;
+  std::vector<double> costs;
+  const auto add = [&](std::int64_t id, std::int32_t label, double cost) {
+    names.push_back(id), labels.push_back(label), costs.push_back(cost);
+  };
+  for (const auto place : places) {
+    const ReservedRow& row = reserve.entry(static_cast<std::size_t>(place));
+    add(row.id, row.label, row.cost);
+  }
+  for (const auto slot : slots) {
+    const auto s = static_cast<std::size_t>(slot);
+    add(expansion.id(s), expansion.label(s), expansion.cost(s));
+  }
+  std::iota(which.begin(), which.end(), 0);
+  const RowsImage image = reserve.rows().image(places, true);
+  const Block block{Precision::f64,      !image.starts.empty(), places.size(),      reserve.rows().width(),
+                    image.values.data(), image.columns.data(),  image.starts.data()};
+  learn({block, labels, costs, names, true}, which);
 }
 
 }  // namespace everlearn

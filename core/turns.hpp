@@ -16,6 +16,7 @@ struct LabeledRows {
   std::span<const std::int32_t> labels;
   std::span<const double> costs;
   std::span<const std::int64_t> ids;
+  bool as_stored = false;  // the block comes from an image of kept rows
 };
 
 /// The ids, labels and costs of some of the caller's rows, copied.
@@ -44,5 +45,9 @@ void in_turns(Expansion& expansion, const LabeledRows& rows, std::span<const std
 /// the kept rows.
 void in_one_turn(Expansion& expansion, const LabeledRows& rows, std::span<const std::int64_t> unknown,
                  const float* const* kernel, FunctionRef<bool()> learn);
+
+/// Calls learn(rows, which) for rows in memory, by their ids: of the block, only those from the reserve are read.
+void relearn(Expansion& expansion, std::span<const std::int64_t> ids,
+             FunctionRef<void(const LabeledRows&, std::span<const std::int64_t>)> learn);
 
 }  // namespace everlearn

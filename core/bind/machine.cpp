@@ -39,6 +39,14 @@ void check_row(std::int64_t row, std::size_t rows) {
     throw std::invalid_argument("row " + std::to_string(row) + " is not one of the " + std::to_string(rows) + " rows");
 }
 
+nb::dict dict_of(RowsImage image) {
+  nb::dict out;
+  out["values"] = give(std::move(image.values));
+  out["columns"] = give(std::move(image.columns));
+  out["starts"] = give(std::move(image.starts));
+  return out;
+}
+
 /// Features that are not finite would spoil every kernel value.
 void check_values(const Block& block) {
   const std::size_t count =
@@ -136,7 +144,7 @@ nb::object Machine::missing(const Array<std::int64_t>& ids) const {
   return give(together([&] {
     std::vector<std::int64_t> unknown;
     for (const auto id : view(ids))
-      if (expansion_.find(id) < 0) unknown.push_back(id);
+      if (expansion_.find(id) < 0 && !expansion_.reserve().has(id)) unknown.push_back(id);
     return unknown;
   }));
 }
@@ -188,11 +196,71 @@ nb::dict Machine::rows(const Array<std::int64_t>& slots, bool as_stored) const {
                                     std::to_string(expansion_.size()) + " slots");
     return expansion_.rows().image(view(slots), as_stored);
   });
-  nb::dict out;
-  out["values"] = give(std::move(image.values));
-  out["columns"] = give(std::move(image.columns));
-  out["starts"] = give(std::move(image.starts));
+  return dict_of(std::move(image));
+}
+
+nb::object Machine::reserved_ids() const {
+  return give(together([&] {
+    std::vector<std::int64_t> ids;
+    for (std::size_t place = 0; place < expansion_.reserve().size(); ++place)
+      ids.push_back(expansion_.reserve().entry(place).id);
+    return ids;
+  }));
+}
+
+nb::dict Machine::reserve() const {
+  RowsImage image;
+  std::vector<std::int64_t> ids;
+  std::vector<std::int32_t> labels;
+  std::vector<double> costs, margins;
+  double ceiling = 0;
+  together([&] {
+    const Reserve& reserve = expansion_.reserve();
+    image = reserve.rows().image(first(reserve.size()), true);
+    for (std::size_t place = 0; place < reserve.size(); ++place) {
+      const ReservedRow& row = reserve.entry(place);
+      ids.push_back(row.id), labels.push_back(row.label), costs.push_back(row.cost), margins.push_back(row.margin);
+    }
+    ceiling = reserve.ceiling();
+  });
+  nb::dict out = dict_of(std::move(image));
+  out["ids"] = give(std::move(ids));
+  out["labels"] = give(std::move(labels));
+  out["costs"] = give(std::move(costs));
+  out["margins"] = give(std::move(margins));
+  out["ceiling"] = ceiling;
   return out;
+}
+
+nb::object Machine::violating(double limit) {
+  return give(alone([&] { return expansion_.violating(limit); }));
+}
+
+void Machine::set_reserve(const HeldBlock& block, const nb::dict& state) {
+  const auto ids = entry<std::int64_t>(state, "ids");
+  const std::size_t n = ids.shape(0);
+  const auto labels = vector<std::int32_t>(state, "labels", n);
+  const auto costs = vector<double>(state, "costs", n);
+  const auto margins = entry<double>(state, "margins");
+  const auto ceiling = nb::cast<double>(state["ceiling"]);
+  check_size(margins.shape(0), n), check_size(block.block.rows, n);
+  if (n > expansion_.reserve().capacity()) refuse("the reserve has more rows than its capacity");
+  if (ceiling != ceiling) refuse("a margin is not a number");
+  std::vector<ReservedRow> entries;
+  for (std::size_t r = 0; r < n; ++r) {
+    check_label(labels[r]);
+    if (!(costs[r] > 0)) refuse("a cost in the reserve is not above 0");
+    if (margins(r) != margins(r)) refuse("a margin is not a number");
+    if (ids(r) == kNoId || expansion_.find(ids(r)) >= 0) refuse("an id in the reserve is reserved or in use");
+    entries.push_back({ids(r), labels[r], costs[r], margins(r)});
+  }
+  check_distinct({ids.data(), ids.data() + n});
+  const Block& rows = checked(block);
+  check_values(rows);
+  alone([&] {
+    expansion_.reserve().add(*expansion_.rows().take(rows, first(n), true), entries);
+    expansion_.reserve().set_ceiling(ceiling);
+  });
 }
 
 /// The whole expansion at one moment.
@@ -246,10 +314,7 @@ void Machine::take_kernel(const nb::dict& state) {
 nb::dict Machine::get_state() {
   Image now = alone([&] { return image(); });
   const std::size_t n = now.ids.size(), k = expansion_.columns();
-  nb::dict state;
-  state["values"] = give(std::move(now.rows.values));
-  state["columns"] = give(std::move(now.rows.columns));
-  state["starts"] = give(std::move(now.rows.starts));
+  nb::dict state = dict_of(std::move(now.rows));
   if (external_ && exact()) state["kernel"] = give(std::move(now.kernel), {n, n});
   else if (external_) state["kernel"] = give(std::vector<float>(now.kernel.begin(), now.kernel.end()), {n, n});
   state["ids"] = give(std::move(now.ids));

@@ -23,9 +23,9 @@ class Machine {
                        const Array<std::int64_t>& targets, const MutableMatrix<double>& sums) const;
 
   nb::object ids() const;
-  /// The ids among these under which no row is kept.
+  /// The ids among these of which no row is in a slot or in the reserve.
   nb::object missing(const Array<std::int64_t>& ids) const;
-  /// Whether a row with this id is in memory.
+  /// Whether a row with this id is in a slot.
   bool has(std::int64_t id) const {
     return together([&] { return expansion_.find(id) >= 0; });
   }
@@ -33,6 +33,12 @@ class Machine {
   nb::object kept_ids() const;
   /// Drops lingering rows that have these ids.
   void drop_lingering(const Array<std::int64_t>& ids);
+  /// Dropped rows that may be needed again; as stored, with ids, labels, costs and margins.
+  nb::object reserved_ids() const;
+  nb::dict reserve() const;
+  void set_reserve(const HeldBlock& block, const nb::dict& state);
+  /// See Expansion::violating.
+  nb::object violating(double limit);
   nb::object labels() const;
   nb::object alpha() const;
   /// y - K alpha, and whether a row belongs to the problem of a column; one line for each column.
@@ -120,6 +126,17 @@ class Machine {
     nb::gil_scoped_release release;
     const std::shared_lock lock(in_use_);
     return work();
+  }
+
+  /// Lets a solver learn rows in memory again.
+  template <class Solver>
+  void relearn_with(Solver& solver, std::span<const std::int64_t> ids) {
+    check_distinct({ids.begin(), ids.end()});
+    alone([&] {
+      everlearn::relearn(expansion_, ids, [&](const LabeledRows& rows, std::span<const std::int64_t> which) {
+        solver.learn(rows, which);
+      });
+    });
   }
 
   /// Whether the caller brings the kernel values.

@@ -13,7 +13,8 @@ class LasvmMachine final : public Machine {
   template <class... Spec>
   explicit LasvmMachine(const Spec&... spec) : Machine(spec...), solver_(expansion_, classes_) {}
 
-  void set_parameters(double tau, double delta_max, bool keep_idle) {
+  void set_parameters(double tau, double delta_max, bool keep_idle, std::size_t reserve) {
+    expansion_.reserve().set_capacity(reserve);
     solver_.tau = tau;
     solver_.delta_max = delta_max;
     solver_.keep_idle = keep_idle;
@@ -46,6 +47,7 @@ class LasvmMachine final : public Machine {
   std::int64_t iterations() const { return solver_.iterations(); }
   void set_iterations(std::int64_t count) { solver_.set_iterations(count); }
   std::int64_t steps() const { return solver_.finishing_steps(); }
+  void relearn(const Ints& ids) { relearn_with(solver_, view(ids)); }
 
  private:
   void put(nb::dict& state) const override {
@@ -69,7 +71,8 @@ class GapMachine final : public Machine {
   explicit GapMachine(const Spec&... spec) : Machine(spec...), solver_(expansion_, classes_) {}
 
   void set_parameters(double tau, const std::string& ramp, double s, std::size_t min_support, std::size_t clean_every,
-                      std::size_t max_idle) {
+                      std::size_t max_idle, std::size_t reserve) {
+    expansion_.reserve().set_capacity(reserve);
     solver_.tau = tau;
     solver_.ramp = named<Ramp>(ramp, {{"none", Ramp::none}, {"fold", Ramp::fold}, {"skip", Ramp::skip}});
     solver_.s = s;
@@ -96,6 +99,7 @@ class GapMachine final : public Machine {
   nb::object skipped() const { return give(std::vector<std::int64_t>(solver_.state.skipped)); }
   std::int64_t iterations() const { return solver_.state.iterations; }
   void set_iterations(std::int64_t count) { solver_.state.iterations = count; }
+  void relearn(const Ints& ids) { relearn_with(solver_, view(ids)); }
   std::int64_t steps() const { return solver_.steps(); }
   std::int64_t capped() const override { return sum(solver_.state.capped); }
 
@@ -226,6 +230,10 @@ NB_MODULE(_core, module) {
       .def("set_state", &Machine::set_state)
       .def_prop_ro("ids", &Machine::ids)
       .def("missing", &Machine::missing, nb::arg("ids"))
+      .def("violating", &Machine::violating, nb::arg("limit"))
+      .def_prop_ro("reserved_ids", &Machine::reserved_ids)
+      .def_prop_ro("reserve", &Machine::reserve)
+      .def("set_reserve", &Machine::set_reserve)
       .def_prop_ro("kept_ids", &Machine::kept_ids)
       .def("drop_lingering", &Machine::drop_lingering, nb::arg("ids"))
       .def_prop_ro("labels", &Machine::labels)
@@ -243,22 +251,25 @@ NB_MODULE(_core, module) {
       .def_prop_rw("evaluations", &Machine::evaluations, &Machine::set_evaluations);
 
   solver<LasvmMachine>(module, "Lasvm")
-      .def("set_parameters", &LasvmMachine::set_parameters, nb::arg("tau"), nb::arg("delta_max"), nb::arg("keep_idle"))
+      .def("set_parameters", &LasvmMachine::set_parameters, nb::arg("tau"), nb::arg("delta_max"), nb::arg("keep_idle"),
+           nb::arg("reserve"))
       .def("seed_generator", &LasvmMachine::seed_generator, nb::arg("words"))
       .def("seed", &LasvmMachine::seed)
       .def("learn_selected", &LasvmMachine::learn_selected, nb::arg("rows"), nb::arg("labels"), nb::arg("costs"),
            nb::arg("ids"), nb::arg("remaining").noconvert(), nb::arg("rule"), nb::arg("pool"), nb::arg("count"))
       .def("finish", &LasvmMachine::finish, nb::arg("rounds"))
       .def("set_iterations", &LasvmMachine::set_iterations, nb::arg("count"))
+      .def("relearn", &LasvmMachine::relearn, nb::arg("ids"))
       .def("forget", &LasvmMachine::forget, nb::arg("ids"));
 
   solver<GapMachine>(module, "Gap")
       .def("set_parameters", &GapMachine::set_parameters, nb::arg("tau"), nb::arg("ramp"), nb::arg("s"),
-           nb::arg("min_support"), nb::arg("clean_every"), nb::arg("max_idle"))
+           nb::arg("min_support"), nb::arg("clean_every"), nb::arg("max_idle"), nb::arg("reserve"))
       .def("forget", &GapMachine::forget, nb::arg("ids"))
       .def("clean", &GapMachine::clean, nb::arg("most"))
       .def("finish", &GapMachine::finish, nb::arg("rounds"))
       .def("set_iterations", &GapMachine::set_iterations, nb::arg("count"))
+      .def("relearn", &GapMachine::relearn, nb::arg("ids"))
       .def_prop_ro("gap", &GapMachine::gap)
       .def_prop_ro("outliers", &GapMachine::outliers)
       .def_prop_ro("skipped", &GapMachine::skipped);

@@ -145,6 +145,10 @@ struct Learner {
       for (std::size_t t = 0; t < n; ++t)
         rows &= expansion.id(t) == kNoId || std::abs(row[t] - problem.k(row_of(s), row_of(t))) < 1e-6;
     }
+    const Reserve& reserve = expansion.reserve();
+    CHECK(reserve.rows().size() == reserve.size() && (reserve.size() <= reserve.capacity()));
+    for (std::size_t place = 0; place < reserve.size(); ++place)
+      CHECK(reserve.find(reserve.entry(place).id) == static_cast<std::int64_t>(place));
     CHECK(found);
     CHECK(gradients);
     CHECK(members);
@@ -172,7 +176,8 @@ struct Learner {
 };
 
 template <class Solver>
-void test_solver(const std::string& name, const std::function<void(Solver&)>& set_up, Layout layout = Layout::dense) {
+void test_solver(const std::string& name, const std::function<void(Solver&)>& set_up, Layout layout = Layout::dense,
+                 std::size_t reserve = 0) {
   for (const std::size_t classes : {2u, 3u})
     for (const std::size_t cache : {std::size_t{1} << 24, std::size_t{0}}) {
       if (layout == Layout::external && cache == 0) continue;
@@ -182,6 +187,7 @@ void test_solver(const std::string& name, const std::function<void(Solver&)>& se
         auto learner = std::make_unique<Learner<Solver>>(problem, layout, limit);
         if constexpr (requires { learner->solver.seed(Generator{}); }) learner->solver.seed({{5, 6, 7, 8}});
         set_up(learner->solver);
+        learner->expansion.reserve().set_capacity(reserve);
         learner->learn(0, 40);
         return learner;
       };
@@ -220,6 +226,7 @@ void test_solver(const std::string& name, const std::function<void(Solver&)>& se
 
 int main() {
   check::guard([] { test_solver<Lasvm>("LASVM", [](Lasvm&) {}); });
+  check::guard([] { test_solver<Lasvm>("LASVM, reserve", [](Lasvm&) {}, Layout::dense, 20); });
   check::guard([] { test_solver<Lasvm>("LASVM, sparse", [](Lasvm&) {}, Layout::sparse); });
   check::guard([] { test_solver<Lasvm>("LASVM, external", [](Lasvm&) {}, Layout::external); });
   check::guard([] { test_solver<Gap>("LASVM-G", [](Gap& solver) { solver.clean_every = 20, solver.max_idle = 5; }); });

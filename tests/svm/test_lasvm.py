@@ -264,8 +264,8 @@ def test_a_class_that_comes_late_and_one_that_never_comes():
 
 def test_finishing_can_be_left_out_and_made_up_for():
     X, y = two_clouds(300)
-    whole = LASVM(C=10, random_state=0, finishing="kept").fit(X, y)
-    halves = LASVM(C=10, random_state=0, finishing=None).fit(X, y)
+    whole = LASVM(C=10, random_state=0, finishing="kept", reserve=0).fit(X, y)
+    halves = LASVM(C=10, random_state=0, finishing=None, reserve=0).fit(X, y)
     assert learned(halves)["delta"][0] > 1e-3
     assert not np.array_equal(halves.support_, whole.support_)
     assert halves.finish() is halves
@@ -277,7 +277,8 @@ def test_finishing_can_be_left_out_and_made_up_for():
 def test_finish_is_idempotent(data):
     X, y = data()
     model = LASVM(C=10, random_state=0).fit(X, y)
-    before = snapshot(model)
+    fitted, before = learned(model), snapshot(model.finish())
+    assert_same(learned(model), fitted)
     assert_same(snapshot(model.finish()), before)
 
 

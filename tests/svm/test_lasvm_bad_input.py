@@ -210,6 +210,7 @@ BAD_PARAMETERS = {
     "verbose": [-1, None, "loud", 0.5],
     "epochs": [*HALVES, 0, -1, True],
     "finishing": [1, 0, True, False, "no"],
+    "reserve": [*HALVES, -1, None, "all"],
     "delta_max": [-1e-9, np.nan, np.inf, "1"],
     "selection": ["passive", "", None, 1],
     "early_stopping": [1, "yes", None],

@@ -87,7 +87,9 @@ def test_one_and_two_epochs_in_the_given_order(name, C, gamma, online, finished,
     for _ in range(15):
         moved = X * (1 + 1e-6 * rng.standard_normal(X.shape))
         one, two = (
-            LASVM(C=C, gamma=gamma, epochs=epochs, finishing=None, random_state=InOrder(0)).fit(moved, y)
+            LASVM(C, gamma=gamma, epochs=epochs, finishing=None, reserve=0, random_state=InOrder(0)).fit(
+                moved, y
+            )
             for epochs in (1, 2)
         )
         run = [dual(one, K, y), len(one.support_), learned(one)["delta"][0]]

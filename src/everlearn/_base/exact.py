@@ -6,7 +6,8 @@ is not kept satisfies
 
     y f(x) >= 1 - tol / 2        or, without a bias,    y f(x) >= 1 - tol.
 
-Rows that do not are learned again, until there are none. Two things keep this cheap. A score follows only
+Rows that do not are learned again, until there are none. `fit` has all its rows; a stream does not come back,
+but its machine keeps a reserve of dropped rows. Two things keep checking cheap in `fit`. A score follows only
 the coefficients that have changed since it was last computed. And a row far from the margin needs no new
 score while
 
@@ -17,16 +18,19 @@ where w is the weight vector in feature space, and "then" is when the row was la
 
 import warnings
 from collections.abc import Callable
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
-from .constraints import NONE, one_of
-from .learner import KernelLearner, LabeledRows
+from .constraints import NONE, integer_from, one_of
+from .kernels import is_built_in
+from .learner import LabeledRows
 from .machine import Machine
+from .online import FinishingLearner
 from .parameters import Table
 from .validate import Ints, Rows
 
@@ -45,61 +49,98 @@ _MAX_ROUNDS = 200
 _MAX_UNSOLVED = 3
 
 
-class ExactLearner(KernelLearner):
-    """Capability: with ``finishing="all"``, `fit` solves the problem of all its rows, kept or not."""
+class RowSource(Protocol):
+    """Rows outside of the model that may have to be learned again."""
 
-    FINISHING: ClassVar[Table] = {"finishing": NONE | one_of("all", "kept")}
+    def check_near(self, limit: float) -> Ints:
+        """Some of the rows that violate their condition by more than ``limit``."""
+
+    def check_all(self, limit: float) -> Ints:
+        """All rows that violate their condition by more than ``limit``."""
+
+    def learn(self, which: Ints) -> None:
+        """Learn such rows."""
+
+
+class ExactLearner(FinishingLearner):
+    """Capability: look again at rows that were dropped.
+
+    With ``finishing="all"``, `fit` solves the problem of all its rows, kept or not. `finish` and `forget`
+    solve that of the rows kept and of those in the reserve.
+    """
+
+    EXACT: ClassVar[Table] = {"finishing": NONE | one_of("all", "kept"), "reserve": integer_from(0)}
     n_rounds_: int
+
+    def _reserve_size(self) -> int:
+        """The capacity of the reserve; rows that are kernel values cannot be in one."""
+        return int(self.reserve) if is_built_in(self.kernel) else 0
 
     def _conclude(self, rows: LabeledRows, learned: Ints) -> None:
         self.n_rounds_ = 0
-        if self.finishing == "all":
-            self._solve(rows, learned)
+        super()._conclude(rows, learned)
+
+    def _finish_fit(self, rows: LabeledRows, learned: Ints) -> None:
+        if self.finishing == "kept":
+            super()._finish_fit(rows, learned)
+            return
+        decide = None if self._foreign is None else self.score_validated
+        learn = partial(self._feed, self._machine.native.learn, rows)
+        scores = RowScores(self._machine, rows, learned, learn, decide, bool(self.verbose))
+        self.n_rounds_ = self._solve(scores, "finishing", stacklevel=5)
+
+    def _finish_stream(self, title: str) -> None:
+        if self._reserve_size() == 0:
+            super()._finish_stream(title)
         else:
-            super()._conclude(rows, learned)
+            self._solve(RowsInMemory(self._machine.native), title, stacklevel=4)
 
-    def _solve(self, rows: LabeledRows, learned: Ints) -> None:
-        """Find the optimum over the rows ``learned``.
+    def _solve(self, others: RowSource, title: str, stacklevel: int) -> int:
+        """Find the optimum over the rows kept and others; returns how many times others were learned.
 
-        As long as many of them are missing, precision is wasted: a coarse solution is enough to find them.
+        As long as many rows are missing, precision is wasted: a coarse solution is enough to find them.
         """
         native, usual = self._machine.native, self._machine.parameters
-        decide = None if self._foreign is None else self.score_validated
-        scores = RowScores(self._machine, rows, learned, decide, bool(self.verbose))
         limit = self.tol / 2 if self._has_bias else self.tol
-        iterations, tol, check = native.iterations, max(self.tol, _COARSE_TOL), scores.check_all
-        unsolved = 0
+        iterations, tol, check = native.iterations, max(self.tol, _COARSE_TOL), others.check_all
+        rounds = unsolved = 0
         try:
             while True:
                 native.set_parameters(**(usual | {"tau": tol}))
-                self._optimize(native.finish, "finishing")
+                self._optimize(native.finish, title)
                 unsolved += self._violation() > tol
                 violating = check(limit)
                 if len(violating) == 0 and tol <= self.tol:
-                    violating = scores.check_all(limit)
+                    violating = others.check_all(limit)
                 if len(violating) == 0 and tol <= self.tol:
                     break
-                if self.n_rounds_ == _MAX_ROUNDS or unsolved > _MAX_UNSOLVED:
+                if rounds == _MAX_ROUNDS or unsolved > _MAX_UNSOLVED:
                     break
                 if len(violating) < _FEW:
                     tol = self.tol
-                self._feed(native.learn, rows, violating)
-                check = scores.check_near
-                self.n_rounds_ += 1
+                others.learn(violating)
+                check = others.check_near
+                rounds += 1
         finally:
             native.set_parameters(**usual)
             native.set_iterations(iterations)  # no row counts twice
-        self._warn_if_unsolved("Finishing", stacklevel=4)
         if len(violating):
             warnings.warn(
-                f"Training stopped after {self.n_rounds_} rounds with {len(violating)} rows that violate "
-                f"their optimality conditions by more than tol={self.tol:g}: choose a larger tol or a "
-                "smaller C; the kernel may also not be positive definite.",
+                f"Training stopped after {rounds} rounds with {len(violating)} rows that violate their "
+                f"optimality conditions by more than tol={self.tol:g}: choose a larger tol or a smaller C; "
+                "the kernel may also not be positive definite.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
-        self._drop_idle()
-        self._follow_machine()
+        return rounds
+
+
+class RowsInMemory:
+    """The rows in the reserve of a native machine and those that not every binary problem keeps."""
+
+    def __init__(self, native: Any) -> None:
+        self.check_near = self.check_all = native.violating
+        self.learn = native.relearn
 
 
 class _Group:
@@ -123,6 +164,8 @@ class RowScores:
         The rows of the fit.
     learned : ndarray
         Numbers of the rows that count.
+    learn : callable
+        Learns rows, by their numbers.
     decide : callable or None
         Decision values of rows, where the kernel is not that of the core.
     verbose : bool
@@ -134,9 +177,11 @@ class RowScores:
         machine: Machine,
         rows: LabeledRows,
         learned: Ints,
+        learn: Callable[[Ints], None],
         decide: Callable[[Rows], Floats] | None,
         verbose: bool,
     ) -> None:
+        self.learn = learn
         self._machine, self._rows, self._decide, self._verbose = machine, rows, decide, verbose
         columns = len(machine.native.bias)
         numbers = np.arange(columns) if columns > 1 else np.array([1])

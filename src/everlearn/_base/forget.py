@@ -102,8 +102,8 @@ class ForgettingLearner(KernelLearner):
     def missing_ids(self, ids: Ints) -> Ints:
         """Find the ids that have no row in memory.
 
-        A dropped row may stay in memory until the next cleanup. Until then it can be forgotten and is not
-        missing, so no trace is left of a missing row.
+        A dropped row may stay in memory, in a reserve or until the next cleanup. As long as it does, it can
+        be forgotten and is not missing, so no trace is left of a missing row.
 
         Parameters
         ----------
@@ -123,9 +123,10 @@ class ForgettingLearner(KernelLearner):
         Returns
         -------
         ndarray of shape (n_rows,)
-            The ids, including those of dropped rows that have not been cleaned up yet.
+            The ids, including those of dropped rows that are in a reserve or not cleaned up yet.
         """
-        return np.asarray(self._fitted().native.ids)
+        native = self._fitted().native
+        return np.concatenate([native.ids, native.reserved_ids])
 
     def _kept_ids(self, ids: Any) -> Ints:
         """Validate ids of rows that have to be in memory."""

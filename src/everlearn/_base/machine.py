@@ -146,7 +146,9 @@ class Machine:
             return False
         slots = np.flatnonzero(np.isin(self.native.ids, ids))
         stored = self._matrix(self.native.rows(slots, as_stored=True), len(slots))
-        return bool((stored == 0).all(axis=1).any())
+        reserve = self.native.reserve
+        reserved = self._stored(reserve)[np.isin(reserve["ids"], ids)]
+        return any(bool((rows == 0).all(axis=1).any()) for rows in (stored, reserved))
 
     def recentered(self) -> "Machine":
         """The same machine with the mean of the rows that it keeps for its center.
@@ -154,11 +156,11 @@ class Machine:
         Only for kernels of differences of rows: coefficients and gradients stay as they are.
         """
         state = self.get_state()
-        native = state["native"] = dict(state["native"])
-        stored = self._matrix(native, len(native["ids"])).astype(np.float64)
-        given = stored + self.spec["center"]
-        center = given.mean(axis=0) if len(given) else np.zeros(0)
-        native["values"] = (given - center if len(given) else given).ravel()
+        parts = [state[name] for name in ("native", "reserve") if name in state]
+        given = [self._stored(part).astype(np.float64) + self.spec["center"] for part in parts]
+        center = np.vstack(given).mean(axis=0) if any(map(len, given)) else np.zeros(0)
+        for part, rows in zip(parts, given, strict=True):
+            part["values"] = (rows - center if len(center) else rows).ravel()
         state["spec"] = self.spec | {"center": center}
         return Machine.from_state(state)
 
@@ -167,15 +169,17 @@ class Machine:
 
         The number of kernel evaluations is not in it: it depends on what the cache held.
         """
-        native = self.native.get_state()
+        native, reserve = self.native.get_state(), self.native.reserve
         if self.in_halves:
-            native["values"] = native["values"].astype(np.float16)
-        return {
+            for part in (native, reserve):
+                part["values"] = part["values"].astype(np.float16)
+        state = {
             "solver": self.solver,
             "spec": dict(self.spec),
             "parameters": dict(self.parameters),
             "native": native,
         }
+        return state | {"reserve": reserve} if len(reserve["ids"]) else state
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Machine":
@@ -186,12 +190,18 @@ class Machine:
         machine = cls(solver, spec)
         machine.parameters = checked.table("parameters", state["parameters"])
         machine.native.set_parameters(**machine.parameters)
-        count = len(native["ids"])
-        if machine.in_halves:
-            checked.array("values", native["values"], np.float16, (None,))
-        stored = native["kernel"] if spec["layout"] == "external" else machine._matrix(native, count)
+        stored = native["kernel"] if spec["layout"] == "external" else machine._stored(native)
         machine.native.set_state(as_block(stored), native)
+        if "reserve" in state:
+            reserve = checked.table("reserve", state["reserve"])
+            machine.native.set_reserve(as_block(machine._stored(reserve)), reserve)
         return machine
+
+    def _stored(self, part: dict[str, Any]) -> Rows:
+        """The rows of a part of a state, as stored."""
+        if self.in_halves:
+            checked.array("values", part["values"], np.float16, (None,))
+        return self._matrix(part, len(part["ids"]))
 
     @classmethod
     def one_vs_rest(

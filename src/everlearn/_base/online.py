@@ -300,18 +300,26 @@ class FinishingLearner(KernelLearner):
         self._check_fitted()
         constraints.check(self)
         self._configure()
-        self._optimize(self._machine.native.finish, "finishing")
+        self._finish_stream("finishing")
         self._warn_if_unsolved("Finishing", stacklevel=2)
         self._drop_idle()
         self._follow_machine()
         return self
 
+    def _finish_stream(self, title: str) -> None:
+        """Find the optimum over the rows in memory."""
+        self._optimize(self._machine.native.finish, title)
+
     def _conclude(self, rows: LabeledRows, learned: Ints) -> None:
-        if self.finishing is None:
-            self._drop_idle()
-            self._follow_machine()
-        else:
-            self.finish()
+        if self.finishing is not None:
+            self._finish_fit(rows, learned)
+            self._warn_if_unsolved("Finishing", stacklevel=3)
+        self._drop_idle()
+        self._follow_machine()
+
+    def _finish_fit(self, rows: LabeledRows, learned: Ints) -> None:
+        """Find the optimum over the rows kept."""
+        self._optimize(self._machine.native.finish, "finishing")
 
     def _drop_idle(self) -> None:
         """Drop rows that are not support vectors, as far as the learner drops rows at all."""

@@ -16,7 +16,7 @@ from .._base.docs import complete
 from .._base.exact import ExactLearner
 from .._base.forget import ForgettingLearner
 from .._base.learner import ROWS_PER_CALL, KernelLearner, LabeledRows
-from .._base.online import FinishingLearner, OnlineLearner, StreamLearner
+from .._base.online import OnlineLearner, StreamLearner
 from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
 from .._base.selection import MAX_DRAWN, pick, support_settled
@@ -28,25 +28,31 @@ _UNLABELED_RULES = ("active", "autoactive")  # choose rows without looking at th
 
 @register
 @complete
-class LASVM(ExactLearner, FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     """Support vector machine learned online, one row at a time.
 
     Each new row makes a step together with the most violating row kept so far, then the most violating pair
     of all makes a step, and rows that cannot matter any more are dropped. After the pass, `fit` takes rows
     back that were dropped too early, until it has the exact SVM of all rows: to ``tol``, the decision
-    function and the dual objective of scikit-learn's `SVC`. `partial_fit` and `finish` cannot look back, and
-    come close to it. Multiclass is one-vs-rest on shared rows. Rows that
-    arrive before a second class are kept and learned when it appears.
+    function and the dual objective of scikit-learn's `SVC`. A stream does not come back: after `partial_fit`,
+    `finish` solves the SVM of the rows kept and of those in the ``reserve``. That is the exact SVM as long as
+    the reserve holds every dropped row, and close to it afterwards. Multiclass is one-vs-rest on shared rows.
+    Rows that arrive before a second class are kept and learned when it appears.
 
-    Forgetting: `forget` leaves the SVM, to ``tol``, of the rows still kept, whether the model was finished
-    before or not. Idle rows that were dropped earlier do not come back, so it is not exactly the model that
-    never saw the forgotten ones; for that use `IDSVM`. A class without rows counts as not seen.
+    Forgetting: `forget` leaves the SVM, to ``tol``, of the rows still kept and of those in the reserve,
+    whether the model was finished before or not. It is the model that never saw the forgotten rows, unless
+    rows that it needs were dropped from the reserve; `IDSVM` keeps all. A class without rows counts as not
+    seen.
 
     Parameters
     ----------
     finishing : {"all", "kept"} or None, default="all"
         How `fit` ends. "all" solves the SVM of all rows learned. "kept" solves that of the rows kept; with
         one epoch this is the algorithm of the paper. None ends with the last row.
+    reserve : int, default=1000
+        Number of dropped rows that stay in memory: those nearest to the margin when they were dropped.
+        `finish` and `forget` take those back that the model needs after all. 0 keeps none; a callable kernel
+        and "precomputed" have no reserve.
     delta_max : float, default=None
         Repeat the second step of each row until the largest violation is at most this. None makes one step.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
@@ -103,7 +109,7 @@ class LASVM(ExactLearner, FinishingLearner, OnlineLearner, StreamLearner, Forget
     _has_bias = True
     _fitted_attributes = (*KernelLearner._fitted_attributes, "_keeps_rows", "n_rounds_")
     _keeps_rows = False
-    _constraints: ClassVar[Table] = ExactLearner.FINISHING | {
+    _constraints: ClassVar[Table] = ExactLearner.EXACT | {
         "delta_max": constraints.NONE | constraints.NOT_NEGATIVE,
         "selection": constraints.one_of("random", "gradient", "active", "autoactive"),
         "pool_size": constraints.integer_from(1),
@@ -125,6 +131,7 @@ class LASVM(ExactLearner, FinishingLearner, OnlineLearner, StreamLearner, Forget
         class_weight: ClassWeight = None,
         epochs: int = 1,
         finishing: str | None = "all",
+        reserve: int = 1000,
         delta_max: float | None = None,
         selection: str = "random",
         pool_size: int = 50,
@@ -151,6 +158,7 @@ class LASVM(ExactLearner, FinishingLearner, OnlineLearner, StreamLearner, Forget
             "tau": float(self.tol),
             "delta_max": -1.0 if self.delta_max is None else float(self.delta_max),
             "keep_idle": self._keeps_rows,
+            "reserve": self._reserve_size(),
         }
 
     def keep_all_rows(self) -> None:
@@ -176,7 +184,7 @@ class LASVM(ExactLearner, FinishingLearner, OnlineLearner, StreamLearner, Forget
         super()._resume(state, fitted)
 
     def _after_forgetting(self) -> None:
-        self._optimize(self._machine.native.finish, "forgetting")
+        self._finish_stream("forgetting")
         self._warn_if_unsolved("Forgetting", stacklevel=3)
 
     # ------------------------------------------------------------------------------------------------ passes

@@ -22,7 +22,7 @@ from .._base.validate import Ints
 _CLEANING: Table = {"max_idle": constraints.integer_from(0)}
 
 
-class _GapSolver(KernelLearner):
+class _GapSolver(FinishingLearner):
     """The native solver of all four learners; they differ in their loss and in whether rows are dropped."""
 
     _solver = "gap"
@@ -41,11 +41,15 @@ class _GapSolver(KernelLearner):
             "min_support": int(self.min_support),
             "clean_every": int(self.clean_every),
             "max_idle": int(self.max_idle),
+            "reserve": self._reserve_size(),
         }
+
+    def _reserve_size(self) -> int:
+        return 0
 
     def _after_forgetting(self) -> None:
         if self.finishing:
-            self._optimize(self._machine.native.finish, "forgetting")
+            self._finish_stream("forgetting")
             self._warn_if_unsolved("Forgetting", stacklevel=3)
 
     def _drop_idle(self) -> None:
@@ -60,7 +64,7 @@ class _GapSolver(KernelLearner):
 
 @register
 @complete
-class FullSVM(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+class FullSVM(_GapSolver, OnlineLearner, StreamLearner, ForgettingLearner):
     """Online support vector machine without a bias that keeps every row.
 
     The reference for `LASVMG`: the same steps, but no row is ever dropped, so that `fit` and `finish` lead to
@@ -105,7 +109,7 @@ class FullSVM(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, Forget
 
 @register
 @complete
-class LASVMG(ExactLearner, _GapSolver, FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+class LASVMG(ExactLearner, _GapSolver, OnlineLearner, StreamLearner, ForgettingLearner):
     """Online support vector machine that optimizes until the duality gap is small enough.
 
     After each row, coefficients move until the gap between the primal and the dual objective is below its
@@ -118,6 +122,10 @@ class LASVMG(ExactLearner, _GapSolver, FinishingLearner, OnlineLearner, StreamLe
     finishing : {"all", "kept"} or None, default="all"
         How `fit` ends. "all" solves the SVM of all rows. "kept" solves that of the rows kept. None ends with
         the last row, where the duality gap is small enough; with one epoch that is the paper's algorithm.
+    reserve : int, default=1000
+        Number of dropped rows that stay in memory: those nearest to the margin when they were dropped.
+        `finish`, and `forget` unless ``finishing=None``, take those back that the model needs after all. 0
+        keeps none; a callable kernel and "precomputed" have no reserve.
 
     Attributes
     ----------
@@ -134,7 +142,7 @@ class LASVMG(ExactLearner, _GapSolver, FinishingLearner, OnlineLearner, StreamLe
     True
     """
 
-    _constraints: ClassVar[Table] = _CLEANING | ExactLearner.FINISHING
+    _constraints: ClassVar[Table] = _CLEANING | ExactLearner.EXACT
     _fitted_attributes = (*KernelLearner._fitted_attributes, "n_rounds_")
 
     def __init__(
@@ -149,6 +157,7 @@ class LASVMG(ExactLearner, _GapSolver, FinishingLearner, OnlineLearner, StreamLe
         class_weight: ClassWeight = None,
         epochs: int = 1,
         finishing: str | None = "all",
+        reserve: int = 1000,
         clean_every: int = 300,
         max_idle: int = 100,
         cache_size: float = 200,
@@ -162,7 +171,7 @@ class LASVMG(ExactLearner, _GapSolver, FinishingLearner, OnlineLearner, StreamLe
 
 @register
 @complete
-class LASVMNC(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+class LASVMNC(_GapSolver, OnlineLearner, StreamLearner, ForgettingLearner):
     """Online support vector machine with the ramp loss: outliers do not become support vectors.
 
     `LASVMG`, but a row that arrives far on the wrong side of the boundary, ``y f(x) < s``, is treated as an
@@ -229,7 +238,7 @@ class LASVMNC(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, Forget
 
 @register
 @complete
-class LASVMI(_GapSolver, FinishingLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+class LASVMI(_GapSolver, OnlineLearner, StreamLearner, ForgettingLearner):
     """Online support vector machine that learns only rows within the ramp: the fastest on long streams.
 
     `LASVMG`, but a row that arrives outside of the ramp, correct already (``y f(x) > 1``) or far on the wrong
