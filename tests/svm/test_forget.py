@@ -310,7 +310,7 @@ def test_everything(cls, door):
         "kernel": {"callable": callable_rbf, "precomputed": "precomputed"}.get(door, "rbf"),
     }
     model = cls(**options).partial_fit(rows[:100], y[:100], classes=[0, 1])
-    model.forget(kept(model))
+    model.forget(model.stored_ids())
     assert (model.n_kept_, len(kept(model)), len(model.support_)) == (0, 0, 0)
     assert not model.decision_function(rows).any()
     model.partial_fit(rows[100:], y[100:])

@@ -169,7 +169,9 @@ class SvmVoter:
         if n_rows >= self._room:
             self._room = 2 * n_rows + 1000
             cache_bytes = min(4 * self._room**2, _MAX_CACHE_BYTES)
-            self.machine.configure(cache_bytes, 1, {"tau": _TAU, "delta_max": -1.0, "keep_idle": True})
+            self.machine.configure(
+                cache_bytes, 1, {"tau": _TAU, "delta_max": -1.0, "keep_idle": True, "reserve": 0}
+            )
 
     @property
     def window(self) -> int | None:

@@ -257,4 +257,4 @@ class VIRTUAL(KernelLearner):
             raise ValueError("stop_reason_ must be a string for each binary problem")
 
     def _solver_parameters(self) -> dict[str, Any]:
-        return {"tau": float(self.tol), "delta_max": -1.0, "keep_idle": False}
+        return {"tau": float(self.tol), "delta_max": -1.0, "keep_idle": False, "reserve": 0}
