@@ -285,6 +285,16 @@ def test_a_reserve_with_an_id_of_the_model_or_too_many_rows_is_refused():
         Machine.from_state(state | {"parameters": state["parameters"] | {"reserve": 3}})
 
 
+def test_rows_in_16_bits(tmp_path):
+    X, y = noisy()
+    model = stream(LASVM(C, gamma=GAMMA, row_dtype="float16"), X, y)
+    save(model, tmp_path / "model")
+    copy = load(tmp_path / "model")
+    assert_same(snapshot(copy), snapshot(model))
+    assert_same(snapshot(copy.finish()), snapshot(model.finish()))
+    assert_same_decisions(model, exact(X.astype(np.float16).astype(float), y), X, atol=0.1)
+
+
 def test_learners_without_a_reserve_have_none():
     X, y = noisy(300)
     with warnings.catch_warnings():
