@@ -88,8 +88,14 @@ class RowBuffer:
         self.keep(np.delete(np.arange(len(self)), place))
 
     def remove(self, numbers: Ints) -> None:
-        """Remove rows by their numbers; numbers that are not in the buffer are ignored."""
+        """Remove rows by their numbers; numbers that are not in the buffer are ignored.
+
+        None of their values stays in memory, even if `keep_last` has left them out of the views before.
+        """
         if len(self) and len(numbers):
+            if self._shown():
+                self.X, self.numbers = self.X.copy(), self.numbers.copy()
+            self._arrays, self._views = None, (None, None)
             self.keep(np.flatnonzero(~np.isin(self.numbers, numbers)))
 
     def keep_last(self, count: int) -> None:
