@@ -178,7 +178,7 @@ def test_predictions_that_are_stopped_leave_the_old_file(here, monkeypatch, numb
 def test_the_quarantine_is_appended_to_and_not_replaced(here):
     (here / "bad.csv").write_text("number,amount,shop,hour,is_fraud\n1\n")
     (here / "bad.jsonl").write_text("what an earlier run has found\n")
-    everlearn("run", "bad.csv", "--store", "S", "--quarantine", "bad.jsonl")
+    everlearn("run", "bad.csv", "--store", "S", "--quarantine", "bad.jsonl", "--max-bad-fraction", 1)
     lines = (here / "bad.jsonl").read_text().splitlines()
     assert lines[0] == "what an earlier run has found"
     assert json.loads(lines[1])["reason"] == "wrong number of fields"

@@ -108,11 +108,12 @@ def test_settings_are_refused_for_a_store_that_was_made_otherwise(stream, store)
     assert "leave out --random-state" in learn(stream, store, code=1).stderr
 
 
-def test_a_run_that_fails_early_has_fixed_its_settings(stream, store):
+def test_a_run_that_fails_early_leaves_no_store_and_fixes_no_settings(stream, store):
     ask_the_file(stream, store, "--label-budget", 7, "--skip-rows", 601, code=1)
-    assert "--label-budget 7, not 8" in ask_the_file(stream, store, "--label-budget", 8, code=1).stderr
-    ask_the_file(stream, store, "--label-budget", 7)
-    assert (status_of(store)["rows"], status_of(store)["asked"]) == (600, 7)
+    assert not list(store.parent.glob(f"{store.name}*"))
+    ask_the_file(stream, store, "--label-budget", 8)
+    assert "--label-budget 8, not 7" in ask_the_file(stream, store, "--label-budget", 7, code=1).stderr
+    assert (status_of(store)["rows"], status_of(store)["asked"]) == (600, 8)
 
 
 def test_bad_rows_are_set_aside_and_told(tmp_path, store):

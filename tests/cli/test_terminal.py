@@ -171,19 +171,22 @@ def test_an_error_of_the_program_itself_is_shown_safely(capsys):
     assert not acts(shown)
 
 
-def test_what_rich_adds_is_all_that_acts(made):
+def test_what_rich_adds_is_all_that_acts(made, tmp_path):
     """On a real terminal our own colors are escape sequences; those of the data are not among them."""
     _, store, _ = made
     out = io.StringIO()
     console = SafeConsole(file=out, force_terminal=True, width=500, markup=False, emoji=False)
     with NeverEndingLearner.open(store, read_only=True) as learner:
         print_status(learner.status(), RunRecord.from_notes(learner.notes), console)
-    print_schema(Schema.infer({f"a{EVIL}": ["1"], "b:smile:": [f"x{EVIL}"]}), console)
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps({f"a{EVIL}": 1, "b:smile:": f"x{EVIL}"}))
+    with open_source(path) as source:
+        print_schema(source.schema, console, source)
     console.print(f"plain {EVIL} :smile:")
     console.print(styled(f"one {EVIL}", style="bold"), paragraph(f"two {EVIL}"), notice(f"three {EVIL}"))
     bare = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())  # colors and weights
     assert not acts(bare)
-    assert bare.count(r"\x1b[2J") == 7  # two classes, a field, four texts
+    assert bare.count(r"\x1b[2J") == 8  # two classes, a field, an example, four texts
     assert "plain" in bare
     assert ":smile:" in bare
 

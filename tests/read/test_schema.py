@@ -46,7 +46,7 @@ def test_kinds_are_inferred_by_name_and_contents_and_marked():
         "shop": "categorical",
         "review": "text",
         "nothing": "ignore",
-        "nested": "ignore",
+        "nested": "vector",
         "unnamed_1": "ignore",
         "Class": "label",
     }

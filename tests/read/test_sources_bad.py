@@ -72,6 +72,7 @@ def test_a_bad_row_is_set_aside_and_the_others_are_read(tmp_path, row, reason, l
             label_type="int",
         ),
         quarantine=tmp_path / "bad.jsonl",
+        encoding="utf-8",
     )
     (batch,) = source
     assert batch.ids.tolist() == ["i0", "i1", "i2"]
@@ -87,7 +88,7 @@ def test_a_bad_row_is_set_aside_and_the_others_are_read(tmp_path, row, reason, l
     assert source.quarantined == len(written) == len(source.bad) == 1 + row.count(b"\n")
     with (
         pytest.raises(ValueError, match=f"Line {line} of .* is bad: {reason}"),
-        open_source(path, schema=source.schema, on_bad="error") as strict,
+        open_source(path, schema=source.schema, on_bad="error", encoding="utf-8") as strict,
     ):
         list(strict)
 
@@ -109,7 +110,7 @@ def test_a_bad_row_is_set_aside_and_the_others_are_read(tmp_path, row, reason, l
 def test_a_bad_line_of_json(tmp_path, row, reason):
     row = row if isinstance(row, bytes) else row.encode()
     path = write(tmp_path / "t.jsonl", b'{"x": 1}\n' + row + b'\n{"x": 2}\n{}\n{"x": NaN}')
-    source = open_source(path, schema=NUMBER, quarantine=tmp_path / "bad.jsonl")
+    source = open_source(path, schema=NUMBER, quarantine=tmp_path / "bad.jsonl", encoding="utf-8")
     assert values(source) == [1, 2, 0, 0]
     assert source.reasons == {reason: 1}
     assert records(tmp_path / "bad.jsonl")[0]["line"] == 2
@@ -308,7 +309,6 @@ def test_fields_that_are_not_there(tmp_path):
         ("a,a\n1,2\n", r"Duplicate field names \['a'\]"),
         ("1,2,7\n3,4,5\n", "looks like data"),
         ("5.1,setosa\n", "looks like data"),
-        (b"\xe4,b\n1,2\n", "header .* invalid UTF-8"),
         ('"a,b\n1,2\n', "header .* quote"),
     ],
 )

@@ -266,7 +266,7 @@ def test_a_carriage_return_in_a_quoted_field_stays(tmp_path):
 
 
 def test_carriage_returns_that_are_seen_too_late_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(_line_reader, "_BUFFER", 16)
+    monkeypatch.setattr(_line_reader, "BUFFER", 16)
     path = tmp_path / "s.csv"
     path.write_bytes(b"a" * 50 + b",b\r1,2\r3,4\n5,6\n")
     with pytest.raises(ValueError, match="contains a carriage return: lines must end in LF or CRLF"):
@@ -276,15 +276,8 @@ def test_carriage_returns_that_are_seen_too_late_are_refused(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,b\n1,2\n".encode("utf-16"), "is UTF-16: convert it to UTF-8"),
-        ("a,b\n1,2\n".encode("utf-16-le"), "NUL bytes in its first line.*UTF-16"),
-        ("a,b\n1,2\n".encode("utf-16-be"), "NUL bytes in its first line.*UTF-16"),
-        ("a,b\n1,2\n".encode("utf-32"), "is UTF-16|NUL bytes"),
         (b"\0\0\0\0", "NUL bytes in its first line"),
         (b"PK\x03\x04rest", "zip archive or an Excel workbook"),
-        (b"\xfd7zXZ\0rest", "compressed with xz"),
-        (b"BZh91AY&SYrest", "compressed with bzip2"),
-        (b"\x28\xb5\x2f\xfdrest", "compressed with zstd"),
         (b"SQLite format 3\0rest", "SQLite database"),
     ],
 )

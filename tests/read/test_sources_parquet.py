@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from everlearn.read import _parquet
+from everlearn.read import _arrow
 from everlearn.read.sources import open_source
 
 
@@ -70,6 +70,6 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(_parquet.importlib, "import_module", missing)
+    monkeypatch.setattr(_arrow.importlib, "import_module", missing)
     with pytest.raises(ImportError, match=r"everlearn\[stream\]"):
         open_source(path)

@@ -20,7 +20,9 @@ Source = Annotated[
     str,
     typer.Argument(
         metavar="SOURCE",
-        help='CSV, JSON lines or LIBSVM, optionally gzipped, or Parquet; "-" is standard input.',
+        help="CSV, JSON lines or LIBSVM, also compressed; Parquet, Arrow, .npy or .npz; a folder of such "
+        'files or of Hugging Face datasets; an http(s) address; with --sql, a database; "-" for standard '
+        "input.",
     ),
 ]
 Store = Annotated[
@@ -42,7 +44,7 @@ Quiet = Annotated[bool, _option(_OUTPUT, "--quiet", "-q", help="Print errors onl
 # ------------------------------------------------------------------------------------------------ the source
 
 Format = Annotated[
-    Literal["csv", "jsonl", "libsvm", "parquet"] | None,
+    Literal["csv", "jsonl", "libsvm", "parquet", "arrow", "npy", "npz"] | None,
     _option(_SOURCE, "--format", help="The format. (default: by the file name or the first line)"),
 ]
 SchemaFile = Annotated[
@@ -61,7 +63,47 @@ Kinds = Annotated[
         _SOURCE,
         "--kind",
         metavar="FIELD=KIND",
-        help="The kind of a field: numeric, categorical, text or ignore. Can be repeated.",
+        help="The kind of a field: numeric, boolean, categorical, text, vector or ignore. Can be repeated.",
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    _option(
+        _SOURCE,
+        "--encoding",
+        metavar="NAME",
+        help="The encoding of a text file, such as cp1252 or utf-16. (default: detected)",
+    ),
+]
+Decimal = Annotated[
+    Literal[".", ","] | None,
+    _option(_SOURCE, "--decimal", help="The decimal separator of numbers. (default: detected)"),
+]
+TimeFormat = Annotated[
+    str | None,
+    _option(
+        _SOURCE,
+        "--time-format",
+        metavar="FORMAT",
+        help="How times are written, such as '%d.%m.%Y %H:%M'; or ms, us, ns since 1970. (default: detected)",
+    ),
+]
+Sql = Annotated[
+    str | None,
+    _option(
+        _SOURCE,
+        "--sql",
+        metavar="QUERY",
+        help="Read the rows of a query; SOURCE is then a database address or an SQLite file.",
+    ),
+]
+MaxBadFraction = Annotated[
+    float,
+    _option(
+        _SOURCE,
+        "--max-bad-fraction",
+        metavar="FRACTION",
+        help="Stop with an error if more of the rows than this are bad; 1 never stops. (default: 0.2)",
     ),
 ]
 LabelType = Annotated[

@@ -6,11 +6,68 @@ read therefore follows from the number of rows in the store, however the run end
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+RUN_NOTE = "run"  # the name of the record among the notes of a store
 _START_BYTES = 1 << 16  # of a file, by which it is recognized
+_ORDERED = re.compile(r"\border\s+by\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class SourceIdentity:
+    """How a source is recognized: a file by name and first bytes, a query by its text, a pipe not at all.
+
+    A query without ORDER BY is not recognized: its rows may come in another order the next time.
+
+    Parameters
+    ----------
+    name : str
+        The absolute path, the address, or "standard input".
+    file : str or None
+        The file with the first bytes; for an address, its temporary copy.
+    query : str or None, default=None
+        The query.
+    """
+
+    name: str
+    file: str | None
+    query: str | None = None
+
+    @classmethod
+    def of_path(cls, path: str) -> "SourceIdentity":
+        """The identity of a file, or of a pipe."""
+        if os.path.isfile(path):
+            return cls(os.path.realpath(path), path)
+        return cls("standard input" if path == "-" else path, None)
+
+    def as_record(self) -> dict[str, Any]:
+        """The identity as values that JSON can hold."""
+        return {"name": self.name, "start": self._start(_START_BYTES)}
+
+    def is_same(self, record: Mapping[str, Any]) -> bool:
+        """Whether the source with this record is this one, before more rows were appended."""
+        start = record["start"]
+        return start is not None and record["name"] == self.name and self._start(start[0]) == list(start)
+
+    def _start(self, n_bytes: int) -> list[Any] | None:
+        if self.query is not None:
+            text = self.query.encode()
+            return [len(text), hashlib.sha256(text).hexdigest()] if _ORDERED.search(self.query) else None
+        if self.file is None:
+            return None
+        with open(self.file, "rb") as file:
+            start = file.read(n_bytes)
+        return [len(start), hashlib.sha256(start).hexdigest()]
+
+    def version(self) -> list[int] | None:
+        """Size and time of a file: while they stay, it has no new rows."""
+        if self.file is None or self.name != os.path.realpath(self.file):
+            return None
+        found = os.stat(self.file)
+        return [found.st_size, found.st_mtime_ns]
 
 
 @dataclass
@@ -21,7 +78,7 @@ class RunRecord:
     ----------
     sources : list of dict
         "name", "start" (size and hash of the first bytes, None for a pipe) and "first_row" of each source, in
-        the order in which they were started.
+        the order in which they were started; "done" (size and time) if it was read to its end.
     settings : dict
         The options with which the store was created.
     quarantines : list of str
@@ -35,52 +92,42 @@ class RunRecord:
     @classmethod
     def from_notes(cls, notes: Mapping[str, Any]) -> "RunRecord":
         """The record in the notes of a store; an empty one if there is none."""
-        return cls(**notes.get("run", {}))
+        return cls(**notes.get(RUN_NOTE, {}))
 
     def as_notes(self) -> dict[str, Any]:
         """The record as values that JSON can hold."""
         return asdict(self)
 
-    def rows_from(self, path: str, n_rows: int) -> list[tuple[int, int]]:
-        """The ranges of rows, of the n_rows in the store, that come from this file; it may have grown."""
-        starts = [source["first_row"] for source in self.sources]
+    def rows_from(self, source: SourceIdentity, n_rows: int) -> list[tuple[int, int]]:
+        """The ranges of rows, of the n_rows in the store, that come from this source; it may have grown."""
+        starts = [known["first_row"] for known in self.sources]
         ranges = zip(starts, [*starts, n_rows][1:], strict=True)
-        return [rows for source, rows in zip(self.sources, ranges, strict=True) if _is_same(source, path)]
+        return [rows for known, rows in zip(self.sources, ranges, strict=True) if source.is_same(known)]
 
-    def has_name(self, path: str) -> bool:
+    def has_name(self, source: SourceIdentity) -> bool:
         """Whether a file with this name was read."""
-        name = os.path.realpath(path)
-        return os.path.isfile(path) and any(source["name"] == name for source in self.sources)
+        return source.file is not None and any(known["name"] == source.name for known in self.sources)
 
-    def add_source(self, path: str, n_rows: int) -> None:
-        """Note that the following rows come from this file, unless those before them did, too."""
-        if self.sources and _is_same(self.sources[-1], path):
+    def add_source(self, source: SourceIdentity, n_rows: int) -> None:
+        """Note that the following rows come from this source, unless those before them did, too."""
+        if self.sources and source.is_same(self.sources[-1]):
             return
-        if self.sources and self.sources[-1]["first_row"] == n_rows:
+        if self.sources and self.sources[-1]["first_row"] == n_rows and not self.sources[-1].get("done"):
             self.sources.pop()  # no row came from it
-        self.sources.append(_identity(path) | {"first_row": n_rows})
+        self.sources.append(source.as_record() | {"first_row": n_rows})
+
+    def set_done(self, source: SourceIdentity) -> None:
+        """Note that the last source was read to its end."""
+        if self.sources and self.sources[-1]["name"] == source.name:
+            self.sources[-1]["done"] = source.version()
+
+    def is_done(self, source: SourceIdentity) -> bool:
+        """Whether a file was read to its end, and has not changed since."""
+        version = source.version()
+        return version is not None and any(
+            known["name"] == source.name and known.get("done") == version for known in self.sources
+        )
 
     def add_quarantine(self, path: str | os.PathLike[str]) -> None:
         """Note that bad rows are written to this file."""
         self.quarantines = list(dict.fromkeys([*self.quarantines, os.path.realpath(path)]))
-
-
-def _identity(path: str) -> dict[str, Any]:
-    """How a source is recognized: a file by its name and its first bytes, a pipe not at all."""
-    if not os.path.isfile(path):
-        return {"name": "standard input" if path == "-" else path, "start": None}
-    return {"name": os.path.realpath(path), "start": _digest(path, _START_BYTES)}
-
-
-def _is_same(source: Mapping[str, Any], path: str) -> bool:
-    """Whether this file is the source, or the source with more rows appended."""
-    start = source["start"]
-    if start is None or not os.path.isfile(path) or os.path.realpath(path) != source["name"]:
-        return False
-    return bool(_digest(path, start[0]) == list(start))
-
-
-def _digest(path: str, n_bytes: int) -> list[Any]:
-    with open(path, "rb") as file:
-        start = file.read(n_bytes)
-    return [len(start), hashlib.sha256(start).hexdigest()]

@@ -11,11 +11,14 @@ import numpy as np
 
 from ..errors import StoreError
 from ..read import Schema, Source
+from ..read.sources import BadRow
+from ..store.discard import discard_if_untouched, remove_files
 from ..stream import NeverEndingLearner
 from ._errors import message_of
 from ._interrupt import Interrupt
 from ._oracle import Oracle
-from ._run_record import RunRecord
+from ._remedies import too_many_bad
+from ._run_record import RUN_NOTE, RunRecord, SourceIdentity
 from ._source_spec import SourceSpec, stored_schema
 
 
@@ -30,6 +33,7 @@ class Runner:
     note: str
     limit: int | None = None
     skip_duplicates: bool = False
+    max_bad_fraction: float = 1.0
     n_duplicates: int = 0
 
     def __post_init__(self) -> None:
@@ -61,8 +65,14 @@ class Runner:
                 oracle.see(first, [None] * len(batch) if batch.y is None else batch.y)
                 oracle.answer(learner)
             progress.update(self)
+            self._check_bad()
             if interrupt.asked:
                 return
+        self._check_bad()
+
+    def _check_bad(self) -> None:
+        source = self.source
+        check_bad(source, source.bad, source.quarantined, source.n_rows, self.max_bad_fraction)
 
     def _step(self, batch: Any) -> None:
         labels = None if self.oracle is not None else batch.y
@@ -96,12 +106,11 @@ class Runner:
                 left -= len(batch)
             yield batch
 
-    def __enter__(self) -> "Runner":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.source.close()
-        self.learner.close()
+    def finish(self, identity: SourceIdentity) -> None:
+        """Note that the source was read to its end."""
+        record = RunRecord.from_notes(self.learner.notes)
+        record.set_done(identity)
+        self.learner.set_schema(self.schema.state(), notes={RUN_NOTE: record.as_notes()})
 
 
 @dataclass(frozen=True)
@@ -121,38 +130,65 @@ class Plan:
     skip_rows: int | None = None
     limit: int | None = None
     skip_duplicates: bool = False
+    max_bad_fraction: float = 0.2
 
 
-def begin(plan: Plan) -> Runner:
-    """Open the store, if it exists, and the source; create the store, if not; skip rows that it has."""
-    with contextlib.ExitStack() as opened:
-        learner = _open_existing(plan)
-        if learner is not None:
-            opened.enter_context(learner)
-        schema = None if learner is None else stored_schema(learner.status()["schema"])
-        source = opened.enter_context(plan.source.open(schema))
-        if source.schema is None:
-            raise ValueError(source.message)
-        label = source.schema.name_of("label")
-        if plan.oracle is not None and label != plan.oracle:
-            raise ValueError(
-                f"--oracle {plan.oracle!r} must be the label field, which is {label!r} in {source.name}."
-            )
-        if learner is None:
-            learner = opened.enter_context(_create(plan, source.schema))
-        runner = _resume(plan, learner, source, source.schema)
-        opened.pop_all()  # the runner closes both
-        return runner
+class TooManyBadRows(ValueError):
+    """More rows are bad than `Plan.max_bad_fraction` allows."""
 
 
-def _open_existing(plan: Plan) -> NeverEndingLearner | None:
-    """The store of a plan; None if it does not exist."""
+def check_bad(source: Source, bad: list[BadRow], n_bad: int, n_good: int, limit: float) -> None:
+    """Raise an error if too many rows are bad."""
+    if n_bad > limit * (n_bad + n_good):
+        raise TooManyBadRows(too_many_bad(source, bad, n_bad, n_bad + n_good, limit))
+
+
+def open_store(plan: Plan) -> NeverEndingLearner | None:
+    """The store of a plan; None if it does not exist, or if nothing has been learned in it."""
+    discard_if_untouched(plan.store, RUN_NOTE)
     try:
         return NeverEndingLearner.open(plan.store, plan.learner, create=False)
     except StoreError as error:
         if error.code != "no_store":
             raise
         return None
+
+
+def begin(plan: Plan, learner: NeverEndingLearner | None) -> Runner:
+    """Open the source; create the store, if there is none yet; skip rows that it has.
+
+    Nothing is created before the first rows have been read, and found good enough. If something else is
+    wrong, a new store is removed again.
+    """
+    created = learner is None
+    with contextlib.ExitStack() as opened:
+        schema = None if learner is None else stored_schema(learner.status()["schema"])
+        source = opened.enter_context(plan.source.open(schema))
+        if source.schema is None:
+            raise ValueError(source.message)
+        n_good, bad = source.preview()
+        check_bad(source, bad, len(bad), n_good, plan.max_bad_fraction)
+        if not source.schema.n_features:
+            raise ValueError(
+                f"{source.name} has no field that can be learned from: see `everlearn schema`, and choose "
+                "the kinds of fields with --kind."
+            )
+        label = source.schema.name_of("label")
+        if plan.oracle is not None and label != plan.oracle:
+            raise ValueError(
+                f"--oracle {plan.oracle!r} must be the label field, which is {label!r} in {source.name}."
+            )
+        if learner is None:
+            learner = _create(plan, source.schema)
+        try:
+            runner = _resume(plan, learner, source, source.schema)
+        except BaseException:
+            if created:
+                learner.close()
+                remove_files(plan.store)
+            raise
+        opened.pop_all()  # the caller closes it
+        return runner
 
 
 def _create(plan: Plan, schema: Schema) -> NeverEndingLearner:
@@ -164,7 +200,7 @@ def _create(plan: Plan, schema: Schema) -> NeverEndingLearner:
 
 def _resume(plan: Plan, learner: NeverEndingLearner, source: Source, schema: Schema) -> Runner:
     """Note the source in the store, and skip the rows of the source that the store has."""
-    status, path = learner.status(), plan.source.path
+    status, identity = learner.status(), plan.source.identity(source)
     record = RunRecord.from_notes(learner.notes)
     if record.sources:
         _check_settings(record.settings, plan.settings, status["store"])
@@ -175,32 +211,35 @@ def _resume(plan: Plan, learner: NeverEndingLearner, source: Source, schema: Sch
         )
     else:
         record.settings = dict(plan.settings)
-    ranges = record.rows_from(path, status["rows"])
+    ranges = record.rows_from(identity, status["rows"])
     n_stored = sum(end - start for start, end in ranges)
     skipped = n_stored if plan.skip_rows is None else plan.skip_rows
-    note = _note(source, status["rows"], skipped, bool(ranges), record)
-    record.add_source(path, status["rows"])
+    changed = not ranges and record.has_name(identity)
+    note = "" if ranges and not skipped else _note(source.name, status["rows"], skipped, changed)
+    record.add_source(identity, status["rows"])
     if plan.source.quarantine is not None:
         record.add_quarantine(plan.source.quarantine)
-    learner.set_schema(schema.state(), notes={"run": record.as_notes()})
+    learner.set_schema(schema.state(), notes={RUN_NOTE: record.as_notes()})
     oracle = None if plan.oracle is None else Oracle(plan.label_delay)
     if skipped:
         if oracle is not None:
             _show_skipped(oracle, plan.source, source, schema, ranges if skipped == n_stored else [])
         source.skip_rows(skipped)
-    return Runner(learner, source, oracle, skipped, note, plan.limit, plan.skip_duplicates)
+    return Runner(
+        learner, source, oracle, skipped, note, plan.limit, plan.skip_duplicates, plan.max_bad_fraction
+    )
 
 
-def _note(source: Source, n_rows: int, skipped: int, resumed: bool, record: RunRecord) -> str:
+def _note(name: str, n_rows: int, skipped: int, changed: bool) -> str:
     """What to print about rows that are in the store."""
     if skipped:
-        return f"Resuming after {skipped:,} rows of {source.name} that are already in the store."
-    if not n_rows or resumed:
+        return f"Resuming after {skipped:,} rows of {name} that are already in the store."
+    if not n_rows:
         return ""
-    if record.has_name(source.name):
-        return f"{source.name} has changed since it was last read: all its rows are new."
+    if changed:
+        return f"{name} has changed since it was last read: all its rows are new."
     return (
-        f"The store has {n_rows:,} rows from other sources: all rows of {source.name} are new "
+        f"The store has {n_rows:,} rows from other sources: all rows of {name} are new "
         "(use --skip-rows N if some are not)."
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..stream import NeverEndingLearner
-from ._run_record import RunRecord
+from ._run_record import RunRecord, SourceIdentity
 from ._source_spec import SourceSpec, stored_schema
 
 
@@ -29,7 +29,9 @@ class SourceRows:
             raise ValueError("The store has no schema: leave out --source.")
         self._schema = schema
         self._has_ids = schema.name_of("id") is not None
-        self._ranges = RunRecord.from_notes(learner.notes).rows_from(path, status["rows"])
+        self._ranges = RunRecord.from_notes(learner.notes).rows_from(
+            SourceIdentity.of_path(path), status["rows"]
+        )
         if not self._has_ids and not self._ranges:
             raise ValueError(f"The store has no rows from {path}: leave out --source.")
 

@@ -1,11 +1,15 @@
 """What the command line says about a source, and how it is opened."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..read import Schema, Source, open_source
+from ..read.sources import format_by_name, is_dataset
+from ._remedies import example_of
+from ._run_record import SourceIdentity
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,10 @@ class SourceSpec:
     unknown_fields: str = "error"
     quarantine: Path | None = None
     max_row_bytes: int = 64 * 2**20
+    encoding: str | None = None
+    decimal: str | None = None
+    time_format: str | None = None
+    sql: str | None = None
 
     def open(self, stored: Schema | None) -> Source:
         """Open the source with the schema of a store; without one, with the options and inferred kinds."""
@@ -36,6 +44,8 @@ class SourceSpec:
             "unknown_fields": self.unknown_fields,
             "quarantine": self.quarantine,
             "max_row_bytes": self.max_row_bytes,
+            "encoding": self.encoding,
+            "sql": self.sql,
         }
         if stored is not None:
             self._check_agrees(stored)
@@ -53,8 +63,31 @@ class SourceSpec:
             n_features=self.n_features,
             header=self.header,
             infer_rows=self.infer_rows,
+            decimal=self.decimal,
+            time_format=self.time_format,
             **options,
         )
+
+    def files(self) -> list["SourceSpec"]:
+        """The sources of a folder, one for each file that has a known format, by name; otherwise this one."""
+        if not os.path.isdir(self.path) or is_dataset(self.path):
+            return [self]
+        names = sorted(name for name in os.listdir(self.path) if not name.startswith((".", "_")))
+        paths = [os.path.join(self.path, name) for name in names]
+        files = [path for path in paths if os.path.isfile(path) and (self.format or format_by_name(path))]
+        if not files:
+            raise ValueError(f"The folder {self.path} has no file of a known format: give --format.")
+        return [replace(self, path=path) for path in files]
+
+    def identity(self, source: Source) -> SourceIdentity:
+        """How the open source is recognized by a later run."""
+        if self.sql is not None:
+            return SourceIdentity(source.name, None, self.sql)
+        local = source.identity_file
+        if local is not None and local != self.path:  # an address, or a folder of a dataset
+            name = os.path.realpath(self.path) if os.path.isdir(self.path) else self.path
+            return SourceIdentity(name, local)
+        return SourceIdentity.of_path(self.path)
 
     def reopen(self, schema: Schema) -> Source:
         """Open the source once more from its start, without writing bad rows to the quarantine file."""
@@ -82,9 +115,16 @@ class SourceSpec:
         for option, value, stored in (
             ("--label-type", self.label_type, schema.label_type),
             ("--n-features", self.n_features, schema.n_sparse),
+            ("--time-format", self.time_format, schema.time_format),
         ):
             if value is not None and value != stored:
                 raise ValueError(f"{option} is {stored} in the schema, not {value}: leave out the option.")
+        numeric = [known for known in schema.fields if known.kind == "numeric"]
+        if self.decimal is not None and numeric and all(known.decimal != self.decimal for known in numeric):
+            raise ValueError(
+                f"--decimal is {numeric[0].decimal} in the schema, not {self.decimal}: leave out the option, "
+                "or create a new store."
+            )
 
 
 def stored_schema(state: Mapping[str, Any] | None) -> Schema | None:
@@ -104,7 +144,9 @@ def bad_rows_message(source: Source, quarantine: Path | None) -> str:
     """What to print about bad rows; "" if there are none."""
     if not source.quarantined:
         return ""
-    reasons = "; ".join(f"{reason} ({n:,})" for reason, n in list(source.reasons.items())[:3])
+    reasons = "; ".join(
+        f"{reason}{example_of(source.bad, reason)} ({n:,})" for reason, n in list(source.reasons.items())[:3]
+    )
     where = "Use --quarantine FILE to keep them."
     if quarantine is not None and quarantine.exists():
         where = f"See {quarantine}."

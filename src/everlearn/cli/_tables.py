@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .._visible import json_visible
-from ..read import Schema
+from ..read import Schema, Source
 from ._console import show, styled
 from ._format import count, plural, rate, score, some
 from ._run_record import RunRecord
@@ -21,19 +21,21 @@ _MAX_FIELDS = 40
 _MEASURES = {"accuracy": "accuracy", "g_means": "g-means", "mcc": "mcc", "auc": "auc"}
 
 
-def print_schema(schema: Schema, console: Console) -> None:
-    """Print the fields of a schema; inferred kinds are marked."""
+def print_schema(schema: Schema, console: Console, source: Source) -> None:
+    """Print the fields of a schema, with an example of each from the source; inferred kinds are marked."""
     rows = _schema_lines(schema)
     inferred = {field.name for field in schema.fields if field.inferred}
-    table = _table("field", "kind", ">columns", "note")
+    table = _table("field", "kind", ">columns", "example", "note")
     for name, kind, columns, note in rows[:_MAX_FIELDS]:
         kinds = styled(kind)
         if name in inferred:
             kinds.append(" ?", style="bold yellow")
-        table.add_row(styled(name, style="bold"), kinds, columns, styled(note, style="dim"))
+        example = styled(source.examples.get(name, ""))
+        table.add_row(styled(name, style="bold"), kinds, columns, example, styled(note, style="dim"))
     show(table, console)
     more = len(rows) - _MAX_FIELDS
-    foot = f"{plural(schema.n_features, 'column')}, {'sparse' if schema.is_sparse else 'dense'}"
+    foot = f"{source.format}, {source.layout}; " if source.layout else f"{source.format}; "
+    foot += f"{plural(schema.n_features, 'column')}, {'sparse' if schema.is_sparse else 'dense'}"
     foot += f", {plural(more, 'field')} not shown" if more > 0 else ""
     foot += "; ? is inferred: change it with --label, --id, --time or --kind" if inferred else ""
     console.print(styled(f" {foot}.", style="dim"))

@@ -37,6 +37,8 @@ def predict(
         typer.Option("--out", "-o", metavar="FILE", help='The CSV file to write; "-" is standard output.'),
     ] = "-",
     format: option.Format = None,
+    encoding: option.Encoding = None,
+    sql: option.Sql = None,
     unknown_fields: option.UnknownFields = "error",
     quarantine: option.Quarantine = None,
     batch_size: option.BatchSize = 1000,
@@ -69,6 +71,8 @@ def predict(
         unknown_fields=unknown_fields,
         quarantine=quarantine,
         max_row_bytes=max_row_bytes,
+        encoding=encoding,
+        sql=sql,
     )
     with NeverEndingLearner.open(store, read_only=True) as learner:
         fitted_learner(learner)

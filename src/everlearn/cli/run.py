@@ -1,7 +1,12 @@
 """`everlearn run`: learn from a source into a store."""
 
+import contextlib
+from dataclasses import replace
+
 import typer
 
+from ..store.discard import remove_files
+from ..stream import NeverEndingLearner
 from . import _options as option
 from ._app import command
 from ._arguments import make_drift, make_learner, parse_pairs
@@ -10,7 +15,8 @@ from ._errors import interrupted
 from ._interrupt import Interrupt
 from ._outputs import check_outputs
 from ._progress import Progress, Silent, facts
-from ._runner import Plan, begin, how_to_resume
+from ._run_record import RunRecord, SourceIdentity
+from ._runner import Plan, Runner, TooManyBadRows, begin, how_to_resume, open_store
 from ._source_spec import SourceSpec, bad_rows_message
 from ._tables import print_schema
 
@@ -18,6 +24,8 @@ from ._tables import print_schema
 @command(
     "everlearn run payments.csv --store fraud.everlearn --label is_fraud --id number",
     "everlearn run rows.jsonl --store rows.everlearn --oracle label --drift adwin:restart",
+    "everlearn run umsatz.csv --store umsatz.everlearn --decimal , --time-format '%d.%m.%Y'",
+    "everlearn run shop.sqlite --sql 'SELECT * FROM orders ORDER BY id' --store orders.everlearn",
     "tail -n +1 -f log.jsonl | everlearn run - --store log.everlearn --batch-size 100",
 )
 def run(
@@ -32,8 +40,13 @@ def run(
     kind: option.Kinds = None,
     label_type: option.LabelType = None,
     n_features: option.Features = None,
+    encoding: option.Encoding = None,
+    decimal: option.Decimal = None,
+    time_format: option.TimeFormat = None,
+    sql: option.Sql = None,
     unknown_fields: option.UnknownFields = "error",
     quarantine: option.Quarantine = None,
+    max_bad_fraction: option.MaxBadFraction = 0.2,
     batch_size: option.BatchSize = 1000,
     max_row_bytes: option.MaxRowBytes = 64 * 2**20,
     infer_rows: option.InferRows = 1000,
@@ -59,8 +72,13 @@ def run(
 
     Labels in the source are learned with their rows. With --oracle, they are revealed only for rows that are
     asked about. Ctrl-C or SIGTERM stops after the current batch. Run the same command again to resume, or to
-    read what has been appended to the file.
+    read what has been appended to the file. All files of a folder are read in the order of their names; run
+    the same command again to read new ones.
     """
+    if not 0.0 <= max_bad_fraction <= 1.0:
+        raise typer.BadParameter(
+            f"{max_bad_fraction} is not between 0 and 1.", param_hint="--max-bad-fraction"
+        )
     if oracle is not None and label not in (None, oracle):
         raise typer.BadParameter(f"must be the label field, which is {label!r}.", param_hint="--oracle")
     if oracle is not None and duplicate_ids == "skip":
@@ -94,6 +112,10 @@ def run(
         unknown_fields=unknown_fields,
         quarantine=quarantine,
         max_row_bytes=max_row_bytes,
+        encoding=encoding,
+        decimal=decimal,
+        time_format=time_format,
+        sql=sql,
     )
     plan = Plan(
         store,
@@ -106,6 +128,7 @@ def run(
         skip_rows=skip_rows,
         limit=limit,
         skip_duplicates=duplicate_ids == "skip",
+        max_bad_fraction=max_bad_fraction,
     )
     _learn(plan, quiet)
 
@@ -114,25 +137,68 @@ def _learn(plan: Plan, quiet: bool) -> None:
     """Run the plan until the source ends or the user stops it, and print the progress and the result."""
     progress = Silent() if quiet else Progress(error_console())
     stopping = "Stopping after this batch. Press Ctrl-C again to stop immediately."
-    with Interrupt(lambda: progress.print(stopping)) as interrupt:
+    specs = plan.source.files()
+    if len(specs) > 1 and (plan.limit is not None or plan.skip_rows is not None):
+        raise ValueError("--limit and --skip-rows are for a single file, not for a folder.")
+    with Interrupt(lambda: progress.print(stopping)) as interrupt, contextlib.ExitStack() as opened:
         with interrupt.at_once():  # nothing has been learned yet
-            runner = begin(plan)
-        with runner:
-            if not quiet:
-                print_schema(runner.schema, error_console())
+            learner = open_store(plan)
+        created, shows_schema = learner is None, not quiet
+        if learner is not None:
+            opened.enter_context(learner)
+        runner: Runner | None = None
+        for spec in specs:
+            if learner is not None and len(specs) > 1 and _was_read(learner, spec):
+                continue
+            with interrupt.at_once(created and runner is None):
+                runner = begin(replace(plan, source=spec), learner)
+            if learner is None:
+                learner = opened.enter_context(runner.learner)
+            identity = spec.identity(runner.source)
+            with runner.source:
+                if shows_schema:
+                    print_schema(runner.schema, error_console(), runner.source)
+                shows_schema = False
                 progress.print(runner.note)
-            with progress:
-                runner.run(interrupt, progress)
-            status = runner.learner.status()
-            if not quiet:
-                show(facts(status, runner.source, progress.speed), console())
-                progress.print(runner.source.message)
-                progress.print(bad_rows_message(runner.source, plan.source.quarantine))
-                progress.print(
-                    f"{runner.n_duplicates:,} duplicate rows skipped." if runner.n_duplicates else ""
-                )
-    if interrupt.error is not None:
+                try:
+                    with progress:
+                        runner.run(interrupt, progress)
+                except TooManyBadRows as error:
+                    raise ValueError(f"{error} {_keep_or_remove(plan.store, runner, created)}") from None
+                if not interrupt.asked and plan.limit is None:
+                    runner.finish(identity)
+                _print_bad(runner, plan, progress)
+            if interrupt.asked:
+                break
+        assert learner is not None
+        status = learner.status()
+        if runner is None:
+            progress.print(f"{plan.source.path} has no new file.")
+        elif not quiet:
+            show(facts(status, runner.source, progress.speed), console())
+    if interrupt.error is not None and runner is not None:
         error_console().print(how_to_resume(runner.source))
         raise interrupted(interrupt.error)
     if status["open_questions"] and plan.oracle is None:
         progress.print(f"{status['open_questions']:,} open questions. To answer: everlearn ask {plan.store}")
+
+
+def _was_read(learner: NeverEndingLearner, spec: SourceSpec) -> bool:
+    """Whether a file of a folder was read to its end by an earlier run."""
+    return RunRecord.from_notes(learner.notes).is_done(SourceIdentity.of_path(spec.path))
+
+
+def _print_bad(runner: Runner, plan: Plan, progress: Progress | Silent) -> None:
+    progress.print(runner.source.message)
+    progress.print(bad_rows_message(runner.source, plan.source.quarantine))
+    progress.print(f"{runner.n_duplicates:,} duplicate rows skipped." if runner.n_duplicates else "")
+
+
+def _keep_or_remove(store: str, runner: Runner, created: bool) -> str:
+    """Remove a store that this run has created, if its rows can be read again; return what was done."""
+    n_rows = runner.learner.status()["rows"]
+    if created and runner.source.bytes_total is not None:
+        runner.learner.close()
+        if remove_files(store):
+            return "No store was created."
+    return f"The {n_rows:,} good rows so far are in the store."

@@ -35,11 +35,15 @@ def schema(
     kind: option.Kinds = None,
     label_type: option.LabelType = None,
     n_features: option.Features = None,
+    encoding: option.Encoding = None,
+    decimal: option.Decimal = None,
+    time_format: option.TimeFormat = None,
+    sql: option.Sql = None,
     infer_rows: option.InferRows = 1000,
     max_row_bytes: option.MaxRowBytes = 64 * 2**20,
     traceback: option.Traceback = False,
 ) -> None:
-    """Infer and show the schema of a source."""
+    """Infer and show the schema of a source; of a folder, that of its first file."""
     check_outputs({"--out": out}, sources=[source])
     spec = SourceSpec(
         source,
@@ -53,11 +57,15 @@ def schema(
         n_features=n_features,
         infer_rows=infer_rows,
         max_row_bytes=max_row_bytes,
+        encoding=encoding,
+        decimal=decimal,
+        time_format=time_format,
+        sql=sql,
     )
-    with spec.open(None) as rows:
+    with spec.files()[0].open(None) as rows:
         if rows.schema is None:
             raise ValueError(rows.message)
-        print_schema(rows.schema, console())
+        print_schema(rows.schema, console(), rows)
         if out is not None:
             rows.schema.write(out)
             console().print(f"Wrote {out}")

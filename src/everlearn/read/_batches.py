@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _cells
+from . import _cells, _nested, _times
+from ._arrow import JSONRows
 from ._blocks import BadRow, Block, printable
-from ._parquet import JSONRows
+from ._numpy import ArrayRows
 from .schema import Schema
+
+_MAX_VALUE = 200  # characters of a bad value
 
 
 @dataclass(frozen=True)
@@ -63,22 +66,28 @@ def encode_block(block: Block, schema: Schema) -> tuple[Batch | None, list[int],
     n_rows = len(block.lines)
     if not n_rows:
         return None, [], block.bad
-    X, bad = _features(block, schema)
+    X, bad, field_of = _features(block, schema)
     columns: dict[str, Any] = {}
     for kind in ("label", "time", "id"):
         name = schema.name_of(kind)
-        cells = None if name is None else block.columns.get(name)
-        if cells is None:
+        cells = None if name is None else _nested.find(block.columns, name)
+        if name is None or cells is None:
             continue
         if kind == "label":
             columns[kind], wrong = _cells.labels(cells, schema.label_type)
         elif kind == "time":
-            columns[kind], wrong = _cells.times(cells)
+            columns[kind], wrong = _times.times(cells, schema.time_format)
         else:
             columns[kind], wrong = _ids(cells, bad)
         for row, reason in wrong.items():
-            bad.setdefault(row, f"field {name!r}: {reason}")
-    rows = [BadRow(block.lines[row], reason, printable(block.raw[row])) for row, reason in bad.items()]
+            if row not in bad:
+                bad[row], field_of[row] = f"field {name!r}: {reason}", name
+    cells_of: dict[str, Any] = {name: _nested.find(block.columns, name) for name in set(field_of.values())}
+    rows = []
+    for row, reason in bad.items():
+        name = field_of.get(row, "")
+        value = _value(cells_of[name][row]) if name else ""
+        rows.append(BadRow(block.lines[row], reason, printable(block.raw[row]), name, value))
     bad_rows = sorted([*block.bad, *rows], key=lambda row: row.line)
     if len(bad) == n_rows:
         return None, [], bad_rows
@@ -93,9 +102,20 @@ def encode_block(block: Block, schema: Schema) -> tuple[Batch | None, list[int],
     return Batch(ids, X, y, time, lines[0], raw), lines, bad_rows
 
 
-def _features(block: Block, schema: Schema) -> tuple[Any, _cells.BadCells]:
+def _value(cell: Any) -> str:
+    text = printable("" if cell is None else str(cell))
+    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}..."
+
+
+def _features(block: Block, schema: Schema) -> tuple[Any, _cells.BadCells, dict[int, str]]:
+    """The features, the reason for each bad row, and the field that is bad."""
     if schema.n_sparse is None:
-        return schema.encode(block.columns, len(block.lines))
+        X, found = schema.encode(block.columns, len(block.lines))
+        return (
+            X,
+            {row: reason for row, (_, reason) in found.items()},
+            {row: name for row, (name, _) in found.items()},
+        )
     first = 0 if schema.zero_based else 1
     rows, last = block.rows, first + schema.n_sparse
     outside = (rows.indices < first) | (rows.indices >= last)
@@ -106,11 +126,11 @@ def _features(block: Block, schema: Schema) -> tuple[Any, _cells.BadCells]:
         rows.resize(rows.shape[0], last)
     rows = rows[:, first:last]
     rows.eliminate_zeros()
-    return rows, bad
+    return rows, bad, {}
 
 
 def _picked(raw: Sequence[str], keep: NDArray[np.intp]) -> Sequence[str]:
-    return raw.pick(keep) if isinstance(raw, JSONRows) else [raw[row] for row in keep]
+    return raw.pick(keep) if isinstance(raw, JSONRows | ArrayRows) else [raw[row] for row in keep]
 
 
 def _ids(cells: Any, bad: _cells.BadCells) -> tuple[NDArray[np.object_], _cells.BadCells]:

@@ -19,11 +19,17 @@ class BadRow:
         What is wrong with it.
     raw : str
         The row as it is in the file.
+    field : str, default=""
+        The field whose value is wrong; "" if it is the whole row.
+    value : str, default=""
+        That value.
     """
 
     line: int
     reason: str
     raw: str
+    field: str = ""
+    value: str = ""
 
 
 @dataclass
@@ -52,6 +58,16 @@ class BlockReader:
         Whether every row has every field.
     time_fields : collection of str
         The fields that are times according to the file.
+    suggested_decimal : {".", ","} or None
+        The decimal separator that the form of the file suggests.
+    layout : str
+        How the file is laid out, in a few words, such as its encoding.
+    encoding : str or None
+        The encoding of a text file that is not Unicode.
+    identity_file : str or None
+        The file by whose first bytes the source is recognized.
+    temporary : str or None
+        A file to delete once the source is closed.
     n_rows_total : int or None
         The number of rows in the file, if it is known.
     fields : list of str or None
@@ -67,10 +83,16 @@ class BlockReader:
     has_all_fields = True
     time_fields: Collection[str] = ()
     n_rows_total: int | None = None
+    suggested_decimal: str | None = None
+    encoding: str | None = None
+    layout = ""
+    identity_file: str | None = None
+    temporary: str | None = None
 
     def __init__(self, lines: LineReader) -> None:
         self._lines = lines
         self.name, self.bytes_total = lines.name, lines.bytes_total
+        self.layout, self.encoding = lines.layout, lines.eight_bit_encoding
         self.fields: list[str] | None = None
         self.required: set[str] | None = None
         self.used: set[str] | None = None

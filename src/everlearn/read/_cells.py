@@ -28,6 +28,13 @@ _ISO = re.compile(
     r"\s*(?:([Zz])|([+-])(\d\d):?(\d\d)?)?",
     re.ASCII,
 )
+# yes and no, on and off, in several languages; no word means both.
+TRUE_WORDS = frozenset(
+    ["yes", "y", "true", "t", "on", "ja", "j", "oui", "o", "si", "sí", "s", "sim", "tak", "ano", "igen", "да"]
+)
+FALSE_WORDS = frozenset(
+    ["no", "n", "false", "f", "off", "nein", "non", "não", "nao", "nie", "ne", "nem", "nee", "nej", "нет"]
+)
 _EPOCH = datetime.datetime(1970, 1, 1)
 _INTEGER = re.compile(r"[+-]?\d+(?:\.0*)?", re.ASCII)
 
@@ -154,6 +161,22 @@ def numbers(cells: Any) -> tuple[NDArray[np.float64], BadCells]:
     return values, bad
 
 
+def boolean(cell: Any) -> bool | None:
+    """Whether a cell says yes (or true, on, 1) or no; None if it says neither or is missing."""
+    if not isinstance(cell, str):
+        return bool(cell) if isinstance(cell, int | float | np.bool_) and cell in (0, 1) else None
+    word = cell.strip().casefold()
+    if word in TRUE_WORDS or word == "1":
+        return True
+    return False if word in FALSE_WORDS or word == "0" else None
+
+
+def booleans(cells: Any) -> tuple[NDArray[np.float64], BadCells]:
+    """A column of yes and no as two columns: whether it is yes, and whether it is neither."""
+    found, bad = each(boolean, cells, None)
+    return np.array([(word is True, word is None) for word in found], dtype=np.float64).reshape(-1, 2), bad
+
+
 def times(cells: Any) -> tuple[NDArray[np.float64], BadCells]:
     """A column as seconds since 1970, with NaN for missing and bad cells."""
     if isinstance(cells, np.ndarray):
@@ -164,13 +187,13 @@ def times(cells: Any) -> tuple[NDArray[np.float64], BadCells]:
 
 def strings(cells: Any) -> tuple[list[str], BadCells]:
     """A column as strings, "" for missing and bad cells."""
-    values, bad = _each(string, cells, "")
+    values, bad = each(string, cells, "")
     return values, {row: why if why == NUL else "not a single value" for row, why in bad.items()}
 
 
 def labels(cells: Any, label_type: str) -> tuple[NDArray[np.object_], BadCells]:
     """A column as an object array of int or str labels, None for missing and bad cells."""
-    found, bad = _each(integer if label_type == "int" else string, cells, None)
+    found, bad = each(integer if label_type == "int" else string, cells, None)
     values = np.empty(len(found), dtype=object)
     values[:] = [None if label == "" else label for label in found]
     return values, {row: why if why == NUL else "bad label" for row, why in bad.items()}
@@ -192,12 +215,12 @@ def _epoch_seconds(cell: Any) -> float:
 
 
 def _numbers_one_by_one(convert: Callable[[Any], float], cells: Any) -> tuple[NDArray[np.float64], BadCells]:
-    values, bad = _each(convert, cells, math.nan)
+    values, bad = each(convert, cells, math.nan)
     return np.array(values, dtype=np.float64), bad
 
 
-def _each(convert: Callable[[Any], Any], cells: Any, otherwise: Any) -> tuple[list[Any], BadCells]:
-    """Convert cell by cell; each distinct string only once."""
+def each(convert: Callable[[Any], Any], cells: Any, otherwise: Any) -> tuple[list[Any], BadCells]:
+    """The converted cells, each distinct string converted only once, and the reason for each bad row."""
     cells = cells.tolist() if isinstance(cells, np.ndarray) else cells
     if set(map(type, cells)) == {str}:
         known = {cell: try_convert(convert, cell, otherwise) for cell in set(cells)}

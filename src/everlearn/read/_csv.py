@@ -9,6 +9,7 @@ from ._line_reader import BLOCK_BYTES, LineReader, TruncatedLine
 from .field import UNNAMED, duplicates
 
 _DELIMITERS = ",;\t|"
+_DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _QUOTED = re.compile('"[^"]*"')
 _LONE_CR = re.compile("\r[^\r\n]")
 _MAX_RECORD_LINES = 1000  # a quote that is open for longer is a stray quote
@@ -35,6 +36,10 @@ class CSVReader(BlockReader):
                 remedy="If it is CSV, increase max_row_bytes.",
             )
         self._delimiter = max(_DELIMITERS, key=re.sub(_QUOTED, "", as_text(first)).count)
+        self.suggested_decimal = "," if self._delimiter == ";" else None  # as spreadsheets export it
+        self.layout = f"delimiter {_DELIMITER_NAMES[self._delimiter]}" + (
+            f", {lines.layout}" if lines.layout else ""
+        )
         if header:
             self._read_header()
         elif names is None:
@@ -69,7 +74,7 @@ class CSVReader(BlockReader):
                 reason = self._lines.too_long if truncated else ""
                 if not text.isascii() and not truncated:
                     text = text.removeprefix("\ufeff")
-                    reason = "" if is_valid(text) else "invalid UTF-8"
+                    reason = "" if is_valid(text) else self._lines.invalid
                 if not text:
                     continue
                 quoted = '"' in text and not truncated
@@ -130,7 +135,7 @@ class CSVReader(BlockReader):
             lines = lines[:1]
         self._last = lines
         if not all(is_valid(as_text(line)) for line in lines):
-            return None, "invalid UTF-8"
+            return None, self._lines.invalid
         return row, reason
 
     def _read_header(self) -> None:

@@ -4,8 +4,9 @@ from collections import deque
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from ._arrow import as_iso
 from ._blocks import Block, BlockReader
-from ._parquet import as_iso
+from ._nested import flattened
 from .schema import Schema
 
 _MAX_READ = 10  # times infer_rows: records to read until there are enough good ones
@@ -40,7 +41,7 @@ def infer_table_schema(
         n_rows += n_block
         for seen in columns.values():
             seen += [None] * (n_rows - len(seen))  # rows of JSON without the key
-    return Schema.infer(columns, **hints)
+    return Schema.infer(flattened(columns), **hints)
 
 
 def infer_libsvm_schema(

@@ -30,7 +30,9 @@ class JSONLinesReader(BlockReader):
                 if not text:
                     continue
                 row, reason = (
-                    ({}, self._lines.too_long) if isinstance(line, TruncatedLine) else _json_object(text)
+                    ({}, self._lines.too_long)
+                    if isinstance(line, TruncatedLine)
+                    else _json_object(text, self._lines.invalid)
                 )
                 if reason:
                     bad.append(BadRow(number, reason, printable(text)))
@@ -51,9 +53,9 @@ class JSONLinesReader(BlockReader):
         return Block(numbers, raw, columns, bad, others=others)
 
 
-def _json_object(text: str) -> tuple[dict[str, Any], str]:
+def _json_object(text: str, invalid: str) -> tuple[dict[str, Any], str]:
     if not text.isascii() and not is_valid(text):
-        return {}, "invalid UTF-8"
+        return {}, invalid
     try:
         row = json.loads(text)
     except (ValueError, RecursionError):

@@ -3,6 +3,8 @@
 ==================  ====================================================================================
 numeric             the value. A missing value becomes the median of the first rows. If the first rows
                     had missing values, a second column is 1 where the value is missing.
+boolean             1 for yes and 0 for no; a second column is 1 for anything else, and for missing values
+vector              a list of numbers, all of the same length, such as an embedding: a column for each
 categorical         one-hot: a column for each category of the first rows, and one for all others
 categorical, many   hashed (MurmurHash3): one of 2^10 columns is 1
 text                scikit-learn's `HashingVectorizer`: words hashed to 2^16 columns, rows of length 1
@@ -24,9 +26,10 @@ import numpy as np
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from . import _cells
+from . import _cells, _times, _vectors
+from ._numbers import DECIMALS, NumberForm
 
-KINDS = ("numeric", "categorical", "text", "id", "label", "time", "ignore")
+KINDS = ("numeric", "boolean", "categorical", "text", "vector", "id", "label", "time", "ignore")
 MAX_CATEGORIES = 50
 HASHED_COLUMNS = 2**10
 TEXT_COLUMNS = 2**16
@@ -41,7 +44,7 @@ class Field:
     ----------
     name : str
         Its name in the CSV header, or its JSON key.
-    kind : {"numeric", "categorical", "text", "id", "label", "time", "ignore"}
+    kind : {"numeric", "boolean", "categorical", "text", "vector", "id", "label", "time", "ignore"}
         Its role.
     inferred : bool, default=False
         Whether the kind was inferred from the first rows instead of given.
@@ -54,6 +57,19 @@ class Field:
     categories : tuple of str, default=()
         Categorical: the categories with a column of their own, most frequent first; "" stands for a missing
         value. None means that the field is hashed.
+    decimal : {".", ","}, default="."
+        Numeric: the decimal separator.
+    thousands : {"", ",", ".", " ", "'"}, default=""
+        Numeric: the thousands separator; "" for none.
+    unit : str, default=""
+        Numeric: the currency of all values, such as "€" or "USD", or "%"; "" for plain numbers.
+    time_format : str, default=""
+        Time: a format of `datetime.datetime.strptime`; "ms", "us" or "ns" for such ticks since 1970. "" reads
+        ISO 8601 and seconds since 1970.
+    length : int, default=0
+        Vector: the number of its columns.
+    unit_length : bool, default=False
+        Vector: whether the vectors of the first rows had length 1, as many embeddings have.
     """
 
     name: str
@@ -63,10 +79,32 @@ class Field:
     median: float = 0.0
     missing: bool = False
     categories: tuple[str, ...] | None = ()
+    decimal: str = "."
+    thousands: str = ""
+    unit: str = ""
+    time_format: str = ""
+    length: int = 0
+    unit_length: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"Field {self.name!r} has kind={self.kind!r}; it must be one of {list(KINDS)}.")
+        if self.decimal not in DECIMALS or self.thousands not in ("", ",", ".", " ", "'"):
+            raise ValueError(
+                f"Field {self.name!r} has decimal={self.decimal!r} and thousands={self.thousands!r}: decimal "
+                'must be "." or ",", and thousands one of "", ",", ".", " ", "\'".'
+            )
+        if self.decimal == self.thousands:
+            raise ValueError(
+                f"Field {self.name!r} has decimal and thousands {self.decimal!r}: choose another."
+            )
+        if self.time_format:
+            _times.check_format(self.time_format)
+
+    @property
+    def number_form(self) -> NumberForm:
+        """Numeric: how its values are written."""
+        return NumberForm(self.decimal, self.thousands, self.unit)
 
     @property
     def is_hashed(self) -> bool:
@@ -78,6 +116,10 @@ class Field:
         """The number of its columns; 0 if the field is not a feature."""
         if self.kind == "numeric":
             return 1 + self.missing
+        if self.kind == "boolean":
+            return 2
+        if self.kind == "vector":
+            return self.length
         if self.kind == "categorical":
             return HASHED_COLUMNS if self.categories is None else len(self.categories) + 1
         return TEXT_COLUMNS if self.kind == "text" else 0
@@ -87,6 +129,10 @@ class Field:
         """The names of its columns."""
         if self.kind == "numeric":
             return [self.name, f"{self.name} (missing)"] if self.missing else [self.name]
+        if self.kind == "boolean":
+            return [self.name, f"{self.name} (neither)"]
+        if self.kind == "vector":
+            return [f"{self.name}[{column}]" for column in range(self.length)]
         if self.kind == "categorical" and self.categories is not None:
             return [f"{self.name}={category or '(missing)'}" for category in [*self.categories, "(other)"]]
         return [f"{self.name}#{column}" for column in range(self.n_columns)]
@@ -105,11 +151,15 @@ class Field:
             The columns, and for each bad row the reason.
         """
         if self.kind == "numeric":
-            values, bad = _cells.numbers(cells)
+            values, bad = self.number_form.parse_column(cells)
             gaps = np.isnan(values)
             if gaps.any():
                 values[gaps] = self.median
             return (np.column_stack([values, gaps]) if self.missing else values[:, None]), bad
+        if self.kind == "boolean":
+            return _cells.booleans(cells)
+        if self.kind == "vector":
+            return _vectors.vectors(cells, self.length)
         texts, bad = _cells.strings(cells)
         if self.kind == "text":
             return _vectorizer().transform(texts), bad

@@ -33,6 +33,10 @@ def _same_regular_file(path: str, other: str | int) -> bool:
     return os.path.isfile(other) and _atomic.same_file(path, other)
 
 
+def _quoted(row: BadRow) -> str:
+    return f": {row.value!r}" if row.value else ""
+
+
 class Quarantine:
     """The bad rows of a source."""
 
@@ -47,7 +51,9 @@ class Quarantine:
     def add(self, rows: list[BadRow], *, already_written: bool = False) -> None:
         """Add bad rows; write them to the file unless an earlier run has done so."""
         if rows and self._on_bad == "error":
-            raise ValueError(f"Line {rows[0].line} of {self._source} is bad: {rows[0].reason}.")
+            raise ValueError(
+                f"Line {rows[0].line} of {self._source} is bad: {rows[0].reason}{_quoted(rows[0])}."
+            )
         self.reasons.update(row.reason for row in rows)
         kept = rows[: _SHOWN - len(self.first)]
         self.first += [replace(row, raw=row.raw[:_RAW_SHOWN]) for row in kept]
@@ -57,6 +63,7 @@ class Quarantine:
             self._file = open(self._path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close
         for row in rows:
             record = {"source": self._source, "line": row.line, "reason": row.reason, "raw": row.raw}
+            record |= {"field": row.field, "value": row.value} if row.field else {}
             self._file.write(json_visible(json.dumps(record, ensure_ascii=False)) + "\n")
         self._file.flush()
 

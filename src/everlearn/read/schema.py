@@ -14,7 +14,11 @@ from scipy import sparse
 
 from .. import _atomic
 from .._visible import json_visible
-from ._infer import infer_fields
+from . import _nested
+from ._encoding import check_encoding
+from ._infer import Hints, infer_fields
+from ._numbers import DECIMALS
+from ._times import check_format
 from .field import KINDS, Field, duplicates
 
 __all__ = ["KINDS", "Field", "Schema"]
@@ -31,16 +35,29 @@ class Schema:
     (`label`, `id`, `time`, `kinds`) take precedence; all others are marked "inferred" in the printed table.
     Names are compared case-insensitively.
 
-    1. Ignored: fields with nested values, without any value, or without a name (such as a pandas index).
+    Values inside of nested objects are fields of their own, named "outer.inner".
+
+    1. Ignored: fields with other nested values, without any value, or without a name (such as a pandas
+       index).
     2. label: the first of "label", "class", "target", "y" that exists and has at most 100 distinct values.
        Without such a field there is no label.
     3. id: the first of "id", "row_id", "uid", "uuid", then of the names that end in "_id", whose values are
        all present, distinct and not fractional.
-    4. time: the first of "time", "timestamp", "datetime", "date", "ts" whose values are times (ISO 8601 or
-       seconds since 1970); otherwise the first field of ISO 8601 times. Other such fields are ignored.
-    5. numeric: numbers. Up to 1 % of the cells may be something else; their rows are quarantined.
-    6. text: strings with three or more words on average, more than half of them distinct.
-    7. categorical: all other strings. Declare numeric codes with ``kinds={"zip": "categorical"}``.
+    4. time: the first of "time", "timestamp", "datetime", "date", "ts" whose values are times; otherwise the
+       first field of written times. Other such fields are ignored. Times are ISO 8601, seconds (or ms, us,
+       ns) since 1970, or in a local form such as "03.01.2025 08:31" or "1/31/25 8:31 PM". Day and month are
+       told apart by all first rows together; if both readings fit, the note says which one was chosen.
+    5. vector: lists of numbers of one length, such as embeddings.
+    6. boolean: yes and no, true and false, on and off, in several languages.
+    7. numeric: numbers, also with a decimal comma, thousands separators, one currency, or percent signs. Up
+       to 1 % of the cells may be something else; their rows are quarantined. "1,234" alone has two readings:
+       the decimal separator of the other fields decides, otherwise it is 1234, and the note says so.
+    8. text: strings with three or more words on average, more than half of them distinct.
+    9. categorical: all other strings, and codes with leading zeros. Declare other numeric codes with
+       ``kinds={"zip": "categorical"}``.
+
+    How values are written is part of the schema, so that later rows are read in the same way: a value in
+    another form is bad.
 
     A cell is missing if it is empty, "?", "NA", "N/A", "null", "NULL", "nan" or "NaN".
 
@@ -63,6 +80,8 @@ class Schema:
         LIBSVM: the number of features. None for all other formats.
     zero_based : bool, default=False
         LIBSVM: whether indices start at 0.
+    encoding : str, default=None
+        The encoding of files that are not Unicode. None detects it.
 
     Examples
     --------
@@ -87,12 +106,14 @@ class Schema:
         header: bool = True,
         n_sparse: int | None = None,
         zero_based: bool = False,
+        encoding: str | None = None,
     ) -> None:
         self.fields: tuple[Field, ...] = tuple(fields)
         self.label_type = label_type
         self.header = header
         self.n_sparse = n_sparse
         self.zero_based = zero_based
+        self.encoding = None if encoding is None else check_encoding(encoding)
         if twice := duplicates(field.name for field in self.fields):
             raise ValueError(f"Duplicate field names {twice}: names must be unique.")
         for kind in _SINGLE:
@@ -114,6 +135,10 @@ class Schema:
         kinds: Mapping[str, str] | None = None,
         label_type: str | None = None,
         header: bool = True,
+        decimal: str | None = None,
+        time_format: str | None = None,
+        suggested_decimal: str | None = None,
+        encoding: str | None = None,
     ) -> Schema:
         """Infer a schema from the first rows of a stream, by the rules above.
 
@@ -133,6 +158,15 @@ class Schema:
             The type of labels; None infers it.
         header : bool, default=True
             Whether the names come from a CSV header.
+        decimal : {".", ","}, default=None
+            The decimal separator. It decides wherever the values of a field leave a choice. None infers it.
+        time_format : str, default=None
+            The format of the time field, as in `datetime.datetime.strptime`; or "ms", "us" or "ns" for such
+            ticks since 1970. None infers it.
+        suggested_decimal : {".", ","}, default=None
+            The decimal separator to assume if no field shows another one.
+        encoding : str, default=None
+            The encoding of files that are not Unicode.
 
         Returns
         -------
@@ -147,8 +181,13 @@ class Schema:
                         f"Field {name!r} is given as {kind} and in kinds as {given[name]!r}: choose one."
                     )
                 given[name] = kind
-        fields, found = infer_fields(columns, given, label_type)
-        return cls(fields, label_type=found, header=header)
+        if decimal not in (None, *DECIMALS):
+            raise ValueError(f"decimal={decimal!r} must be '.' or ','.")
+        if time_format is not None:
+            check_format(time_format)
+        hints = Hints(given, label_type, decimal, time_format, suggested_decimal)
+        fields, found = infer_fields(columns, hints)
+        return cls(fields, label_type=found, header=header, encoding=encoding)
 
     # ----------------------------------------------------------------------------------------- encoding
 
@@ -166,6 +205,16 @@ class Schema:
             Its name; None if there is no such field.
         """
         return next((field.name for field in self.fields if field.kind == kind), None)
+
+    @property
+    def time_format(self) -> str:
+        """The format of the time field; "" for ISO 8601 and seconds since 1970."""
+        return next((field.time_format for field in self.fields if field.kind == "time"), "")
+
+    @property
+    def is_unit_length(self) -> bool:
+        """Whether all features are one vector of length 1, so that the cosine kernel fits them."""
+        return len(self._features) == 1 and self._features[0].unit_length
 
     @property
     def is_sparse(self) -> bool:
@@ -189,15 +238,18 @@ class Schema:
 
     @property
     def scale_features(self) -> NDArray[np.bool_]:
-        """A mask of the columns that may be scaled: numbers, but not indicators or hashed text."""
+        """A mask of the columns that may be scaled: numbers, but not indicators, text or unit vectors."""
         if self.n_sparse is not None:
             return np.ones(self.n_sparse, dtype=bool)
         mask = [np.zeros(field.n_columns, dtype=bool) for field in self._features]
         for field, part in zip(self._features, mask, strict=True):
-            part[0] = field.kind == "numeric"
+            if field.kind == "vector":
+                part[:] = not field.unit_length
+            else:
+                part[0] = field.kind == "numeric"
         return np.concatenate(mask) if mask else np.zeros(0, dtype=bool)
 
-    def encode(self, columns: Mapping[str, Any], n_rows: int) -> tuple[Any, dict[int, str]]:
+    def encode(self, columns: Mapping[str, Any], n_rows: int) -> tuple[Any, dict[int, tuple[str, str]]]:
         """Encode a block of cells.
 
         Parameters
@@ -210,15 +262,16 @@ class Schema:
         Returns
         -------
         tuple of (ndarray or csr_matrix, dict)
-            The float64 rows, and for each bad row the reason; the encoding of a bad row is meaningless.
+            The float64 rows, and for each bad row the name of a field and what is wrong with it; the encoding
+            of a bad row is meaningless.
         """
         parts: list[Any] = []
-        bad: dict[int, str] = {}
+        bad: dict[int, tuple[str, str]] = {}
         for field in self._features:
-            part, wrong = field.encode(columns[field.name])
+            part, wrong = field.encode(_nested.find(columns, field.name))
             parts.append(part)
             for row, reason in wrong.items():
-                bad.setdefault(row, f"field {field.name!r}: {reason}")
+                bad.setdefault(row, (field.name, f"field {field.name!r}: {reason}"))
         return _side_by_side(parts, n_rows), bad
 
     # --------------------------------------------------------------------------------- saving and printing
@@ -241,6 +294,7 @@ class Schema:
             "header": self.header,
             "n_sparse": self.n_sparse,
             "zero_based": self.zero_based,
+            "encoding": self.encoding,
         }
 
     @classmethod
@@ -257,7 +311,7 @@ class Schema:
         Schema
             An equal schema.
         """
-        known = {"version", "fields", "label_type", "header", "n_sparse", "zero_based"}
+        known = {"version", "fields", "label_type", "header", "n_sparse", "zero_based", "encoding"}
         if not isinstance(state, Mapping) or not {"version", "fields"} <= set(state) <= known:
             raise ValueError("This is not a saved schema.")
         if state["version"] != _VERSION:
@@ -316,7 +370,9 @@ class Schema:
         return isinstance(other, Schema) and self.state() == other.state()
 
     def __hash__(self) -> int:
-        return hash((self.fields, self.label_type, self.header, self.n_sparse, self.zero_based))
+        return hash(
+            (self.fields, self.label_type, self.header, self.n_sparse, self.zero_based, self.encoding)
+        )
 
     def __repr__(self) -> str:
         return f"Schema({len(self.fields)} fields, {self.n_features} columns)"
@@ -354,6 +410,10 @@ class Schema:
             notes.insert(0, self.label_type)
         elif field.kind == "numeric" and field.missing:
             notes.insert(0, f"missing values become {field.median:.6g}")
+        elif field.kind == "time" and field.time_format:
+            notes.insert(0, field.time_format)
+        elif field.kind == "vector" and field.unit_length:
+            notes.insert(0, "unit length")
         elif field.is_hashed:
             notes.insert(0, "hashed")
         elif field.kind == "categorical":
