@@ -1,9 +1,11 @@
 """Twenty-two files as they come from offices, shops, sensors and databases, with their options."""
 
 import bz2
+import html
 import io
 import json
 import lzma
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -333,12 +335,16 @@ def as_markdown(file, source):
     """A line of the table in the documentation: what the schema makes of the file."""
     fields, shown = source.schema.fields, []
     for one in fields if len(fields) <= 8 else [fields[0], fields[-1]]:
-        example = source.examples.get(one.name, "").replace("|", "\\|")
-        note = source.schema.note_on(one)
-        shown.append(
-            f"`{one.name}` {one.kind}" + (f" `{example}`" if example else "") + (f" ({note})" if note else "")
-        )
+        example, note = source.examples.get(one.name, ""), source.schema.note_on(one)
+        words = [_code(one.name), one.kind, _code(example) if example else "", f"({note})" if note else ""]
+        shown.append(" ".join(filter(None, words)))
     if len(fields) > 8:
         shown.insert(1, f"and {len(fields) - 2} more")
     layout = f"{source.format}{', ' if source.layout else ''}{source.layout}"
-    return f"| `{file.name}` | {file.contents} | {layout} | {'<br>'.join(shown)} |"
+    contents = re.sub("`([^`]*)`", lambda match: _code(match[1]), file.contents)
+    return f"| {_code(file.name)} | {contents} | {layout} | {'<br>'.join(shown)} |"
+
+
+def _code(text):
+    """Data in the documentation; backticks are for the names of everlearn."""
+    return f"<code>{html.escape(text, quote=False).replace('|', '&#124;')}</code>"
