@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 SEED = 0
-COVTYPE_POOL = 100_000  # training rows are a prefix of these, so that growing sets are nested
-COVTYPE_TEST = 50_000
+COVTYPE_POOL, COVTYPE_TEST = 100_000, 50_000  # in the order of the rows, test rows follow the first 100,000
+COVTYPE_ALL = 531_012  # all other rows
 
 
 @dataclass(frozen=True)
@@ -137,10 +137,15 @@ def _usps() -> tuple[Any, ...]:
     return contiguous(d.X_train), one_vs_rest(d.y_train, 0), contiguous(d.X_test), one_vs_rest(d.y_test, 0)
 
 
-def _letter() -> tuple[Any, ...]:
+def _letters() -> tuple[Any, ...]:
     d = load("letter")
     train, test = standardized(d.X_train, d.X_test)
-    return contiguous(train), one_vs_rest(d.y_train, 0), contiguous(test), one_vs_rest(d.y_test, 0)
+    return contiguous(train), np.asarray(d.y_train), contiguous(test), np.asarray(d.y_test)
+
+
+def _letter() -> tuple[Any, ...]:
+    train, y, test, y_test = _letters()
+    return train, one_vs_rest(y, 0), test, one_vs_rest(y_test, 0)
 
 
 def as_given(name: str) -> tuple[Any, ...]:
@@ -170,7 +175,8 @@ def covtype_rows(rows: int) -> tuple[Any, ...]:
     """`rows` random training rows of covtype (class 2 against the rest), scaled by the range of all rows."""
     d = load("covtype")
     order = np.random.default_rng(SEED).permutation(d.X.shape[0])
-    train, test = order[:rows], order[COVTYPE_POOL : COVTYPE_POOL + COVTYPE_TEST]
+    held_out = slice(COVTYPE_POOL, COVTYPE_POOL + COVTYPE_TEST)
+    train, test = np.delete(order, held_out)[:rows], order[held_out]
     low = d.X.min(axis=0).astype(np.float32)
     width = d.X.max(axis=0).astype(np.float32) - low
     width[width == 0] = 1
@@ -209,6 +215,9 @@ SETS: dict[str, Spec] = {
     "banana": Spec("banana", 316, 0.5, _banana),
     "reuters": Spec("money-fx", 1, 1, lambda: as_given("reuters_lasvm_moneyfx")),
     "mnist10": Spec("mnist 0-9", 10, 0.02, lambda: _mnist(10_000)),
+    "letter26": Spec("letter A-Z", 10, 0.1, _letters),
+    "ijcnn1_hard": Spec("ijcnn1, hard", 10_000, 0.01, lambda: as_given("ijcnn1")),
+    "mnist10_all": Spec("mnist 0-9, all", 10, 0.02, _mnist),
 }
 
 

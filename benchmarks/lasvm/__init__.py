@@ -2,10 +2,11 @@
 
 Claim: LASVM is the SVM that the others compute, in a fraction of their training time. "Single pass" is the
 algorithm of the paper, which leaves rows out.
-Data sets: usps, letter, a9a, ijcnn1, mnist8, covtype, banana, reuters, mnist10, at the fixed C and gamma of
-`harness/data.py`. Block sizes and thresholds of the core were tuned on these same sets.
+Data sets: usps, letter, a9a, ijcnn1, mnist8, covtype, banana, reuters, mnist10, letter26, ijcnn1_hard and
+mnist10_all, at the fixed C and gamma of `harness/data.py`. Block sizes and thresholds of the core were tuned
+on these same sets.
 
-    python -m benchmarks.lasvm table                     nine data sets, all peers
+    python -m benchmarks.lasvm table                     all data sets, all peers
     python -m benchmarks.lasvm table --only usps,banana  some of them
     python -m benchmarks.lasvm table --quick             LASVM, the lower bound, SVC, intelex
 

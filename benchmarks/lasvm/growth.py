@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..harness.data import covtype_task
+from ..harness.data import COVTYPE_ALL, covtype_task
 from ..harness.machine import say
 from ..harness.peers import PEERS
 from ..harness.report import NONE, head, markdown, middle, number
@@ -16,7 +16,7 @@ from ..harness.run import Data, Run
 from ..harness.worker import PeerFailed, Worker
 
 NAMES = ("covtype",)
-SIZES = (5_000, 10_000, 20_000, 50_000, 100_000)
+SIZES = (5_000, 10_000, 20_000, 50_000, 100_000, 200_000, COVTYPE_ALL)
 SVC_LIMIT = 180  # seconds: SVC is not started where it is expected to take longer
 SVC_EXPONENT = 2.2  # of the expectation from the size before
 REPEATS, BUDGET = 3, 60
@@ -163,6 +163,10 @@ def report(data: Data) -> str:
     ]
     last, reasons = results[-1], []
     ours = last["peers"]["ours"]
+    if exponents["svc"] and exponents["svc_sizes"][-1] < last["rows"]:
+        known = next(r for r in results if r["rows"] == exponents["svc_sizes"][-1])
+        expected = middle(known["peers"]["svc"]) * (last["rows"] / known["rows"]) ** exponents["svc"]
+        parts.append(f"SVC on {last['rows']} rows, extrapolated: {expected / 3600:.1f} hours.\n")
     for cache, entry in ((settings["cache"], ours), (SMALL_CACHE, last["small_cache"])):
         if entry.get("grown_mb") is not None:
             allowed = cache + last["rows_mb"]
