@@ -59,14 +59,16 @@ class DenseRows final : public Rows {
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool as_stored) const override {
     auto batch = std::make_unique<DenseBatch<T>>();
     batch->values.assign(which.size() * width_, T(0));
+    std::vector<double> exact(std::is_same_v<T, Stored> ? 0 : width_);
     for (std::size_t r = 0; r < which.size(); ++r) {
       T* row = batch->values.data() + r * width_;
       const auto r_at = static_cast<std::size_t>(which[r]);
-      if (as_stored || center_.empty()) {
-        visit_row(block, r_at, [&](std::int32_t k, auto v) { row[k] = rounded(v); });
+      if constexpr (std::is_same_v<T, Stored>) {
+        read(block, r_at, as_stored, row);
       } else {
-        for (std::size_t k = 0; k < width_; ++k) row[k] = rounded(-center_[k]);
-        visit_row(block, r_at, [&](std::int32_t k, auto v) { row[k] = rounded(double(v) - center_[k]); });
+        std::fill(exact.begin(), exact.end(), 0.0);
+        read(block, r_at, as_stored, exact.data());
+        loops().to_halves(exact.data(), width_, row);
       }
     }
     measure(*batch, which.size());
@@ -92,7 +94,7 @@ class DenseRows final : public Rows {
     norms_.resize(round_up(size_ + count, kPanel), T(0));
     for (std::size_t r = 0; r < count; ++r, ++size_) {
       Stored* lane = const_cast<Stored*>(lane_of(size_));
-      for (std::size_t k = 0; k < width_; ++k) lane[k * kPanel] = static_cast<Stored>(batch.values[r * width_ + k]);
+      for (std::size_t k = 0; k < width_; ++k) lane[k * kPanel] = stored(batch.values[r * width_ + k]);
       norms_[size_] = batch.norms[r];
     }
   }
@@ -155,7 +157,21 @@ class DenseRows final : public Rows {
   }
 
  private:
-  static T rounded(auto value) { return static_cast<T>(static_cast<Stored>(value)); }
+  /// A value of a batch, which has been rounded.
+  static Stored stored(T value) {
+    if constexpr (std::is_same_v<T, Stored>) return value;
+    else return Stored::of_rounded(value);
+  }
+  /// Copies a row of the block, less the center unless it comes as it was stored, over zeros.
+  template <class V>
+  void read(const Block& block, std::size_t r, bool as_stored, V* row) const {
+    if (as_stored || center_.empty()) {
+      visit_row(block, r, [&](std::int32_t k, auto v) { row[k] = static_cast<V>(v); });
+    } else {
+      for (std::size_t k = 0; k < width_; ++k) row[k] = static_cast<V>(-center_[k]);
+      visit_row(block, r, [&](std::int32_t k, auto v) { row[k] = static_cast<V>(double(v) - center_[k]); });
+    }
+  }
   const Stored* lane_of(std::size_t slot) const {
     return panels_.data() + slot / kPanel * kPanel * width_ + slot % kPanel;
   }

@@ -60,6 +60,8 @@ struct KernelLoops {
   void (*dense_f32)(const DenseJob<float>&);
   void (*dense_f64)(const DenseJob<double>&);
   void (*dense_f16)(const DenseJob<float, float, Half>&);
+  /// Values rounded to halves.
+  void (*to_halves)(const double* values, std::size_t n, float* out);
   void (*sparse_f32)(const SparseJob<float>&);
   void (*sparse_f64)(const SparseJob<double>&);
   void (*dense_exact)(const DenseJob<double, double>&);

@@ -10,6 +10,7 @@ namespace everlearn::EVERLEARN_ARCH {
 void dense_f32(const DenseJob<float>&);
 void dense_f64(const DenseJob<double>&);
 void dense_f16(const DenseJob<float, float, Half>&);
+void to_halves(const double*, std::size_t, float*);
 void sparse_f32(const SparseJob<float>&);
 void sparse_f64(const SparseJob<double>&);
 void dense_exact(const DenseJob<double, double>&);
@@ -33,10 +34,10 @@ Gain best_gain(const CoefficientView&, Descent, Descent, double, std::size_t);
 Gain partner(const CoefficientView&, const float*, const Pivot&, std::size_t);
 
 extern const Loops table;
-constinit const Loops table{
-    {dense_f32, dense_f64, dense_f16, sparse_f32, sparse_f64, dense_exact, sparse_exact, norms_f32, norms_f64},
-    {step, scan, dot, transpose, compress, rank_update, rank_update_exact, dot_update_exact, dot_exact, rotate,
-     second_order, survey, best_gain, partner},
-    EVERLEARN_TEXT(EVERLEARN_ARCH)};
+constinit const Loops table{{dense_f32, dense_f64, dense_f16, to_halves, sparse_f32, sparse_f64, dense_exact,
+                             sparse_exact, norms_f32, norms_f64},
+                            {step, scan, dot, transpose, compress, rank_update, rank_update_exact, dot_update_exact,
+                             dot_exact, rotate, second_order, survey, best_gain, partner},
+                            EVERLEARN_TEXT(EVERLEARN_ARCH)};
 
 }  // namespace everlearn::EVERLEARN_ARCH

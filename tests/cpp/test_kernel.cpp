@@ -146,6 +146,7 @@ void test_halves() {
     const double middle = (value + next) / 2;
     exact &= value == plain && float(half(bits | 0x8000)) == -float(value);
     same &= Half(value).bits == bits && Half(-value).bits == (bits | 0x8000);
+    same &= Half::of_rounded(float(value)).bits == bits && Half::of_rounded(-float(value)).bits == (bits | 0x8000);
     nearest &= Half(std::nextafter(middle, 0)).bits == bits && Half(std::nextafter(middle, kInf)).bits == bits + 1;
     nearest &= Half(middle).bits == bits + bits % 2 && Half(-middle).bits == ((bits + bits % 2) | 0x8000);
   }
@@ -180,7 +181,7 @@ void test_half_rows(const Loops& loops, std::size_t width) {
   }
 }
 
-/// Every finite half, as the only value of a row.
+/// Every finite half, as the only value of a row; and numbers around it, rounded.
 void test_loading_halves(const Loops& loops) {
   check::context = std::string(loops.name) + " loading halves";
   std::vector<Half> all(0x10000);
@@ -194,6 +195,14 @@ void test_loading_halves(const Loops& loops) {
   bool same = true;
   for (std::size_t s = 0; s < all.size(); ++s) same &= out[0][s] == float(all[s]);
   CHECK(same);
+  Random random(2);
+  std::vector<double> near;
+  for (const Half half : all) near.push_back(double(float(half)) * (1 + uniform(random, -1e-3, 1e-3)));
+  std::vector<float> rounded(near.size());
+  loops.to_halves(near.data(), near.size(), rounded.data());
+  bool right = true;
+  for (std::size_t s = 0; s < near.size(); ++s) right &= rounded[s] == float(Half(near[s]));
+  CHECK(right);
 }
 
 /// The first rows that a thread looks up in a table of columns have no entries at all.

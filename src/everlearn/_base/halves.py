@@ -49,6 +49,8 @@ def shortest(kernel: Kernel, center: Floats, width: int) -> float:
     return 0.0 if "gamma" in kernel.uses or len(center) else width * _LEAST**2
 
 
-def longest(center: Floats) -> float:
-    """A squared length up to which no row has a value that is too large."""
+def longest(kernel: Kernel, center: Floats, width: int) -> float:
+    """A squared length below which no row has a value that is too large; 0 if gamma is."""
+    if _length_scale(kernel, width) < _LEAST:
+        return 0.0
     return float(max(0.0, _MOST - 1 - np.max(np.abs(center), initial=0.0)) ** 2)

@@ -76,10 +76,11 @@ class Machine:
         """Refuse rows whose kernel values overflow, before anything is learned from them."""
         if self.spec["layout"] == "external" or X.shape[0] == 0:
             return
-        if self.in_halves:
-            halves.check_range(self.kernel, self.spec["center"], X)
         is_sparse = sparse.issparse(X)
-        if not is_sparse and _core.longest_row(X) < self.safe_length:
+        is_safe = not is_sparse and _core.longest_row(X) < self.safe_length
+        if self.in_halves and not (is_safe and self.safe_from == 0):
+            halves.check_range(self.kernel, self.spec["center"], X)
+        if is_safe:
             return
         kernel = self.kernel
         with np.errstate(over="ignore", invalid="ignore"):
@@ -107,7 +108,7 @@ class Machine:
         """A squared length, with room to spare, below which rows fit; 0 if rows are kernel values."""
         longest = 0.0 if self.spec["layout"] == "external" else _LONGEST_SAFE
         if self.in_halves:
-            longest = min(longest, halves.longest(self.spec["center"]))
+            longest = min(longest, halves.longest(self.kernel, self.spec["center"], self.spec["width"]))
         while longest > 1 and not self._fits(2 * longest):
             longest /= 2**10
         return longest if longest > 1 else 0.0
