@@ -71,6 +71,7 @@ def test_embeddings_of_unit_length(tmp_path, store):
     )
     out = everlearn("run", path, "--store", store, *RUN)
     assert "unit length" in out.stderr
+    assert "cosine" in status_of(store)["learner"]
     assert status_of(store)["scores"]["total"]["accuracy"] > 0.8
     np.savez(tmp_path / "e.npz", embedding=X)
     assert len(ran("predict", store, tmp_path / "e.npz").splitlines()) == 401

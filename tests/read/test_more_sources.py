@@ -7,15 +7,18 @@ import http.server
 import json
 import os
 import sqlite3
+import sys
 import threading
+import types
 from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.feather
+import pyarrow.parquet
 import pytest
 
-from everlearn.read import _url, open_source
+from everlearn.read import _embed, _url, open_source
 
 VECTORS = np.arange(12.0).reshape(6, 2)
 
@@ -230,3 +233,53 @@ def test_files_at_an_address(server, tmp_path, monkeypatch):
 def test_an_address_that_cannot_be_reached():
     with pytest.raises(OSError, match="cannot be reached"):
         open_source("http://127.0.0.1:9/s.csv")
+
+
+# ----------------------------------------------------------------------------------------- embeddings of text
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """A package with the interface of wordllama."""
+    package = types.ModuleType("wordllama")
+    package.__file__ = str(tmp_path / "wordllama" / "__init__.py")
+    asked = {}
+
+    class WordLlama:
+        @classmethod
+        def load(cls, **options):
+            asked.update(options)
+            return cls()
+
+        def embed(self, texts, norm):
+            return np.array([np.full(256, len(text), dtype=np.float32) for text in texts])
+
+    package.WordLlama = WordLlama
+    monkeypatch.setitem(sys.modules, "wordllama", package)
+    _embed._model.cache_clear()
+    yield asked
+    _embed._model.cache_clear()
+
+
+def test_text_is_embedded_without_a_download(tmp_path, model):
+    path = tmp_path / "s.csv"
+    path.write_text("body,label\nthe parcel is late,a\n,b\n")
+    with open_source(path, kinds={"body": "embed"}) as source:
+        X = next(source).X
+    assert X.shape == (2, 256)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), [1, 0])
+    assert source.schema.is_unit_length
+    assert not source.schema.scale_features.any()
+    assert source.schema.feature_names[0] == "body[0]"
+    assert model == {"dim": 256, "cache_dir": tmp_path / "wordllama", "disable_download": True}
+
+
+def test_embedding_without_its_package_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+    _embed._model.cache_clear()
+    (tmp_path / "s.csv").write_text("body\nsome words here\n")
+    with (
+        pytest.raises(ImportError, match=r"pip install everlearn\[embed\]"),
+        open_source(tmp_path / "s.csv", kinds={"body": "embed"}) as source,
+    ):
+        next(source)

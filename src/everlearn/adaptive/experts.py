@@ -1,6 +1,6 @@
 """Expert: the description of one member of an `AdaptiveSVM`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sklearn import base
@@ -116,6 +116,11 @@ DEFAULT = (
     Expert("linear", window=MEDIUM),
     Expert("rbf", gamma=2.0, window=MEDIUM, relevance=True),
     Expert(NO_CHANGE),
+)
+
+# For rows of length 1, such as embeddings: the linear experts compare angles, also of rows that are not.
+UNIT_LENGTH = tuple(
+    replace(expert, kernel="cosine") if expert.kernel == "linear" else expert for expert in DEFAULT
 )
 
 # The candidates of `fit`.

@@ -63,7 +63,8 @@ Kinds = Annotated[
         _SOURCE,
         "--kind",
         metavar="FIELD=KIND",
-        help="The kind of a field: numeric, boolean, categorical, text, vector or ignore. Can be repeated.",
+        help="The kind of a field: numeric, boolean, categorical, text, embed (text by wordllama), vector or "
+        "ignore. Can be repeated.",
     ),
 ]
 Encoding = Annotated[

@@ -14,6 +14,7 @@ from ..read import Schema, Source
 from ..read.sources import BadRow
 from ..store.discard import discard_if_untouched, remove_files
 from ..stream import NeverEndingLearner
+from ._arguments import unit_length_learner
 from ._errors import message_of
 from ._interrupt import Interrupt
 from ._oracle import Oracle
@@ -195,7 +196,10 @@ def _create(plan: Plan, schema: Schema) -> NeverEndingLearner:
     settings = dict(plan.settings) | {"drift": plan.drift}
     if settings.get("query_strategy") == "none":
         settings["query_strategy"] = None
-    return NeverEndingLearner.open(plan.store, plan.learner, scale_features=schema.scale_features, **settings)
+    learner = plan.learner
+    if learner is None and schema.is_unit_length:
+        learner = unit_length_learner(settings.get("memory_rows"))
+    return NeverEndingLearner.open(plan.store, learner, scale_features=schema.scale_features, **settings)
 
 
 def _resume(plan: Plan, learner: NeverEndingLearner, source: Source, schema: Schema) -> Runner:

@@ -188,6 +188,8 @@ class _Inference:
                     "of one length."
                 )
             return replace(field, length=length, unit_length=_vectors.have_unit_length(column))
+        if field.kind == "embed":
+            return replace(field, unit_length=True)
         if field.kind == "time":
             time_format, note = self._time_format(field.name)
             return replace(field, time_format=time_format, note=_joined(field.note, note))

@@ -7,6 +7,7 @@ boolean             1 for yes and 0 for no; a second column is 1 for anything el
 vector              a list of numbers, all of the same length, such as an embedding: a column for each
 categorical         one-hot: a column for each category of the first rows, and one for all others
 categorical, many   hashed (MurmurHash3): one of 2^10 columns is 1
+embed               text as a unit vector of 256 columns, by wordllama (extra ``embed``)
 text                scikit-learn's `HashingVectorizer`: words hashed to 2^16 columns, rows of length 1
 ==================  ====================================================================================
 
@@ -26,10 +27,10 @@ import numpy as np
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from . import _cells, _times, _vectors
+from . import _cells, _embed, _times, _vectors
 from ._numbers import DECIMALS, NumberForm
 
-KINDS = ("numeric", "boolean", "categorical", "text", "vector", "id", "label", "time", "ignore")
+KINDS = ("numeric", "boolean", "categorical", "text", "embed", "vector", "id", "label", "time", "ignore")
 MAX_CATEGORIES = 50
 HASHED_COLUMNS = 2**10
 TEXT_COLUMNS = 2**16
@@ -44,7 +45,7 @@ class Field:
     ----------
     name : str
         Its name in the CSV header, or its JSON key.
-    kind : {"numeric", "boolean", "categorical", "text", "vector", "id", "label", "time", "ignore"}
+    kind : {"numeric", "boolean", "categorical", "text", "embed", "vector", "id", "label", "time", "ignore"}
         Its role.
     inferred : bool, default=False
         Whether the kind was inferred from the first rows instead of given.
@@ -118,6 +119,8 @@ class Field:
             return 1 + self.missing
         if self.kind == "boolean":
             return 2
+        if self.kind == "embed":
+            return _embed.LENGTH
         if self.kind == "vector":
             return self.length
         if self.kind == "categorical":
@@ -131,8 +134,8 @@ class Field:
             return [self.name, f"{self.name} (missing)"] if self.missing else [self.name]
         if self.kind == "boolean":
             return [self.name, f"{self.name} (neither)"]
-        if self.kind == "vector":
-            return [f"{self.name}[{column}]" for column in range(self.length)]
+        if self.kind in ("vector", "embed"):
+            return [f"{self.name}[{column}]" for column in range(self.n_columns)]
         if self.kind == "categorical" and self.categories is not None:
             return [f"{self.name}={category or '(missing)'}" for category in [*self.categories, "(other)"]]
         return [f"{self.name}#{column}" for column in range(self.n_columns)]
@@ -161,6 +164,8 @@ class Field:
         if self.kind == "vector":
             return _vectors.vectors(cells, self.length)
         texts, bad = _cells.strings(cells)
+        if self.kind == "embed":
+            return _embed.embed(texts), bad
         if self.kind == "text":
             return _vectorizer().transform(texts), bad
         if self.categories is None:

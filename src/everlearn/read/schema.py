@@ -243,7 +243,7 @@ class Schema:
             return np.ones(self.n_sparse, dtype=bool)
         mask = [np.zeros(field.n_columns, dtype=bool) for field in self._features]
         for field, part in zip(self._features, mask, strict=True):
-            if field.kind == "vector":
+            if field.kind in ("vector", "embed"):
                 part[:] = not field.unit_length
             else:
                 part[0] = field.kind == "numeric"
@@ -412,7 +412,7 @@ class Schema:
             notes.insert(0, f"missing values become {field.median:.6g}")
         elif field.kind == "time" and field.time_format:
             notes.insert(0, field.time_format)
-        elif field.kind == "vector" and field.unit_length:
+        elif field.unit_length:
             notes.insert(0, "unit length")
         elif field.is_hashed:
             notes.insert(0, "hashed")
