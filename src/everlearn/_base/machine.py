@@ -148,7 +148,7 @@ class Machine:
         slots = np.flatnonzero(np.isin(self.native.ids, ids))
         stored = self._matrix(self.native.rows(slots, as_stored=True), len(slots))
         reserve = self.native.reserve
-        reserved = self._stored(reserve)[np.isin(reserve["ids"], ids)]
+        reserved = self._matrix(reserve, len(reserve["ids"]))[np.isin(reserve["ids"], ids)]
         return any(bool((rows == 0).all(axis=1).any()) for rows in (stored, reserved))
 
     def recentered(self) -> "Machine":
@@ -161,7 +161,8 @@ class Machine:
         given = [self._stored(part).astype(np.float64) + self.spec["center"] for part in parts]
         center = np.vstack(given).mean(axis=0) if any(map(len, given)) else np.zeros(0)
         for part, rows in zip(parts, given, strict=True):
-            part["values"] = (rows - center if len(center) else rows).ravel()
+            moved = rows - center if len(center) else rows
+            part["values"] = moved.ravel().astype(self.spec["precision"])
         state["spec"] = self.spec | {"center": center}
         return Machine.from_state(state)
 
@@ -171,9 +172,8 @@ class Machine:
         The number of kernel evaluations is not in it: it depends on what the cache held.
         """
         native, reserve = self.native.get_state(), self.native.reserve
-        if self.in_halves:
-            for part in (native, reserve):
-                part["values"] = part["values"].astype(np.float16)
+        for part in (native, reserve):
+            part["values"] = part["values"].astype(self.spec["precision"])
         state = {
             "solver": self.solver,
             "spec": dict(self.spec),
@@ -200,8 +200,7 @@ class Machine:
 
     def _stored(self, part: dict[str, Any]) -> Rows:
         """The rows of a part of a state, as stored."""
-        if self.in_halves:
-            checked.array("values", part["values"], np.float16, (None,))
+        checked.array("values", part["values"], self.spec["precision"], (None,))
         return self._matrix(part, len(part["ids"]))
 
     @classmethod
@@ -225,6 +224,7 @@ class Machine:
         kernel : ndarray of shape (n_rows, n_rows), default=None
             Kernel values between all rows in the order of their ids, for the layout "external".
         """
+        first = machines[0]
         states = [machine.native.get_state() for machine in machines]
         names, where, places = np.unique(np.concatenate(ids), return_index=True, return_inverse=True)
         numbers = np.concatenate(labels)[where].astype(np.int32)
@@ -260,14 +260,12 @@ class Machine:
             rows = _stack(stored)[where]
             is_sparse = sparse.issparse(rows)
             merged["values"] = rows.data if is_sparse else rows.ravel()
-            if machines[0].in_halves:
-                merged["values"] = merged["values"].astype(np.float16)
+            merged["values"] = merged["values"].astype(first.spec["precision"])
             merged["columns"] = np.asarray(rows.indices if is_sparse else [], dtype=np.int32)
             merged["starts"] = np.asarray(rows.indptr if is_sparse else [], dtype=np.int64)
         else:
             merged["g"] = sign - merged["alpha"] @ kernel
             merged["kernel"] = kernel.astype(np.float32)
-        first = machines[0]
         whole = cls.from_state(
             {
                 "solver": first.solver,
