@@ -42,6 +42,10 @@ class RecentScores:
             np.empty(0, dtype=np.int64),
         )
 
+    def __copy__(self) -> RecentScores:
+        """The same rows without room: what is appended to one of the two does not change the other."""
+        return RecentScores(self.scores, self.codes, self.weights, self.times)
+
     def __len__(self) -> int:
         return self._end - self._start
 

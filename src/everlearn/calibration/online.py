@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -96,6 +97,12 @@ class OnlineCalibrator:
         self._rows = RecentScores.empty(n_classes)
         self._shared, self._own, self._scale = self._form.prior, np.zeros((2, n_classes)), 1.0
         self._tables: dict[int, _venn.Table] = {}
+
+    def __copy__(self) -> OnlineCalibrator:
+        """A calibrator that goes its own way from here."""
+        other = object.__new__(type(self))
+        other.__dict__ = vars(self) | {"_rows": copy(self._rows)}
+        return other
 
     def __repr__(self) -> str:
         return (
