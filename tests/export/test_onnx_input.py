@@ -97,7 +97,7 @@ def test_weights_that_have_diverged_are_refused(path):
 def test_a_file_that_would_be_too_large_is_refused(path, monkeypatch):
     X, y = problem()
     monkeypatch.setattr(_graph, "LARGEST_FILE", 1000)
-    with pytest.raises(ValueError, match="the limit of ONNX is 2"):
+    with pytest.raises(ValueError, match="the limit of ONNX: keep fewer"):
         export_onnx(LASVM(random_state=0).fit(X, y), path)
 
 

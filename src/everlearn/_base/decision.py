@@ -60,9 +60,6 @@ class Step(Protocol):
     def apply(self, X: Floats) -> Floats:
         """Compute it in double precision."""
 
-    def constants(self) -> int:
-        """Count the numbers that a graph stores for it."""
-
 
 @dataclass(frozen=True)
 class Standardize:
@@ -85,10 +82,6 @@ class Standardize:
         """Compute it in double precision."""
         return (X - self.mean) / self.scale
 
-    def constants(self) -> int:
-        """Count the numbers that a graph stores for it."""
-        return 3 * len(self.mean)
-
 
 @dataclass(frozen=True)
 class InHalves:
@@ -101,10 +94,6 @@ class InHalves:
     def apply(self, X: Floats) -> Floats:
         """Compute it in double precision."""
         return X.astype(np.float16).astype(np.float64)
-
-    def constants(self) -> int:
-        """Count the numbers that a graph stores for it."""
-        return 0
 
 
 @dataclass(frozen=True)
@@ -120,10 +109,6 @@ class UnitLength:
         length = np.linalg.norm(X, axis=1, keepdims=True)
         return X / np.where(length > 0, length, 1.0)
 
-    def constants(self) -> int:
-        """Count the numbers that a graph stores for it."""
-        return 0
-
 
 @dataclass(frozen=True)
 class MatrixProduct:
@@ -138,10 +123,6 @@ class MatrixProduct:
     def apply(self, X: Floats) -> Floats:
         """Compute it in double precision."""
         return np.asarray(X @ self.values)
-
-    def constants(self) -> int:
-        """Count the numbers that a graph stores for it."""
-        return self.values.size
 
 
 @dataclass(frozen=True)
@@ -160,10 +141,6 @@ class KernelValues:
     def apply(self, X: Floats) -> Floats:
         """Compute it in double precision."""
         return self.kernel.values(X, self.rows)
-
-    def constants(self) -> int:
-        """Count the numbers that a graph stores for it."""
-        return self.rows.size + len(self.rows)
 
 
 def kernel_steps(kernel: Kernel, rows: Floats) -> list[Step]:
@@ -277,10 +254,6 @@ class Decision:
         for step in self.steps:
             X = step.apply(X)
         return np.column_stack([ballot.doubtful(X) for ballot in self.ballots])
-
-    def n_constants(self) -> int:
-        """How many numbers a graph stores for it."""
-        return sum(step.constants() for step in self.steps) + self.weights.size
 
     def with_classes(self, classes: Array) -> "Decision":
         """The same for more classes; a class that the classifier does not know scores minus infinity."""

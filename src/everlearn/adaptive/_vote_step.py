@@ -157,12 +157,6 @@ class VoteStep:
             votes = votes + voter.apply(values)
         return decision_values(votes, self.least)
 
-    def constants(self) -> int:
-        """Number of constants in the graph."""
-        own = sum(int(voter.weights.size) + len(voter.places) for voter in self.voters)
-        of_groups = len(self._groups()) * sum(self.rows.shape)
-        return int(self.rows.size) + of_groups + own
-
 
 def _pick(graph: Graph, x: str, places: npt.NDArray[np.integer], width: int) -> str:
     """Select columns."""

@@ -9,6 +9,7 @@ from .._base.decision import Array, Decision, Floats
 
 OPSET, IR_VERSION = 17, 8  # both of ONNX 1.12 (2022): every operator used here has been the same since then
 LARGEST_FILE = 2**31 - 2**20  # protobuf's limit, less some space for names
+_MANY = 1000  # numbers from which a constant is worth packing
 
 
 class Graph:
@@ -18,6 +19,7 @@ class Graph:
         self.onnx, self.dtype = onnx, np.dtype(dtype)
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self._size = 0
 
     def rounded(self, values: Any) -> Array:
         """Numbers in the precision of the graph; those too large become infinite, which the check finds."""
@@ -30,9 +32,32 @@ class Graph:
         array = self.rounded(array) if array.dtype.kind == "f" else array
         if array.dtype.kind in "UO":
             array = array.astype(object)
+        elif array.size >= _MANY:
+            for fill in (0, 1):
+                others = np.flatnonzero(array != fill)
+                if len(others) * (array.itemsize + 4) <= array.nbytes / 2 and array.size < 2**31:
+                    return self._packed(array, fill, others)
+        return self._stored(array)
+
+    def _stored(self, array: Array) -> str:
+        self._size += array.nbytes
+        if self._size > LARGEST_FILE:
+            raise ValueError(
+                f"The file would be larger than {LARGEST_FILE / 2**30:.1f} GB, the limit of ONNX: keep fewer "
+                "rows or features, or use the linear kernel."
+            )
         name = f"c{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
+
+    def _packed(self, array: Array, fill: int, others: Array) -> str:
+        """Store only the numbers that differ from one value, and their positions."""
+        size, shape = (self._stored(np.array(value, dtype=np.int64)) for value in ([array.size], array.shape))
+        value = self.onnx.numpy_helper.from_array(np.array([fill], dtype=array.dtype))
+        places = self.cast(self._stored(others.astype(np.int32)), np.int64)
+        numbers = self._stored(array.ravel()[others])
+        flat = self.node("ScatterElements", self.node("ConstantOfShape", size, value=value), places, numbers)
+        return self.node("Reshape", flat, shape)
 
     def node(self, operator: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
         """Add a node and return the name of its output."""

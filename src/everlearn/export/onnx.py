@@ -6,6 +6,7 @@ Needs the packages onnx and onnxruntime: ``pip install "everlearn[onnx]"``.
 
 import importlib
 import importlib.metadata
+import itertools
 import json
 import os
 import warnings
@@ -24,6 +25,7 @@ __all__ = ["OnnxReport", "export_onnx"]
 
 _MOST_CHECKED = 1000
 _MOST_NUMBERS = 10_000_000  # in the rows that are checked unless others are given
+_LONG_RUN = 1000  # numbered names from which the metadata has only the first and the last
 _DTYPES = ("float32", "float64")
 
 
@@ -116,6 +118,10 @@ def export_onnx(
     A learner refuses rows that are not finite or overflow. An ONNX file cannot: for such rows its scores are
     NaN and its label is arbitrary.
 
+    Zeros take no space in the file: for rows of text, it has only the words of the support vectors. The
+    metadata "everlearn.feature_names" has the names as JSON; hashed columns are one entry, such as
+    "text#0...65535".
+
     The experts of an `AdaptiveSVM` share their support vectors in the file, and the distances to them. The
     scores are decision values: the probabilities of `AdaptiveSVM.predict_proba` are not in the file.
 
@@ -146,7 +152,6 @@ def export_onnx(
         rows = _rows_to_check(X_check, decision, before, width).astype(dtype)
     check = _Check(model, decision, labels, rows, before, float(rtol))
     decision = decision.after([before], rows).simplified()
-    _refuse_size(decision)
     # The signs of a vote may change with the last digits of what they are the signs of.
     precisions = _DTYPES if dtype == "float32" and not decision.ballots else ("float64",)
     for inner in precisions:
@@ -254,6 +259,25 @@ def _names(given: Any, model: Any, width: int) -> list[str]:
     return [str(name) for name in names]
 
 
+def _in_ranges(names: list[str]) -> list[str]:
+    """Names with long runs such as "text#0" to "text#65535" as one entry, "text#0...65535"."""
+    found = []
+    for _, run in itertools.groupby(enumerate(names), _run_of):
+        members = [name for _, name in run]
+        if len(members) < _LONG_RUN:
+            found += members
+        else:
+            found.append(f"{members[0]}...{members[-1].rpartition('#')[2]}")
+    return found
+
+
+def _run_of(numbered: tuple[int, str]) -> Any:
+    """A value that is the same for consecutive names "text#0", "text#1", and so on."""
+    place, name = numbered
+    stem, _, number = name.rpartition("#")
+    return (stem, int(number) - place) if number.isdecimal() and number.isascii() else place
+
+
 def _labels(classes: Array) -> Array:
     """The labels as ONNX can hold them: 64-bit integers or strings."""
     values = classes.tolist()
@@ -288,15 +312,6 @@ def _rows_to_check(given: Any, decision: Decision, before: Standardize, width: i
     return np.asarray(np.vstack([rows, near]) * before.scale + before.mean)
 
 
-def _refuse_size(decision: Decision) -> None:
-    size = 8 * decision.n_constants()
-    if size > _graph.LARGEST_FILE:
-        raise ValueError(
-            f"The file would have {size / 2**30:.1f} GB in double precision; the limit of ONNX is 2: keep "
-            "fewer rows or features, or use the linear kernel."
-        )
-
-
 def _describe_file(
     graph: Any, model: Any, decision: Decision, labels: Array, names: list[str], onnx: Any
 ) -> None:
@@ -308,7 +323,7 @@ def _describe_file(
         "everlearn.class": type(model).__name__,
         "everlearn.classes": json.dumps(labels.tolist()),
         "everlearn.rows": str(decision.n_kept),
-        "everlearn.feature_names": json.dumps(names),
+        "everlearn.feature_names": json.dumps(_in_ranges(names)),
     }
     onnx.helper.set_model_props(graph, facts)
     onnx.checker.check_model(graph)
