@@ -32,35 +32,66 @@ def test_a_column_that_comes_later_or_is_missing_has_gaps():
 
 
 def scored(labels, window=10):
-    """A history with a confusion matrix for each window of labels, of batches of five rows."""
+    """A history with the confusion matrices of batches of five rows, every second of them all wrong."""
     history, scores = ScoreHistory(), Prequential(window=window)
     for start in range(0, labels, 5):
         y = np.arange(start, start + 5) % 2
         scores.update(y, 1 - y if start % 10 else y)
-        history.add_matrix(scores, start + 5, 2 * (start + 5))
-    return history
+        history.add_matrix(scores, 2 * (start + 5))
+    return history, scores
 
 
-def test_each_window_of_labels_has_a_confusion_matrix():
-    found = scored(40).matrices
-    assert [(m["row_from"], m["row_to"]) for m in found] == [(0, 20), (20, 40), (40, 60), (60, 80)]
-    for m in found:
-        assert m["classes"] == [0, 1]
-        assert np.sum(m["matrix"]) == 10
-        assert np.trace(m["matrix"]) == 5
+def test_periods_cover_every_scored_row_once():
+    history, scores = scored(90)
+    found = history.periods(scores, 200)
+    assert [(m["row_from"], m["row_to"]) for m in found] == [(0, 50), (50, 100), (100, 150), (150, 200)]
+    assert [int(np.sum(m["matrix"])) for m in found] == [25, 25, 25, 15]
+    assert all(m["classes"] == [0, 1] for m in found)
+    np.testing.assert_array_equal(sum(m["matrix"] for m in found), scores.confusion("total")[1])
 
 
-def test_confusion_matrices_are_bounded_and_in_order():
-    found = scored(2000).matrices
-    assert 10 <= len(found) <= 24
-    assert all(a["row_to"] < b["row_to"] for a, b in pairwise(found))
-    assert found[-1]["row_to"] > 3500
+def test_a_few_labels_have_a_period_without_a_kept_matrix():
+    history, scores = scored(5)
+    assert history.matrices == []
+    (period,) = history.periods(scores, 10)
+    assert (period["row_from"], period["row_to"], np.sum(period["matrix"])) == (0, 10, 5)
+    assert ScoreHistory().periods(Prequential(), 10) == []
+
+
+def test_kept_matrices_are_bounded_and_their_periods_still_cover_every_row():
+    history, scores = scored(5000)
+    assert 12 <= len(history.matrices) <= 24
+    found = history.periods(scores, 10_000)
+    assert all(a["row_to"] == b["row_from"] for a, b in pairwise(found))
+    np.testing.assert_array_equal(sum(m["matrix"] for m in found), scores.confusion("total")[1])
+
+
+def test_a_class_that_comes_later_is_in_all_periods():
+    history, scores = ScoreHistory(), Prequential()
+    scores.update(["b"] * 25, ["b"] * 25)
+    history.add_matrix(scores, 25)
+    scores.update(["a"] * 3, ["b"] * 3)
+    first, second = history.periods(scores, 28)
+    assert first["classes"] == second["classes"] == ["a", "b"]
+    np.testing.assert_array_equal(first["matrix"], [[0, 0], [0, 25]])
+    np.testing.assert_array_equal(second["matrix"], [[0, 3], [0, 0]])
+
+
+def test_the_present_is_one_more_entry_or_replaces_that_of_the_same_row():
+    history = filled(3)
+    later = history.until({"rows": 4.0, "labels": 9.0}, None)
+    assert later["rows"] == [1, 2, 3, 4]
+    np.testing.assert_array_equal(later["labels"], [np.nan] * 3 + [9])
+    same = history.until({"rows": 3.0, "accuracy": 0.5}, None)
+    assert (same["rows"], same["accuracy"]) == ([1, 2, 3], [1, 2, 0.5])
+    assert history.columns["accuracy"] == [1, 2, 3]
+    assert ScoreHistory().until({"rows": 1.0}, None) == {"rows": [1]}
 
 
 @pytest.mark.parametrize("n", [0, 3, 2001, 5000])
 def test_a_restored_history_goes_on_as_if_nothing_had_happened(n):
     whole, saved = filled(n), filled(n)
-    saved.matrices = scored(40).matrices
+    saved.matrices = scored(90)[0].matrices
     restored = ScoreHistory.from_state(saved.state())
     assert restored.matrices == saved.matrices
     for history in (whole, restored):
@@ -79,8 +110,8 @@ def test_a_restored_history_goes_on_as_if_nothing_had_happened(n):
         {"columns": {"rows": np.zeros(3), "auc": np.zeros(2)}},
         {"columns": {"rows": np.array(["a"])}},
         {"columns": []},
-        {"matrices": [{"row_from": 0, "row_to": 1, "classes": ["a"], "matrix": [[1, 2]]}]},
-        {"matrices": [{"row_from": "0", "row_to": 1, "classes": ["a"], "matrix": [[1]]}]},
+        {"matrices": [{"row_to": 1, "classes": ["a"], "matrix": [[1, 2]]}]},
+        {"matrices": [{"row_to": "1", "classes": ["a"], "matrix": [[1]]}]},
     ],
     ids=str,
 )

@@ -74,6 +74,18 @@ def told(n=400, questions=120, classes=("no", "yes"), seed=0):
             {"row_from": 1000 * i, "row_to": 1000 * (i + 1), "matrix": rng.integers(0, 50, (k, k)).tolist()}
             for i in range(8)
         ],
+        "random_rows": {"matrix": (np.eye(k, dtype=int) * 8 + 1).tolist(), "drawn": "audit"},
+        "influence": {
+            "sample": 200,
+            "fields": [
+                {"field": "amount", "change": 0.8, "flips": 0.25, "toward": classes[1]},
+                {"field": "country", "change": 0.1, "flips": 0.0, "toward": None},
+            ],
+            "rows": [
+                {"id": "r1", "label": classes[0], "predicted": classes[1], "change": 0.3, "flips": 0.02},
+                {"id": "r2", "label": classes[0], "predicted": classes[0], "change": 0.1, "flips": 0.0},
+            ],
+        },
         "features": "amount float\ncountry category",
         "notes": ["7 rows in quarantine"],
     }

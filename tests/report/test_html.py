@@ -11,7 +11,6 @@ import pytest
 from everlearn.report import render, write_report
 from everlearn.report._matrices import DARKEST, brief, combined, frequent, merge
 from everlearn.report._style import DARK, LIGHT, SCRIPT, STYLE
-from everlearn.report.html import summary
 from report.report_helpers import Page, assert_inside, drawings, told
 
 PARTS = {
@@ -19,6 +18,7 @@ PARTS = {
     "questions": ["questions"],
     "confusion": ["confusion"],
     "drift": ["drift"],
+    "influence": ["influence"],
     "features": ["features"],
 }
 
@@ -29,7 +29,8 @@ def headings(page):
 
 def test_a_full_story_has_every_section_and_well_formed_drawings():
     page = render(told())
-    assert headings(page) == ["scores", "questions", "confusion", "resources", "drift", "features"]
+    order = ["confusion", "scores", "influence", "questions", "drift", "resources", "features"]
+    assert headings(page) == order
     found = drawings(page)
     assert len(found) == len(re.findall("<svg", page)) > 10
     for svg in found:
@@ -54,14 +55,16 @@ def test_a_part_alone_brings_its_own_sections_only(part):
     assert headings(render({"title": "t", part: data[part]})) == PARTS[part]
 
 
-@pytest.mark.parametrize("part", [*PARTS, "audit", "peers", "totals", "notes", "classes", "window"])
+@pytest.mark.parametrize(
+    "part", [*PARTS, "audit", "peers", "totals", "notes", "classes", "window", "random_rows"]
+)
 @pytest.mark.parametrize("emptied", [True, False])
 def test_a_part_that_is_missing_or_empty_leaves_the_others(part, emptied):
     data = told()
     if emptied and part != "window":
         data[part] = type(data[part])()
         if part == "classes":
-            del data["confusion"]
+            del data["confusion"], data["random_rows"]
     else:
         del data[part]
     page = render(data)
@@ -138,26 +141,6 @@ def test_arrays_tell_the_same_as_lists():
     assert render(arrays) == render(data)
 
 
-def test_the_sentence_on_top_is_computed():
-    data = {
-        "title": "t",
-        "window": 1000,
-        "totals": {"rows": 100_000, "asked": 512, "drift_alarms": 2},
-        "curves": {
-            "rows": [1, 2, 3],
-            "accuracy": [0.99, 0.99, 0.99],
-            "g_means": [0.2, 0.911, None],
-            "majority_g_means": [0, 0, 0],
-        },
-    }
-    assert summary(data) == (
-        "512 questions for 100,000 rows; g-means 0.91 over the last 1,000 labeled rows; "
-        "majority baseline 0.00; 2 drift alarms."
-    )
-    assert summary({"title": "t"}) == ""
-    assert summary({"title": "t", "totals": {"rows": 1}, "drift": []}) == "1 row; no drift alarms."
-
-
 def test_questions_are_counted():
     def question(kind, reason, predicted, label):
         return {"asked_row": 10, "kind": kind, "reason": reason, "predicted": predicted, "label": label}
@@ -175,7 +158,7 @@ def test_questions_are_counted():
     near = next(row for row in rows if row[0] == "near")
     assert [near[i] for i in (1, 2, 3, 5)] == ["strategy", "6", "75%", "4"]
     chance = next(row for row in rows if row[0] == "chance")
-    assert [chance[i] for i in (1, 2, 3, 5)] == ["audit", "1", "0%", "1"]
+    assert [chance[i] for i in (1, 2, 3, 5)] == ["random sample", "1", "0%", "1"]
 
 
 def test_the_latest_fifty_questions_are_listed_newest_first():
@@ -206,17 +189,32 @@ def test_merged_periods_and_combined_classes_lose_no_row():
     assert occur[order].min() >= np.delete(occur, order).max()
 
 
-def test_the_classes_have_their_recall_and_precision():
+def table_rows(page):
+    rows = re.findall(r"<tr>(.*?)</tr>", page)
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
+
+
+def test_the_classes_have_their_recall_and_precision_with_the_counts_behind_them():
     data = {"title": "t", "classes": ["a", "b"]}
     data["confusion"] = [
-        {"row_from": 0, "row_to": 9, "matrix": [[6, 2], [0, 0]]},
-        {"row_from": 9, "row_to": 20, "matrix": [[2, 0], [1, 9]]},
+        {"row_from": 0, "row_to": 90, "matrix": [[60, 20], [0, 0]]},
+        {"row_from": 90, "row_to": 200, "matrix": [[20, 0], [10, 90]]},
     ]
-    rows = [
-        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", render(data))
-    ]
-    assert ["a", "10", "0.800", "0.889", "2", "1.000", "0.667"] in rows
-    assert ["b", "10", "0.900", "0.818", "10", "0.900", "1.000"] in rows
+    data["random_rows"] = {"matrix": [[3, 1], [0, 0]], "drawn": "audit"}
+    page = render(data)
+    rows = [[cell for cell in row if "<svg" not in cell] for row in table_rows(page)]
+    assert ["a", "80%, 80 of 100", "89%, 80 of 90", "75%, 3 of 4", "100%, 20 of 20"] in rows
+    assert ["b", "90%, 90 of 100", "82%, 90 of 110", "–", "90%, 90 of 100"] in rows  # noqa: RUF001
+    assert "Random rows" in page
+    del data["random_rows"]
+    assert "Random rows" not in render(data)
+
+
+def test_a_handful_of_rows_is_one_matrix():
+    data = {"title": "t", "confusion": [{"row_from": 0, "row_to": 9, "matrix": [[2, 1], [0, 3]]}] * 3}
+    page = render(data)
+    assert len([svg for svg in drawings(page) if svg.attrib["class"].startswith("matrix")]) == 1
+    assert "18 rows, 83% correct" in page
 
 
 @pytest.mark.parametrize(

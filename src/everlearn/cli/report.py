@@ -12,6 +12,8 @@ from . import _options as option
 from ._app import command
 from ._console import console
 from ._outputs import check_outputs
+from ._run_record import RunRecord
+from ._source_spec import schema_or_none
 
 
 @command("everlearn report fraud.everlearn --out report.html --open")
@@ -27,11 +29,21 @@ def report(
     open: Annotated[bool, typer.Option("--open", help="Open it in the browser.", show_default=False)] = False,
     traceback: option.Traceback = False,
 ) -> None:
-    """Write an HTML report: scores, questions, drift alarms."""
+    """Write an HTML report: how good the learner is, what asking gained, what drives its predictions.
+
+    If FILE is an earlier report of the store, the new one says what has changed since.
+    """
     check_outputs({"--out": out}, store=store)
     with NeverEndingLearner.open(store, read_only=True) as learner:
-        name = Path(learner.status()["store"]).stem
-        write_report(cast(Any, learner.report_data(title=title or name)), out)
+        status, record = learner.status(), RunRecord.from_notes(learner.notes)
+        schema = schema_or_none(status["schema"])
+        data = learner.report_data(
+            title=title or Path(status["store"]).stem,
+            source=", ".join(source["name"] for source in record.sources),
+            features=None if schema is None else str(schema),
+            influence=learner.influence(),
+        )
+    write_report(cast(Any, data), out)
     console().print(f"Wrote {out}")
     if open:
         webbrowser.open(out.resolve().as_uri())

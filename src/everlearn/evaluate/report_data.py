@@ -6,7 +6,7 @@ None and NaN mean "not known": a gap in a curve, a dash in a table. Sequences ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 Column = Sequence[Any]
@@ -158,7 +158,71 @@ class Confusion(TypedDict):
 
     row_from: int
     row_to: int
-    matrix: Sequence[Sequence[int]]
+    matrix: Sequence[Sequence[float]]
+
+
+class RandomRows(TypedDict):
+    """The confusion matrix of scored rows that the learner did not choose.
+
+    ==============  ==========================================================================================
+    "matrix"        counts as `matrix[true][predicted]`, in the order of the classes
+    "drawn"         "audit": questions about rows drawn at random; "given": labels that came unasked
+    ==============  ==========================================================================================
+    """
+
+    matrix: Sequence[Sequence[float]]
+    drawn: str
+
+
+class FieldInfluence(TypedDict, total=False):
+    """How much the predictions depend on a field, measured by permutation or from coefficients.
+
+    ==============  ==========================================================================================
+    "field"         its name
+    "change"        change of the decision values if the field is shuffled, relative to shuffled rows
+    "flips"         fraction of the predictions that change
+    "toward"        the class that higher values speak for; None if there is none
+    ==============  ==========================================================================================
+    """
+
+    field: str
+    change: float
+    flips: float
+    toward: str | None
+
+
+class RowInfluence(TypedDict, total=False):
+    """How much the predictions depend on one labeled row.
+
+    ==============  ==========================================================================================
+    "id"            of the row
+    "label"         its label
+    "predicted"     what the learner predicts for it now
+    "change"        change of the decision values if the row is forgotten, relative to shuffled rows
+    "flips"         fraction of the predictions that change
+    ==============  ==========================================================================================
+    """
+
+    id: Any
+    label: Any
+    predicted: Any
+    change: float
+    flips: float
+
+
+class Influence(TypedDict, total=False):
+    """What drives the predictions, the strongest first.
+
+    ==============  ==========================================================================================
+    "sample"        number of recent rows on which the change was measured
+    "fields"        list of `FieldInfluence`
+    "rows"          list of `RowInfluence`
+    ==============  ==========================================================================================
+    """
+
+    sample: int
+    fields: Sequence[FieldInfluence]
+    rows: Sequence[RowInfluence]
 
 
 class _Titled(TypedDict):
@@ -168,24 +232,27 @@ class _Titled(TypedDict):
 class ReportData(_Titled, total=False):
     """All that a report shows; only the title is required.
 
-    ============  ============================================================================================
-    "title"       heading of the page
-    "created"     when the data were collected, an ISO date
-    "learner"     the learner as text
-    "source"      where the rows come from
-    "store"       where the log is kept
-    "classes"     the class labels, in the order of the confusion matrices
-    "window"      number of labeled rows that the scores are computed from, for the captions
-    "totals"      see `Totals`
-    "curves"      see `Curves`
-    "audit"       see `Audit`
-    "peers"       list of `Peer`
-    "drift"       list of `DriftAlarm`
-    "questions"   list of `QuestionEntry`, in the order in which they were asked
-    "confusion"   list of `Confusion`, in the order of time
-    "features"    the schema of the rows, as text
-    "notes"       warnings, shown on top
-    ============  ============================================================================================
+    =============  ===========================================================================================
+    "title"        heading of the page
+    "created"      when the data were collected, an ISO date
+    "learner"      the learner as text
+    "source"       where the rows come from
+    "store"        where the log is kept
+    "classes"      the class labels, in the order of the confusion matrices
+    "window"       number of scored rows behind the last value of the curves, for the captions
+    "totals"       see `Totals`
+    "curves"       see `Curves`
+    "audit"        see `Audit`
+    "peers"        list of `Peer`
+    "drift"        list of `DriftAlarm`
+    "questions"    list of `QuestionEntry`, in the order in which they were asked
+    "confusion"    list of `Confusion`, in the order of time
+    "random_rows"  see `RandomRows`
+    "influence"    see `Influence`
+    "previous"     the `everlearn.report.key_figures` of the last report, to show what has changed
+    "features"     the schema of the rows, as text
+    "notes"        warnings, shown on top
+    =============  ===========================================================================================
     """
 
     created: str | None
@@ -201,5 +268,8 @@ class ReportData(_Titled, total=False):
     drift: Sequence[DriftAlarm]
     questions: Sequence[QuestionEntry]
     confusion: Sequence[Confusion]
+    random_rows: RandomRows
+    influence: Influence
+    previous: Mapping[str, Any] | None
     features: str | None
     notes: Sequence[str]

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._base import checked
 from ._measures import measures
@@ -11,6 +12,7 @@ from .window_scores import WindowScores, in_order
 
 _MOST_POINTS = 2000
 _MOST_MATRICES = 24
+_LABELS_PER_MATRIX = 25
 _MEASURES = ("accuracy", "g_means", "mcc", "auc")
 _SCORES = (*_MEASURES, *(f"fading_{name}" for name in _MEASURES), "no_change", "majority")
 _NAN = float("nan")
@@ -96,23 +98,63 @@ class ScoreHistory:
         for (place, _), value in zip(self._unmeasured, values.tolist(), strict=True):
             self._columns[name][place] = value
 
-    def add_matrix(self, scores: Prequential, n_labels: int, n_rows: int) -> None:
-        """Keep the confusion matrix of the window, once per window of labels."""
-        if n_labels - self.labels_of_last < scores.window * self.matrix_stride:
+    def add_matrix(self, scores: Prequential, n_rows: int) -> None:
+        """Keep the confusion matrix of all labels so far, every 25 labels, and less often in long streams."""
+        if scores.n_seen - self.labels_of_last < _LABELS_PER_MATRIX * self.matrix_stride:
             return
-        classes, matrix = scores.confusion("window")
-        before = self.matrices[-1]["row_to"] if self.matrices else 0
-        self.matrices.append(
-            {
-                "row_from": before,
-                "row_to": n_rows,
-                "classes": [_plain(label) for label in classes.tolist()],
-                "matrix": np.asarray(matrix).tolist(),
-            }
-        )
-        self.labels_of_last = n_labels
+        self.matrices.append(_totals(scores, n_rows))
+        self.labels_of_last = scores.n_seen
         if len(self.matrices) > _MOST_MATRICES:
             self.matrices, self.matrix_stride = self.matrices[1::2], 2 * self.matrix_stride
+
+    def periods(self, scores: Prequential, n_rows: int) -> list[dict[str, Any]]:
+        """The confusion matrices of the periods between the kept totals, and of the rows since the last one.
+
+        Parameters
+        ----------
+        scores : Prequential
+            The scores now.
+        n_rows : int
+            The number of rows now.
+
+        Returns
+        -------
+        list of dict
+            "row_from", "row_to", "classes" and "matrix" of each period with a scored row. Their sum is the
+            matrix of all scored rows.
+        """
+        now = _totals(scores, n_rows)
+        found, row, before = [], 0, np.zeros((len(now["classes"]),) * 2)
+        for entry in [*self.matrices, now]:
+            total = _spread(entry, now["classes"])
+            if (total != before).any():
+                found.append({"row_from": row, "row_to": entry["row_to"], "matrix": total - before})
+                row, before = entry["row_to"], total
+        return [period | {"classes": now["classes"]} for period in found]
+
+    def until(self, entry: dict[str, float], scores: WindowScores | None) -> dict[str, list[float]]:
+        """The columns with one more entry, for the present; it replaces the last one if no row came since.
+
+        Parameters
+        ----------
+        entry : dict
+            The numbers, as for `add`.
+        scores : WindowScores or None
+            The scores.
+
+        Returns
+        -------
+        dict
+            New columns by name.
+        """
+        present = ScoreHistory()
+        present.add(entry, scores)
+        columns, n = self.columns, self._length()
+        n -= bool(n and columns["rows"][-1] == entry["rows"])
+        names = dict.fromkeys([*columns, *present.columns])
+        return {
+            name: [*columns.get(name, [_NAN] * n)[:n], *present.columns.get(name, [_NAN])] for name in names
+        }
 
     def _length(self) -> int:
         return len(next(iter(self._columns.values()))) if self._columns else 0
@@ -151,9 +193,26 @@ def _matrix(entry: Any) -> dict[str, Any]:
     found = checked.table("matrices", entry)
     n = len(checked.items("classes", found["classes"]))
     checked.array("matrix", np.array(found["matrix"]), np.float64, (n, n) if n else (0,))
-    for name in ("row_from", "row_to"):
-        checked.integer(name, found[name])
+    checked.integer("row_to", found["row_to"])
     return found
+
+
+def _totals(scores: Prequential, n_rows: int) -> dict[str, Any]:
+    """The confusion matrix of all labels up to a row."""
+    classes, matrix = scores.confusion("total")
+    return {
+        "row_to": n_rows,
+        "classes": [_plain(label) for label in classes.tolist()],
+        "matrix": matrix.tolist(),
+    }
+
+
+def _spread(entry: dict[str, Any], classes: list[Any]) -> NDArray[np.float64]:
+    """A confusion matrix over all classes, including those that appeared later."""
+    matrix, at = np.zeros((len(classes),) * 2), [classes.index(label) for label in entry["classes"]]
+    if at:
+        matrix[np.ix_(at, at)] = entry["matrix"]
+    return matrix
 
 
 def _plain(label: Any) -> Any:

@@ -55,11 +55,8 @@ def round_step(low: float, high: float, wanted: int) -> float | None:
 
 
 def score_range(low: float, high: float) -> tuple[float, float]:
-    """Range of an axis of scores: up to 1, and from 0, or from the tenth below the minimum if far from 0."""
-    high = high if high > 1 + NOISE else 1.0
-    if 0.2 <= low <= 1 and high == 1:
-        return math.floor(low * 10 - 0.2) / 10, 1.0
-    return whole_steps(min(low, 0.0), high)
+    """Range of an axis of scores: from 0 to 1, so that a small difference looks small; wider if needed."""
+    return whole_steps(min(low, 0.0), high if high > 1 + NOISE else 1.0)
 
 
 def amount_range(low: float, high: float) -> tuple[float, float]:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _text
-from ._parts import card, cards, table
+from ._parts import bar, card, fold_out, table
 
 PERIODS = 6
 CLASSES = 10
 CLASSES_LISTED = 100
+_LEAST_ROWS = 50  # of a period over time
 _FEW = 6  # classes; smaller matrices fit three in a row
 _SIDE, _LEFT = 300, 78
 DARKEST = 0.5  # opacity of the darkest shade: numbers stay readable on it in light and dark mode
@@ -29,29 +30,55 @@ def confusion_section(data: Mapping[str, Any]) -> str:
         (float(part["row_from"]), float(part["row_to"]), np.array(part["matrix"], dtype=np.float64))
         for part in _text.items(data.get("confusion"))
     ]
-    periods = merge(given, PERIODS)
-    if not periods or not periods[0][2].size or not any(matrix.any() for _, _, matrix in periods):
+    given = [period for period in given if period[2].any()]
+    if not given:
         return ""
     names = [str(name) for name in _text.items(data.get("classes"))]
-    names = names or [str(number) for number in range(len(periods[0][2]))]
-    total = np.sum([matrix for _, _, matrix in periods], axis=0)
+    names = names or [str(number) for number in range(len(given[0][2]))]
+    total = np.sum([matrix for _, _, matrix in given], axis=0)
     order = frequent(total, CLASSES)
     shown = [names[place] for place in order]
     if len(order) < len(names):
         shown.append(f"{len(names) - len(order)} others")
-    drawings = "".join(
-        _card(low, high, combined(matrix, order), shown, number)
-        for number, (low, high, matrix) in enumerate(periods)
-    )
     many = " many" if len(shown) > _FEW else ""
+    drawn = _random_sample(data, total)
+    whole = (
+        [("All scored rows", total)]
+        if drawn is None
+        else [("Random rows", drawn), ("All scored rows", total)]
+    )
+    periods = merge(given, max(1, min(PERIODS, int(total.sum()) // _LEAST_ROWS)))
+
+    def drawings(matrices: Sequence[tuple[str, Matrix]], name: str) -> str:
+        inside = "".join(
+            _card(title, combined(matrix, order), shown, f"{name}-{number}")
+            for number, (title, matrix) in enumerate(matrices)
+        )
+        return f'<div class="matrices{many}">{inside}</div>\n'
+
     caption = (
-        "One matrix for each period of the stream. Every row was predicted before its label was learned. "
-        "Cells count rows; the shade is the fraction of the true class. Errors are off the diagonal."
+        "Every row was predicted before its label was learned. Cells count rows; the shade is the fraction "
+        "of the true class. Errors are off the diagonal."
     )
+    if drawn is not None:
+        caption += " Among all scored rows are those that the learner chose to ask about, which are harder."
+    over_time, one = "", " one" if drawn is None and not many else ""
+    if len(periods) > 1:
+        by_period = [(f"Rows {_text.count(a)} to {_text.count(b)}", matrix) for a, b, matrix in periods]
+        over_time = fold_out("Show the matrices over time", drawings(by_period, "period"))
     return (
-        f'<p class="caption">{caption}</p>\n<div class="matrices{many}">{drawings}</div>\n'
-        f"{cards(_class_card(total, periods[-1], names))}"
+        f'<p class="caption">{caption}</p>\n<div class="beside{one}">{drawings(whole, "matrix")}'
+        f"{_class_card(total, drawn, periods, names)}</div>\n{over_time}"
     )
+
+
+def _random_sample(data: Mapping[str, Any], total: Matrix) -> Matrix | None:
+    """The matrix of rows asked at random; None if there is none, or if all rows are unselected."""
+    found = data.get("random_rows") or {}
+    if found.get("drawn") != "audit":
+        return None
+    matrix = np.array(found["matrix"], dtype=np.float64)
+    return matrix if matrix.shape == total.shape and matrix.any() else None
 
 
 def merge(periods: Sequence[Period], limit: int) -> list[Period]:
@@ -79,13 +106,10 @@ def combined(matrix: Matrix, order: Sequence[int]) -> Matrix:
     return np.asarray(pick @ matrix @ pick.T, dtype=np.float64)
 
 
-def _card(low: float, high: float, matrix: Matrix, names: Sequence[str], number: int) -> str:
+def _card(title: str, matrix: Matrix, names: Sequence[str], name: str) -> str:
     total = float(matrix.sum())
-    accuracy = f"accuracy {_text.percent(float(np.trace(matrix)), total)}" if total else "no accuracy"
-    title = f"Rows {_text.count(low)} to {_text.count(high)}"
-    return card(
-        title, f"{_text.plural(total, 'label')}, {accuracy}", _svg(matrix, names, title, f"matrix-{number}")
-    )
+    accuracy = f"{_text.percent(float(np.trace(matrix)), total)} correct" if total else "no accuracy"
+    return card(title, f"{_text.plural(total, 'row')}, {accuracy}", _svg(matrix, names, title, name))
 
 
 def _svg(matrix: Matrix, names: Sequence[str], title: str, name: str) -> str:
@@ -147,32 +171,35 @@ def brief(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _class_card(total: Matrix, last_period: Period, names: Sequence[str]) -> str:
-    """Recall, precision and support of each class, over all periods and over the last."""
-    rows = []
-    low, high, last = last_period
+def _class_card(total: Matrix, drawn: Matrix | None, periods: Sequence[Period], names: Sequence[str]) -> str:
+    """Recall and precision of each class; recall also on random rows and in the last period."""
+    heads = ["class", "recall", "", "precision"]
+    if drawn is not None:
+        heads.append("recall, random rows")
+    if len(periods) > 1:
+        heads.append(f"recall, rows {_text.count(periods[-1][0])} to {_text.count(periods[-1][1])}")
+    rows: list[list[Any]] = []
     for i, name in enumerate(names):
-        rows.append(
-            [
-                _text.clipped(name, 40),
-                _text.count(total[i].sum()),
-                *_scores(total, i),
-                _text.count(last[i].sum()),
-                *_scores(last, i),
-            ]
-        )
-    heads = ["class", "support", "recall", "precision", "last support", "last recall", "last precision"]
+        recall = total[i, i] / total[i].sum() if total[i].any() else 0.0
+        cells: list[Any] = [_text.clipped(name, 40), _part(total[i, i], total[i].sum()), bar(recall, "c1")]
+        cells.append(_part(total[i, i], total[:, i].sum()))
+        if drawn is not None:
+            cells.append(_part(drawn[i, i], drawn[i].sum()))
+        if len(periods) > 1:
+            cells.append(_part(periods[-1][2][i, i], periods[-1][2][i].sum()))
+        rows.append(cells)
     caption = (
-        f"Support: labeled rows of the class. Last: rows {_text.count(low)} to {_text.count(high)} only."
+        "Recall: how many rows of the class were recognized. Precision: how many rows predicted as the class "
+        "belong to it."
     )
-    shown: str = table(heads, rows[:CLASSES_LISTED], numbers="tnnnnnn")
+    shown: str = table(heads, rows[:CLASSES_LISTED], numbers="t" + "n" * (len(heads) - 1))
     if len(rows) > CLASSES_LISTED:
         shown += f'<p class="caption">The first {CLASSES_LISTED} of {len(rows):,} classes.</p>'
-    return card("Recall and precision by class", caption, shown, wide=True)
+    return card("By class", caption, shown, wide=True)
 
 
-def _scores(matrix: Matrix, i: int) -> tuple[str, str]:
-    true, predicted = matrix[i].sum(), matrix[:, i].sum()
-    recall = matrix[i, i] / true if true > 0 else None
-    precision = matrix[i, i] / predicted if predicted > 0 else None
-    return _text.score(recall), _text.score(precision)
+def _part(count: float, whole: float) -> str:
+    """A fraction with its counts: "57%, 58 of 102"."""
+    if not whole:
+        return _text.UNKNOWN
+    return f"{_text.percent(count, whole)}, {_text.count(count)} of {_text.count(whole)}"

@@ -44,6 +44,14 @@ def fold_out(summary: str, inside: str) -> str:
     return f"<details><summary>{_text.escaped(summary)}</summary>{inside}</details>\n"
 
 
+def bar(fraction: float, style: str = "c2") -> Html:
+    """A bar for a fraction, inside a table."""
+    return Html(
+        '<svg class="bar" viewBox="0 0 84 9" aria-hidden="true"><rect width="84" height="9" rx="2"/>'
+        f'<rect class="{style}" width="{84 * fraction:.1f}" height="9" rx="2"/></svg>'
+    )
+
+
 def section(name: str, heading: str, inside: str) -> str:
     """A section of the page with its heading."""
     title = f'<h2 id="{name}">{_text.escaped(heading)}</h2>'

@@ -12,19 +12,22 @@ import numpy as np
 from . import _text
 from ._axis import Axis, Floats
 from ._curves import BOTTOM, LEFT, RIGHT, time_axis
-from ._parts import Html, card, fold_out, table
+from ._parts import Html, bar, card, fold_out, table
 
 LATEST = 50
 REASONS = 20
-LANES = 4
+LANES = 5
 
 _LANE, _GAP, _TOP = 26, 10, 10
 # Style and meaning of each kind of question.
 _KINDS = {
     "strategy": ("c1", "strategy: chosen by the query strategy"),
-    "cold_start": ("c5", "cold start: random and far from labeled rows"),
-    "audit": ("c3", "audit: random sample"),
+    "warm-up": ("c5", "random warm-up: drawn before there was a model"),
+    "far": ("c4", "far: unlike every labeled row, to find all classes"),
+    "audit": ("c3", "random sample: to measure the learner"),
 }
+
+_SHORT = {"warm-up": "random warm-up", "far": "warm-up", "audit": "random sample"}
 
 QuestionEntry = Mapping[str, Any]
 _PARENTHESES = re.compile(r"\s*\([^()]*\)$")  # numbers at the end of a reason, such as "(margin 0.13)"
@@ -35,6 +38,14 @@ def question_cards(questions: Sequence[QuestionEntry], time: tuple[float, float]
     return (
         [_strip_card(questions, time), _reason_card(questions), _latest_card(questions)] if questions else []
     )
+
+
+def kind_of(question: QuestionEntry) -> str:
+    """The kind as it is shown: a question of the cold start is random, or about a row far from the others."""
+    kind = str(question.get("kind") or "other")
+    if kind != "cold_start":
+        return kind
+    return "far" if str(question.get("reason") or "").startswith("far") else "warm-up"
 
 
 def answered(question: QuestionEntry) -> bool:
@@ -73,7 +84,7 @@ def _lanes(questions: Sequence[QuestionEntry]) -> dict[str, Floats]:
     """The rows of the questions by kind; kinds beyond the first few are combined as "other"."""
     rows: dict[str, list[float]] = {}
     for question in questions:
-        kind = str(question.get("kind") or "other")
+        kind = kind_of(question)
         kind = kind if kind in rows or kind in _KINDS or len(rows) < LANES - 1 else "other"
         row = _text.real(question.get("asked_row"))
         rows.setdefault(kind, []).append(np.nan if row is None else row)
@@ -112,7 +123,7 @@ def rug(lanes: Mapping[str, Floats], time: tuple[float, float], name: str, width
                 parts.append(f'<path class="line {_style_of(kind, number)} a{level}" d="{lines}"/>')
         parts.append(
             f'<text class="tick" x="{LEFT - 8}" y="{top + _LANE / 2}" dy=".35em" text-anchor="end">'
-            f"{_text.escaped(_text.clipped(kind.split('_')[0], 8))}</text>"
+            f"{_text.escaped(_text.clipped('random' if kind == 'audit' else kind.split('_')[0], 8))}</text>"
         )
     parts.append(time_axis(across, bottom, width))
     return "".join(parts) + "</svg>"
@@ -121,7 +132,7 @@ def rug(lanes: Mapping[str, Floats], time: tuple[float, float], name: str, width
 def _reason_card(questions: Sequence[QuestionEntry]) -> str:
     groups: dict[tuple[str, str], list[QuestionEntry]] = {}
     for question in questions:
-        kind = str(question.get("kind") or "other")
+        kind = kind_of(question)
         reason = _PARENTHESES.sub("", str(question.get("reason") or "no reason given"))
         groups.setdefault((kind, _text.clipped(reason, 80)), []).append(question)
     ranked = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
@@ -132,10 +143,10 @@ def _reason_card(questions: Sequence[QuestionEntry]) -> str:
         rows.append(
             [
                 reason,
-                _text.clipped(kind.replace("_", " "), 20),
+                _text.clipped(_SHORT.get(kind, kind.replace("_", " ")), 20),
                 f"{len(group):,}",
                 _text.percent(sum(compared), len(compared)),
-                _bar(sum(compared) / len(compared)) if compared else "",
+                bar(sum(compared) / len(compared)) if compared else "",
                 f"{sum(map(answered, group)):,}",
                 f"{median(delays):,.0f}" if delays else _text.UNKNOWN,
             ]
@@ -146,7 +157,7 @@ def _reason_card(questions: Sequence[QuestionEntry]) -> str:
     caption = (
         "Wrong: the fraction of answered questions whose answer differs from the prediction. A query "
         "strategy selects rows that the learner is likely to get wrong: its fraction is high and does not "
-        "estimate the error rate. The fraction of the audit does."
+        "estimate the error rate. The fraction of the random sample does."
     )
     heads = ["reason", "kind", "asked", "wrong", "", "answered", "median delay in rows"]
     return card("Reasons", caption, table(heads, rows, numbers="ttnnnnn"), wide=True)
@@ -155,13 +166,6 @@ def _reason_card(questions: Sequence[QuestionEntry]) -> str:
 def _delay(question: QuestionEntry) -> float | None:
     asked, back = _text.real(question.get("asked_row")), _text.real(question.get("answered_row"))
     return None if asked is None or back is None else back - asked
-
-
-def _bar(fraction: float) -> Html:
-    return Html(
-        '<svg class="bar" viewBox="0 0 84 9" aria-hidden="true"><rect width="84" height="9" rx="2"/>'
-        f'<rect width="{84 * fraction:.1f}" height="9" rx="2"/></svg>'
-    )
 
 
 def _latest_card(questions: Sequence[QuestionEntry]) -> str:
@@ -177,7 +181,7 @@ def _latest_card(questions: Sequence[QuestionEntry]) -> str:
             [
                 _text.count(question.get("asked_row")),
                 _shown(question.get("id"), 40),
-                _shown(question.get("kind"), 20),
+                _text.clipped(_SHORT.get(kind_of(question), kind_of(question).replace("_", " ")), 20),
                 _shown(question.get("reason"), 80),
                 _utility(question.get("utility")),
                 _shown(question.get("predicted"), 30),

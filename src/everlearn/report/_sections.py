@@ -36,7 +36,12 @@ _CAPTIONS = {
     "auc": "The probability that a positive row scores above a negative one: 1 is perfect, 0.5 is chance.",
 }
 _BASELINE_CAPTION = " A useful learner is above both baselines."
-_AUDIT_CAPTION = " Only the audit, a random sample, estimates the accuracy on all rows."
+_AUDIT_CAPTION = (
+    " Rows that the learner chose to ask about are harder than others: only the random sample estimates the "
+    "accuracy on all rows."
+)
+_NEAR = 0.02  # a lead over the baseline that does not count
+_GOOD_AUC, _BAD_AUC = 0.75, 0.6
 _RESOURCES = (
     (
         "support_vectors",
@@ -107,16 +112,46 @@ def score_section(data: ReportData, time: tuple[float, float], marks: Sequence[M
     if not charts:
         return ""
     window = data.get("window")
-    over = f" Scores are over the last {_text.count(window)} labeled rows." if window else ""
+    over = f" The last values are from {_text.plural(window, 'scored row')}." if window else ""
     caption = (
-        f'<p class="caption">Prequential scores: every row is predicted before its label is learned.'
-        f"{_text.escaped(over)} Legends show the last value, or the value under the pointer.</p>\n"
+        '<p class="caption">Every row is predicted before its label is learned. The curves start with the '
+        f"first row that was scored.{_text.escaped(over)} Legends show the last value, or the value under "
+        "the pointer.</p>\n"
     )
+    if text := disagreement(data):
+        caption += f'<p class="explained">{_text.escaped(text)}</p>\n'
     wide = [chart for place, chart in enumerate(charts) if place == 0 or len(chart[1].lines) > _MANY]
     drawn = _figures(
         {f"score-{m.replace('_', '-')}": chart for m, chart in charts}, [chart for _, chart in wide]
     )
     return caption + drawn
+
+
+def disagreement(data: ReportData) -> str:
+    """Why the AUC and the accuracy differ, if they tell different stories; otherwise ""."""
+    curves = data.get("curves") or {}
+    accuracy, auc, majority = (last_known(curves.get(k)) for k in ("accuracy", "auc", "majority_accuracy"))
+    if accuracy is None or auc is None or majority is None:
+        return ""
+    numbers = f"The AUC is {_text.score(auc, 2)} and the accuracy {_text.score(accuracy, 2)}"
+    baseline = f"the majority baseline has {_text.score(majority, 2)}"
+    if auc >= _GOOD_AUC and accuracy <= majority + _NEAR:
+        return (
+            f"{numbers}, but {baseline}. Both are right: the learner puts the rows in a good order, but few "
+            "cross the decision boundary. To find more of a rare class, use the probabilities of `everlearn "
+            "predict` with a lower threshold, or set class_weight."
+        )
+    if auc < _BAD_AUC and accuracy > majority + _NEAR:
+        return (
+            f"{numbers}. Both are right: predictions are mostly correct, but among rows of different classes "
+            "the decision values are in a poor order. Do not rank rows by them."
+        )
+    if auc < _BAD_AUC and accuracy >= 0.75:
+        return (
+            f"{numbers}, but {baseline}. Most rows are of one class, so the accuracy is high although the "
+            "learner can hardly tell the classes apart."
+        )
+    return ""
 
 
 def _figures(charts: Mapping[str, Chart], wide: Sequence[Chart] = ()) -> str:
@@ -136,10 +171,10 @@ def _score_chart(data: ReportData, measure: str, time: tuple[float, float], mark
             lines.append(Line(name, column(curves["rows"]), column(curves[prefix + measure]), style))
 
     step("", "this learner", "own c1")
-    step("fading_", "this learner, exponentially weighted", "fading c1")
+    step("fading_", "exponentially weighted", "fading c1")
     if measure == "accuracy" and "accuracy" in audit:
         rows = column(audit["rows"])
-        lines.append(Line("audit (random sample)", rows, column(audit["accuracy"]), "c3"))
+        lines.append(Line("random sample", rows, column(audit["accuracy"]), "c3"))
         if "lower" in audit and "upper" in audit:
             level = _text.real(audit.get("confidence"))
             name = "confidence interval" if level is None else f"{100 * level:.4g}% confidence interval"

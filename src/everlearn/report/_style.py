@@ -65,7 +65,7 @@ h2{font-size:20px;line-height:1.3;font-weight:640;letter-spacing:-.01em;margin:4
 h3{font-size:15.5px;line-height:1.35;font-weight:640;margin:0}
 p{margin:0 0 10px;max-width:78ch}
 a{color:var(--c1)}
-.summary{font-size:17.5px;line-height:1.5;margin:0 0 14px;max-width:70ch}
+.summary{font-size:19px;line-height:1.5;margin:0 0 12px;max-width:66ch;text-wrap:pretty}
 .soft,.caption{color:var(--soft)}
 .caption{font-size:13.5px;line-height:1.45;margin:3px 0 0;max-width:108ch;text-wrap:pretty}
 nav{font-size:14px;margin:18px 0 0}
@@ -80,13 +80,15 @@ margin:18px 0 0;font-size:14px}
 .notes ul{margin:2px 0 0;padding-left:18px}
 .notes li{overflow-wrap:anywhere}
 .tiles{display:grid;
-grid-template-columns:repeat(auto-fill,minmax(158px,1fr));gap:12px;margin:22px 0 0;padding:0}
-.tile{background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:11px 14px 10px;
+grid-template-columns:repeat(auto-fit,minmax(min(100%,250px),1fr));gap:16px;margin:22px 0 18px;padding:0}
+.tile{background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:16px 18px 14px;
 display:flex;flex-direction:column;margin:0}
-.tile dt{font-size:12.5px;color:var(--soft)}
-.tile dd{margin:0;font-size:23px;line-height:1.3;font-weight:620;letter-spacing:-.01em;white-space:nowrap}
-.tile dd.detail{font-size:12.5px;font-weight:400;letter-spacing:0;color:var(--soft);white-space:normal;
-line-height:1.4}
+.tile dt{font-size:14px;color:var(--soft)}
+.tile dd{margin:0;font-size:38px;line-height:1.25;font-weight:640;letter-spacing:-.02em;white-space:nowrap}
+.tile dd.detail{font-size:13.5px;font-weight:400;letter-spacing:0;color:var(--soft);white-space:normal;
+line-height:1.45;margin-top:4px;overflow-wrap:anywhere}
+.changes{font-size:15px;margin:0 0 14px;max-width:78ch}
+.explained{border-left:4px solid var(--c1);padding:2px 0 2px 14px;margin:12px 0 0;font-size:14.5px}
 .cards{display:grid;
 grid-template-columns:repeat(auto-fit,minmax(min(100%,330px),1fr));gap:16px;margin:14px 0 0}
 .card{background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:16px 18px 12px;margin:0;
@@ -126,6 +128,9 @@ text.tick,text.unit{fill:var(--soft)}
 .a1{opacity:.45}.a2{opacity:.65}.a3{opacity:.85}
 .frame{fill:none;stroke:var(--axis);stroke-width:1}
 .right{fill:var(--c1)}.wrong{fill:var(--c2)}
+.beside>.card{margin-top:16px}
+@media (min-width:900px){.beside.one{display:grid;grid-template-columns:minmax(0,2fr) minmax(0,3fr);gap:16px}
+.beside.one>.card{margin-top:14px;grid-column:auto}}
 .matrices{display:grid;
 grid-template-columns:repeat(auto-fill,minmax(min(100%,310px),1fr));gap:16px;margin:14px 0 0}
 .matrices.many{grid-template-columns:repeat(auto-fill,minmax(min(100%,430px),1fr))}
@@ -150,7 +155,7 @@ td:last-child,th:last-child{padding-right:0}
 .n{text-align:right;white-space:nowrap;overflow-wrap:normal}
 .t{min-width:5.5em;max-width:26em;overflow-wrap:break-word}
 .bar{width:84px;height:9px;display:block;margin:6px 0 0 auto}
-.bar rect{fill:var(--rule)}.bar rect+rect{fill:var(--c2)}
+.bar rect{fill:var(--rule)}.bar .c1{fill:var(--c1);stroke:none}.bar .c2{fill:var(--c2);stroke:none}
 .no{color:var(--c2);font-weight:620}.yes{color:var(--c3);font-weight:620}
 footer{color:var(--soft);font-size:12.5px;padding-top:36px;padding-bottom:40px}
 @container (max-width:700px){.chart.wide{display:none}.chart.narrow{display:block}}
@@ -164,8 +169,9 @@ header{padding-top:24px}
 h1{font-size:25px}
 .summary{font-size:16px}
 .card{padding:13px 13px 9px}
-.tiles{grid-template-columns:repeat(auto-fill,minmax(132px,1fr));gap:8px}
-.tile dd{font-size:20px}
+.tiles{gap:10px}
+.tile{padding:12px 14px}
+.tile dd{font-size:32px}
 .about{grid-template-columns:minmax(0,1fr)}
 .about dd{margin-bottom:5px}
 }

@@ -66,10 +66,12 @@ def score(value: Any, digits: int = 3) -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """A fraction as a percentage, with one decimal below ten: 51%, 0.5%."""
+    """A fraction as a percentage, with one decimal near 0 and 100: 51%, 0.5%, 99.7%; 100% only if exact."""
     if not whole:
         return UNKNOWN
     value = 100 * part / whole
+    if 99.45 <= value < 100:
+        return f"{value:.1f}%" if value < 99.95 else ">99.9%"
     return f"{value:.0f}%" if value >= 9.95 or value == 0 else f"{value:.1f}%" if value >= 0.1 else "<0.1%"
 
 

@@ -10,16 +10,20 @@ from ..evaluate.report_data import (
     Confusion,
     Curves,
     DriftAlarm,
+    FieldInfluence,
+    Influence,
     Peer,
     QuestionEntry,
+    RandomRows,
     ReportData,
+    RowInfluence,
     Totals,
 )
 from . import _text
 
 __all__ = ["MEASURES", "ReportData", "check"]
 
-MEASURES = ("g_means", "accuracy", "mcc", "auc")
+MEASURES = ("accuracy", "g_means", "mcc", "auc")
 """The scores in the order in which a report prefers them: the first that is known is the headline."""
 
 
@@ -40,6 +44,13 @@ def check(data: Mapping[str, Any]) -> None:
     _columns("data['audit']", data.get("audit"), Audit)
     for place, peer in enumerate(_text.items(data.get("peers"))):
         _columns(f"data['peers'][{place}]", peer, Peer)
+    _known("data['random_rows']", data.get("random_rows") or {}, RandomRows)
+    influence = data.get("influence") or {}
+    _known("data['influence']", influence, Influence)
+    measured: tuple[tuple[str, Any], ...] = (("fields", FieldInfluence), ("rows", RowInfluence))
+    for part, entry in measured:
+        for place, item in enumerate(_text.items(influence.get(part))):
+            _known(f"data['influence']['{part}'][{place}]", item, entry)
     classes = data.get("classes")
     sizes = set() if classes is None or not len(_text.items(data.get("confusion"))) else {len(classes)}
     for place, period in enumerate(_text.items(data.get("confusion"))):

@@ -7,24 +7,27 @@ only its own style sheet and script, by their hashes: nothing in the data can ru
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
+import html
+import json
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from .. import _atomic
 from . import _text
+from ._influence import influence_section
+from ._lead import changes, key_figures, summary, tiles
 from ._matrices import confusion_section
-from ._parts import cards, section
+from ._parts import cards, fold_out, section
 from ._questions import question_cards
 from ._sections import (
-    NAMES,
     drift_marks,
     drift_section,
     feature_section,
-    headline,
     label_chart,
-    last_known,
     resource_section,
     row_range,
     score_section,
@@ -34,9 +37,14 @@ from .data import ReportData, check
 
 NOTES = 50
 
+_FIGURES = "everlearn-figures"  # name of the element that holds the key figures for the next report
+_HEAD_BYTES = 1 << 16  # of a page, in which it is found
+
 
 def write_report(data: ReportData, path: str | os.PathLike[str]) -> None:
     """Write a report to an HTML file, atomically: an existing report is replaced only if all goes well.
+
+    If the file is an earlier report of the same store, the new one says what has changed since.
 
     Parameters
     ----------
@@ -56,7 +64,11 @@ def write_report(data: ReportData, path: str | os.PathLike[str]) -> None:
     ...     page.read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
-    page, name, store = render(data).encode("utf-8"), os.fspath(path), data.get("store")
+    check(data)
+    name, store = os.fspath(path), data.get("store")
+    if data.get("previous") is None:
+        data = {**data, "previous": _previous(name, store)}
+    page = render(data).encode("utf-8")
     for other, role in _atomic.files_of_store(store if isinstance(store, str) else None):
         if _atomic.same_file(name, other):
             raise ValueError(f"path={name!r} is {role} of this report: choose another file.")
@@ -65,6 +77,18 @@ def write_report(data: ReportData, path: str | os.PathLike[str]) -> None:
         file.write(page)
 
     _atomic.write(name, put)
+
+
+def _previous(path: str, store: Any) -> dict[str, Any] | None:
+    """The key figures of the report in a file; None if it is not a report of this store."""
+    with contextlib.suppress(OSError, ValueError):
+        with open(path, "rb") as file:
+            head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
+        found = re.search(f'<meta name="{_FIGURES}" content="([^"]*)">', head)
+        figures = json.loads(html.unescape(found[1])) if found else None
+        if isinstance(figures, dict) and figures.get("store") == store:
+            return figures
+    return None
 
 
 def render(data: ReportData) -> str:
@@ -85,7 +109,7 @@ def render(data: ReportData) -> str:
     >>> from everlearn.report import render
     >>> curves = {"rows": [100, 200, 300], "accuracy": [0.71, None, 0.93]}
     >>> page = render({"title": "Three batches", "curves": curves})
-    >>> "accuracy 0.93" in page
+    >>> "Accuracy 0.93" in page
     True
     """
     check(data)
@@ -93,11 +117,12 @@ def render(data: ReportData) -> str:
     questions = list(_text.items(data.get("questions")))
     asked = cards(label_chart(data, time, marks), *question_cards(questions, time))
     sections = [
-        ("scores", "Scores", score_section(data, time, marks)),
+        ("confusion", "Classes", confusion_section(data)),
+        ("scores", "Scores over time", score_section(data, time, marks)),
+        ("influence", "What drives the predictions", influence_section(data)),
         ("questions", "Questions", asked),
-        ("confusion", "Confusion matrix", confusion_section(data)),
-        ("resources", "Resources", resource_section(data, time, marks)),
         ("drift", "Concept drift", drift_section(data)),
+        ("resources", "Resources", resource_section(data, time, marks)),
         ("features", "Features", feature_section(data)),
     ]
     present = [part for part in sections if part[2]]
@@ -108,9 +133,9 @@ def render(data: ReportData) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
-        f'<meta name="color-scheme" content="light dark">\n<title>{title}</title>\n'
+        f'<meta name="color-scheme" content="light dark">\n{_figures(data)}<title>{title}</title>\n'
         f"<style>{STYLE}</style>\n</head>\n"
-        f"<body>\n<header>\n<h1>{title}</h1>\n{_summary(data)}{_about(data)}{_notes(data)}{_tiles(data)}"
+        f"<body>\n<header>\n<h1>{title}</h1>\n{_summary(data)}{tiles(data)}{_notes(data)}{_about(data)}"
         f"{_contents(present)}</header>\n<main>\n{body}</main>\n"
         "<footer>Generated by everlearn. This page is self-contained.</footer>\n"
         f"<script>{SCRIPT}</script>\n</body>\n</html>\n"
@@ -121,70 +146,51 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
-def summary(data: Mapping[str, Any]) -> str:
-    """The main numbers in one sentence; "" if there are none.
-
-    "512 questions for 100,000 rows; g-means 0.91 over the last 1,000 labeled rows; majority baseline 0.00;
-    2 drift alarms."
-    """
-    totals, curves = data.get("totals") or {}, data.get("curves") or {}
-
-    def total(key: str) -> float | None:
-        given = _text.real(totals.get(key))
-        return given if given is not None else last_known(curves.get(key))
-
-    parts = []
-    rows, asked, labels = total("rows"), total("asked"), total("labels")
-    for_rows = f" for {_text.plural(rows, 'row')}" if rows is not None else ""
-    if asked is not None:
-        parts.append(f"{_text.plural(asked, 'question')}{for_rows}")
-    elif labels is not None:
-        parts.append(f"{_text.plural(labels, 'label')}{for_rows}")
-    elif rows is not None:
-        parts.append(_text.plural(rows, "row"))
-    if lead := headline(data):
-        measure, value = lead
-        window = _text.real(data.get("window"))
-        over = f" over the last {_text.count(window)} labeled rows" if window else ""
-        name = NAMES[measure] if measure in ("auc", "mcc") else NAMES[measure].lower()
-        parts.append(f"{name} {_text.score(value, 2)}{over}")
-        if (baseline := last_known(curves.get(f"majority_{measure}"))) is not None:
-            parts.append(f"majority baseline {_text.score(baseline, 2)}")
-    alarms = _text.real(totals.get("drift_alarms"))
-    if alarms is None and data.get("drift") is not None:
-        alarms = float(len(data["drift"]))
-    if alarms is not None:
-        parts.append(_text.plural(alarms, "drift alarm") if alarms else "no drift alarms")
-    return "; ".join(parts) + "." if parts else ""
+def _figures(data: ReportData) -> str:
+    """The key figures for the next report, if the store is known."""
+    if not isinstance(data.get("store"), str):
+        return ""
+    text = json.dumps(key_figures(data), ensure_ascii=True, default=str)
+    return f'<meta name="{_FIGURES}" content="{_text.escaped(text)}">\n'
 
 
 def _summary(data: ReportData) -> str:
-    text = summary(data)
-    return f'<p class="summary">{_text.escaped(text)}</p>\n' if text else ""
+    parts = [("summary", summary(data)), ("changes", changes(data))]
+    return "".join(f'<p class="{kind}">{_text.escaped(text)}</p>\n' for kind, text in parts if text)
 
 
 def _about(data: ReportData) -> str:
-    """Learner, source, store, classes and date."""
-    rows = []
-    for key, name in (
-        ("learner", "Learner"),
-        ("source", "Source"),
-        ("store", "Store"),
-        ("created", "Created"),
-    ):
-        if _text.is_known(data.get(key)) and str(data.get(key)):
-            text = _text.escaped(_text.clipped(data.get(key), 600))
-            rows.append((name, f"<code>{text}</code>" if key == "learner" else text))
+    """A fold-out with all totals, the learner, source, store, classes and date."""
+    totals: Mapping[str, Any] = data.get("totals") or {}
+    rows = [
+        (name, shown(totals[key])) for key, name, shown in _TOTALS if _text.real(totals.get(key)) is not None
+    ]
     classes = list(_text.items(data.get("classes")))
     if classes:
         shown = ", ".join(_text.clipped(name, 30) for name in classes[:20])
-        more = f" and {len(classes) - 20:,} more" if len(classes) > 20 else ""
-        rows.insert(
-            -1 if rows and rows[-1][0] == "Created" else len(rows), ("Classes", _text.escaped(shown + more))
-        )
-    if not rows:
-        return ""
-    return f'<dl class="about">{"".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)}</dl>\n'
+        rows.append(("Classes", shown + (f" and {len(classes) - 20:,} more" if len(classes) > 20 else "")))
+    rows += [
+        (key.capitalize(), _text.clipped(data.get(key), 600))
+        for key in ("learner", "source", "store", "created")
+        if _text.is_known(data.get(key)) and str(data.get(key))
+    ]
+    inside = "".join(f"<dt>{name}</dt><dd>{_text.escaped(text)}</dd>" for name, text in rows)
+    return fold_out("All numbers and settings", f'<dl class="about">{inside}</dl>') if rows else ""
+
+
+_TOTALS = (
+    ("rows", "Rows", _text.count),
+    ("labels", "Labels", _text.count),
+    ("asked", "Questions", _text.count),
+    ("open_questions", "Open questions", _text.count),
+    ("budget", "Budget", _text.count),
+    ("support_vectors", "Support vectors", _text.count),
+    ("drift_alarms", "Drift alarms", _text.count),
+    ("quarantined", "Bad rows", _text.count),
+    ("seconds", "Time", _text.duration),
+    ("rows_per_second", "Rows per second", _text.count),
+    ("memory_mb", "Memory", _text.memory),
+)
 
 
 def _notes(data: ReportData) -> str:
@@ -195,46 +201,6 @@ def _notes(data: ReportData) -> str:
     more = f"<li>and {len(notes) - NOTES:,} more</li>" if len(notes) > NOTES else ""
     title = "<strong>Notes</strong>"
     return f'<aside class="notes" aria-label="Notes">{title}<ul>{shown}{more}</ul></aside>\n'
-
-
-def _tiles(data: ReportData) -> str:
-    """A tile for each total, with a fraction or a limit in small print."""
-    totals: Mapping[str, Any] = data.get("totals") or {}
-    numbers = {key: _text.real(value) for key, value in totals.items()}
-    tiles = []
-    if lead := headline(data):
-        tiles.append((NAMES[lead[0]], _text.score(lead[1]), "last value"))
-    rows = numbers.get("rows")
-    details = {
-        "labels": f"{_text.percent(numbers.get('labels') or 0, rows)} of rows" if rows else "",
-        "asked": f"budget {_text.count(totals['budget'])}" if numbers.get("budget") is not None else "",
-        "support_vectors": f"{_text.percent(numbers.get('support_vectors') or 0, rows)} of rows"
-        if rows
-        else "",
-    }
-    for key, name, shown in (
-        ("rows", "Rows", _text.count),
-        ("labels", "Labels", _text.count),
-        ("asked", "Questions", _text.count),
-        ("open_questions", "Open questions", _text.count),
-        ("support_vectors", "Support vectors", _text.count),
-        ("memory_mb", "Memory", _text.memory),
-        ("seconds", "Time", _text.duration),
-        ("rows_per_second", "Rows per second", _text.count),
-        ("drift_alarms", "Drift alarms", _text.count),
-        ("quarantined", "Bad rows", _text.count),
-    ):
-        if numbers.get(key) is not None:
-            tiles.append((name, shown(totals[key]), details.get(key, "")))
-    if not tiles:
-        return ""
-    inside = "".join(
-        f'<div class="tile"><dt>{name}</dt><dd>{value}</dd>'
-        + (f'<dd class="detail">{_text.escaped(detail)}</dd>' if detail else "")
-        + "</div>"
-        for name, value, detail in tiles
-    )
-    return f'<dl class="tiles">{inside}</dl>\n'
 
 
 def _contents(sections: list[tuple[str, str, str]]) -> str:

@@ -210,7 +210,7 @@ class LearnerState:
             self.retrain(len(self.labeled))
         else:
             self._train(X, labels, numbers)
-        self.history.add_matrix(self.scores, self.n_labels, self.n_rows)
+        self.history.add_matrix(self.scores, self.n_rows)
         return drift
 
     def _score_predictions(self, numbers: Ints, labels: list[Any], time: float) -> bool:
@@ -219,6 +219,9 @@ class LearnerState:
             self.questions.answer(number, label, self.n_rows)
             for number, label in zip(numbers.tolist(), labels, strict=True)
         ]
+        for i, question in enumerate(answers):
+            if found[i] and predicted[i] is None and question is not None:
+                predicted[i] = question.predicted  # the row came before there was a model
         if found.any():
             truth = [label for label, there in zip(labels, found.tolist(), strict=True) if there]
             self.scores.update(truth, predicted[found], scores[found])
@@ -366,20 +369,27 @@ class LearnerState:
         return self.scaled(rows_of(numbers))
 
     def _note(self, measured: WindowScores | None) -> None:
-        entry: dict[str, float] = {}
-        if self.history.is_due():
-            entry = {
-                "rows": self.n_rows,
-                "labels": self.n_labels,
-                "asked": self.questions.n_asked,
-                "support_vectors": self.n_support,
-                "kept": len(self.pool) + len(self.labeled),
-            }
-            if measured is not None:
-                entry |= UNMEASURED
-            if self.audit.n_seen:
-                entry["audit"], entry["audit_n"] = self.audit.accuracy("window")
-        self.history.add(entry, measured)
+        self.history.add(self._entry(measured) if self.history.is_due() else {}, measured)
+
+    def _entry(self, measured: WindowScores | None) -> dict[str, float]:
+        """The entry of the history for the present."""
+        entry: dict[str, float] = {
+            "rows": self.n_rows,
+            "labels": self.n_labels,
+            "asked": self.questions.n_asked,
+            "support_vectors": self.n_support,
+            "kept": len(self.pool) + len(self.labeled),
+        }
+        if measured is not None:
+            entry |= UNMEASURED
+        if self.audit.n_seen:
+            entry["audit"], entry["audit_n"] = self.audit.accuracy("window")
+        return entry
+
+    def curves(self) -> dict[str, list[float]]:
+        """The columns of the history up to now, with the answers since the last batch."""
+        measured = self.scores.now() if self.scores.n_seen else None
+        return self.history.until(self._entry(measured), measured)
 
     def needed(self) -> Ints:
         """The numbers of the rows that may be needed again: those in memory and those in open questions."""

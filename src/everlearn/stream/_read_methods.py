@@ -10,6 +10,7 @@ from .._base.validate import Array
 from ..store.backup import backup_log
 from ..store.lookup import Id
 from . import _checks
+from ._influence import influence_of
 from ._lock import locked
 from ._log_backed import LogBacked
 from ._process_memory import resident_mb
@@ -190,6 +191,37 @@ class ReadMethods(LogBacked):
             The data, for `everlearn.report.write_report`.
         """
         return report_data_of(self._state, self._settings, self._log, self.status(), self._with_ids, about)
+
+    @locked
+    def influence(self) -> dict[str, Any]:
+        """Find what drives the predictions: the fields, and the labeled rows that matter most.
+
+        Returns
+        -------
+        dict
+            Empty without a model. Otherwise "sample" is the number of recent rows it was measured on;
+            "fields" has for each field of a row "change", "flips" and "toward"; "rows" has the "id",
+            "label", "predicted", "change" and "flips" of up to 10 labeled rows, if the learner can forget
+            rows. The strongest come first.
+
+        Notes
+        -----
+        A field is measured by permutation: its values are shuffled between rows. A row is measured by a copy
+        of the learner that forgets it. "change" is the root mean square of the change of the decision values,
+        relative to that between different rows; "flips" is the fraction of predictions that change;
+        "toward" is the class that higher values speak for, if there are two classes and the direction is
+        clear.
+        """
+        self._check_open()
+        found = influence_of(self._state)
+        rows = found.get("rows", [])
+        ids = self._log.ids_of([row["number"] for row in rows]) if rows else []
+        named = [{"id": name} | row for name, row in zip(ids, rows, strict=True)]
+        return (
+            found | {"rows": [{key: value for key, value in row.items() if key != "number"} for row in named]}
+            if found
+            else {}
+        )
 
     @locked
     def backup(self, destination: str | os.PathLike[str], *, overwrite: bool = False) -> dict[str, int]:

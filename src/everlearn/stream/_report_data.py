@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ..evaluate.intervals import CONFIDENCE, wilson
+from ..evaluate.report_data import Confusion, RandomRows
 from ..store.log import Log
 from ._learner_state import LearnerState
 from ._questions import Question
 from ._settings import StreamSettings
 
 _SCORES = ("accuracy", "g_means", "mcc", "auc")
-_Z = 1.96  # 95 % confidence
 
 
 def report_data_of(
@@ -24,7 +25,7 @@ def report_data_of(
     about: dict[str, Any],
 ) -> dict[str, Any]:
     """The data of a report, for `everlearn.report`."""
-    columns = state.history.columns
+    columns = state.curves()
     meters = log.meters()
     shown = ("rows", "labels", "asked", "support_vectors", *_SCORES, *(f"fading_{name}" for name in _SCORES))
     curves: dict[str, Any] = {name: columns[name] for name in shown if name in columns}
@@ -69,15 +70,42 @@ def report_data_of(
             }
             for q in questions
         ],
-        "confusion": [_square(entry, state.classes) for entry in state.history.matrices],
-        "window": min(settings.window, state.scores.n_seen),
+        "confusion": [_square(period, state.classes) for period in _periods(state)],
+        "random_rows": _random_rows(state),
+        "window": state.scores.accuracy("window")[1],
         "notes": [f"The learner failed to learn labels {state.n_failures} times; these labels were skipped."]
         if state.n_failures
         else [],
     }
     if "audit" in columns:
-        data["audit"] = {"rows": columns["rows"], **_with_bounds(columns["audit"], columns["audit_n"])}
+        counts = np.array(columns["audit_n"])
+        lower, upper = wilson(columns["audit"], np.where(counts > 0, counts, np.nan))
+        data["audit"] = {
+            "rows": columns["rows"],
+            "accuracy": columns["audit"],
+            "lower": lower.tolist(),
+            "upper": upper.tolist(),
+            "confidence": CONFIDENCE,
+        }
     return data | about
+
+
+def _periods(state: LearnerState) -> list[dict[str, Any]]:
+    return state.history.periods(state.scores, state.n_rows)
+
+
+def _random_rows(state: LearnerState) -> RandomRows:
+    """The scored rows that the learner did not choose.
+
+    These are the answers to audit questions. If most labels came without a question, they are the last
+    labeled rows, among which questions are few.
+    """
+    asked = state.questions.n_answered
+    by_audit = asked > 0 and (asked >= state.n_labels - asked or state.audit.n_seen >= state.scores.n_seen)
+    scores = state.audit if by_audit else state.scores
+    classes, matrix = scores.confusion("window")
+    period = {"row_from": 0, "row_to": state.n_rows, "classes": classes.tolist(), "matrix": matrix}
+    return {"matrix": _square(period, state.classes)["matrix"], "drawn": "audit" if by_audit else "given"}
 
 
 def _utc(seconds: float) -> str:
@@ -87,17 +115,10 @@ def _utc(seconds: float) -> str:
         return str(seconds)
 
 
-def _with_bounds(fractions: list[float], counts: list[float]) -> dict[str, list[float]]:
-    """Accuracies with their Wilson confidence intervals."""
-    p, n = np.array(fractions), np.maximum(np.array(counts), 1)
-    middle = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z / (1 + _Z**2 / n) * np.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2))
-    return {"accuracy": p.tolist(), "lower": (middle - half).tolist(), "upper": (middle + half).tolist()}
-
-
-def _square(entry: dict[str, Any], classes: list[Any]) -> dict[str, Any]:
-    """A confusion matrix over all classes, including those that appeared later."""
+def _square(entry: dict[str, Any], classes: list[Any]) -> Confusion:
+    """A confusion matrix over all classes."""
     size, at = len(classes), [classes.index(label) for label in entry["classes"]]
     matrix = np.zeros((size, size))
-    matrix[np.ix_(at, at)] = entry["matrix"]
+    if at:
+        matrix[np.ix_(at, at)] = entry["matrix"]
     return {"row_from": entry["row_from"], "row_to": entry["row_to"], "matrix": matrix.tolist()}

@@ -27,10 +27,15 @@ def predict_scored(learner: Any, X: Rows) -> tuple[list[Any], Any]:
     return labels_of(learner, scores, X), scores
 
 
+def has_row_numbers(learner: Any) -> bool:
+    """Whether the learner knows rows by their numbers in the stream."""
+    return isinstance(learner, _NUMBERED)
+
+
 def train(learner: Any, X: Rows, labels: list[Any], numbers: Ints, classes: Array | None = None) -> bool:
     """Train a learner on more rows; returns whether it succeeded. A failure leaves the learner unchanged."""
     options: dict[str, Any] = {} if classes is None else {"classes": classes}
-    if isinstance(learner, _NUMBERED):
+    if has_row_numbers(learner):
         options["ids"] = numbers
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # one per batch would be noise: scores show it
