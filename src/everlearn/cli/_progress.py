@@ -2,6 +2,7 @@
 
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console, Group
@@ -44,10 +45,13 @@ class Progress:
         The console; a terminal shows a panel, anything else lines.
     clock : callable, default=time.monotonic
         Returns seconds.
+    pause : float, default=None
+        The minimum number of seconds between two updates; None for 0.25 on a terminal, otherwise 5.
     """
 
-    def __init__(self, console: Console, clock: Any = time.monotonic) -> None:
+    def __init__(self, console: Console, clock: Any = time.monotonic, *, pause: float | None = None) -> None:
         self._console, self._clock = console, clock
+        self._pause = pause if pause is not None else _LIVE_SECONDS if console.is_terminal else _PLAIN_SECONDS
         self._live = None
         if console.is_terminal:
             self._live = Live(console=console, auto_refresh=False, transient=True)
@@ -72,20 +76,22 @@ class Progress:
 
     def update(self, runner: Any) -> None:
         """Note a batch, and show the progress if it is time."""
+        self.show(runner.source.n_rows, runner.learner.status, runner.source)
+
+    def show(self, n_rows: int, status_of: Callable[[], dict[str, Any]], source: Any = None) -> None:
+        """Note the number of rows, and show the progress if it is time; a watched store has no source."""
         now = self._clock()
-        self._past.append((now, runner.source.n_rows))
+        self._past.append((now, n_rows))
         while len(self._past) > 2 and now - self._past[0][0] > _RATE_SECONDS:
             self._past.popleft()
         self._begun = self._begun or self._past[0]
-        pause = _PLAIN_SECONDS if self._live is None else _LIVE_SECONDS
-        if now - self._last < pause:
+        if now - self._last < self._pause:
             return
-        self._last = now
-        status = runner.learner.status()
+        self._last, status = now, status_of()
         if self._live is None:
-            self.print(line(status, runner.source, self._rate()))
+            self.print(line(status, source, self._rate()))
         else:
-            self._live.update(panel(status, runner.source, self._rate(), now - self._start), refresh=True)
+            self._live.update(panel(status, source, self._rate(), now - self._start), refresh=True)
 
     @property
     def speed(self) -> float | None:
@@ -101,7 +107,9 @@ def _slope(start: tuple[float, int], end: tuple[float, int]) -> float | None:
 
 
 def fraction_done(source: Any) -> float | None:
-    """The fraction of the source that has been read; None for a pipe."""
+    """The fraction of the source that has been read; None for a pipe, and without a source."""
+    if source is None:
+        return None
     if source.n_rows_total:
         return min(1.0, float((source.n_rows + source.quarantined) / source.n_rows_total))
     if source.bytes_total:
@@ -123,7 +131,7 @@ def line(status: dict[str, Any], source: Any, speed: float | None) -> str:
         f"{status['memory_mb']:.0f} MiB",
         plural(len(status["drift_alarms"]), "drift alarm"),
     ]
-    if source.quarantined:
+    if source is not None and source.quarantined:
         parts.append(plural(source.quarantined, "bad row"))
     return ", ".join(parts)
 
@@ -132,7 +140,9 @@ def panel(status: dict[str, Any], source: Any, speed: float | None, seconds: flo
     """The progress as a panel of a few lines."""
     done = fraction_done(source)
     head = Table.grid(padding=(0, 1))
-    name = styled(source.name, style="bold", no_wrap=True, overflow="ellipsis")
+    name = styled(
+        status["store"] if source is None else source.name, style="bold", no_wrap=True, overflow="ellipsis"
+    )
     spent = styled(duration(seconds), style="dim")
     if done is None:
         head.add_row(name, spent)

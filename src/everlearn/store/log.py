@@ -266,6 +266,7 @@ class Log(Lookup):
             self._meta = _read_values(db)
             self.last, self.n_rows = (int(value) for value in db.execute(newest).first() or (0, 0))
             snapshot = int(db.scalar(sa.select(sa.func.max(SNAPSHOTS.c.seq))) or 0)
+        self.newest_snapshot = snapshot  # when it was opened, or in the last block of `one_moment`
         self.forget_events()
         version = self._meta.get("version")
         if type(version) is not int or not 1 <= version <= VERSION:

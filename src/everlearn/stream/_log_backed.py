@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 from .._base.validate import Array, Rows
 from ..errors import StoreError
 from ..store import removal, scrub
-from ..store.events import Event, Ints
+from ..store.events import Erased, Event, Expired, Ints
 from ..store.log import Log
 from ..store.lookup import Id
 from . import _checks
@@ -90,6 +90,38 @@ class LogBacked:
         self._expiry.refresh()
         scrub.scrub(self._log, vacuum=False)
         return len(event.numbers)
+
+    @locked
+    def refresh(self) -> int:
+        """Read what another process has written to a store that was opened with ``read_only=True``.
+
+        Returns
+        -------
+        int
+            The number of new events; 0 for a learner that writes the store itself.
+        """
+        self._check_open()
+        if not self._log.read_only:
+            return 0
+        before = self._log.last
+        try:
+            with self._log.one_moment():
+                if self._log.last < before or self._log.newest_snapshot > before:
+                    self._state = recover(self._log, self._settings)
+                else:
+                    self._follow(before)
+        except BaseException:
+            self._must_recover = True
+            raise
+        return max(0, self._log.last - before)
+
+    def _follow(self, before: int) -> None:
+        """Apply the events after one; a removal has rewritten earlier ones, so everything is recovered."""
+        for seq, event in self._log.read(after=before):
+            if isinstance(event, Erased | Expired):
+                self._state = recover(self._log, self._settings)
+                return
+            self._state, _ = step(self._log, self._state, event, seq)
 
     # ------------------------------------------------------------------------------------------------ closing
 
