@@ -88,7 +88,7 @@ def test_a_few_bad_rows_are_quoted_at_the_end(tmp_path, store):
     with path.open("a") as file:
         file.write("q1,12;5,a,1,0\n")
     out = " ".join(learn(path, store).stderr.split())
-    assert "field 'amount': not a number such as '12;5' (1)" in out
+    assert "field 'amount': not a number, for example '12;5' (1)" in out
 
 
 @pytest.mark.parametrize(

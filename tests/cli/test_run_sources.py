@@ -75,3 +75,24 @@ def test_embeddings_of_unit_length(tmp_path, store):
     assert status_of(store)["scores"]["total"]["accuracy"] > 0.8
     np.savez(tmp_path / "e.npz", embedding=X)
     assert len(ran("predict", store, tmp_path / "e.npz").splitlines()) == 401
+
+
+def test_text_is_learned_with_cosine_kernels_and_the_frequencies_of_the_first_rows(tmp_path, store):
+    random = np.random.default_rng(0)
+    topics = (["invoice", "refund", "payment", "charged"], ["crash", "login", "screen", "update"])
+    lines = []
+    for i in range(300):
+        words = ["the", "and", *random.choice(topics[i % 2], 2), f"case{i}", *(["new"] if i >= 200 else [])]
+        lines.append(f"{' '.join(words)},{i % 2}\n")
+    path = tmp_path / "tickets.csv"
+    path.write_text("body,label\n" + "".join(lines[:200]))
+    everlearn("run", path, "--store", store, *RUN)
+    path.write_text("body,label\n" + "".join(lines))
+    everlearn("run", path, "--store", store, *RUN)
+    everlearn("run", path, "--store", f"{store}2", *RUN)
+    status = status_of(store)
+    assert "cosine" in status["learner"]
+    assert status["scores"]["total"]["accuracy"] > 0.8
+    (field,) = (field for field in status["schema"]["fields"] if field["kind"] == "text")
+    assert field["frequencies"]
+    assert ran("predict", store, path) == ran("predict", f"{store}2", path)

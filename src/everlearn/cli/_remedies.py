@@ -19,7 +19,7 @@ _BY_REASON = {  # by how the reason starts
 def example_of(bad: Iterable[BadRow], reason: str) -> str:
     """The first value that is bad for this reason, to append to the reason; "" without one."""
     row = next((row for row in bad if row.reason == reason and row.value), None)
-    return "" if row is None else f" such as {_shortened(row.value)!r}"
+    return "" if row is None else f", for example {_shortened(row.value)!r}"
 
 
 def too_many_bad(source: Source, bad: list[BadRow], n_bad: int, n_rows: int, limit: float) -> str:

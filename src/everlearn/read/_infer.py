@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _cells, _times, _vectors
+from . import _cells, _text, _times, _vectors
 from ._numbers import PLAIN, NumberForm, detect_forms, several_units
 from .field import KINDS, MAX_CATEGORIES, UNNAMED, Field
 
@@ -190,6 +190,10 @@ class _Inference:
             return replace(field, length=length, unit_length=_vectors.have_unit_length(column))
         if field.kind == "embed":
             return replace(field, unit_length=True)
+        if field.kind == "text":
+            texts, bad = _cells.strings(column)
+            good = [text for row, text in enumerate(texts) if row not in bad]
+            return replace(field, frequencies=_text.frequencies_of(good))
         if field.kind == "time":
             time_format, note = self._time_format(field.name)
             return replace(field, time_format=time_format, note=_joined(field.note, note))

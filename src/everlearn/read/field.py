@@ -8,7 +8,8 @@ vector              a list of numbers, all of the same length, such as an embedd
 categorical         one-hot: a column for each category of the first rows, and one for all others
 categorical, many   hashed (MurmurHash3): one of 2^10 columns is 1
 embed               text as a unit vector of 256 columns, by wordllama (extra ``embed``)
-text                scikit-learn's `HashingVectorizer`: words hashed to 2^16 columns, rows of length 1
+text                words and character 4-grams, hashed to 2^17 columns, weighted by TF-IDF with the document
+                    frequencies of the first rows, of length 1
 ==================  ====================================================================================
 
 The encoding is stateless: it depends on the row and on the schema alone. Rows that a kernel machine has
@@ -25,15 +26,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction import FeatureHasher
-from sklearn.feature_extraction.text import HashingVectorizer
 
-from . import _cells, _embed, _times, _vectors
+from . import _cells, _embed, _text, _times, _vectors
 from ._numbers import DECIMALS, NumberForm
 
 KINDS = ("numeric", "boolean", "categorical", "text", "embed", "vector", "id", "label", "time", "ignore")
 MAX_CATEGORIES = 50
 HASHED_COLUMNS = 2**10
-TEXT_COLUMNS = 2**16
 UNNAMED = "unnamed_"  # prefix of the name, followed by a number, of a CSV field without a name
 
 
@@ -71,6 +70,8 @@ class Field:
         Vector: the number of its columns.
     unit_length : bool, default=False
         Vector: whether the vectors of the first rows had length 1, as many embeddings have.
+    frequencies : str, default=""
+        Text: the document frequencies of the first rows, packed; "" for none.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Field:
     time_format: str = ""
     length: int = 0
     unit_length: bool = False
+    frequencies: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -101,6 +103,11 @@ class Field:
             )
         if self.time_format:
             _times.check_format(self.time_format)
+        if self.frequencies:
+            try:
+                _text.check_frequencies(self.frequencies)
+            except ValueError as error:
+                raise ValueError(f"Field {self.name!r}: {error}") from None
 
     @property
     def number_form(self) -> NumberForm:
@@ -111,6 +118,11 @@ class Field:
     def is_hashed(self) -> bool:
         """Whether the field is hashed, so that its columns are almost all zeros."""
         return self.kind == "text" or (self.kind == "categorical" and self.categories is None)
+
+    @property
+    def has_unit_length(self) -> bool:
+        """Whether its columns are a vector of length 1."""
+        return self.kind == "text" or self.unit_length
 
     @property
     def n_columns(self) -> int:
@@ -125,7 +137,7 @@ class Field:
             return self.length
         if self.kind == "categorical":
             return HASHED_COLUMNS if self.categories is None else len(self.categories) + 1
-        return TEXT_COLUMNS if self.kind == "text" else 0
+        return _text.COLUMNS if self.kind == "text" else 0
 
     @property
     def column_names(self) -> list[str]:
@@ -167,7 +179,7 @@ class Field:
         if self.kind == "embed":
             return _embed.embed(texts), bad
         if self.kind == "text":
-            return _vectorizer().transform(texts), bad
+            return _text.encode(texts, self.frequencies), bad
         if self.categories is None:
             return _hasher().transform([text] for text in texts), bad
         column = {category: number for number, category in enumerate(self.categories)}
@@ -180,11 +192,6 @@ class Field:
 def duplicates(names: Iterable[str]) -> list[str]:
     """The names that occur more than once, sorted."""
     return sorted(name for name, times in Counter(names).items() if times > 1)
-
-
-@lru_cache(maxsize=1)
-def _vectorizer() -> Any:
-    return HashingVectorizer(n_features=TEXT_COLUMNS, alternate_sign=False, norm="l2", dtype=np.float64)
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from scipy import sparse
 
 from .. import _atomic
 from .._visible import json_visible
-from . import _nested
+from . import _nested, _schema_form
 from ._encoding import check_encoding
 from ._infer import Hints, infer_fields
 from ._numbers import DECIMALS
@@ -25,7 +24,6 @@ __all__ = ["KINDS", "Field", "Schema"]
 
 _SINGLE = ("id", "label", "time")  # at most one field of each of these kinds
 _LABEL_TYPES = ("int", "string")
-_VERSION = 1
 
 
 class Schema:
@@ -64,9 +62,10 @@ class Schema:
     Numbers are used unchanged. A missing number becomes the median of the first rows; if the first rows had
     missing numbers, a second column is 1 where the number is missing. A categorical field with up to 50
     categories is one-hot encoded, with one more column for unseen categories; with more than 50 it is hashed
-    to 2^10 columns. Text is hashed to 2^16 columns by scikit-learn's `HashingVectorizer`. Rows are CSR if a
-    field is hashed, otherwise dense. Labels are ints if all labels of the first rows are, otherwise strings.
-    Nothing is scaled here; `scale_features` says which columns may be.
+    to 2^10 columns. Text becomes a vector of length 1 in 2^17 hashed columns: words and character 4-grams,
+    weighted by TF-IDF with the document frequencies of the first rows. Rows are CSR if a field is hashed,
+    otherwise dense. Labels are ints if all labels of the first rows are, otherwise strings. Nothing is scaled
+    here; `scale_features` says which columns may be.
 
     Parameters
     ----------
@@ -213,8 +212,8 @@ class Schema:
 
     @property
     def is_unit_length(self) -> bool:
-        """Whether all features are one vector of length 1, so that the cosine kernel fits them."""
-        return len(self._features) == 1 and self._features[0].unit_length
+        """Whether all features are text or vectors of length 1, so that the cosine kernel fits them."""
+        return bool(self._features) and all(field.has_unit_length for field in self._features)
 
     @property
     def is_sparse(self) -> bool:
@@ -284,18 +283,7 @@ class Schema:
         dict
             For `from_state`.
         """
-        fields = [dataclasses.asdict(field) for field in self.fields]
-        for field in fields:
-            field["categories"] = None if field["categories"] is None else list(field["categories"])
-        return {
-            "version": _VERSION,
-            "fields": fields,
-            "label_type": self.label_type,
-            "header": self.header,
-            "n_sparse": self.n_sparse,
-            "zero_based": self.zero_based,
-            "encoding": self.encoding,
-        }
+        return _schema_form.as_values(self)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Schema:
@@ -311,24 +299,7 @@ class Schema:
         Schema
             An equal schema.
         """
-        known = {"version", "fields", "label_type", "header", "n_sparse", "zero_based", "encoding"}
-        if not isinstance(state, Mapping) or not {"version", "fields"} <= set(state) <= known:
-            raise ValueError("This is not a saved schema.")
-        if state["version"] != _VERSION:
-            raise ValueError(
-                f"The schema has format version {state['version']!r}; this version of everlearn reads "
-                f"{_VERSION}: use the version of everlearn that wrote it."
-            )
-        options = {key: value for key, value in state.items() if key not in ("version", "fields")}
-        fields = []
-        for field in state["fields"]:
-            values = dict(field)
-            if values.get("categories") is not None:
-                values["categories"] = tuple(values["categories"])
-            try:
-                fields.append(Field(**values))
-            except TypeError as error:
-                raise ValueError(f"This is not a saved schema: {error}.") from None
+        fields, options = _schema_form.from_values(state)
         return cls(fields, **options)
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -378,19 +349,7 @@ class Schema:
         return f"Schema({len(self.fields)} fields, {self.n_features} columns)"
 
     def __str__(self) -> str:
-        lines = [("field", "kind", "columns", "note")]
-        for field in self.fields:
-            kind = f"{field.kind} (inferred)" if field.inferred else field.kind
-            lines.append((field.name, kind, str(field.n_columns or "-"), self.note_on(field)))
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = [
-            f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {columns:>{widths[2]}}  {note}".rstrip()
-            for name, kind, columns, note in lines
-        ]
-        first = "" if self.n_sparse is None else f", indices from {0 if self.zero_based else 1}"
-        return "\n".join(
-            [*table, f"{self.n_features} columns, {'sparse' if self.is_sparse else 'dense'}{first}."]
-        )
+        return _schema_form.table(self)
 
     def note_on(self, field: Field) -> str:
         """How a field is encoded, in a few words.
@@ -405,20 +364,7 @@ class Schema:
         str
             The text for the column "note" of a table.
         """
-        notes = [field.note] if field.note else []
-        if field.kind == "label":
-            notes.insert(0, self.label_type)
-        elif field.kind == "numeric" and field.missing:
-            notes.insert(0, f"missing values become {field.median:.6g}")
-        elif field.kind == "time" and field.time_format:
-            notes.insert(0, field.time_format)
-        elif field.unit_length:
-            notes.insert(0, "unit length")
-        elif field.is_hashed:
-            notes.insert(0, "hashed")
-        elif field.kind == "categorical":
-            notes.insert(0, f"{len(field.categories or ())} categories")
-        return "; ".join(notes)
+        return _schema_form.note(field, self.label_type)
 
 
 def _side_by_side(parts: list[Any], n_rows: int) -> Any:
