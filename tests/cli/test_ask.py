@@ -1,6 +1,7 @@
 """Questions at the terminal."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -16,7 +17,8 @@ import pytest
 from scipy import sparse
 
 from cli.cli_helpers import everlearn, payments, status_of, write_csv
-from everlearn.cli._question_session import cells, parse_label
+from everlearn.cli._question_session import label_keys, parse_label, selected, shortened
+from everlearn.cli._row_fields import ShownField, row_fields
 from everlearn.read import Schema
 from everlearn.stream import NeverEndingLearner
 
@@ -73,10 +75,12 @@ def test_answers_by_name_and_by_number(store, monkeypatch):
 def test_the_row_the_reason_and_what_the_learner_thinks_are_shown(store):
     out = ask(store, "q", n=1)
     row = next(row for row in payments(200) if row[0] == asked_rows(out)[0])
-    assert re.search(rf"amount +{row[1]:.6g}\n", out)
+    assert re.search(rf"amount +{row[1]}\b", out)
     assert re.search(rf"shop +{row[2]}\n", out)
     assert re.search(r"why +\w+", out)
-    assert re.search(r"prediction +(ham|spam), f\(x\) = [+-]", out)
+    assert re.search(r"prediction +(ham|spam) \d+ % \((ham|spam) \d+ %\)", out)
+    assert "is_fraud" not in out  # the label field is what is asked for
+    assert "prediction" not in everlearn("ask", store, "--blind", input="q\n").stdout
     assert "1: ham  2: spam" in out
 
 
@@ -113,25 +117,103 @@ def test_a_new_class_needs_a_word_of_confirmation(store):
     assert status_of(store)["classes"] == ["eggs", "ham", "spam"]
 
 
-def test_rows_as_they_stand_in_a_file(store, tmp_path):
-    out = everlearn("ask", store, "-n", 2, "--source", tmp_path / "s.csv", input="?\n?\n").stdout
-    lines = {line.split(",")[0]: line for line in (tmp_path / "s.csv").read_text().splitlines()}
-    assert len(asked_rows(out)) == 2
-    assert all(f"\n  {lines[name]}\n" in out for name in asked_rows(out))
+TICKETS = ("my order never arrived\nplease refund", "I cannot log in, the code is wrong")
 
 
-def test_rows_without_ids_as_they_stand_in_two_files(tmp_path):
+@pytest.fixture
+def tickets(tmp_path):
+    """A store of tickets with text, a link, an image and an ignored field; and its file."""
+    path, store = tmp_path / "tickets.jsonl", tmp_path / "t.everlearn"
+    rows = [
+        {
+            "id": f"t{at}",
+            "note": f"{TICKETS[at % 2]} (case {at})",
+            "amount": 20.0 + at % 7 if at != 150 else 9999.0,
+            "country": "DE" if at != 160 else "MT",
+            "page": f"https://shop.example/{at}",
+            "photo": "cat.png",
+            "user": {"age": 30 + at % 9},
+            "topic": ("refund", "login")[at % 2] if at < 100 else None,
+        }
+        for at in range(200)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "cat.png").write_bytes(b"")
+    options = ("--label", "topic", "--id", "id", "--kind", "country=categorical", "--random-state", 0)
+    everlearn("run", path, "--store", store, *options, "--label-rate", 0.05)
+    return path, store
+
+
+def test_the_text_itself_is_shown_from_the_source_that_the_store_remembers(tickets):
+    path, store = tickets
+    out = ask(store, "?", n=1)
+    at = int(asked_rows(out)[0][1:])
+    lines = re.sub(" +", " ", out)
+    first, second = TICKETS[at % 2].split("\n") if at % 2 == 0 else (TICKETS[1], "")
+    assert f"\n note {first}" in lines
+    assert not second or f"\n {second} (case {at})\n" in lines  # the second line of a text is below the first
+    assert f"\n page https://shop.example/{at}\n" in lines
+    assert f" photo cat.png {(path.parent / 'cat.png').as_uri()}\n" in lines
+    assert f"\n user.age {30 + at % 9}\n" in lines
+    assert "#" not in out  # no hashed column
+
+
+def test_without_its_source_a_row_is_shown_from_the_store(tickets):
+    path, store = tickets
+    path.unlink()
+    out = ask(store, "?", n=1)
+    at = int(asked_rows(out)[0][1:])
+    assert re.search(r"tickets.jsonl cannot be read: .*No such file", out)
+    assert re.search(r"note +\(not kept in the store: use --source FILE\)", out)
+    assert re.search(rf"amount +{20 + at % 7}\b", out)
+
+
+def test_unusual_values_are_marked(tickets):
+    with NeverEndingLearner.open(tickets[1], read_only=True) as learner:
+        schema = Schema.from_state(learner.status()["schema"])
+
+        def remarks(name):
+            fields = row_fields(learner, learner.rows([name]), schema, {})
+            return {field.name: field.remark for field in fields if field.remark}
+
+        assert remarks("t150") == {"amount": "the highest so far"}
+        assert remarks("t160") == {"country": "rare: 1 of 200 rows"}
+        assert remarks("t151") == {}
+
+
+def test_similar_labeled_rows_are_shown_on_request(tickets):
+    out = ask(tickets[1], "s", "q", n=1)
+    number = int(asked_rows(out)[0][1:])
+    similar = re.findall(r"labeled (\w+)  row t(\d+), distance", out)
+    assert len(similar) == 3
+    assert {label for label, _ in similar} == {("refund", "login")[number % 2]}
+    assert all(f"(case {at})" in out for _, at in similar)  # with their text
+    assert "0 answered" in out
+
+
+def test_rows_without_ids_are_found_by_their_position(tmp_path):
     store, files = tmp_path / "x.everlearn", []
     for at in range(2):
         files.append(tmp_path / f"{at}.csv")
-        files[at].write_text("a,b\n" + "".join(f"{at}.{row},{row % 3}\n" for row in range(100, 150)))
-        everlearn("run", files[at], "--store", store, "--label-rate", 0.1)
-    out = everlearn("ask", store, "-n", 10, "--source", files[1], input="?\n" * 10).stdout
+        files[at].write_text(
+            "a,b,n\n" + "".join(f"{at}.{row},{row % 3},name {row}\n" for row in range(100, 150))
+        )
+        everlearn("run", files[at], "--store", store, "--label-rate", 0.1, "--kind", "n=ignore")
+    out = everlearn("ask", store, "-n", 10, input="?\n" * 10).stdout
     rows = [int(name) for name in asked_rows(out)]
-    assert min(rows) < 50 <= max(rows)  # some are from the other file, and shown by their columns
-    for row in rows:
-        assert (f"\n  1.{50 + row},{(50 + row) % 3}\n" in out) == (row >= 50)
+    assert min(rows) < 50 <= max(rows)  # from both files
+    assert re.findall(r"n +name (\d+)", out) == [str(100 + row % 50) for row in rows]
+    out = everlearn("ask", store, "-n", 10, "--source", files[1], input="?\n" * 10).stdout
+    assert re.findall(r"n +name (\d+)", out) == [str(100 + row % 50) for row in rows if row >= 50]
     assert "leave out --source" in everlearn("ask", store, "--source", store, code=1).stderr
+    files[1].write_text("a,b,n\n" + "".join(f"7.{row},1,other\n" for row in range(50)))
+    assert "other" not in everlearn("ask", store, "-n", 10, input="?\n" * 10).stdout  # another row by now
+
+
+def test_q_quits_everywhere(store):
+    assert "1 answered" in ask(store, "spam", "eggs", "q")  # asked whether to add the class
+    assert "1 answered" in ask(store, "ham", "q", n=1)  # after the last question
+    assert "0 answered" in ask(store, "+", "q")
 
 
 def test_the_end_of_the_input_ends_the_questions(store):
@@ -175,21 +257,46 @@ def test_the_first_label_has_the_kind_of_the_schema():
     assert parse_label("7", [], schema) == (7, False)
 
 
-def test_a_row_in_words():
-    columns = {"amount": ["3.5", "", "0"], "shop": ["A", "B", "A"], "size": ["1", "2", "3"]}
+def test_a_row_from_the_store():
+    columns = {
+        "amount": ["3.5", "", "0"],
+        "shop": ["A", "B", "A"],
+        "paid": ["yes", "no", "yes"],
+        "v": [[1, 2], [3, 4], [5, 6]],
+    }
     schema = Schema.infer(columns)
     X, _ = schema.encode(columns, 3)
-    assert cells(X[:1], schema) == ([("amount", "3.5"), ("shop", "A"), ("size", "1")], "")
-    assert cells(X[1:2], schema)[0] == [
-        ("amount", "1.75"),
-        ("amount", "(missing)"),
-        ("shop", "B"),
-        ("size", "2"),
-    ]
-    assert cells(X[2:], schema) == ([("shop", "A"), ("size", "3")], "1 other column is 0")
-    assert cells(sparse.csr_matrix([[0, 2.5, 0]]), None) == ([("x1", "2.5")], "2 other columns are 0")
-    found, others = cells(np.ones((1, 100)), None)
-    assert (len(found), others) == (30, "70 more")
+    with NeverEndingLearner.open(":memory:") as learner:
+        learner.step(X)
+
+        def values(row, schema):
+            return [(field.name, field.value) for field in row_fields(learner, row, schema, {})]
+
+        assert values(X[:1], schema) == [("amount", "3.5"), ("shop", "A"), ("paid", "yes"), ("v", "[1, 2]")]
+        assert values(X[1:2], schema)[0] == ("amount", "(missing)")
+        assert values(X[2:], schema)[0] == ("amount", "0")
+        assert values(sparse.csr_matrix([[0, 2.5, 0]]), None) == [("x1", "2.5"), ("(others)", "2 are 0")]
+        found = values(np.ones((1, 100)), None)
+        assert (len(found), found[-1]) == (31, ("(others)", "70 more"))
+
+
+def test_a_key_for_each_class():
+    assert label_keys(["ham", "spam"]) == {"1": "ham", "2": "spam"}
+    assert label_keys([0, 1]) == {"0": 0, "1": 1}
+    assert label_keys(["n", "y"]) == {"n": "n", "y": "y"}
+    assert label_keys(["q", "u"]) == {"1": "q", "2": "u"}  # keys of commands
+    many = label_keys([f"c{at}" for at in range(30)])
+    assert len(many) == 30
+    assert not {"q", "u", "s"} & set(many)
+    assert label_keys([f"c{at}" for at in range(60)]) is None
+    assert label_keys([]) is None
+
+
+def test_what_is_too_much_to_show():
+    assert shortened("x" * 1005) == "x" * 1000 + "... (5 more characters)"
+    fields = [ShownField(f"f{at}", "1", "the highest so far" if at == 99 else "") for at in range(100)]
+    shown = selected(fields)
+    assert [field.name for field in shown] == [*(f"f{at}" for at in range(29)), "f99"]
 
 
 def test_at_a_real_terminal(store):
@@ -200,7 +307,7 @@ def test_at_a_real_terminal(store):
         command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, preexec_fn=own_terminal
     )
     os.close(theirs)
-    screen, sent, answers = "", 0, ["spam", "u", "2", "\x03"]  # the last is Ctrl-C
+    screen, sent, answers = "", 0, ["2", "u", "2", "\x03"]  # single keys; the last is Ctrl-C
     try:
         for _ in range(600):
             if not select.select([terminal], [], [], 2)[0]:
@@ -214,8 +321,7 @@ def test_at_a_real_terminal(store):
             except OSError:  # the terminal is gone with the process
                 break
             if screen.count("quit > ") > sent and sent < len(answers):
-                typed = answers[sent]
-                os.write(terminal, typed.encode() if typed == "\x03" else f"{typed}\n".encode())
+                os.write(terminal, answers[sent].encode())
                 sent += 1
     finally:
         os.close(terminal)

@@ -47,7 +47,7 @@ def test_a_person_answers():
     assert "Question 1, row" in out
     assert "text of row" in out
     assert "'sp' could be spam or spim." in out
-    assert "ham / spam / spim (? = don't know, quit): " in out
+    assert "ham / spam / spim (? = don't know, q = quit): " in out
 
 
 def test_the_end_of_the_input_keeps_what_was_answered():
@@ -56,7 +56,9 @@ def test_the_end_of_the_input_keeps_what_was_answered():
     assert stopped == "the input ended"
 
 
-@pytest.mark.parametrize("classes", [["a"], ["a", "a"], ["a", "?"], ["quit", "b"], ["", "b"], [1, "1"]])
+@pytest.mark.parametrize(
+    "classes", [["a"], ["a", "a"], ["a", "?"], ["quit", "b"], ["q", "b"], ["", "b"], [1, "1"]]
+)
 def test_classes_that_cannot_be_typed(classes):
     with pytest.raises(ValueError, match="with different names"):
         Terminal(classes)

@@ -7,8 +7,10 @@ not used anywhere else, because it silently drops some control characters. Marku
 
 import sys
 from typing import Any
+from urllib.parse import quote
 
 from rich.console import Console
+from rich.style import Style
 from rich.text import Text
 
 from .._visible import visible, visible_lines
@@ -39,9 +41,15 @@ def styled(text: Any, style: str = "", **options: Any) -> Text:
     return Text(visible(text), style=style, **options)
 
 
-def paragraph(text: Any, style: str = "") -> Text:
+def paragraph(text: Any, style: str = "", indent: str = "  ") -> Text:
     """Text with several lines, all but the first indented."""
-    return Text(visible_lines(text), style=style)
+    return Text(visible_lines(text, indent), style=style)
+
+
+def linked(text: Any, address: str, style: str = "") -> Text:
+    """One line of text that is a link, on terminals that have links; the address is escaped."""
+    safe = quote(address, safe=":/?#[]@!$&'()*+,;=%~-._")
+    return Text(visible(text), style=Style.parse(style) + Style(link=safe))
 
 
 def notice(text: Any, style: str = "", indent: str = "  ") -> Text:

@@ -1,5 +1,7 @@
 """Arguments and options that several commands share, and the many options of `everlearn run`."""
 
+import getpass
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -39,7 +41,26 @@ NewStore = Annotated[
 Traceback = Annotated[
     bool, typer.Option("--traceback", help="Print the Python traceback of an error.", show_default=False)
 ]
+RowsFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--source",
+        metavar="FILE",
+        show_default=False,
+        help="Show rows as they are in this file. (default: the sources that the store remembers)",
+    ),
+]
+By = Annotated[
+    str,
+    typer.Option("--by", metavar="NAME", help="Who answers. (default: the user name)", show_default=False),
+]
 Quiet = Annotated[bool, _option(_OUTPUT, "--quiet", "-q", help="Print errors only.")]
+
+
+def name_of(by: str) -> str:
+    """The name given with --by; without one, that of the user."""
+    return by or os.environ.get("USER") or getpass.getuser()
+
 
 # ------------------------------------------------------------------------------------------------ the source
 

@@ -1,21 +1,26 @@
 """Questions at the terminal: shows a row, the reason and the prediction, and reads the answer."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
-from scipy import sparse
 
 from .._visible import visible
 from ..read import Schema
 from ..stream import NeverEndingLearner
-from ._console import notice, paragraph, show, styled
-from ._format import count, plural
+from ._console import linked, notice, paragraph, show, styled
+from ._format import plural
+from ._keyboard import Keyboard
+from ._row_fields import ShownField, row_fields
+from ._source_rows import SourceRows
 
-SKIP, UNDO, QUIT = "?", "u", "q"
-_MAX_COLUMNS = 30
+SKIP, SIMILAR, NEW, UNDO, QUIT = "?", "s", "+", "u", "q"
+COMMANDS = (SKIP, SIMILAR, NEW, UNDO, QUIT)
+_KEYS = [key for key in "123456789abcdefghijklmnopqrstuvwxyz" if key not in COMMANDS]
+_MAX_FIELDS = 30
+_MAX_CHARACTERS = 1000  # of a value
+_MAX_SIMILAR = 3
 
 
 class QuestionSession:
@@ -31,10 +36,12 @@ class QuestionSession:
         Who answers.
     console : Console
         Where questions are shown.
-    read : callable
-        ``read(prompt)`` returns a typed line, and raises EOFError at the end of the input.
-    find : callable, default=lambda _: {}
-        ``find(questions)`` returns the rows as they are in a source file, by row number.
+    keyboard : Keyboard
+        Reads keys and lines.
+    rows : SourceRows
+        The rows as they are in their sources.
+    blind : bool, default=False
+        Whether to hide the prediction, so that it does not influence the answer.
     """
 
     def __init__(
@@ -43,12 +50,12 @@ class QuestionSession:
         schema: Schema | None,
         by: str,
         console: Console,
-        read: Callable[[str], str],
-        find: Callable[[list[Any]], dict[int, str]] = lambda _: {},
+        keyboard: Keyboard,
+        rows: SourceRows,
+        blind: bool = False,
     ) -> None:
         self._learner, self._schema, self._by = learner, schema, by
-        self._console, self._read, self._find = console, read, find
-        self._raw: dict[int, str] = {}
+        self._console, self._keyboard, self._rows, self._blind = console, keyboard, rows, blind
         self.answered: list[tuple[int, Any]] = []  # the position of a question, and its id
 
     def run(self, n: int) -> None:
@@ -57,24 +64,31 @@ class QuestionSession:
         if not questions:
             self._console.print("No questions: there is no unlabeled row, or the label budget is used up.")
             return
-        self._raw = self._find(questions)
+        self._find(questions)
         position = 0
         while position < len(questions) or self._wants_undo():
             if position == len(questions):
                 position = self._undo(position)
-            self._show(questions[position], position, len(questions))
-            answer = self._answer()
+            question = questions[position]
+            self._show(question, position, len(questions))
+            answer = self._answer(question)
             if answer == QUIT:
                 return
             if answer == UNDO:
                 position = self._undo(position)
                 continue
             if answer != SKIP:
-                self._learner.label([questions[position].id], [answer[1]], by=self._by)
-                self.answered.append((position, questions[position].id))
+                self._learner.label([question.id], [answer[1]], by=self._by)
+                self.answered.append((position, question.id))
             position += 1
 
     # ------------------------------------------------------------------------------------------- showing
+
+    def _find(self, rows: Iterable[Any]) -> None:
+        n_problems = len(self._rows.problems)
+        self._rows.find(rows)
+        for problem in self._rows.problems[n_problems:]:
+            self._console.print(notice(problem, style="yellow"))
 
     def _show(self, question: Any, position: int, total: int) -> None:
         row = self._learner.rows([question.id])
@@ -82,85 +96,116 @@ class QuestionSession:
         head.append(styled(f"  row {question.id}", style="dim"))
         self._console.print()
         self._console.print(head)
-        if question.number in self._raw:
-            self._console.print(paragraph(f"  {self._raw[question.number]}", style="bold cyan"))
-        else:
-            self._show_columns(row)
+        self._show_fields(row, question.number, "bold cyan")
         notes = Table.grid(padding=(0, 2))
         notes.add_column(style="dim")
         notes.add_column(overflow="fold")
         notes.add_row("  why", styled(question.reason))
-        notes.add_row("  prediction", styled(self._prediction(row)))
+        if not self._blind:
+            notes.add_row("  prediction", styled(prediction(self._learner, row)))
         show(notes, self._console)
 
-    def _show_columns(self, row: Any) -> None:
+    def _show_fields(self, row: Any, number: int, style: str) -> None:
+        found, folder = self._rows.fields_of(number)
+        fields = row_fields(self._learner, row, self._schema, found, folder)
         grid = Table.grid(padding=(0, 2))
         grid.add_column(max_width=40, overflow="fold")
         grid.add_column(overflow="fold")
-        values, others = cells(row, self._schema)
-        for name, value in values:
-            grid.add_row(styled(f"  {name}"), styled(value, style="bold cyan"))
+        grid.add_column(overflow="fold", style="yellow")
+        shown = selected(fields)
+        for field in shown:
+            remark = styled(f"< {field.remark}" if field.remark else "")
+            if field.link:
+                value = linked(field.value, field.link, style=style)
+                if field.link != field.value:
+                    remark = linked(field.link, field.link, style="dim")
+            else:
+                value = paragraph(shortened(field.value), style=style, indent="")
+            grid.add_row(styled(f"  {field.name}"), value, remark)
         show(grid, self._console)
-        if others:
-            self._console.print(styled(f"  {others}", style="dim"))
+        if len(fields) > len(shown):
+            rest = plural(len(fields) - len(shown), "more field")
+            self._console.print(styled(f"  and {rest}, nothing unusual", style="dim"))
 
-    def _prediction(self, row: Any) -> str:
-        predicted = self._learner.predict(row)[0]
-        if predicted is None:
-            return "none yet: the learner has not seen two classes"
-        scores = np.asarray(self._learner.decision_function(row))
-        if scores.ndim == 1:
-            return f"{predicted}, f(x) = {scores[0]:+.3g}"
-        best = np.argsort(-scores[0])[:3]
-        classes = self._learner.learner_.classes_
-        return f"{predicted}, scores " + ", ".join(f"{classes[at]} {scores[0, at]:+.3g}" for at in best)
+    def _show_similar(self, question: Any) -> None:
+        """Show the most similar rows that have a label."""
+        row = self._learner.rows([question.id])
+        found = self._learner.similar_rows(row, _MAX_SIMILAR)
+        if not found:
+            self._console.print("  There are no labeled rows yet.", style="yellow")
+            return
+        self._find(found)
+        for similar in found:
+            head = styled(f"  labeled {similar.label}", style="bold")
+            head.append(styled(f"  row {similar.id}, distance {similar.distance:.3g}", style="dim"))
+            self._console.print()
+            self._console.print(head)
+            self._show_fields(self._learner.rows([similar.id]), similar.number, "")
+        self._console.print()
 
     # ------------------------------------------------------------------------------------------- reading
 
-    def _answer(self) -> Any:
+    def _answer(self, question: Any) -> Any:
         """A command, or the pair ("label", label)."""
-        classes = self._learner.status()["classes"]
+        while True:
+            classes = self._learner.status()["classes"]
+            keys = label_keys(classes) if self._keyboard.has_keys else None
+            typed = self._typed(classes, keys)
+            if typed is None:
+                return QUIT
+            if typed == SIMILAR:
+                self._show_similar(question)
+            elif typed in (SKIP, UNDO, QUIT):
+                return typed
+            elif keys is not None and typed in keys:
+                return "label", keys[typed]
+            elif typed == NEW or keys is None:
+                answer = self._named(typed, classes)
+                if answer is not None:
+                    return answer
+            elif typed:
+                self._console.print(styled(f"  {typed} is none of these keys.", style="yellow"))
+
+    def _typed(self, classes: list[Any], keys: dict[str, Any] | None) -> str | None:
+        commands = f"{SKIP} skip  {SIMILAR} similar rows  {UNDO} undo  {QUIT} quit"
+        if keys is not None:
+            menu = "  ".join(f"{key} {label}" for key, label in keys.items())
+            return self._keyboard.key(f"  {menu}  |  {NEW} new class  {commands} > ")
         menu = "  ".join(
             f"{at}: {name}" if _numbered(classes) else str(name) for at, name in enumerate(classes, 1)
         )
-        prompt = f"  class{f' [{menu}]' if menu else ''}, {SKIP} skip, {UNDO} undo, {QUIT} quit > "
-        while True:
-            typed = self._typed(prompt)
-            if typed is None:
+        return self._keyboard.line(f"  class{f' [{menu}]' if menu else ''}, {commands} > ")
+
+    def _named(self, typed: str, classes: list[Any]) -> Any:
+        """The answer that was typed by name; None if it was none, a command if that was typed instead."""
+        if typed == NEW:
+            named = self._keyboard.line(f"  name of the class (Enter to go back, {QUIT} quits) > ")
+            if named is None or named == QUIT:
                 return QUIT
-            if not typed:
-                continue
-            command = typed.removeprefix(":")
-            if command in (SKIP, UNDO, QUIT) and (typed != command or not _is_name(typed, classes)):
-                return command
-            try:
-                label, known = parse_label(typed, classes, self._schema)
-            except ValueError as error:
-                self._console.print(notice(f"  {error}", style="yellow"))
-                continue
-            if known or self._confirmed(label):
-                return "label", label
+            typed = named
+        if not typed:
+            return None
+        try:
+            label, known = parse_label(typed, classes, self._schema)
+        except ValueError as error:
+            self._console.print(notice(f"  {error}", style="yellow"))
+            return None
+        if known:
+            return "label", label
+        name = f"'{label}'" if isinstance(label, str) else label
+        reply = self._keyboard.line(f"  {name} is a new class. Add it? [y/N] ")
+        if reply is None or reply == QUIT:
+            return QUIT
+        return ("label", label) if reply.lower() in ("y", "yes") else None
 
     def _wants_undo(self) -> bool:
         """Whether the user wants to undo the last answer, after the last question."""
         if not self.answered:
             return False
         self._console.print()
-        typed = self._typed(f"  No more questions. Press Enter to finish, or {UNDO} to undo > ")
-        return typed is not None and typed.removeprefix(":") == UNDO
-
-    def _confirmed(self, label: Any) -> bool:
-        name = f"'{label}'" if isinstance(label, str) else label
-        typed = self._typed(f"  {name} is a new class. Add it? [y/N] ")
-        return typed is not None and typed.lower() in ("y", "yes")
-
-    def _typed(self, prompt: str) -> str | None:
-        """The typed line; None at the end of the input."""
-        try:
-            return self._read(visible(prompt)).strip()
-        except EOFError:
-            self._console.print()
-            return None
+        prompt = f"  No more questions: Enter or {QUIT} quits, {UNDO} undoes the last answer > "
+        typed = self._keyboard.key(prompt) if self._keyboard.has_keys else self._keyboard.line(prompt)
+        return typed == UNDO
 
     def _undo(self, position: int) -> int:
         """Withdraw the last answer; return the position of its question."""
@@ -171,6 +216,17 @@ class QuestionSession:
         self._learner.withdraw([name], by=self._by)
         self._console.print(f"  Withdrew the answer for row {name}.", style="yellow")
         return before
+
+
+def label_keys(classes: list[Any]) -> dict[str, Any] | None:
+    """A key for each class: its name, if all are single characters, otherwise digits and letters.
+
+    None if there are no classes or more than keys.
+    """
+    names = [str(label) for label in classes]
+    if classes and all(len(name) == 1 and name.isprintable() and name not in COMMANDS for name in names):
+        return dict(zip(names, classes, strict=True))
+    return dict(zip(_KEYS, classes, strict=False)) if 0 < len(classes) <= len(_KEYS) else None
 
 
 def parse_label(typed: str, classes: list[Any], schema: Schema | None) -> tuple[Any, bool]:
@@ -204,35 +260,24 @@ def _numbered(classes: list[Any]) -> bool:
     return bool(classes) and all(isinstance(label, str) for label in classes)
 
 
-def _is_name(typed: str, classes: list[Any]) -> bool:
-    return any(str(label) == typed for label in classes)
+def prediction(learner: NeverEndingLearner, row: Any) -> str:
+    """The predicted class and its probability, as text."""
+    predicted = learner.predict(row)[0]
+    if predicted is None:
+        return "none yet: the learner has not seen two classes"
+    shares = learner.predict_proba(row)[0]
+    classes = learner.learner_.classes_.tolist()
+    ranked = sorted(zip(shares.tolist(), classes, strict=True), key=lambda pair: -pair[0])
+    others = ", ".join(f"{label} {100 * share:.0f} %" for share, label in ranked[:3] if label != predicted)
+    return f"{predicted} {100 * shares[classes.index(predicted)]:.0f} %" + (f" ({others})" if others else "")
 
 
-def _zeros(names: list[str], others: set[int]) -> int:
-    """The number of columns that are 0, without those of one-hot encoded fields."""
-    return sum(
-        at not in others and "=" not in name and not name.endswith(" (missing)")
-        for at, name in enumerate(names)
-    )
+def shortened(text: str, most: int = _MAX_CHARACTERS) -> str:
+    """A text without what is too long to show."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text) - most:,} more characters)"
 
 
-def cells(row: Any, schema: Schema | None) -> tuple[list[tuple[str, str]], str]:
-    """The names and values of the nonzero columns of a row, and a remark on the others."""
-    row = sparse.csr_matrix(row)
-    row.eliminate_zeros()
-    names = schema.feature_names if schema is not None and schema.n_features == row.shape[1] else None
-    found = []
-    for at, value in zip(row.indices[:_MAX_COLUMNS].tolist(), row.data.tolist(), strict=False):
-        name = f"x{at}" if names is None else names[at]
-        field, equals, category = name.partition("=")
-        if names is not None and value == 1.0 and equals:
-            found.append((field, category))  # one-hot encoded
-        elif names is not None and value == 1.0 and name.endswith(" (missing)"):
-            found.append((name.removesuffix(" (missing)"), "(missing)"))
-        else:
-            found.append((name, f"{value:.6g}"))
-    more = row.nnz - len(found)
-    zeros = row.shape[1] - row.nnz if names is None else _zeros(names, set(row.indices.tolist()))
-    words = [f"{count(more)} more"] if more else []
-    words += [f"{plural(zeros, 'other column')} {'is' if zeros == 1 else 'are'} 0"] if zeros else []
-    return found, ", ".join(words)
+def selected(fields: list[ShownField], most: int = _MAX_FIELDS) -> list[ShownField]:
+    """The fields to show, in their order: unusual ones first if there are too many."""
+    order = sorted(range(len(fields)), key=lambda at: (not fields[at].remark, at))[:most]
+    return [fields[at] for at in sorted(order)]

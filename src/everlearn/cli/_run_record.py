@@ -77,8 +77,9 @@ class RunRecord:
     Parameters
     ----------
     sources : list of dict
-        "name", "start" (size and hash of the first bytes, None for a pipe) and "first_row" of each source, in
-        the order in which they were started; "done" (size and time) if it was read to its end.
+        "name", "start" (size and hash of the first bytes, None for a pipe), "first_row" and "options" (with
+        which to open it again) of each source, in the order in which they were started; "done" (size and
+        time) if it was read to its end.
     settings : dict
         The options with which the store was created.
     quarantines : list of str
@@ -108,13 +109,15 @@ class RunRecord:
         """Whether a file with this name was read."""
         return source.file is not None and any(known["name"] == source.name for known in self.sources)
 
-    def add_source(self, source: SourceIdentity, n_rows: int) -> None:
+    def add_source(
+        self, source: SourceIdentity, n_rows: int, options: Mapping[str, Any] | None = None
+    ) -> None:
         """Note that the following rows come from this source, unless those before them did, too."""
         if self.sources and source.is_same(self.sources[-1]):
             return
         if self.sources and self.sources[-1]["first_row"] == n_rows and not self.sources[-1].get("done"):
             self.sources.pop()  # no row came from it
-        self.sources.append(source.as_record() | {"first_row": n_rows})
+        self.sources.append(source.as_record() | {"first_row": n_rows, "options": dict(options or {})})
 
     def set_done(self, source: SourceIdentity) -> None:
         """Note that the last source was read to its end."""

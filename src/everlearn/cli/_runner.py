@@ -220,7 +220,7 @@ def _resume(plan: Plan, learner: NeverEndingLearner, source: Source, schema: Sch
     skipped = n_stored if plan.skip_rows is None else plan.skip_rows
     changed = not ranges and record.has_name(identity)
     note = "" if ranges and not skipped else _note(source.name, status["rows"], skipped, changed)
-    record.add_source(identity, status["rows"])
+    record.add_source(identity, status["rows"], plan.source.reading_options)
     if plan.source.quarantine is not None:
         record.add_quarantine(plan.source.quarantine)
     learner.set_schema(schema.state(), notes={RUN_NOTE: record.as_notes()})

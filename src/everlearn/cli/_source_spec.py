@@ -68,6 +68,12 @@ class SourceSpec:
             **options,
         )
 
+    @property
+    def reading_options(self) -> dict[str, Any]:
+        """The options that are needed to read the source again with the schema of its store."""
+        given = {"format": self.format, "encoding": self.encoding, "sql": self.sql}
+        return {name: value for name, value in given.items() if value is not None}
+
     def files(self) -> list["SourceSpec"]:
         """The sources of a folder, one for each file that has a known format, by name; otherwise this one."""
         if not os.path.isdir(self.path) or is_dataset(self.path):

@@ -1,8 +1,6 @@
 """`everlearn ask`: answer questions at the terminal."""
 
-import getpass
-import os
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,6 +9,7 @@ from . import _options as option
 from ._app import command
 from ._console import console
 from ._interrupt import Interrupt
+from ._keyboard import Keyboard
 from ._question_session import QuestionSession
 from ._source_rows import SourceRows
 from ._source_spec import schema_or_none
@@ -20,39 +19,29 @@ from ._source_spec import schema_or_none
 def ask(
     store: option.Store,
     n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Maximum number of questions.")] = 10,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--source",
-            metavar="FILE",
-            show_default=False,
-            help="Show rows as they are in this source file. Useful for text, which is hashed in the store.",
-        ),
-    ] = None,
+    source: option.RowsFrom = None,
+    by: option.By = "",
+    blind: Annotated[
+        bool,
+        typer.Option("--blind", help="Do not show the prediction: it can influence you.", show_default=False),
+    ] = False,
     traceback: option.Traceback = False,
 ) -> None:
     """Answer questions at the terminal.
 
-    Type the name or the number of a class; ? skips the row, u undoes the last answer, q quits.
+    Each row is shown with its fields, and what is unusual about them, as it is in the source that `everlearn
+    run` has read. One key answers: that of the class. ? skips the row, s shows similar rows that have a
+    label, + adds a class, u undoes the last answer, q quits. If standard input is not a terminal, lines are
+    read instead: the name or the number of a class, or a command.
     """
     with Interrupt() as interrupt:
         with interrupt.at_once():
             learner = NeverEndingLearner.open(store, create=False)
-
-        def read(prompt: str) -> str:
-            with interrupt.at_once():
-                return input(prompt)
-
         with learner:
-            rows = SourceRows(source, learner)
-
-            def find(questions: list[Any]) -> dict[int, str]:
-                with interrupt.at_once():
-                    return rows.find(questions)
-
-            user = os.environ.get("USER") or getpass.getuser()
+            rows = SourceRows(source, learner, interrupt.at_once)
             schema = schema_or_none(learner.status()["schema"])
-            session = QuestionSession(learner, schema, user, console(), read, find)
+            keyboard = Keyboard(interrupt.at_once)
+            session = QuestionSession(learner, schema, option.name_of(by), console(), keyboard, rows, blind)
             try:
                 session.run(n)
             finally:

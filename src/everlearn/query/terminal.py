@@ -10,7 +10,8 @@ from .._visible import visible, visible_lines
 from ._answers import StopAsking
 from ._rows import Places, take
 
-_UNKNOWN, _QUIT = "?", "quit"
+_UNKNOWN, _QUIT = "?", "q"
+_RESERVED = {_UNKNOWN, _QUIT, "quit", ""}
 _MAX_SHOWN = 12
 
 
@@ -18,8 +19,8 @@ class Terminal:
     """Ask a person at the terminal for labels.
 
     Pass it to `ActiveLearner.run` as the oracle. A label is typed in full or by its first letters; ``?``
-    means that the label is unknown; ``quit`` or the end of the input ends the run. Answers given until then
-    are kept.
+    means that the label is unknown; ``q``, ``quit`` or the end of the input ends the run. Answers given until
+    then are kept.
 
     Parameters
     ----------
@@ -41,14 +42,10 @@ class Terminal:
         self.classes = list(classes)
         self.show = show
         names = [str(label) for label in self.classes]
-        if (
-            len(names) < 2
-            or len(set(names)) < len(names)
-            or {_UNKNOWN, _QUIT, ""} & {n.strip() for n in names}
-        ):
+        if len(names) < 2 or len(set(names)) < len(names) or _RESERVED & {n.strip() for n in names}:
             raise ValueError(
-                f"classes must be at least two labels with different names, not empty and not {_UNKNOWN!r} "
-                f"or {_QUIT!r}, got {self.classes!r}."
+                f"classes must be at least two labels with different names, not empty and not {_UNKNOWN!r}, "
+                f"{_QUIT!r} or 'quit', got {self.classes!r}."
             )
         self._asked = 0
 
@@ -63,10 +60,10 @@ class Terminal:
         print(f"\nQuestion {self._asked}, row {number}\n{text}")
         while True:
             try:
-                typed = input(f"{names} ({_UNKNOWN} = don't know, {_QUIT}): ").strip()
+                typed = input(f"{names} ({_UNKNOWN} = don't know, {_QUIT} = quit): ").strip()
             except EOFError:
                 raise StopAsking("the input ended") from None
-            if typed == _QUIT:
+            if typed in (_QUIT, "quit"):
                 raise StopAsking("the person at the terminal quit")
             if typed == _UNKNOWN:
                 return None

@@ -1,10 +1,12 @@
 """Blocks: what the readers of all formats return, and the base class of these readers."""
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ._line_reader import LineReader
+from ._nested import flattened
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,11 @@ class BlockReader:
         Block boundaries therefore do not depend on which records are bad.
         """
         raise NotImplementedError
+
+    def fields_of(self, raw: str) -> dict[str, Any]:
+        """The fields of a row, from its text in `Block.raw`; empty if it has no named fields."""
+        found = json.loads(raw)
+        return {name: cells[0] for name, cells in flattened({k: [v] for k, v in found.items()}).items()}
 
     @property
     def bytes_read(self) -> int:

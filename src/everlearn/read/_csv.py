@@ -103,6 +103,19 @@ class CSVReader(BlockReader):
         cells = zip(*rows, strict=True) if rows else ([] for _ in self.fields or ())
         return Block(numbers, raw, dict(zip(self.fields or (), cells, strict=True)), bad)
 
+    def fields_of(self, raw: str) -> dict[str, str]:
+        """The fields of a record, from its text; empty if a later header changed their order."""
+        row: list[str] = []
+        pieces: list[str] | None = None
+        for line in raw.split("\n"):
+            if pieces is not None:
+                pieces.append("\n")
+            pieces, _ = _split(line, self._delimiter, row, pieces)
+        fields = self.fields or []
+        return (
+            {} if self._order is not None or len(row) != len(fields) else dict(zip(fields, row, strict=True))
+        )
+
     def _record(self) -> tuple[list[str] | None, str]:
         """The next record, which may span several lines; or None and the reason why it is bad.
 

@@ -18,6 +18,10 @@ class LIBSVMReader(BlockReader):
 
     has_all_fields = False
 
+    def fields_of(self, raw: str) -> dict[str, str]:
+        """Nothing: the features have no names."""
+        return {}
+
     def read(self, n: int) -> Block | None:
         """The next n records."""
         labels: list[str | None] = []

@@ -161,6 +161,21 @@ class Source(Iterator[Batch]):
             bad += wrong
         return n_good, bad
 
+    def fields_of(self, raw: str) -> dict[str, Any]:
+        """The values of all fields of a row as they are in the source, to show them.
+
+        Parameters
+        ----------
+        raw : str
+            An entry of `Batch.raw` from this source.
+
+        Returns
+        -------
+        dict of str to object
+            The values by name, including those of ignored fields; empty for LIBSVM.
+        """
+        return self._reader.fields_of(raw)
+
     def close(self) -> None:
         """Close the file and the quarantine file, but not standard input."""
         self._closed = True

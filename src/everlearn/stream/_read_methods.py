@@ -2,6 +2,7 @@
 
 import copy
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..store.backup import backup_log
 from ..store.lookup import Id
 from . import _checks
 from ._influence import influence_of
+from ._compare import FeatureRanks, SimilarRow, feature_ranks, similar_labeled
 from ._lock import locked
 from ._log_backed import LogBacked
 from ._process_memory import resident_mb
@@ -111,6 +113,64 @@ class ReadMethods(LogBacked):
         """
         self._check_open()
         return self._log.rows_of(self._log.numbers_of(_checks.ids(ids)))
+
+    @locked
+    def rows_by_number(self, numbers: Any) -> Any:
+        """Get rows by their numbers in the stream.
+
+        Parameters
+        ----------
+        numbers : array-like of int
+            The numbers, at least one.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_numbers, n_features)
+            The rows as they arrived, not scaled.
+        """
+        self._check_open()
+        return self._log.rows_of(np.asarray(numbers, dtype=np.int64))
+
+    @locked
+    def feature_ranks(self, X: Any, columns: Any) -> FeatureRanks:
+        """Compare a row with the rows in memory, to find unusual values.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (1, n_features)
+            The row.
+        columns : array-like of int
+            The features to compare.
+
+        Returns
+        -------
+        FeatureRanks
+            The fractions of rows with a smaller value and with the same value (``below``, ``equal``), for
+            each column; and the number of rows compared (``n_rows``).
+        """
+        row = self._state.scaled(_checks.rows(X, self._n_features()))
+        return feature_ranks(self._state, row, np.asarray(columns, dtype=np.intp))
+
+    @locked
+    def similar_rows(self, X: Any, n: int = 3) -> list[SimilarRow]:
+        """Find the labeled rows in memory that are most similar to a row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (1, n_features)
+            The row.
+        n : int, default=3
+            The maximum number of rows.
+
+        Returns
+        -------
+        list of SimilarRow
+            The most similar first: ``id``, ``number``, ``label`` and ``distance``.
+        """
+        row = self._state.scaled(_checks.rows(X, self._n_features()))
+        found = similar_labeled(self._state, row, _checks.count(n))
+        names = self._log.ids_of([similar.number for similar in found]) if found else []
+        return [replace(similar, id=name) for similar, name in zip(found, names, strict=True)]
 
     @locked
     def known_ids(self, ids: Any) -> list[Id]:
