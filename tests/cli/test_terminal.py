@@ -23,10 +23,10 @@ import everlearn.cli
 from cli.cli_helpers import everlearn as call
 from cli.cli_helpers import payments, write_csv
 from everlearn.cli._console import SafeConsole, notice, paragraph, show, styled
+from everlearn.cli._csv_output import for_spreadsheet, from_spreadsheet
 from everlearn.cli._question_session import parse_label
 from everlearn.cli._run_record import RunRecord
 from everlearn.cli._tables import print_schema, print_status
-from everlearn.cli.predict import for_spreadsheet
 from everlearn.read import Schema, open_source
 from everlearn.stream import NeverEndingLearner
 
@@ -224,7 +224,7 @@ def back(cell):
 @given(st.text(st.sampled_from("'=+-@\t\r\n1.eE a\uff1d\uff0b\uff0d\uff20,;\""), max_size=6))
 def test_a_cell_is_no_formula_and_can_be_read_back(text):
     cell = for_spreadsheet(text)
-    assert back(cell) == text
+    assert back(cell) == from_spreadsheet(cell) == text
     if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", cell, re.ASCII):
         assert not cell.startswith(tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"))
 

@@ -13,6 +13,7 @@ except ModuleNotFoundError as error:
         f'The command line needs {error.name}: pip install "everlearn[cli]".', name=error.name
     ) from error
 
-from . import run, watch, ask, predict, status, report, export, schema, backup, erase, expire, bench  # noqa: F401, I001 - in the order of the help
+from . import run, watch, ask, questions, label, withdraw, predict, status  # noqa: F401, I001 - in this order in the help
+from . import report, export, schema, backup, erase, expire, bench  # noqa: F401
 
 __all__ = ["app", "main"]

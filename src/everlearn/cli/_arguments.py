@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -75,6 +76,14 @@ def parse_pairs(given: Sequence[str], option: str, example: str) -> dict[str, st
             raise typer.BadParameter(f"{name!r} is given twice.", param_hint=option)
         found[name] = value
     return found
+
+
+def read_ids(path: Path | None) -> list[str]:
+    """The ids in a file, one per line."""
+    if path is None:
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [line.rstrip("\r\n") for line in file if line.strip()]
 
 
 def make_drift(text: str | None) -> Any:

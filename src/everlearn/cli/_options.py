@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ._arguments import learners
+from ._config import load_config
 
 _SOURCE, _LEARNER, _QUERIES, _OUTPUT = "Source", "Learner", "Questions", "Output"
 
@@ -53,6 +54,17 @@ RowsFrom = Annotated[
 By = Annotated[
     str,
     typer.Option("--by", metavar="NAME", help="Who answers. (default: the user name)", show_default=False),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        is_eager=True,
+        callback=load_config,
+        show_default=False,
+        help="A TOML file with any of these options: label_rate = 0.02, for example. Options given here win.",
+    ),
 ]
 Quiet = Annotated[bool, _option(_OUTPUT, "--quiet", "-q", help="Print errors only.")]
 
@@ -249,6 +261,60 @@ MaxAge = Annotated[
         metavar="AGE",
     ),
 ]
+Window = Annotated[
+    int | None,
+    _option(
+        _LEARNER, "--window", help="Last labels over which scores are computed. (default: 1000)", metavar="N"
+    ),
+]
+Coverage = Annotated[
+    float | None,
+    _option(
+        _LEARNER,
+        "--coverage",
+        help="Fraction of rows whose prediction set must contain the true class. (default: no sets)",
+        metavar="FRACTION",
+    ),
+]
+Retention = Annotated[
+    Literal["all", "needed"] | None,
+    _option(
+        _LEARNER,
+        "--retention",
+        help="Rows that stay in the log: all, or only those that may be needed again. (default: all)",
+    ),
+]
+SnapshotEvery = Annotated[
+    int | None,
+    _option(
+        _LEARNER, "--snapshot-every", min=1, help="Rows between snapshots. (default: 50000)", metavar="N"
+    ),
+]
+Scaling = Annotated[
+    Literal["standard", "none"] | None,
+    _option(_LEARNER, "--scaling", help="Whether numbers are standardized. (default: standard)"),
+]
+Classes = Annotated[
+    list[str] | None,
+    _option(
+        _LEARNER,
+        "--class",
+        help="A possible label. Repeat it for all; others are errors. (default: all that appear)",
+        metavar="NAME",
+    ),
+]
+SemiSupervised = Annotated[
+    bool | None,
+    _option(
+        _LEARNER,
+        "--semi-supervised",
+        help="Predict each batch with the help of its unlabeled rows (StreamS3VM).",
+    ),
+]
+Exemplars = Annotated[
+    bool | None,
+    _option(_LEARNER, "--exemplars", help="Keep representative unlabeled rows. (default: a random sample)"),
+]
 RandomState = Annotated[int | None, _option(_LEARNER, "--random-state", help="The random seed.", metavar="N")]
 
 # --------------------------------------------------------------------------------------------- the questions
@@ -273,6 +339,15 @@ ColdStartLabels = Annotated[
 LabelBudget = Annotated[
     int | None,
     _option(_QUERIES, "--label-budget", help="Maximum number of questions. (default: no limit)", metavar="N"),
+]
+Audit = Annotated[
+    float | None,
+    _option(
+        _QUERIES,
+        "--audit",
+        help="Fraction of questions about random rows, to estimate the accuracy. (default: 0.1)",
+        metavar="FRACTION",
+    ),
 ]
 OracleField = Annotated[
     str | None,

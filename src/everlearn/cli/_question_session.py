@@ -229,10 +229,13 @@ def label_keys(classes: list[Any]) -> dict[str, Any] | None:
     return dict(zip(_KEYS, classes, strict=False)) if 0 < len(classes) <= len(_KEYS) else None
 
 
-def parse_label(typed: str, classes: list[Any], schema: Schema | None) -> tuple[Any, bool]:
+def parse_label(
+    typed: str, classes: list[Any], schema: Schema | None, by_number: bool = True
+) -> tuple[Any, bool]:
     """The typed label, and whether it is a known class. Names take precedence over numbers.
 
-    A name can be typed as it is displayed, which is unique, or as it is.
+    A name can be typed as it is displayed, which is unique, or as it is. Numbers of classes are understood
+    unless ``by_number`` is false.
     """
     for shown in (visible, str):
         for label in classes:
@@ -241,7 +244,7 @@ def parse_label(typed: str, classes: list[Any], schema: Schema | None) -> tuple[
     alike = [label for label in classes if str(label).lower() == typed.lower()]
     if len(alike) == 1:
         return alike[0], True
-    if _numbered(classes) and typed.isdecimal() and 1 <= int(typed) <= len(classes):
+    if by_number and _numbered(classes) and typed.isdecimal() and 1 <= int(typed) <= len(classes):
         return classes[int(typed) - 1], True
     if classes and isinstance(classes[0], bool):
         raise ValueError(f"{typed!r} is neither True nor False.")

@@ -130,7 +130,7 @@ def _stored_values(row: Any, schema: Schema) -> dict[str, str]:
 
 
 def _stored_value(field: Field, cells: Any) -> str:
-    if field.is_hashed:
+    if field.is_hashed or field.kind == "embed":
         return NOT_KEPT
     values = (cells.toarray() if sparse.issparse(cells) else np.asarray(cells)).ravel().tolist()
     if field.kind == "vector":
@@ -169,7 +169,7 @@ def _remarks(learner: NeverEndingLearner, row: Any, schema: Schema) -> dict[str,
     asked: list[tuple[Field, str, int]] = []
     for field, start in _features(schema):
         cells = row[:, start : start + field.n_columns]
-        if field.is_hashed or field.kind == "vector":
+        if field.is_hashed or field.kind in ("vector", "embed"):
             continue
         values = (cells.toarray() if sparse.issparse(cells) else np.asarray(cells)).ravel()
         if field.kind == "numeric":

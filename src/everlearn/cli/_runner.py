@@ -2,7 +2,8 @@
 
 import contextlib
 import inspect
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
@@ -12,6 +13,8 @@ import numpy as np
 from ..errors import StoreError
 from ..read import Schema, Source
 from ..read.sources import BadRow
+from ..select import Exemplars
+from ..semi import StreamS3VM
 from ..store.discard import discard_if_untouched, remove_files
 from ..stream import NeverEndingLearner
 from ._arguments import unit_length_learner
@@ -132,6 +135,12 @@ class Plan:
     limit: int | None = None
     skip_duplicates: bool = False
     max_bad_fraction: float = 0.2
+    snapshot_every: int | None = None
+
+    @property
+    def opening(self) -> dict[str, Any]:
+        """The options for opening the store that are not settings of it."""
+        return {} if self.snapshot_every is None else {"snapshot_every": self.snapshot_every}
 
 
 class TooManyBadRows(ValueError):
@@ -148,7 +157,7 @@ def open_store(plan: Plan) -> NeverEndingLearner | None:
     """The store of a plan; None if it does not exist, or if nothing has been learned in it."""
     discard_if_untouched(plan.store, RUN_NOTE)
     try:
-        return NeverEndingLearner.open(plan.store, plan.learner, create=False)
+        return NeverEndingLearner.open(plan.store, plan.learner, create=False, **plan.opening)
     except StoreError as error:
         if error.code != "no_store":
             raise
@@ -196,10 +205,34 @@ def _create(plan: Plan, schema: Schema) -> NeverEndingLearner:
     settings = dict(plan.settings) | {"drift": plan.drift}
     if settings.get("query_strategy") == "none":
         settings["query_strategy"] = None
-    learner = plan.learner
+    if "classes" in settings:
+        settings["classes"] = _labels(settings["classes"], schema)
+    for name, make in (("semi_supervised", StreamS3VM), ("exemplars", Exemplars)):
+        if name in settings:
+            settings[name] = make() if settings[name] else None
+    learner, existed = plan.learner, os.path.exists(plan.store)
     if learner is None and schema.is_unit_length:
         learner = unit_length_learner(settings.get("memory_rows"))
-    return NeverEndingLearner.open(plan.store, learner, scale_features=schema.scale_features, **settings)
+    settings |= {"scale_features": schema.scale_features} | plan.opening
+    try:
+        return NeverEndingLearner.open(plan.store, learner, **settings)
+    except (TypeError, ValueError):  # a setting that is wrong
+        if not existed:
+            remove_files(plan.store)
+        raise
+
+
+def _labels(names: Iterable[str], schema: Schema) -> list[Any]:
+    """Labels given as text, in the type that the labels of the source have."""
+    if schema.name_of("label") is None or schema.label_type != "int":
+        return list(names)
+    try:
+        return [int(name) for name in names]
+    except ValueError:
+        raise ValueError(
+            f"--class {next(name for name in names if not name.lstrip('-').isdigit())!r} is no integer, but "
+            "the labels of the source are: use --label-type string."
+        ) from None
 
 
 def _resume(plan: Plan, learner: NeverEndingLearner, source: Source, schema: Schema) -> Runner:

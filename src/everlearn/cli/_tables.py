@@ -12,12 +12,15 @@ from rich.table import Table
 
 from .._visible import json_visible
 from ..read import Schema, Source
+from ..stream import Answer
+from ..stream.answers import majority
 from ._console import show, styled
 from ._format import count, plural, rate, score, some
 from ._run_record import RunRecord
 from ._self_test import self_test
 
 _MAX_FIELDS = 40
+_MAX_DISAGREEMENTS = 10
 _MEASURES = {"accuracy": "accuracy", "g_means": "g-means", "mcc": "mcc", "auc": "auc"}
 
 
@@ -86,6 +89,25 @@ def print_status(status: Mapping[str, Any], record: RunRecord, console: Console)
     if scores["total"]["n"] or scores["total"]["abstained"]:
         console.print()
         show(_score_table(scores, status["audit"]), console)
+
+
+def print_disagreements(answers: Mapping[Any, list[Answer]], console: Console) -> None:
+    """Print the rows whose annotators disagree: the answers, and the one that is learned."""
+    if not answers:
+        return
+    console.print()
+    table = _table("disagreements", "answers", "learned")
+    for row, given in list(answers.items())[:_MAX_DISAGREEMENTS]:
+        shown = [
+            f"{answer.by or '(no name)'}: {answer.label}"
+            + (f" (weight {answer.weight:g})" if answer.weight != 1 else "")
+            for answer in given
+        ]
+        table.add_row(styled(row, style="bold"), styled(", ".join(shown)), styled(majority(given)))
+    show(table, console)
+    more = len(answers) - _MAX_DISAGREEMENTS
+    if more > 0:
+        console.print(styled(f"and {plural(more, 'more row')}; --json has them all", style="dim"))
 
 
 def _score_table(scores: Mapping[str, Any], audit: Mapping[str, Any]) -> Table:

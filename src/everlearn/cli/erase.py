@@ -12,6 +12,7 @@ from ..store import Certificate
 from ..stream import NeverEndingLearner
 from . import _options as option
 from ._app import command
+from ._arguments import read_ids
 from ._console import console, error_console
 from ._format import plural
 from ._outputs import check_outputs
@@ -68,7 +69,7 @@ def erase(
     check_outputs({"--certificate": certificate}, store=store, sources=[ids_file, *given])
     if certificate is not None:
         _check_writable(certificate)
-    names = [*(ids or ()), *_read_ids(ids_file)]
+    names = [*(ids or ()), *read_ids(ids_file)]
     if not names:
         raise ValueError("No ids: pass the ids of the rows, or a file of ids with --ids-file.")
     with NeverEndingLearner.open(store, create=False) as learner:
@@ -86,13 +87,6 @@ def erase(
     if certificate is not None:
         done.write(certificate)
     _print_result(done, certificate)
-
-
-def _read_ids(path: Path | None) -> list[str]:
-    if path is None:
-        return []
-    with open(path, encoding="utf-8") as file:
-        return [line.rstrip("\r\n") for line in file if line.strip()]
 
 
 def _check_writable(path: Path) -> None:

@@ -1,28 +1,20 @@
 """`everlearn predict`: predictions as CSV, with id, label and decision values."""
 
 import csv
-import io
-import re
-import sys
-from collections.abc import Callable
 from typing import Annotated, Any, TextIO
 
 import numpy as np
 import typer
 
-from .. import _atomic
-from .._visible import visible
 from ..errors import StoreError
 from ..read import Source
 from ..stream import NeverEndingLearner
 from . import _options as option
 from ._app import command
 from ._console import error_console
+from ._csv_output import Cell, write_csv
 from ._outputs import check_outputs
 from ._source_spec import SourceSpec, bad_rows_message, stored_schema
-
-_FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")  # the last four: full-width = + - @
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 @command(
@@ -101,21 +93,10 @@ def fitted_learner(learner: NeverEndingLearner) -> Any:
 
 def write_predictions(learner: NeverEndingLearner, source: Source, out: str, *, raw: bool = False) -> int:
     """Predict all rows of a source; return their number."""
-    if out == "-":
-        return _write(learner, source, sys.stdout, visible if sys.stdout.isatty() else _cell(raw))
-    n_rows = 0
-
-    def put(file: Any) -> None:
-        nonlocal n_rows
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-        n_rows = _write(learner, source, text, _cell(raw))
-        text.detach()
-
-    _atomic.write(out, put)
-    return n_rows
+    return write_csv(out, raw, lambda file, cell: _write(learner, source, file, cell))
 
 
-def _write(learner: NeverEndingLearner, source: Source, file: TextIO, cell: Callable[[Any], Any]) -> int:
+def _write(learner: NeverEndingLearner, source: Source, file: TextIO, cell: Cell) -> int:
     labels = fitted_learner(learner).classes_.tolist()
     writer = csv.writer(file, lineterminator="\n")
     names = ["score"] if len(labels) == 2 else [cell(f"score_{label}") for label in labels]
@@ -131,20 +112,3 @@ def _write(learner: NeverEndingLearner, source: Source, file: TextIO, cell: Call
         n_rows += len(batch)
     file.flush()
     return n_rows
-
-
-def _cell(raw: bool) -> Callable[[Any], Any]:
-    return (lambda value: value) if raw else for_spreadsheet
-
-
-def for_spreadsheet(value: Any) -> Any:
-    """A cell that no spreadsheet runs as a formula.
-
-    Spreadsheets evaluate cells that start with certain characters, even if they are quoted. Such text is
-    prefixed with an apostrophe, and so is text that starts with apostrophes followed by such a character:
-    removing the first apostrophe of whatever matches ``'+[=+-@...]`` restores the original. Numbers are
-    unchanged.
-    """
-    if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
-        return f"'{value}"
-    return value

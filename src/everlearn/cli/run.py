@@ -58,13 +58,23 @@ def run(
     drift: option.Drift = None,
     memory_rows: option.MemoryRows = None,
     max_age: option.MaxAge = None,
+    scaling: option.Scaling = None,
+    classes: option.Classes = None,
+    semi_supervised: option.SemiSupervised = None,
+    exemplars: option.Exemplars = None,
+    window: option.Window = None,
+    coverage: option.Coverage = None,
+    retention: option.Retention = None,
+    snapshot_every: option.SnapshotEvery = None,
     random_state: option.RandomState = None,
     query_strategy: option.QueryStrategy = None,
     label_rate: option.LabelRate = None,
     cold_start_labels: option.ColdStartLabels = None,
     label_budget: option.LabelBudget = None,
+    audit: option.Audit = None,
     oracle: option.OracleField = None,
     label_delay: option.LabelDelay = 0,
+    config: option.Config = None,
     quiet: option.Quiet = False,
     traceback: option.Traceback = False,
 ) -> None:
@@ -72,7 +82,8 @@ def run(
 
     Labels in the source are learned with their rows. With --oracle, they are revealed only for rows that are
     asked about. Ctrl-C or SIGTERM stops after the current batch. Run the same command again to resume, or to
-    read what has been appended to the file. All files of a folder are read in the order of their names; run
+    read what has been appended to the file. Settings of the learner and of the questions are fixed when a
+    store is created. All files of a folder are read in the order of their names; run
     the same command again to read new ones.
     """
     if not 0.0 <= max_bad_fraction <= 1.0:
@@ -83,7 +94,7 @@ def run(
         raise typer.BadParameter(f"must be the label field, which is {label!r}.", param_hint="--oracle")
     if oracle is not None and duplicate_ids == "skip":
         raise typer.BadParameter("'skip' cannot be used with --oracle.", param_hint="--duplicate-ids")
-    check_outputs({"--store": store}, sources=[source, schema])
+    check_outputs({"--store": store}, sources=[source, schema, config])
     check_outputs({"--quarantine": quarantine}, store=store, sources=[source, schema])
     given = {
         "query_strategy": query_strategy,
@@ -93,6 +104,14 @@ def run(
         "drift": drift,
         "memory_rows": memory_rows,
         "max_age": max_age,
+        "audit": audit,
+        "scaling": scaling,
+        "classes": classes or None,
+        "semi_supervised": semi_supervised,
+        "exemplars": exemplars,
+        "window": window,
+        "coverage": coverage,
+        "retention": retention,
         "random_state": random_state,
     }
     spec = SourceSpec(
@@ -129,6 +148,7 @@ def run(
         limit=limit,
         skip_duplicates=duplicate_ids == "skip",
         max_bad_fraction=max_bad_fraction,
+        snapshot_every=snapshot_every,
     )
     _learn(plan, quiet)
 

@@ -29,7 +29,7 @@ MARKS = sa.Table(
     TABLES,
     sa.Column("number", _big, nullable=False, index=True),
     sa.Column("seq", _big, nullable=False, index=True),
-    sa.Column("given", sa.Boolean, nullable=False),
+    sa.Column("given", sa.Boolean),  # null: an answer that did not change the label
 )
 SNAPSHOTS = sa.Table(
     "snapshots",

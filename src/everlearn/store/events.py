@@ -46,12 +46,34 @@ class Arrived:
 
 @dataclass(frozen=True)
 class Labeled:
-    """Labels for rows of earlier batches; they replace earlier labels of these rows."""
+    """Labels for rows of earlier batches; they replace earlier labels of these rows.
+
+    They are answers of one annotator, with a weight (None for 1); or, if ``decided`` is true, the majority of
+    several answers, which are in other events.
+    """
 
     numbers: Ints
     labels: Array
     by: str
     time: float
+    weight: float | None = None
+    decided: bool | None = None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Answers of one annotator for rows that have several answers; they are kept, but not learned.
+
+    A `Labeled` event in the same transaction has the new majority where it changes. If ``retracted`` is true,
+    the answers of this annotator are taken back, and ``labels`` is empty.
+    """
+
+    numbers: Ints
+    labels: Array
+    by: str
+    time: float
+    weight: float | None = None
+    retracted: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -116,10 +138,11 @@ class Expired:
         return np.concatenate([np.zeros(0, dtype=np.int64), *ranges])
 
 
-Event: TypeAlias = Arrived | Labeled | Withdrawn | Asked | Scaled | Described | Erased | Expired
+Event: TypeAlias = Arrived | Labeled | Answered | Withdrawn | Asked | Scaled | Described | Erased | Expired
 _KINDS: dict[str, Any] = {
     "rows": Arrived,
     "labels": Labeled,
+    "answers": Answered,
     "withdrawn": Withdrawn,
     "asked": Asked,
     "scaled": Scaled,

@@ -6,7 +6,8 @@ One SQLite file in WAL mode, a PostgreSQL database by URL, or memory::
     events      seq, kind, time, content            the events
                 rows, seconds, memory               rows so far; time to apply it, and memory after it
     rows        number, id, seq, position           the event in which a row arrived, and its position
-    marks       number, seq, given                  when the label of a row was given or withdrawn
+    marks       number, seq, given                  when the label of a row was given or withdrawn (null: when
+                                                    an answer was given that did not change it)
     snapshots   seq, content                        the state after an event
     notes       key, value                          values stored by the caller
 
@@ -31,7 +32,7 @@ from .._base import persist
 from ..errors import FileFormatError, StoreError
 from ._database import Database
 from ._tables import EVENTS, MARKS, META, NOTES, ROWS, SNAPSHOTS
-from .events import Arrived, Event, Labeled, Withdrawn, decode, encode
+from .events import Answered, Arrived, Event, Labeled, Withdrawn, decode, encode
 from .lookup import TRIMMED, Id, Lookup, id_key
 from .tombstones import SALT
 
@@ -321,7 +322,8 @@ class Writing:
     ) -> int:
         """Append an event; a batch comes with the ids of its rows."""
         self.last += 1
-        seq, numbers, given = self.last, np.zeros(0, dtype=np.int64), True
+        seq, numbers = self.last, np.zeros(0, dtype=np.int64)
+        given: bool | None = True
         kind, content = encode(event)
         line = {
             "seq": seq,
@@ -346,6 +348,8 @@ class Writing:
             numbers = event.numbers
         elif isinstance(event, Withdrawn):
             numbers, given = event.numbers, False
+        elif isinstance(event, Answered):
+            numbers, given = event.numbers, None
         if len(numbers):
             marks = [{"number": number, "seq": seq, "given": given} for number in numbers.tolist()]
             self._add_lines(_ADD_MARKS, marks)

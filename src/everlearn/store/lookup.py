@@ -147,7 +147,14 @@ class Lookup:
     def count_marks(self, numbers: Ints) -> int:
         """The number of labels given to these rows, including replaced and withdrawn ones."""
         found = self._look(MARKS.c.number, MARKS.c.given, numbers.tolist())
-        return sum(bool(given) for _, given in found)
+        return sum(given is not False for _, given in found)
+
+    def answered_often(self) -> list[int]:
+        """The numbers of the rows that were given more than one answer."""
+        ask = sa.select(MARKS.c.number).where(sa.or_(MARKS.c.given.is_(None), MARKS.c.given))
+        ask = ask.group_by(MARKS.c.number).having(sa.func.count() > 1)
+        with self.reading() as db:
+            return sorted(int(number) for number in db.scalars(ask))
 
     def labeled_at(self, numbers: Ints, before: int) -> dict[int, int]:
         """For each labeled row, the event that gave the label that it has before an event."""
@@ -160,17 +167,18 @@ class Lookup:
                 ):
                     if given:
                         found[int(number)] = int(seq)
-                    else:
+                    elif given is not None:
                         found.pop(int(number), None)
         return found
 
     def replaced(self, until: int) -> list[tuple[int, int, int]]:
         """The labels replaced or withdrawn up to an event: row, event that gave it, event that ended it."""
-        often = sa.select(MARKS.c.number).where(MARKS.c.seq <= until)
+        changes = sa.and_(MARKS.c.seq <= until, MARKS.c.given.is_not(None))
+        often = sa.select(MARKS.c.number).where(changes)
         often = often.group_by(MARKS.c.number).having(sa.func.count() > 1)
         ask = (
             sa.select(MARKS.c.number, MARKS.c.seq, MARKS.c.given)
-            .where(MARKS.c.seq <= until, MARKS.c.number.in_(often))
+            .where(changes, MARKS.c.number.in_(often))
             .order_by(MARKS.c.seq)
         )
         given: dict[int, int] = {}

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from .._base import persist
 from . import scrub
 from ._tables import EVENTS, MARKS, ROWS, SNAPSHOTS
-from .events import Arrived, Described, Erased, Event, Expired, Ints, Labeled, Withdrawn
+from .events import Answered, Arrived, Described, Erased, Event, Expired, Ints, Labeled, Withdrawn, encode
 from .log import VERSION, Log
 from .lookup import TRIMMED, Id, id_key, parts
 from .rewriting import move, positions_without, rewrite, without_rows
@@ -151,11 +151,11 @@ def _forget_labels(log: Log, db: Any, numbers: Ints) -> None:
     """Remove the labels of rows from the events that gave and withdrew them."""
     for seq in log.marked_in(numbers):
         event = log.event(seq)
-        if isinstance(event, Labeled | Withdrawn):
+        if isinstance(event, Labeled | Answered | Withdrawn):
             left = without_rows(event, numbers)
-            assert isinstance(left, Labeled | Withdrawn)
+            assert isinstance(left, Labeled | Answered | Withdrawn)
             if len(left.numbers):
-                rewrite(db, seq, "labels" if isinstance(left, Labeled) else "withdrawn", left)
+                rewrite(db, seq, encode(left)[0], left)
             else:
                 db.execute(sa.delete(EVENTS).where(EVENTS.c.seq == seq))
     _delete_marks(db, numbers)

@@ -8,7 +8,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from ._tables import EVENTS, GONE, ROWS
-from .events import Arrived, Event, Ints, Labeled, Withdrawn, content_of
+from .events import Answered, Arrived, Event, Ints, Labeled, Withdrawn, content_of
 
 Positions = list[tuple[int, int]]
 
@@ -52,6 +52,10 @@ def without_rows(event: Event, numbers: Ints) -> Event:
     if isinstance(event, Labeled):
         alive = ~np.isin(event.numbers, numbers)
         return replace(event, numbers=event.numbers[alive], labels=event.labels[alive])
+    if isinstance(event, Answered):
+        alive = ~np.isin(event.numbers, numbers)
+        labels = event.labels if event.retracted else event.labels[alive]
+        return replace(event, numbers=event.numbers[alive], labels=labels)
     if isinstance(event, Withdrawn):
         return replace(event, numbers=event.numbers[~np.isin(event.numbers, numbers)])
     return event

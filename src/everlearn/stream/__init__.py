@@ -1,6 +1,7 @@
 """The never-ending learner: predicts a stream, asks for labels, and recovers from crashes."""
 
+from .answers import Answer
 from .learner import NeverEndingLearner
 from .outcome import Outcome
 
-__all__ = ["NeverEndingLearner", "Outcome"]
+__all__ = ["Answer", "NeverEndingLearner", "Outcome"]

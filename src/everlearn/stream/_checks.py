@@ -68,14 +68,29 @@ def _label(value: Any) -> Any:
     return plain
 
 
-def ids(given: Any, n_rows: int | None = None) -> list[Id]:
-    """The ids as a list: integers or strings, unique, one for each row."""
+def annotators(ids: list[Id], by: Any, weight: Any) -> tuple[list[str], list[float]]:
+    """The annotator and the weight of each answer; an annotator has one answer for a row."""
+    who = [by] * len(ids) if isinstance(by, str) else [str(name) for name in by]
+    weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), len(ids)).tolist() if len(ids) else []
+    if len(who) != len(ids):
+        raise ValueError(f"by must be one name, or one for each label, got {len(who)} for {len(ids)} labels.")
+    if wrong := [value for value in weights if not 0 < value < np.inf]:
+        raise ValueError(f"weight must be positive and finite, got {wrong[0]!r}.")
+    pairs = [(id_key(name), person) for name, person in zip(ids, who, strict=True)]
+    if len(set(pairs)) < len(pairs):
+        twice = sorted({json.loads(key) for key, person in pairs if pairs.count((key, person)) > 1})
+        raise ValueError(f"ids must be unique for each annotator, got {some(twice)} more than once.")
+    return who, weights
+
+
+def ids(given: Any, n_rows: int | None = None, unique: bool = True) -> list[Id]:
+    """The ids as a list: integers or strings, one for each row, unless told otherwise unique."""
     values = [given] if isinstance(given, str | int | np.integer) else list(given)
     found = [value.item() if isinstance(value, np.generic) else value for value in values]
     keys = [id_key(value) for value in found]
     if n_rows is not None and len(found) != n_rows:
         raise ValueError(f"ids must have one id for each row, got {len(found)} ids for {n_rows} rows.")
-    if len(set(keys)) < len(keys):
+    if unique and len(set(keys)) < len(keys):
         twice = sorted({key for key in keys if keys.count(key) > 1})
         raise ValueError(
             f"ids must be unique, got {some([json.loads(key) for key in twice])} more than once."

@@ -22,6 +22,7 @@ from ..evaluate.prequential import Prequential
 from ..evaluate.score_history import UNMEASURED, ScoreHistory
 from ..evaluate.window_scores import WindowScores
 from ..store.events import (
+    Answered,
     Arrived,
     Asked,
     Described,
@@ -120,6 +121,8 @@ class LearnerState:
                 drop_rows(self, event.numbers, event.n_labels)
             case Labeled() | Withdrawn():
                 pass  # labels are unlearned before the event is applied: see _replay
+            case Answered():
+                pass  # kept in the log; the majority is learned
         return EventResult()
 
     @property

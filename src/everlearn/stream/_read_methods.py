@@ -17,6 +17,7 @@ from ._lock import locked
 from ._log_backed import LogBacked
 from ._process_memory import resident_mb
 from ._report_data import report_data_of
+from .answers import Answer, answers_of
 
 
 class ReadMethods(LogBacked):
@@ -171,6 +172,60 @@ class ReadMethods(LogBacked):
         found = similar_labeled(self._state, row, _checks.count(n))
         names = self._log.ids_of([similar.number for similar in found]) if found else []
         return [replace(similar, id=name) for similar, name in zip(found, names, strict=True)]
+
+    @locked
+    def with_rows(self, ids: Any) -> list[Id]:
+        """Find the ids that have a row in the store.
+
+        Parameters
+        ----------
+        ids : array-like of int or str
+            The ids.
+
+        Returns
+        -------
+        list of int or str
+            Those of them that have a row, which was not erased.
+        """
+        self._check_open()
+        return self._log.in_index(_checks.ids(ids))
+
+    @locked
+    def answers(self, ids: Any) -> dict[Id, list[Answer]]:
+        """Get the answers for rows that count towards their labels.
+
+        Parameters
+        ----------
+        ids : array-like of int or str
+            The ids of rows.
+
+        Returns
+        -------
+        dict of id to list of Answer
+            The answers of each row in the order in which they were given: ``label``, ``by``, ``weight`` and
+            ``time``. The label with the largest total weight is learned.
+        """
+        self._check_open()
+        names = _checks.ids(ids)
+        numbers = self._log.numbers_of(names)
+        found = answers_of(self._log, numbers)
+        return {name: found[number] for name, number in zip(names, numbers.tolist(), strict=True)}
+
+    @locked
+    def disagreements(self) -> dict[Id, list[Answer]]:
+        """Get the rows whose annotators disagree.
+
+        Returns
+        -------
+        dict of id to list of Answer
+            The answers of each such row; see `answers`.
+        """
+        self._check_open()
+        numbers = self._log.answered_often()
+        found = answers_of(self._log, np.array(numbers, dtype=np.int64))
+        split = [number for number in numbers if len({answer.label for answer in found[number]}) > 1]
+        names = self._log.ids_of(split)
+        return {name: found[number] for name, number in zip(names, split, strict=True)}
 
     @locked
     def known_ids(self, ids: Any) -> list[Id]:

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from .._base.validate import Rows
 from ..read.schema import Schema
-from ..store.events import Arrived, Event, Ints, Labeled, Scaled, Withdrawn
+from ..store.events import Answered, Arrived, Event, Ints, Labeled, Scaled, Withdrawn
 from ..store.log import Log
 from ..store.rewriting import without_rows
 from . import _checks
@@ -93,7 +93,7 @@ class Redaction:
 def _differs(a: Event, b: Event) -> bool:
     if isinstance(a, Arrived) and isinstance(b, Arrived):
         return bool(a.X.shape != b.X.shape)
-    if isinstance(a, Labeled | Withdrawn) and isinstance(b, Labeled | Withdrawn):
+    if isinstance(a, Labeled | Answered | Withdrawn) and isinstance(b, Labeled | Answered | Withdrawn):
         return len(a.numbers) != len(b.numbers)
     if isinstance(a, Scaled) and isinstance(b, Scaled):
         return not (np.array_equal(a.mean, b.mean) and np.array_equal(a.scale, b.scale))

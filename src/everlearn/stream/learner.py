@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, StoreError
-from ..store.events import Arrived, Asked, Described, Labeled, Withdrawn
+from ..store.events import Arrived, Asked, Described, Withdrawn
 from ..store.log import Log
 from ..store.lookup import Id, some
 from . import _checks
@@ -19,6 +19,7 @@ from ._lock import locked
 from ._log_backed import EventWithIds
 from ._questions import Question
 from ._settings import make_settings, with_learner
+from .answers import Answer, answers_of, events_for, events_without
 from .outcome import Outcome
 
 _SNAPSHOT_ROWS = 50_000
@@ -296,32 +297,44 @@ class NeverEndingLearner(EraseMethods):
         )
 
     @locked
-    def label(self, ids: Any, y: Any, *, by: str = "", time: float | None = None) -> None:
-        """Label rows of earlier batches; a new label replaces the old one of a row.
+    def label(self, ids: Any, y: Any, *, by: Any = "", weight: Any = 1.0, time: float | None = None) -> None:
+        """Label rows of earlier batches; all or none.
+
+        The answers of several annotators for a row are all kept, see `answers`, and the label with the
+        largest total weight is learned; in a tie, the one given last. A new answer of the same annotator
+        replaces the earlier one. A label that came with its row is an answer of the annotator "".
 
         Parameters
         ----------
         ids : array-like of int or str
-            The ids of the rows.
+            The ids of the rows. An id may occur several times, with different annotators.
         y : array-like
             Their labels.
-        by : str, default=""
-            The name of the annotator.
+        by : str or array-like of str, default=""
+            The name of the annotator, or one for each label.
+        weight : float or array-like of float, default=1.0
+            The weight of the answers in a majority, or one for each label.
         time : float, default=None
             The time, in seconds since 1970; None for now.
         """
         self._check_open()
-        names = _checks.ids(ids)
+        names = _checks.ids(ids, unique=False)
+        annotators, weights = _checks.annotators(names, by, weight)
         places, labels = self._labels(y, len(names))
         unlabeled = np.setdiff1d(np.arange(len(names)), places)
         if len(unlabeled):
             raise ValueError(f"No label given for id {names[unlabeled[0]]!r}: pass labeled rows only.")
         if names:
             now = _checks.now(time)
-            self._record(Labeled(self._log.numbers_of(names), labels, str(by), now))
+            given = zip(labels.tolist(), annotators, weights, strict=True)
+            answers = [Answer(label, name, weight) for label, name, weight in given]
+            events = events_for(self._log, self._log.numbers_of(names), answers, now)
+            self._commit([(event, None) for event in events])
 
     @locked
-    def withdraw(self, ids: Any, *, by: str = "", time: float | None = None) -> None:
+    def withdraw(
+        self, ids: Any, *, by: str = "", answers_by: str | None = None, time: float | None = None
+    ) -> None:
         """Withdraw labels: the learner becomes the one that never saw them.
 
         Parameters
@@ -329,7 +342,10 @@ class NeverEndingLearner(EraseMethods):
         ids : array-like of int or str
             The ids of labeled rows.
         by : str, default=""
-            The name of the annotator.
+            The name of the person who withdraws them.
+        answers_by : str, default=None
+            Withdraw only the answers of this annotator; the majority of the others is learned. None withdraws
+            all answers.
         time : float, default=None
             The time, in seconds since 1970; None for now.
         """
@@ -342,8 +358,23 @@ class NeverEndingLearner(EraseMethods):
         ]
         if without:
             raise ValueError(f"No label to withdraw for id {some(without)}.")
-        if names:
-            self._record(Withdrawn(numbers, str(by), _checks.now(time)))
+        if not names:
+            return
+        now = _checks.now(time)
+        several = np.zeros(len(numbers), dtype=bool)
+        if answers_by is not None:
+            known = answers_of(self._log, numbers)
+            annotators = [[answer.by for answer in known[number]] for number in numbers.tolist()]
+            if without := [
+                name for name, who in zip(names, annotators, strict=True) if answers_by not in who
+            ]:
+                raise ValueError(f"{answers_by!r} has no answer to withdraw for id {some(without)}.")
+            several = np.array([len(who) > 1 for who in annotators], dtype=bool)
+        if several.any():
+            events = events_without(self._log, numbers[several], str(answers_by), now)
+            self._commit([(event, None) for event in events])
+        if not several.all():
+            self._record(Withdrawn(numbers[~several], str(by), now))
 
     @locked
     def ask(self, n: int = 1) -> list[Question]:
