@@ -14,6 +14,7 @@ CORE = ROOT / "core"
 # a subpackage from itself, but neither may import from its neighbors or from above.
 FLOORS = [
     ["errors", "_core", "_atomic", "_startup", "_visible"],
+    ["_html"],
     ["_base"],
     ["_submodular", "metrics", "datasets"],
     ["svm", "budget", "auc"],
@@ -27,7 +28,7 @@ FLOORS = [
     ["read", "store", "evaluate"],
     ["export", "stream"],
     ["report"],
-    ["cli"],
+    ["cli", "notebook"],
     ["__init__"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

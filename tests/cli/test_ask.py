@@ -12,15 +12,13 @@ import subprocess
 import sys
 import termios
 
-import numpy as np
 import pytest
-from scipy import sparse
 
 from cli.cli_helpers import everlearn, payments, status_of, write_csv
 from everlearn.cli._question_session import label_keys, parse_label, selected, shortened
-from everlearn.cli._row_fields import ShownField, row_fields
 from everlearn.read import Schema
 from everlearn.stream import NeverEndingLearner
+from everlearn.stream.row_fields import ShownField, row_fields
 
 
 @pytest.fixture
@@ -255,29 +253,6 @@ def test_what_cannot_be_parse_label(typed, classes):
 def test_the_first_label_has_the_kind_of_the_schema():
     schema = Schema.infer({"a": ["1", "2"], "label": ["0", "1"]}, label="label")
     assert parse_label("7", [], schema) == (7, False)
-
-
-def test_a_row_from_the_store():
-    columns = {
-        "amount": ["3.5", "", "0"],
-        "shop": ["A", "B", "A"],
-        "paid": ["yes", "no", "yes"],
-        "v": [[1, 2], [3, 4], [5, 6]],
-    }
-    schema = Schema.infer(columns)
-    X, _ = schema.encode(columns, 3)
-    with NeverEndingLearner.open(":memory:") as learner:
-        learner.step(X)
-
-        def values(row, schema):
-            return [(field.name, field.value) for field in row_fields(learner, row, schema, {})]
-
-        assert values(X[:1], schema) == [("amount", "3.5"), ("shop", "A"), ("paid", "yes"), ("v", "[1, 2]")]
-        assert values(X[1:2], schema)[0] == ("amount", "(missing)")
-        assert values(X[2:], schema)[0] == ("amount", "0")
-        assert values(sparse.csr_matrix([[0, 2.5, 0]]), None) == [("x1", "2.5"), ("(others)", "2 are 0")]
-        found = values(np.ones((1, 100)), None)
-        assert (len(found), found[-1]) == (31, ("(others)", "70 more"))
 
 
 def test_a_key_for_each_class():

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from everlearn.errors import FileFormatError
 from everlearn.store.events import (
+    Answered,
     Arrived,
     Asked,
     Described,
@@ -29,6 +30,9 @@ EVENTS = [
     Arrived(3, np.arange(6.0).reshape(3, 2), np.array([1]), as_labels(["a"]), 1.5),
     Arrived(3, sparse.csr_matrix(np.eye(3)), np.array([0, 2]), np.array([1, 0]), 1.5, np.array([0, 4])),
     Labeled(NUMBERS, as_labels(["a", "b\0"]), "me", 2.0),
+    Labeled(NUMBERS, as_labels([1, 0]), "", 2.0, decided=True),
+    Answered(NUMBERS, as_labels(["a", "b\0"]), "me", 2.0, weight=0.5),
+    Answered(NUMBERS, np.zeros(0, dtype=np.int64), "me", 2.0, retracted=True),
     Withdrawn(NUMBERS, "me", 2.0),
     Asked(7, 2.0),
     Scaled(np.array([1.0, 2.0]), np.array([0.5, 1.0]), 2.0),

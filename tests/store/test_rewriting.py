@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from everlearn.store.events import Arrived, Asked, Labeled, Withdrawn
+from everlearn.store.events import Answered, Arrived, Asked, Labeled, Withdrawn
 from everlearn.store.rewriting import move, positions_without, rewrite, without_rows
 from property_helpers import property_test
 from store.log_helpers import ROWS, filled
@@ -44,6 +44,10 @@ def test_labels_and_withdrawals_lose_these_rows():
     numbers = np.array([4, 2, 9])
     left = without_rows(Labeled(numbers, np.array(["a", "b", "c"]), "me", 0.0), np.array([2, 3]))
     assert (left.numbers.tolist(), left.labels.tolist(), left.by) == ([4, 9], ["a", "c"], "me")
+    left = without_rows(Answered(numbers, np.array(["a", "b", "c"]), "me", 0.0), np.array([2, 3]))
+    assert (left.numbers.tolist(), left.labels.tolist()) == ([4, 9], ["a", "c"])
+    taken = Answered(numbers, np.zeros(0, dtype=np.int64), "me", 0.0, retracted=True)
+    assert without_rows(taken, np.array([4])).numbers.tolist() == [2, 9]
     assert without_rows(Withdrawn(numbers, "me", 0.0), np.array([4, 9])).numbers.tolist() == [2]
 
 

@@ -9,10 +9,10 @@ from rich.table import Table
 from .._visible import visible
 from ..read import Schema
 from ..stream import NeverEndingLearner
+from ..stream.row_fields import ShownField, row_fields
 from ._console import linked, notice, paragraph, show, styled
 from ._format import plural
 from ._keyboard import Keyboard
-from ._row_fields import ShownField, row_fields
 from ._source_rows import SourceRows
 
 SKIP, SIMILAR, NEW, UNDO, QUIT = "?", "s", "+", "u", "q"

@@ -6,6 +6,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from ..stream import NeverEndingLearner
+from ..stream.row_fields import MISSING, row_fields
 from . import _options as option
 from ._app import command
 from ._console import error_console
@@ -13,7 +14,6 @@ from ._csv_output import Cell, write_csv
 from ._format import plural
 from ._outputs import check_outputs
 from ._question_session import prediction
-from ._row_fields import MISSING, row_fields
 from ._source_rows import SourceRows
 from ._source_spec import schema_or_none
 

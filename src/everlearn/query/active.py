@@ -129,6 +129,11 @@ class ActiveLearner:
         """The reasons of pending questions by row number (a copy)."""
         return {row: question.reason for row, question in self._state.pending.items()}
 
+    @property
+    def classes(self) -> list[Any]:
+        """The possible labels, once `start` was called."""
+        return list(self._started().answers.classes.tolist())
+
     # ----------------------------------------------------------------------------------------- ask and tell
 
     def start(

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from .._html import escaped, table
 from .stopping._stopping_rule import pyplot
 
 _COLUMNS = ("n_labels", "row", "label", "chosen_by", "correct", "margin", "free_margin", "n_support", "score")
@@ -100,19 +101,31 @@ class History(list[dict[str, Any]]):
         ax.set_ylabel("score" if self.scores()[1] else "support vectors")
         return ax
 
+    def _lines(self) -> list[list[str]]:
+        """The first and the last entries as cells."""
+        whole = len(self) <= 2 * _ENDS + 1
+        shown = list(self) if whole else [*self[:_ENDS], None, *self[-_ENDS:]]
+        return [["…"] * len(_COLUMNS) if r is None else [_cell(r[c]) for c in _COLUMNS] for r in shown]
+
+    def _counts(self) -> str:
+        counts = ", ".join(f"{count} of {label!r}" for label, count in self.label_counts().items())
+        return f"{len(self)} labels: {counts}."
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>No labels yet.</p>"
+        return f"{table(self._lines(), heads=_COLUMNS)}<p>{escaped(self._counts())}</p>"
+
     def __str__(self) -> str:
         if not self:
             return "No labels yet."
-        whole = len(self) <= 2 * _ENDS + 1
-        shown = list(self) if whole else [*self[:_ENDS], None, *self[-_ENDS:]]
-        lines = [["…"] * len(_COLUMNS) if r is None else [_cell(r[c]) for c in _COLUMNS] for r in shown]
+        lines = self._lines()
         widths = [max(map(len, column)) for column in zip(_COLUMNS, *lines, strict=True)]
-        table = [
+        rows = [
             "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
             for line in [list(_COLUMNS), *lines]
         ]
-        counts = ", ".join(f"{count} of {label!r}" for label, count in self.label_counts().items())
-        return "\n".join([*table, f"{len(self)} labels: {counts}."])
+        return "\n".join([*rows, self._counts()])
 
 
 def _cell(value: Any) -> str:

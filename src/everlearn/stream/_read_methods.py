@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from .._base.validate import Array
+from .._html import escaped, table
+from ..errors import StoreError
 from ..store.backup import backup_log
 from ..store.lookup import Id
 from . import _checks
-from ._influence import influence_of
 from ._compare import FeatureRanks, SimilarRow, feature_ranks, similar_labeled
+from ._influence import influence_of
 from ._lock import locked
 from ._log_backed import LogBacked
 from ._process_memory import resident_mb
@@ -290,6 +292,28 @@ class ReadMethods(LogBacked):
             "scaled": state.mean is not None,
             "schema": copy.deepcopy(state.schema),
         }
+
+    def _repr_html_(self) -> str:
+        """The status as a table, for notebooks."""
+        try:
+            status = self.status()
+        except StoreError as error:
+            return f"<p>{escaped(error)}</p>"
+        audit, window = status["audit"], status["scores"]["window"]
+        budget = "" if status["budget"] is None else f" of {status['budget']:,}"
+        lines = [
+            ("store", status["store"]),
+            ("learner", status["learner"]),
+            ("rows", f"{status['rows']:,}"),
+            ("labels", f"{status['labels']:,}"),
+            ("classes", ", ".join(map(str, status["classes"][:10]))),
+            ("questions", f"{status['asked']:,}{budget} asked, {status['open_questions']:,} open"),
+            ("drift alarms", f"{len(status['drift_alarms']):,}"),
+        ]
+        for name, scores in (("accuracy, last labels", window), ("accuracy, random rows", audit)):
+            if scores.get("n"):
+                lines.append((name, f"{scores['accuracy']:.3f} of {scores['n']:,.0f}"))
+        return table(lines)
 
     @locked
     def report_data(self, /, **about: Any) -> dict[str, Any]:

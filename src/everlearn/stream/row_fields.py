@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ..read import Schema
 from ..read.schema import Field
-from ..stream import NeverEndingLearner
+from .learner import NeverEndingLearner
 
 MISSING = "(missing)"
 NOT_KEPT = "(not kept in the store: use --source FILE)"
