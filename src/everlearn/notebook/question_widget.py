@@ -165,8 +165,8 @@ class QuestionWidget(ipywidgets.VBox):  # type: ignore[misc]
 
 def _as_html(shown: Any) -> str:
     """What to show of a row, as HTML; text is escaped."""
-    if hasattr(shown, "_repr_html_"):
-        return str(shown._repr_html_())
+    if callable(as_html := getattr(shown, "_repr_html_", None)):
+        return str(as_html())
     if isinstance(shown, Mapping):
         return table((name, _shortened(value)) for name, value in shown.items())
     return f'<pre style="white-space:pre-wrap">{_lines(_shortened(shown))}</pre>'
