@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from .decision import Decision
 from .foreign import ForeignKernel
 from .machine import Machine
 from .validate import Array, Ints, Rows
@@ -20,6 +21,10 @@ class MachineAttributes:
     _sparse_input: bool
 
     def _check_fitted(self) -> None:
+        raise NotImplementedError
+
+    def describe_decision(self) -> Decision:
+        """Describe the decision function as data."""
         raise NotImplementedError
 
     def _fitted(self) -> Machine:
@@ -57,15 +62,27 @@ class MachineAttributes:
         return np.asarray(machine.native.alpha[:, machine.support()])
 
     @property
+    def coef_(self) -> npt.NDArray[np.float64]:
+        """Weights of the features, one row for each binary problem; only with the linear kernel."""
+        machine = self._fitted()
+        linear = self._foreign is None and machine.kernel.is_linear
+        decision = self.describe_decision() if linear else None
+        if decision is None or decision.ballots:
+            what = "votes" if linear else "has another kernel"
+            raise AttributeError(  # so that hasattr returns False
+                f'coef_ is only available with kernel="linear" and scores: this {type(self).__name__} {what}.'
+            )
+        return np.ascontiguousarray(decision.weights.T)
+
+    @property
     def intercept_(self) -> npt.NDArray[np.float64]:
         """Bias of each binary problem."""
         machine = self._fitted()
         bias, center = machine.native.bias, machine.spec["center"]
         if not machine.kernel.is_linear or len(center) == 0:
             return np.asarray(bias)
-        # f(x) = <w, x - center> + b, because the machine holds rows minus the center
-        rows = machine.rows(machine.support()).astype(np.float64)
-        return np.asarray(bias - self.dual_coef_ @ (rows @ center))
+        # The machine holds rows minus the center: f(x) = <w, x - center> + b.
+        return np.asarray(bias - self.coef_ @ center)
 
     @property
     def gamma_(self) -> float:

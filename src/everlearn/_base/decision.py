@@ -216,6 +216,8 @@ class Decision:
         One for each column, if scores are votes.
     left_out : sequence of str
         The names of parts that are not included because their weight is negligible.
+    discrete : bool
+        Whether features are codes, so that rows near the examples may be refused.
     """
 
     classes: Array
@@ -226,6 +228,7 @@ class Decision:
     n_kept: int
     ballots: Sequence[Ballot] = ()
     left_out: Sequence[str] = ()
+    discrete: bool = False
 
     def after(self, steps: Sequence[Step], examples: Floats) -> "Decision":
         """The same after other steps; ``examples`` are rows for these."""
@@ -279,7 +282,7 @@ class Decision:
 
 
 def describe(model: Any) -> Decision:
-    """The decision function of a classifier that describes itself, of `LinearSVC` or a binary `SVC`."""
+    """The decision function of a learner of ours, `LinearSVC`, a binary `SVC`, or a `Pipeline` around one."""
     if isinstance(model, type):
         raise TypeError(f"{model.__name__} is a class: pass a fitted classifier.")
     from sklearn.svm import SVC, LinearSVC  # not at import time: learners import this module
@@ -294,6 +297,11 @@ def describe(model: Any) -> Decision:
     if isinstance(model, LinearSVC | SVC):
         check_is_fitted(model)
         return (linear_decision(model) if isinstance(model, LinearSVC) else _svc_decision(model)).simplified()
+    if type(model).__module__ == "sklearn.pipeline" and hasattr(model, "steps"):
+        from .pipeline_decision import pipeline_decision
+
+        check_is_fitted(model)
+        return pipeline_decision(model, describe(model.steps[-1][1])).simplified()
     inside = next((part for part in ("learner_", "estimator_", "estimator") if hasattr(model, part)), None)
     remedy = f"pass its {inside}"
     if inside is None:

@@ -92,7 +92,7 @@ n_kept_ : int
 n_kernel_evaluations_ : int
     Number of kernel values computed.
 coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-    Weights of the features.
+    Weights of the features. Learners with a kernel have them with the linear kernel only.
 n_iter_ : int
     Number of rows processed.
 n_mistakes_ : ndarray of shape (1,) or (n_classes,)

@@ -70,15 +70,19 @@ def save(estimator: Any, path: Path) -> None:
     Parameters
     ----------
     estimator : object
-        An estimator of everlearn, fitted or not. A callable in it (a kernel, say) is refused.
+        An estimator of everlearn, fitted or not, or a `Pipeline` of scikit-learn that ends with one. A
+        callable in it (a kernel, say) is refused. The transformers of a pipeline may be scalers,
+        `Normalizer`, `SimpleImputer`, encoders, `PCA`, `TruncatedSVD`, text vectorizers, and a
+        `ColumnTransformer` of such.
     path : str or path-like
         Where to save.
     """
+    estimator = _in_savable_form(estimator)
     cls = type(estimator)
     if _registry.get(cls.__name__) is not cls:
         raise TypeError(
             f"{cls.__name__} cannot be saved: it is not a registered class, so that it could not be loaded. "
-            "Save an estimator of everlearn itself; pickle a class of your own."
+            "Save an estimator of everlearn itself, or a Pipeline around one; pickle a class of your own."
         )
     arrays: list[Array] = []
     state = archive.encode(_state_of(estimator), "state", arrays)
@@ -90,6 +94,20 @@ def save(estimator: Any, path: Path) -> None:
         "state": state,
     }
     _atomic.replace(os.fsdecode(path), lambda file: archive.write(file, header, arrays))
+
+
+@when_unknown
+def _import_pipelines() -> None:
+    from . import pipelines  # noqa: F401 - registers the class that saves pipelines
+
+
+def _in_savable_form(estimator: Any) -> Any:
+    """A pipeline of scikit-learn in the form of a registered class; anything else as it is."""
+    if type(estimator).__module__ != "sklearn.pipeline":
+        return estimator
+    from .pipelines import SavedPipeline, is_transformer
+
+    return SavedPipeline(estimator) if is_transformer(estimator) else estimator
 
 
 def load(path: Path) -> Any:

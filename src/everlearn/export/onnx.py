@@ -84,7 +84,9 @@ def export_onnx(
     Parameters
     ----------
     model : classifier
-        A fitted learner of everlearn with a decision function, or `LinearSVC`, or `SVC` with two classes. An
+        A fitted learner of everlearn with a decision function, `LinearSVC`, `SVC` with two classes, or a
+        `Pipeline` that ends with one of them: its scalers, `Normalizer`, `SimpleImputer`, `PCA`,
+        `TruncatedSVD`, `OneHotEncoder` of numbers and `ColumnTransformer` become part of the file. An
         `AdaptiveSVM` is written with its whole committee, its current weights and its scaling of the
         features. Experts from other libraries (``Expert(estimator=...)``) cannot be written: they raise an
         error, unless their weight is below 1e-6.
@@ -189,10 +191,11 @@ class _Check:
         rtol: float,
     ) -> None:
         X = before.apply(rows.astype(np.float64))
+        table = _as_fitted(model, X)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-            scores = np.asarray(model.decision_function(X), dtype=np.float64)
-            predicted = model.predict(X)
+            scores = np.asarray(model.decision_function(table), dtype=np.float64)
+            predicted = model.predict(table)
         self.rows, self.scores = rows, scores.reshape(len(rows), -1)
         self.labels = labels[np.searchsorted(decision.classes, predicted)]
         finite = np.abs(self.scores[np.isfinite(self.scores)])
@@ -226,6 +229,13 @@ class _Check:
             problem = f"The ONNX file and the learner disagree on {wrong} of {len(labels)} labels."
             return problem, difference
         return None, max(difference, 0.0)
+
+
+def _as_fitted(model: Any, X: Floats) -> Any:
+    """Rows in the form that a model takes: a pipeline may find columns by their names."""
+    if not hasattr(model, "steps") or not hasattr(model, "feature_names_in_"):
+        return X
+    return _needed("pandas").DataFrame(X, columns=model.feature_names_in_)
 
 
 def _needed(package: str) -> Any:
@@ -307,6 +317,8 @@ def _rows_to_check(given: Any, decision: Decision, before: Standardize, width: i
     if len(rows) == 0:
         rows = random.standard_normal((half, width))
     rows = rows[np.sort(random.permutation(len(rows))[:half])]
+    if decision.discrete:
+        return np.asarray(rows * before.scale + before.mean)
     apart = rows.std(axis=0)
     near = rows + 0.5 * np.where(apart > 0, apart, 1.0) * random.standard_normal(rows.shape)
     return np.asarray(np.vstack([rows, near]) * before.scale + before.mean)

@@ -58,8 +58,19 @@ class _Measured:
         """The change of the decision values, and the fraction of rows whose prediction changes."""
         labels, values = self._predict(learner, X)
         size = np.sqrt(np.square(values - self.values).sum(axis=1).mean())
-        relative = float(size / self._whole) if self._whole > 0 else 0.0
-        return {"change": relative, "flips": float(np.mean(labels != self.labels))}
+        return {"change": self._relative(size), "flips": float(np.mean(labels != self.labels))}
+
+    def change_without(self, columns: slice) -> dict[str, float]:
+        """The change if some columns are shuffled; for a linear learner, the mean over all permutations."""
+        found = self.change(self.learner, self.shuffled(columns))
+        weights = getattr(self.learner, "coef_", None)
+        if weights is not None:
+            part = np.asarray(self.X[:, columns] @ weights[:, columns].T)
+            found["change"] = self._relative(np.sqrt(2 * part.var(axis=0).sum()))
+        return found
+
+    def _relative(self, size: Any) -> float:
+        return float(size / self._whole) if self._whole > 0 else 0.0
 
     def shuffled(self, columns: slice) -> Rows:
         """The sample with some columns shuffled between rows."""
@@ -103,7 +114,7 @@ def _fields(state: "LearnerState", model: _Measured) -> list[dict[str, Any]]:
         columns.sort(key=lambda field: -float(spread[field[1]].sum()))
         columns = columns[:_MOST_FIELDS]
     found = [
-        {"field": name, **model.change(model.learner, model.shuffled(part)), "toward": model.direction(part)}
+        {"field": name, **model.change_without(part), "toward": model.direction(part)}
         for name, part in columns
     ]
     return sorted(found, key=lambda entry: -float(entry["change"]))
