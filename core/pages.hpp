@@ -5,10 +5,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #ifdef __linux__
@@ -27,8 +30,59 @@ struct RowView {
   float operator[](std::size_t s) const { return pages[s / kPage][s % kPage]; }
 };
 
+/// The memory that pages are cut from.
+struct Slab {
+  static constexpr std::size_t kBytes = 2u << 20, kPages = kBytes / (kPage * sizeof(float));
+
+  struct Free {
+    void operator()(float* p) const { std::free(p); }
+  };
+  using Pointer = std::unique_ptr<float[], Free>;
+
+  static Pointer make() {
+    Pointer slab(static_cast<float*>(std::aligned_alloc(kBytes, kBytes)));
+    if (!slab) throw std::bad_alloc();
+    return slab;
+  }
+};
+
+/// Slabs of models that are gone, for the next one: the system takes longer to hand out 64 MB than a small problem takes
+/// to solve. A process keeps at most this much.
+class SpareSlabs {
+ public:
+  static constexpr std::size_t kMost = 32;
+
+  static SpareSlabs& of_process() {
+    static SpareSlabs* const spare = new SpareSlabs;  // never destroyed: models may outlive static objects
+    return *spare;
+  }
+  /// A slab, or null. Whoever meets another thread here does without, so that a fork finds no lock taken.
+  Slab::Pointer take() noexcept {
+    const std::unique_lock lock(in_use_, std::try_to_lock);
+    if (!lock || count_ == 0) return nullptr;
+    return std::move(slabs_[--count_]);
+  }
+  void give(Slab::Pointer slab) noexcept {
+    const std::unique_lock lock(in_use_, std::try_to_lock);
+    if (lock && count_ < kMost) slabs_[count_++] = std::move(slab);
+  }
+
+ private:
+  std::array<Slab::Pointer, kMost> slabs_;
+  std::size_t count_ = 0;
+  std::mutex in_use_;
+};
+
 class PagePool {
  public:
+  PagePool() = default;
+  PagePool(PagePool&&) = default;
+  PagePool& operator=(PagePool&&) = delete;
+  ~PagePool() {
+    for (std::size_t s = 0; s < std::min(slabs_.size(), SpareSlabs::kMost); ++s)
+      SpareSlabs::of_process().give(std::move(slabs_[s]));
+  }
+
   /// A page of zeros.
   float* take() {
     if (!free_.empty()) return pop(free_);
@@ -43,10 +97,6 @@ class PagePool {
   }
 
  private:
-  struct Free {
-    void operator()(float* p) const { std::free(p); }
-  };
-
   static float* pop(std::vector<float*>& pages) {
     float* page = pages.back();
     pages.pop_back();
@@ -54,21 +104,22 @@ class PagePool {
   }
 
   void add_slab() {
-    constexpr std::size_t kAlign = 2u << 20, kSlab = 2u << 20, kPages = kSlab / (kPage * sizeof(float));
     slabs_.reserve(slabs_.size() + 1);
-    fresh_.reserve(kPages);
-    free_.reserve((slabs_.size() + 1) * kPages);
-    std::unique_ptr<float[], Free> slab(static_cast<float*>(std::aligned_alloc(kAlign, kSlab)));
-    if (!slab) throw std::bad_alloc();
+    fresh_.reserve(Slab::kPages);
+    free_.reserve((slabs_.size() + 1) * Slab::kPages);
+    Slab::Pointer slab = slabs_.size() < SpareSlabs::kMost ? SpareSlabs::of_process().take() : nullptr;
+    if (!slab) slab = Slab::make();
 #ifdef __linux__
-    madvise(slab.get(), kSlab, MADV_HUGEPAGE);  // a hint: passes over many rows then miss the page tables less often
+    // A hint: passes over many rows then miss the page tables less often. In a fresh process huge pages cost more than
+    // that, because the system has to compact memory for them.
+    if (slabs_.size() >= SpareSlabs::kMost) madvise(slab.get(), Slab::kBytes, MADV_HUGEPAGE);
 #endif
-    for (std::size_t p = kPages; p-- > 0;) fresh_.push_back(slab.get() + p * kPage);
+    for (std::size_t p = Slab::kPages; p-- > 0;) fresh_.push_back(slab.get() + p * kPage);
     slabs_.push_back(std::move(slab));
   }
 
   std::vector<float*> free_, fresh_;  // pages given back, and pages never used
-  std::vector<std::unique_ptr<float[], Free>> slabs_;
+  std::vector<Slab::Pointer> slabs_;
 };
 
 }  // namespace everlearn

@@ -1,6 +1,7 @@
 #include "reserve.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace everlearn {
 namespace {
@@ -13,6 +14,7 @@ std::size_t after_trim(std::size_t capacity) { return capacity - capacity / 8; }
 }  // namespace
 
 void Reserve::set_capacity(std::size_t capacity) {
+  places_.reserve(entries_.size());
   if (capacity != capacity_) ceiling_ = kInf;
   if (entries_.size() > capacity) trim(capacity);
   capacity_ = capacity;
@@ -20,6 +22,7 @@ void Reserve::set_capacity(std::size_t capacity) {
 
 void Reserve::add(const Batch& batch, std::span<const ReservedRow> entries) {
   const std::size_t before = entries_.size();
+  places_.reserve(before + entries.size());
   try {
     rows_->append(batch);
     for (const ReservedRow& entry : entries) {
@@ -77,20 +80,20 @@ void Reserve::keep(std::span<const std::int64_t> places) {
   entries_.resize(kept);
 }
 
-/// Drops rows until `most` are left: those with the largest margins, of equals the newer ones.
+/// Drops rows until `most` are left: those with the largest margins, of equals the newer ones. Does not throw.
 void Reserve::trim(std::size_t most) {
-  std::vector<std::int64_t> places(entries_.size());
-  for (std::size_t place = 0; place < places.size(); ++place) places[place] = static_cast<std::int64_t>(place);
+  places_.resize(entries_.size());
+  std::iota(places_.begin(), places_.end(), 0);
   const auto before = [&](std::int64_t a, std::int64_t b) {
     const double m = entries_[static_cast<std::size_t>(a)].margin, n = entries_[static_cast<std::size_t>(b)].margin;
     return m < n || (m == n && a < b);
   };
-  const auto end = places.begin() + static_cast<std::ptrdiff_t>(most);
-  std::nth_element(places.begin(), end, places.end(), before);
-  if (end != places.end()) ceiling_ = entries_[static_cast<std::size_t>(*end)].margin;
-  places.resize(most);
-  std::sort(places.begin(), places.end());
-  keep(places);
+  const auto end = places_.begin() + static_cast<std::ptrdiff_t>(most);
+  std::nth_element(places_.begin(), end, places_.end(), before);
+  if (end != places_.end()) ceiling_ = entries_[static_cast<std::size_t>(*end)].margin;
+  places_.resize(most);
+  std::sort(places_.begin(), places_.end());
+  keep(places_);
 }
 
 }  // namespace everlearn

@@ -45,8 +45,7 @@ class Reserve {
 
   /// Whether a row with this margin would be kept.
   bool wants(double margin) const { return capacity_ > 0 && margin < ceiling_; }
-  /// Adds rows, none of which it has; a row of the batch for each entry. If memory runs out, it adds none of them, or
-  /// makes room later.
+  /// Adds rows, none of which it has; a row of the batch for each entry. Changes nothing if memory runs out.
   void add(const Batch& batch, std::span<const ReservedRow> entries);
   /// Drops the rows with these ids, as far as it has them, and overwrites their features.
   void erase(std::span<const std::int64_t> ids);
@@ -63,6 +62,7 @@ class Reserve {
 
   std::unique_ptr<Rows> rows_;
   std::vector<ReservedRow> entries_;
+  std::vector<std::int64_t> places_;  // used by trim, which does not allocate
   std::unordered_map<std::int64_t, std::int64_t> place_of_;
   std::size_t capacity_ = 0;
   double ceiling_ = std::numeric_limits<double>::infinity();
