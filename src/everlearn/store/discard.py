@@ -36,12 +36,16 @@ def discard_if_untouched(location: str | os.PathLike[str], note: str) -> bool:
         if error.code != "no_store":
             raise
         return False
-    if untouched:
-        with contextlib.closing(Log(location, create=False)) as log, log.transaction() as db:
+    if not untouched:
+        return False
+    with contextlib.closing(Log(location, create=False)) as log:
+        if log.n_rows:  # another process was faster
+            return False
+        with log.transaction() as db:
             for table in (EVENTS, SNAPSHOTS, NOTES):
                 db.execute(sa.delete(table))
             db.execute(sa.delete(META).where(META.c.key == _SETTINGS))
-    return untouched
+    return True
 
 
 def remove_files(location: Any) -> bool:
