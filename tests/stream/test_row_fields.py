@@ -60,3 +60,19 @@ def test_links_and_hidden_fields(tmp_path):
         ("photo", "cat.png", (tmp_path / "cat.png").as_uri()),
         ("other", "dog.png", ""),  # no such file
     ]
+
+
+def test_high_and_low_values_are_ranked_by_the_rows_in_memory():
+    columns = {"x": [str(at) for at in range(400)]}
+    schema = Schema.infer(columns)
+    X, _ = schema.encode(columns, 400)
+    with NeverEndingLearner.open(":memory:") as learner:
+        learner.step(X)
+        remarks = [row_fields(learner, X[at : at + 1], schema, {})[0].remark for at in (0, 2, 200, 397, 399)]
+    assert remarks == [
+        "the lowest so far",
+        "lower than 99.2 % of rows",
+        "",
+        "higher than 99.2 % of rows",
+        "the highest so far",
+    ]

@@ -1,5 +1,6 @@
 """A row as its fields and values, for a person: from its source if that can be read, or from the store."""
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -199,10 +200,10 @@ def _remark(what: str, below: float, equal: float, n_rows: int) -> str:
         one = 1.5 / n_rows  # the row itself may be in memory
         if above + equal <= max(_FAR, one) and equal < _FAR + one:
             return (
-                "the highest so far" if above + equal <= one else f"higher than {100 * below:.0f} % of rows"
+                "the highest so far" if above + equal <= one else f"higher than {_percent(below)} % of rows"
             )
         if below + equal <= max(_FAR, one) and equal < _FAR + one:
-            return "the lowest so far" if below + equal <= one else f"lower than {100 * above:.0f} % of rows"
+            return "the lowest so far" if below + equal <= one else f"lower than {_percent(above)} % of rows"
         return ""
     if equal > _RARE:
         return ""
@@ -210,3 +211,8 @@ def _remark(what: str, below: float, equal: float, n_rows: int) -> str:
         return "rarely missing"
     seen = max(1, round(equal * n_rows))
     return f"rare: {seen:,} of {n_rows:,} rows" if what == "value" else "new: not among the first rows"
+
+
+def _percent(fraction: float) -> str:
+    """A fraction in percent, rounded down: never 100 if there are others."""
+    return f"{math.floor(1000 * fraction) / 10:g}"
