@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from everlearn.report import _text
+from everlearn.report import _text, render
 from everlearn.report._axis import NOISE, Axis, amount_range, score_range, time_range
 from everlearn.report._curves import POINTS, Band, Chart, Line, Mark, column, svg, thin
 from property_helpers import property_test
@@ -193,3 +193,13 @@ def test_an_axis_of_scores_runs_from_zero_to_one(low, high, ranged):
 )
 def test_ticks_are_round_and_alike(low, high, ticks):
     assert _text.tick_labels(Axis(low, high, 0, 1).ticks(5)) == ticks
+
+
+def test_a_single_point_is_a_number_and_not_a_chart():
+    data = {"title": "t", "curves": {"rows": [100, 200], "accuracy": [None, 0.75]}}
+    page = render(data)
+    assert '<b data-of="0">0.750</b>' in page
+    assert "A curve appears as more rows arrive." in page
+    assert 'class="chart' not in page
+    data["curves"]["accuracy"][0] = 0.5
+    assert 'class="chart' in render(data)

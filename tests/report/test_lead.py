@@ -35,13 +35,14 @@ def test_the_sentence_says_how_good_the_learner_is_on_random_rows():
 @pytest.mark.parametrize(
     ("matrix", "compared"),
     [
-        ([[0, 1], [0, 27]], "not clearly better"),
-        ([[30, 10], [10, 50]], "better"),
-        ([[10, 0], [50, 40]], "worse"),
+        ([[0, 1], [0, 27]], "not clearly different from"),
+        ([[2, 1], [1, 6]], "not clearly better than"),
+        ([[30, 10], [10, 50]], "better than"),
+        ([[10, 0], [50, 40]], "worse than"),
     ],
 )
 def test_the_learner_is_compared_with_the_most_frequent_class(matrix, compared):
-    assert f"), {compared} than always answering “ok”" in summary(measured(matrix))
+    assert f"), {compared} always answering “ok”" in summary(measured(matrix))
 
 
 def test_a_class_that_is_rare_among_random_rows_is_judged_by_all_scored_rows():
@@ -100,6 +101,12 @@ def test_what_asking_found_is_compared_with_random_rows():
     text = tiles(measured([[0, 2], [0, 98]], questions=asked))
     assert "It was wrong on 50% of the rows it chose to ask about, and on 2.0% of random rows." in text
     assert "50% of the chosen rows are “fraud”, 2.0% of random rows." in text
+
+
+def test_accuracy_says_little_if_nearly_all_rows_are_of_one_class():
+    remark = "Nearly all rows are “ok”: look at the recall of the other classes instead."
+    assert remark in tiles(measured([[1, 2], [0, 97]]))
+    assert remark not in tiles(measured([[20, 5], [5, 70]]))
 
 
 def test_labels_without_questions_have_no_budget():

@@ -51,6 +51,9 @@ def test_a_row_that_came_before_the_model_is_scored_by_the_prediction_of_its_que
         assert learner.status()["scores"]["total"]["n"] == 0
         more = learner.ask(10)
         assert all(question.predicted is not None for question in more)
+        assert any(
+            question.kind == "audit" for question in more
+        )  # random rows are also asked without a batch
         learner.label([q.id for q in more], [int(y[q.id]) for q in more])
         found = learner.status()["scores"]["total"]
     right = np.mean([question.predicted == y[question.id] for question in more])

@@ -75,6 +75,11 @@ class Chart:
         """Whether there is at least one point to draw."""
         return any(bool((np.isfinite(line.x) & np.isfinite(line.y)).any()) for line in self.lines)
 
+    def has_curve(self) -> bool:
+        """Whether there are points at different rows, so that there is something to see."""
+        seen = [line.x[np.isfinite(line.x) & np.isfinite(line.y)] for line in self.lines]
+        return len(np.unique(np.concatenate([*seen, np.empty(0)]))) > 1
+
     def value(self, number: Any) -> str:
         """A value of this chart as text."""
         return _text.score(number) if self.scores else _text.count(number)

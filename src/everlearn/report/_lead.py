@@ -19,6 +19,7 @@ ReportData = Mapping[str, Any]
 _LISTED = 3  # classes named in a tile
 _LEVEL = f"{100 * CONFIDENCE:.4g}% interval"
 _FEW = 5  # random rows of a class, fewer say little about it
+_MOST = 0.9  # fraction of one class from which accuracy says little
 _RARE = 3.0  # a class is found by asking if it is this many times as frequent as in random rows
 
 
@@ -105,7 +106,7 @@ def summary(data: ReportData) -> str:
         what = "random rows" if found.by_audit else f"the last {_text.count(found.n)} labeled rows"
         name, share = found.majority
         lead = f"The learner is right on {found.share} of {what} ({_LEVEL} {found.interval})"
-        compared = f"{lead}, {_compared(found)} than always answering {name} ({share})."
+        compared = f"{lead}, {_compared(found)} always answering {name} ({share})."
         return compared + _rare_class(data, found) + _drifted(data)
     if not any(key in data for key in ("totals", "curves")):
         return ""
@@ -113,8 +114,10 @@ def summary(data: ReportData) -> str:
 
 
 def _compared(found: Quality) -> str:
-    _, lower, upper = gain_over_majority(found.matrix)
-    return "better" if lower > 0 else "worse" if upper < 0 else "not clearly better"
+    gain, lower, upper = gain_over_majority(found.matrix)
+    if lower <= 0 <= upper:
+        return "not clearly better than" if gain > 0 else "not clearly different from"
+    return "better than" if lower > 0 else "worse than"
 
 
 def _rare_class(data: ReportData, found: Quality) -> str:
@@ -189,7 +192,8 @@ def _quality_tile(data: ReportData) -> tuple[str, ...] | None:
     if lead := headline(data):
         window = _text.real(data.get("window"))
         over = f"over the last {_text.plural(window, 'scored row')}" if window else "last value"
-        return NAMES[lead[0]], _text.score(lead[1]), over
+        chosen = "rows that the learner chose to ask about, which are harder than others"
+        return NAMES[lead[0]], _text.score(lead[1]), over, chosen if total(data, "asked") else ""
     return None
 
 
@@ -217,8 +221,8 @@ def _found_by_asking(data: ReportData, found: Quality) -> str:
     chosen = [q for q in _text.items(data.get("questions")) if q.get("kind") == "strategy"]
     compared = [wrong for q in chosen if (wrong := was_wrong(q)) is not None]
     if not found.by_audit or not compared:
-        return ""
-    text = (
+        return _little_told(found)
+    text = _little_told(found) + (
         f"It was wrong on {_text.percent(sum(compared), len(compared))} of the rows it chose to ask about, "
         f"and on {_text.percent(found.n - found.correct, found.n)} of random rows."
     )
@@ -232,6 +236,14 @@ def _found_by_asking(data: ReportData, found: Quality) -> str:
             f"{_text.percent(drawn, 1)} of random rows."
         )
     return text
+
+
+def _little_told(found: Quality) -> str:
+    """A remark if nearly all rows are of one class."""
+    support = found.matrix.sum(axis=1)
+    if float(support.max()) < _MOST * found.n:
+        return ""
+    return f"Nearly all rows are {found.majority[0]}: look at the recall of the other classes instead. "
 
 
 def _budget_tile(data: ReportData) -> tuple[str, ...] | None:

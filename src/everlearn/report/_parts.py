@@ -75,6 +75,9 @@ def figure(chart: Chart, name: str, *, wide: bool = False) -> str:
     """A chart as a card with legend and numbers; a wide one is also drawn for narrow screens."""
     if not chart.has_data():
         return ""
+    if not chart.has_curve():
+        text = f"{chart.caption} A curve appears as more rows arrive."
+        return card(chart.title, text, legend(chart), wide=wide)
     if wide:
         drawn = svg(chart, f"{name}-wide", width=1060, height=330, style="wide")
         drawn += svg(chart, f"{name}-narrow", height=320, style="narrow")

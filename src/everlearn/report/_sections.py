@@ -175,7 +175,8 @@ def _score_chart(data: ReportData, measure: str, time: tuple[float, float], mark
     if measure == "accuracy" and "accuracy" in audit:
         rows = column(audit["rows"])
         lines.append(Line("random sample", rows, column(audit["accuracy"]), "c3"))
-        if "lower" in audit and "upper" in audit:
+        known = bool(np.isfinite(column(audit["accuracy"])).any())
+        if known and "lower" in audit and "upper" in audit:
             level = _text.real(audit.get("confidence"))
             name = "confidence interval" if level is None else f"{100 * level:.4g}% confidence interval"
             bands.append(Band(name, rows, column(audit["lower"]), column(audit["upper"]), "c3"))

@@ -91,8 +91,8 @@ class QuestionQueue:
     ) -> list[Question]:
         """Select rows to ask about, and open the questions.
 
-        A fraction of them is drawn at random from the batch: their labels are an unbiased sample on which the
-        learner is evaluated.
+        A fraction of them is drawn at random from the batch, or without one from the rows in memory: their
+        labels are a sample on which the learner is evaluated.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class QuestionQueue:
         if strategy is None or count <= 0:
             return []
         rest = np.arange(len(rows.rows))
-        fresh = rest[rows.n_older :]
+        fresh = rest[rows.n_older :] if rows.n_older < len(rest) else rest  # without a batch, all in memory
         count = min(count, len(rest), self._max_questions(rows.model))
         chosen: list[_Choice] = []
         audits = int(self.settings.audit * (self.n_asked + count)) - self.n_audits
