@@ -1,5 +1,8 @@
 """A reader follows the store of another learner: after each call it has the same state, to the bit."""
 
+import contextlib
+import sqlite3
+
 import pytest
 
 from everlearn import IDSVM, LASVM
@@ -61,4 +64,18 @@ def test_a_reader_that_failed_recovers(tmp_path, monkeypatch):
                 with pytest.raises(ZeroDivisionError):
                     reader.refresh()
             assert reader.status()["rows"] == 80
+            assert bits(reader) == bits(writer)
+
+
+def test_an_erasure_whose_snapshot_is_missing_leaves_no_row_in_the_reader(tmp_path):
+    X, y = xor(80)
+    store = tmp_path / "s.everlearn"
+    with NeverEndingLearner.open(store, learner=LASVM(), classes=[0, 1]) as writer:
+        writer.step(X, y)
+        with NeverEndingLearner.open(store, read_only=True) as reader:
+            writer.erase([3])
+            with contextlib.closing(sqlite3.connect(store)) as db:
+                db.execute("DELETE FROM snapshots")  # as if the writer had been killed before it wrote one
+                db.commit()
+            assert reader.refresh() == 1
             assert bits(reader) == bits(writer)
