@@ -91,10 +91,12 @@ def ids_of(model):
 
 
 def numbers_of(model):
-    """All ids in the learner, those of rows that linger included."""
+    """All ids in the learner, those of rows that linger or are in reserve included."""
     learner = model.estimator_ if isinstance(model, CalibratedClassifier) else model
     machine = getattr(learner, "_machine", None)
-    return ids_of(model) if machine is None else np.union1d(machine.native.ids, ids_of(model))
+    if machine is None:
+        return ids_of(model)
+    return np.unique(np.concatenate([machine.native.ids, machine.native.reserved_ids]))
 
 
 def packed(model):
@@ -253,7 +255,7 @@ def test_a_learner_goes_on_bit_for_bit_after_forgetting_and_reloading(cls):
 def test_a_learner_that_forgot_everything_can_be_used(cls):
     X, y = rows_and_labels()
     model = learn(make(cls), X, y)
-    model.forget(ids_of(model))
+    model.forget(numbers_of(model))
     content = packed(model)
     assert not any(any(held(content, row)) for row in X)
     assert len(ids_of(model)) == 0

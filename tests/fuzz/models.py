@@ -4,11 +4,16 @@ import warnings
 
 import numpy as np
 from scipy import sparse
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import everlearn.compat
 import everlearn.query  # noqa: F401  (registers its classes)
+from everlearn import LASVM
 from everlearn._base import persist
+from everlearn._base.pipelines import SavedPipeline
 from everlearn.adaptive import AdaptiveSVM, Expert
 from everlearn.calibration import AdaptiveConformal, CalibratedClassifier, OnlineCalibrator
 from everlearn.select import Exemplars
@@ -125,6 +130,10 @@ def _stream(n_classes):
 _FEW = [Expert("rbf"), Expert("linear", window=10), Expert("rbf", relevance=True), Expert("no-change")]
 
 _SPECIAL = {
+    "SavedPipeline": {
+        "scaled": lambda: SavedPipeline(make_pipeline(StandardScaler(), LASVM()).fit(*table(2))),
+        "projected": lambda: SavedPipeline(make_pipeline(MinMaxScaler(), PCA(2), LASVM()).fit(*table(3))),
+    },
     "AdaptiveSVM": {
         "two": lambda: _learned(AdaptiveSVM(experts=_FEW, random_state=0), *table(2)),
         "three": lambda: _learned(AdaptiveSVM(experts=_FEW, random_state=0), *_worded()),

@@ -13,8 +13,9 @@ from .script import Call, calm_run, note, open_store, perform, stored_events
 from .shim import ANYTHING, KILL, KILL_TORN
 from .workers import Acknowledged
 
-PROMPT, NEW_CLASS = "> ", "[y/N] "
-ANSWERS = ("yes", "no", "u", "yes", "maybe")  # what is typed; u withdraws the last answer
+PROMPT, NAME, NEW_CLASS = "> ", "(Enter to go back, q quits) > ", "[y/N] "
+ANSWERS = ("yes", "no", "u", "yes", "maybe")  # u withdraws the last answer, maybe is a new class
+KEYS = {"no": b"1", "yes": b"2", "u": b"u"}  # what is typed; + for a new class
 QUESTIONS = 3  # with one answer undone
 WHO = "tester"
 _CLOCK = 1.5e9
@@ -100,9 +101,11 @@ def _at_the_terminal(place, shim, mode, at, operations=None):
         heard += part
         if heard.endswith(NEW_CLASS):
             os.write(terminal, b"y\n")
+        elif heard.endswith(NAME):
+            os.write(terminal, lines[typed - 1].encode() + b"\n")
         elif heard.endswith(PROMPT):  # what was typed before is acknowledged
             taken = typed
-            os.write(terminal, (lines[typed] if typed < len(lines) else "").encode() + b"\n")
+            os.write(terminal, KEYS.get(lines[typed], b"+") if typed < len(lines) else b"q")
             typed = min(typed + 1, len(lines))
     os.close(terminal)
     status = os.waitpid(pid, 0)[1]

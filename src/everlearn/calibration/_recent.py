@@ -95,7 +95,7 @@ class RecentScores:
         n = len(self)
         room = max(2 * (n + n_rows), _LEAST_ROOM)
         for place, array in enumerate(self._arrays):
-            wider = np.empty((room, *array.shape[1:]), dtype=array.dtype)
+            wider = np.zeros((room, *array.shape[1:]), dtype=array.dtype)  # not what was there before
             wider[:n] = array[self._start : self._end]
             self._arrays[place] = wider
         self._start, self._end = 0, n

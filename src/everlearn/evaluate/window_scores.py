@@ -24,9 +24,9 @@ class LastRows:
     def __init__(self, size: int, n_codes: int) -> None:
         self._size = size
         self._end = 0
-        self._codes = np.empty((2 * size, n_codes), dtype=np.int32)
-        self._scores = np.empty((2 * size, 1))
-        self._widths = np.empty(2 * size, dtype=np.int32)
+        self._codes = np.zeros((2 * size, n_codes), dtype=np.int32)
+        self._scores = np.zeros((2 * size, 1))
+        self._widths = np.zeros(2 * size, dtype=np.int32)
 
     def rows(self) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
         """The rows as views, the oldest first."""
@@ -76,7 +76,7 @@ class LastRows:
             kept = self.rows()
             self._end = len(kept[0])
             self._codes, self._scores, self._widths = map(
-                np.empty_like, (self._codes, self._scores, self._widths)
+                np.zeros_like, (self._codes, self._scores, self._widths)
             )
             self._codes[: self._end], self._scores[: self._end], self._widths[: self._end] = kept
 

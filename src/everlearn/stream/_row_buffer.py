@@ -57,7 +57,7 @@ class RowBuffer:
         if self._arrays is None or not self._shown() or end + more > len(self._arrays[1]):
             end = len(self)
             room = end + more + end // 4 + _ROOM
-            self._arrays = np.empty((room, X.shape[1])), np.empty(room, dtype=np.int64)
+            self._arrays = np.zeros((room, X.shape[1])), np.zeros(room, dtype=np.int64)
             self._arrays[0][:end], self._arrays[1][:end] = self.X, self.numbers
         first, self._end = end - len(self), end + more
         self._arrays[0][end : self._end], self._arrays[1][end : self._end] = X, numbers
