@@ -111,9 +111,10 @@ class ExactLearner(FinishingLearner):
                 unsolved += self._violation() > tol
                 violating = check(limit)
                 if len(violating) == 0 and tol <= self.tol:
-                    violating = others.check_all(limit)
-                if len(violating) == 0 and tol <= self.tol:
-                    break
+                    if check != others.check_all:
+                        violating = others.check_all(limit)
+                    if len(violating) == 0:
+                        break
                 if rounds == _MAX_ROUNDS or unsolved > _MAX_UNSOLVED:
                     break
                 if len(violating) < _FEW:
