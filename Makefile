@@ -10,7 +10,7 @@ run: $(VENV)/run.stamp
 	$(BIN)/python examples/fraud_stream.py
 
 # `EVERLEARN_THOROUGH=1 make test` draws three times as many examples for property tests, and kills more often.
-test: $(VENV)/test.stamp
+test: $(VENV)/browser.stamp
 	$(BIN)/cmake -S . -B build/cpp -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
 	  -DEVERLEARN_PYTHON=OFF -DEVERLEARN_TESTS=ON -DEVERLEARN_WERROR=ON
 	$(BIN)/cmake --build build/cpp
@@ -61,4 +61,9 @@ $(VENV)/lint.stamp: EXTRA := lint
 $(VENV)/bench.stamp: EXTRA := bench
 $(VENV)/%.stamp: $(VENV)/base.stamp
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[$(EXTRA)]"
+	touch $@
+
+# Pages are tested in a browser. If none can be had, the other tests still run, and their summary says so.
+$(VENV)/browser.stamp: $(VENV)/test.stamp
+	$(BIN)/python tests/browser.py
 	touch $@
