@@ -15,7 +15,9 @@ from pathlib import Path
 from playwright.sync_api import Error, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
-REMEDY = "`python -m playwright install chromium`, install the package chromium, or set EVERLEARN_BROWSER to the file"
+REMEDY = (
+    "Run `python -m playwright install chromium`, install chromium, or set EVERLEARN_BROWSER to its file."
+)
 
 
 class NoBrowserError(RuntimeError):
