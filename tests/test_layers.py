@@ -28,6 +28,7 @@ FLOORS = [
     ["read", "store", "evaluate"],
     ["export", "stream"],
     ["report"],
+    ["serve"],
     ["cli", "notebook"],
     ["__init__"],
 ]

@@ -37,3 +37,11 @@ class InputError(EverlearnError, ValueError):
 
 class StoreError(EverlearnError, RuntimeError):
     """A store cannot be opened or written to: in use, read-only, full, damaged or of a newer version."""
+
+
+class BusyError(EverlearnError, RuntimeError):
+    """A service has as much to do as it can queue; nothing was done. Try again after ``retry_after`` seconds."""
+
+    def __init__(self, problem: str, *, retry_after: float = 1.0) -> None:
+        super().__init__(problem, code="busy", remedy=f"Try again in {retry_after:g} s.")
+        self.retry_after = retry_after

@@ -1,0 +1,1 @@
+"""Serving: programs and people share one learner, behind an address."""
