@@ -1,8 +1,11 @@
 """The errors of everlearn; a plain mistake of the caller is a ``ValueError`` or ``TypeError``.
 
-An error may carry a code, which says what went wrong, and a remedy in terms of the Python interface. A
-program with another interface, such as the command line, looks up its own remedy by the code.
+An error may carry a code, which says what went wrong, the parameter and its value, and a remedy in terms of
+the Python interface. A program with another interface, such as the command line, looks up its own remedy by
+the code.
 """
+
+from typing import Any
 
 
 class EverlearnError(Exception):
@@ -16,11 +19,24 @@ class EverlearnError(Exception):
         What went wrong, for programs: for example "in_use" or "duplicate_id".
     remedy : str, default=None
         What to do about it, as a sentence for a Python programmer. The message is the problem and the remedy.
+    parameter : str, default=None
+        The parameter or the field that is not acceptable, for programs.
+    value : object, default=None
+        Its value, as far as it can be shown.
     """
 
-    def __init__(self, problem: str = "", *, code: str | None = None, remedy: str | None = None) -> None:
+    def __init__(
+        self,
+        problem: str = "",
+        *,
+        code: str | None = None,
+        remedy: str | None = None,
+        parameter: str | None = None,
+        value: Any = None,
+    ) -> None:
         super().__init__(problem if remedy is None else f"{problem} {remedy}")
         self.problem, self.code, self.remedy = problem, code, remedy
+        self.parameter, self.value = parameter, value
 
 
 class CoreError(EverlearnError, RuntimeError):

@@ -1,0 +1,5 @@
+"""Label Studio's machine-learning backend: its four endpoints."""
+
+from fastapi import APIRouter
+
+router = APIRouter(tags=["label studio"])
