@@ -56,7 +56,7 @@ class StoreError(EverlearnError, RuntimeError):
 
 
 class BusyError(EverlearnError, RuntimeError):
-    """A service has as much to do as it can queue; nothing was done. Try again after ``retry_after`` seconds."""
+    """A service cannot queue more; nothing was done. Try again after ``retry_after`` seconds."""
 
     def __init__(self, problem: str, *, retry_after: float = 1.0) -> None:
         super().__init__(problem, code="busy", remedy=f"Try again in {retry_after:g} s.")
