@@ -91,7 +91,7 @@ def test_three_numbers_lead():
     }
     text = Page(f"<html>{tiles(data)}</html>").text
     assert "95% interval 83% to 94%, from 100 rows asked at random" in text
-    assert "Recognized: fraud 20 of 25, ok 70 of 75" in text
+    assert "Recognized: “fraud” 20 of 25, “ok” 70 of 75" in text
     assert "of a budget of 500; 300 asked, 2 open" in text
 
 
@@ -198,7 +198,7 @@ def test_warm_up_questions_are_called_random():
     ]
     text = Page(render({"title": "t", "questions": asked})).text
     assert "random warm-up: drawn before there was a model" in text
-    assert "far: unlike every labeled row" in text
+    assert "far rows: unlike every labeled row" in text
     assert "cold start:" not in text
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _text
-from ._parts import Html, bar, card, cards, table
+from ._parts import Html, card, cards, table, with_bar
 
 FIELDS = 20
 
@@ -24,12 +24,15 @@ def _field_card(found: Mapping[str, Any], on: str) -> str:
     if not fields:
         return ""
     directed = any(_text.is_known(field.get("toward")) for field in fields)
-    heads = ["field", "influence", "", "predictions that change", "higher values speak for"]
+    heads = ["field", "influence", "predictions that change", "higher values speak for"]
     rows: list[list[Any]] = []
     for field in fields[:FIELDS]:
         change, toward = _text.real(field.get("change")) or 0.0, field.get("toward")
-        cells: list[Any] = [_text.clipped(field.get("field"), 40), bar(min(1.0, change), "c1")]
-        cells += [_text.score(change, 2), _text.percent(_text.real(field.get("flips")) or 0.0, 1)]
+        cells: list[Any] = [_text.clipped(field.get("field"), 40)]
+        cells += [
+            with_bar(_text.score(change, 2), min(1.0, change), "c1"),
+            _text.percent(_text.real(field.get("flips")) or 0.0, 1),
+        ]
         cells.append(_text.clipped(toward, 30) if _text.is_known(toward) else "")
         rows.append(cells if directed else cells[:-1])
     heads = heads if directed else heads[:-1]
@@ -39,7 +42,7 @@ def _field_card(found: Mapping[str, Any], on: str) -> str:
     )
     if len(fields) > FIELDS:
         caption += f" The first {FIELDS} of {len(fields):,} fields."
-    return card("Fields", caption, table(heads, rows, numbers="tnnnt"[: len(heads)]), wide=True)
+    return card("Fields", caption, table(heads, rows, numbers="tnnt"[: len(heads)]), wide=True)
 
 
 def _row_card(found: Mapping[str, Any], on: str) -> str:
@@ -55,15 +58,21 @@ def _row_card(found: Mapping[str, Any], on: str) -> str:
             [
                 _text.clipped(entry.get("id"), 40),
                 _text.clipped(label, 30),
-                _text.clipped(predicted, 30) if _text.is_known(predicted) else _text.UNKNOWN,
-                Html('<span class="no">check the label</span>') if doubt else "",
+                _predicted(predicted, doubt),
                 _text.score(change, 3),
                 _text.percent(_text.real(entry.get("flips")) or 0.0, 1),
             ]
         )
-    heads = ["id", "label", "predicted now", "", "influence", "predictions that change"]
+    heads = ["id", "label", "predicted now", "influence", "predictions that change"]
     caption = (
         "Labeled rows without which the decision would move most, among those that agree least with the "
         "model. A wrong label here does the most damage."
     )
-    return card("Rows that matter most", caption + on, table(heads, rows, numbers="ttttnn"), wide=True)
+    return card("Rows that matter most", caption + on, table(heads, rows, numbers="tttnn"), wide=True)
+
+
+def _predicted(predicted: Any, doubt: bool) -> str:
+    if not _text.is_known(predicted):
+        return _text.UNKNOWN
+    name = _text.clipped(predicted, 30)
+    return Html(f'{_text.escaped(name)} <span class="no">check the label</span>') if doubt else name

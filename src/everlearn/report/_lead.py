@@ -64,7 +64,7 @@ class Quality:
         support, right = self.matrix.sum(axis=1), np.diagonal(self.matrix)
         order = np.argsort(right / np.maximum(support, 1) + 2.0 * (support == 0), kind="stable")
         parts = [
-            f"{_text.clipped(self.names[at], 24)} "
+            f"{quoted(self.names[at])} "
             + (f"{_text.count(right[at])} of {_text.count(support[at])}" if support[at] else "none drawn")
             for at in order[:_LISTED].tolist()
         ]
@@ -314,6 +314,6 @@ def changes(data: ReportData) -> str:
             stayed = f"still right on {share} of {what}"
             moved = f"right on {share} of {what}, {old_share} before ({counts})"
             parts.append(stayed if old_share == share else moved)
-    when = _text.clipped(before.get("created") or "", 40).replace("T", " ")
+    when = _text.clipped(before.get("created") or "", 40).replace("T", " ").replace("+00:00", " UTC")
     since = f"Since the last report{f' ({when})' if when else ''}: "
     return since + ("; ".join(parts) if parts else "nothing has changed") + "."

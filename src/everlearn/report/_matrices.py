@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _text
-from ._parts import bar, card, fold_out, table
+from ._parts import card, fold_out, table, with_bar
 
 PERIODS = 6
 CLASSES = 10
@@ -173,7 +173,7 @@ def brief(value: float) -> str:
 
 def _class_card(total: Matrix, drawn: Matrix | None, periods: Sequence[Period], names: Sequence[str]) -> str:
     """Recall and precision of each class; recall also on random rows and in the last period."""
-    heads = ["class", "recall", "", "precision"]
+    heads = ["class", "recall", "precision"]
     if drawn is not None:
         heads.append("recall, random rows")
     if len(periods) > 1:
@@ -181,7 +181,8 @@ def _class_card(total: Matrix, drawn: Matrix | None, periods: Sequence[Period], 
     rows: list[list[Any]] = []
     for i, name in enumerate(names):
         recall = total[i, i] / total[i].sum() if total[i].any() else 0.0
-        cells: list[Any] = [_text.clipped(name, 40), _part(total[i, i], total[i].sum()), bar(recall, "c1")]
+        cells: list[Any] = [_text.clipped(name, 40)]
+        cells.append(with_bar(_part(total[i, i], total[i].sum()), recall, "c1"))
         cells.append(_part(total[i, i], total[:, i].sum()))
         if drawn is not None:
             cells.append(_part(drawn[i, i], drawn[i].sum()))

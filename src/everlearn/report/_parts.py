@@ -44,11 +44,12 @@ def fold_out(summary: str, inside: str) -> str:
     return f"<details><summary>{_text.escaped(summary)}</summary>{inside}</details>\n"
 
 
-def bar(fraction: float, style: str = "c2") -> Html:
-    """A bar for a fraction, inside a table."""
+def with_bar(text: str, fraction: float, style: str = "c2") -> Html:
+    """A number in a table, followed by a bar for a fraction if there is room."""
     return Html(
+        f'<span class="measured">{_text.escaped(text)}'
         '<svg class="bar" viewBox="0 0 84 9" aria-hidden="true"><rect width="84" height="9" rx="2"/>'
-        f'<rect class="{style}" width="{84 * fraction:.1f}" height="9" rx="2"/></svg>'
+        f'<rect class="{style}" width="{84 * fraction:.1f}" height="9" rx="2"/></svg></span>'
     )
 
 

@@ -12,22 +12,22 @@ import numpy as np
 from . import _text
 from ._axis import Axis, Floats
 from ._curves import BOTTOM, LEFT, RIGHT, time_axis
-from ._parts import Html, bar, card, fold_out, table
+from ._parts import Html, card, fold_out, table, with_bar
 
 LATEST = 50
 REASONS = 20
 LANES = 5
 
-_LANE, _GAP, _TOP = 26, 10, 10
+_LANE, _GAP, _TOP = 26, 26, 22  # the name of a lane is above it, at the font size of a phone
 # Style and meaning of each kind of question.
 _KINDS = {
     "strategy": ("c1", "strategy: chosen by the query strategy"),
     "warm-up": ("c5", "random warm-up: drawn before there was a model"),
-    "far": ("c4", "far: unlike every labeled row, to find all classes"),
+    "far": ("c4", "far rows: unlike every labeled row, to find all classes"),
     "audit": ("c3", "random sample: to measure the learner"),
 }
 
-_SHORT = {"warm-up": "random warm-up", "far": "warm-up", "audit": "random sample"}
+_SHORT = {"warm-up": "random warm-up", "far": "far rows", "audit": "random sample"}
 
 QuestionEntry = Mapping[str, Any]
 _PARENTHESES = re.compile(r"\s*\([^()]*\)$")  # numbers at the end of a reason, such as "(margin 0.13)"
@@ -122,8 +122,8 @@ def rug(lanes: Mapping[str, Floats], time: tuple[float, float], name: str, width
             if lines:
                 parts.append(f'<path class="line {_style_of(kind, number)} a{level}" d="{lines}"/>')
         parts.append(
-            f'<text class="tick" x="{LEFT - 8}" y="{top + _LANE / 2}" dy=".35em" text-anchor="end">'
-            f"{_text.escaped(_text.clipped('random' if kind == 'audit' else kind.split('_')[0], 8))}</text>"
+            f'<text class="tick" x="{LEFT}" y="{top - 5}">'
+            f"{_text.escaped(_text.clipped(_SHORT.get(kind, kind.replace('_', ' ')), 20))}</text>"
         )
     parts.append(time_axis(across, bottom, width))
     return "".join(parts) + "</svg>"
@@ -145,22 +145,26 @@ def _reason_card(questions: Sequence[QuestionEntry]) -> str:
                 reason,
                 _text.clipped(_SHORT.get(kind, kind.replace("_", " ")), 20),
                 f"{len(group):,}",
-                _text.percent(sum(compared), len(compared)),
-                bar(sum(compared) / len(compared)) if compared else "",
+                _wrong(sum(compared), len(compared)),
                 f"{sum(map(answered, group)):,}",
                 f"{median(delays):,.0f}" if delays else _text.UNKNOWN,
             ]
         )
     if len(ranked) > REASONS:
         rest = sum(len(group) for _, group in ranked[REASONS:])
-        rows.append([f"{len(ranked) - REASONS} other reasons", "", f"{rest:,}", "", "", "", ""])
+        rows.append([f"{len(ranked) - REASONS} other reasons", "", f"{rest:,}", "", "", ""])
     caption = (
         "Wrong: the fraction of answered questions whose answer differs from the prediction. A query "
         "strategy selects rows that the learner is likely to get wrong: its fraction is high and does not "
         "estimate the error rate. The fraction of the random sample does."
     )
-    heads = ["reason", "kind", "asked", "wrong", "", "answered", "median delay in rows"]
-    return card("Reasons", caption, table(heads, rows, numbers="ttnnnnn"), wide=True)
+    heads = ["reason", "kind", "asked", "wrong", "answered", "median delay in rows"]
+    return card("Reasons", caption, table(heads, rows, numbers="ttnnnn"), wide=True)
+
+
+def _wrong(wrong: int, compared: int) -> str:
+    shown = _text.percent(wrong, compared)
+    return with_bar(shown, wrong / compared) if compared else shown
 
 
 def _delay(question: QuestionEntry) -> float | None:

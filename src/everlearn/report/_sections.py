@@ -34,6 +34,8 @@ _CAPTIONS = {
     "accuracy": "The fraction of labeled rows that were predicted correctly.",
     "mcc": "1 is perfect, 0 is no better than chance, below 0 is worse.",
     "auc": "The probability that a positive row scores above a negative one: 1 is perfect, 0.5 is chance.",
+    "auc of classes": "The probability that a row of a class scores higher for it than a row of another, "
+    "averaged over the classes: 1 is perfect, 0.5 is chance.",
 }
 _BASELINE_CAPTION = " A useful learner is above both baselines."
 _AUDIT_CAPTION = (
@@ -171,7 +173,7 @@ def _score_chart(data: ReportData, measure: str, time: tuple[float, float], mark
             lines.append(Line(name, column(curves["rows"]), column(curves[prefix + measure]), style))
 
     step("", "this learner", "own c1")
-    step("fading_", "exponentially weighted", "fading c1")
+    step("fading_", "recent rows weighted more", "fading c1")
     if measure == "accuracy" and "accuracy" in audit:
         rows = column(audit["rows"])
         lines.append(Line("random sample", rows, column(audit["accuracy"]), "c3"))
@@ -186,10 +188,12 @@ def _score_chart(data: ReportData, measure: str, time: tuple[float, float], mark
         name = str(peer.get("name", f"other learner {place + 1}"))
         lines.append(Line(name, column(peer["rows"]), column(peer[measure]), style))
     without = len(lines)
-    step("no_change_", "baseline: no change", "nochange")
+    step("no_change_", "baseline: last label repeated", "nochange")
     step("majority_", "baseline: majority class", "majority")
     caption = (
-        _CAPTIONS[measure]
+        _CAPTIONS[
+            "auc of classes" if measure == "auc" and len(_text.items(data.get("classes"))) > 2 else measure
+        ]
         + (_BASELINE_CAPTION if len(lines) > without else "")
         + (_AUDIT_CAPTION if bands else "")
     )

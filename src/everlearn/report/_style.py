@@ -143,18 +143,24 @@ summary{cursor:pointer;color:var(--soft);padding:3px 0}
 summary:hover{color:var(--text)}
 summary:focus-visible,a:focus-visible,.scroll:focus-visible{outline:2px solid var(--c1);outline-offset:2px;
 border-radius:3px}
-.scroll{overflow-x:auto;margin:6px 0 4px}
+.scroll{overflow-x:auto;margin:6px 0 4px;background:
+linear-gradient(90deg,var(--card) 30%,transparent) 0 0/40px 100% no-repeat local,
+linear-gradient(270deg,var(--card) 30%,transparent) 100% 0/40px 100% no-repeat local,
+linear-gradient(90deg,var(--rule),transparent) 0 0/10px 100% no-repeat scroll,
+linear-gradient(270deg,var(--rule),transparent) 100% 0/10px 100% no-repeat scroll}
 table{border-collapse:collapse;font-size:13.5px;width:100%}
 caption{text-align:left;color:var(--soft);padding:0 0 6px;font-size:13px}
 th{font-weight:600;color:var(--soft);font-size:12.5px;text-align:left;vertical-align:bottom}
 td,tbody th{padding:5px 14px 5px 0;border-top:1px solid var(--rule);vertical-align:top}
 thead th{padding:0 14px 5px 0}
 thead .n{white-space:normal;min-width:4.6em}
+tbody .t:first-child{min-width:7em}
 tbody th{color:var(--text);font-size:13.5px}
 td:last-child,th:last-child{padding-right:0}
 .n{text-align:right;white-space:nowrap;overflow-wrap:normal}
 .t{min-width:5.5em;max-width:26em;overflow-wrap:break-word}
-.bar{width:84px;height:9px;display:block;margin:6px 0 0 auto}
+.measured{display:inline-flex;align-items:center;gap:12px}
+.bar{width:84px;height:9px}
 .bar rect{fill:var(--rule)}.bar .c1{fill:var(--c1);stroke:none}.bar .c2{fill:var(--c2);stroke:none}
 .no{color:var(--c2);font-weight:620}.yes{color:var(--c3);font-weight:620}
 footer{color:var(--soft);font-size:12.5px;padding-top:36px;padding-bottom:40px}
@@ -174,6 +180,10 @@ h1{font-size:25px}
 .tile dd{font-size:32px}
 .about{grid-template-columns:minmax(0,1fr)}
 .about dd{margin-bottom:5px}
+.bar{display:none}
+td,tbody th,thead th{padding-right:10px}
+.n:first-child,thead .n{min-width:0}
+.t{min-width:4em}
 }
 @page{margin:14mm}
 @media print{
