@@ -2,7 +2,7 @@
 import { shown } from "./keys.js";
 import { Row, fieldNames } from "./row.js";
 import { sessions } from "./session.js";
-import { classes, keyOf, view } from "./state.js";
+import { classes, keyOf, status, view } from "./state.js";
 import { Key, html, percent, plural, short, signal, useEffect, useRef } from "./ui.js";
 
 const unfolded = signal(false);
@@ -55,6 +55,7 @@ function Why({ why, duplicates }) {
 
 /** @param {{evidence: any[]}} props */
 function Evidence({ evidence }) {
+  if (!evidence.length && status.value?.settings?.blind) return null;
   const open = evidenceOpen.value;
   const sides = ["for", "against"].map((side) => [side, evidence.filter((item) => item.speaks === side)]);
   return html`<div class="evidence">
@@ -84,7 +85,7 @@ const WORDS = { skip: "skipped", unsure: "marked unsure" };
 function Last({ event }) {
   if (!event) return html`<p class="last" aria-live="polite">${" "}</p>`;
   const { what, answer, result } = event;
-  const named = answer.kind === "label" ? html`<b>${answer.label}</b>` : html`<b>${WORDS[answer.kind]}</b>`;
+  const named = answer.kind === "label" ? html`<b>${String(answer.label)}</b>` : html`<b>${WORDS[answer.kind]}</b>`;
   if (what === "undo") {
     const text = !result
       ? "Taking it back…"

@@ -84,7 +84,8 @@ export class Session {
     const question = this.queue.value.current;
     if (!question) return;
     const answer = { id: question.id, kind, key: newKey() };
-    if (kind === "label") answer.label = label;
+    // A class is shown as text, and sent as the value that the project has for it.
+    if (kind === "label") answer.label = status.value.classes.find((/** @type {any} */ c) => String(c) === label) ?? label;
     if (question.lease) answer.lease = { id: question.lease.id, token: question.lease.token };
     if (this.comment.value.trim()) answer.comment = this.comment.value.trim();
     if (this.wrongField.value) answer.wrong_field = this.wrongField.value;

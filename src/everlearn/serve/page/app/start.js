@@ -1,0 +1,90 @@
+/** An empty project: drop a file, see what its fields were taken for, name the classes. */
+import { post, request } from "./api.js";
+import { go, status } from "./state.js";
+import { html, plural, useRef, useState } from "./ui.js";
+
+/** @param {{onFile: (file: File) => void, busy: boolean}} props */
+function Drop({ onFile, busy }) {
+  const input = useRef(/** @type {any} */ (null));
+  const [over, setOver] = useState(false);
+  const drop = (/** @type {DragEvent} */ event) => {
+    event.preventDefault();
+    setOver(false);
+    const file = event.dataTransfer?.files?.[0];
+    if (file) onFile(file);
+  };
+  return html`<div class=${`drop${over ? " over" : ""}`} onDragOver=${(/** @type {Event} */ e) => (e.preventDefault(), setOver(true))}
+      onDragLeave=${() => setOver(false)} onDrop=${drop}>
+    <p class="big">Drop a file with rows here</p>
+    <p class="muted">CSV or JSON lines. It stays on this server.</p>
+    <button class="primary" disabled=${busy} onClick=${() => input.current.click()}>${busy ? "Reading…" : "Choose a file"}</button>
+    <input ref=${input} type="file" class="visually-hidden" tabindex="-1" aria-label="File with rows" accept=".csv,.tsv,.jsonl,.ndjson,.json,.txt,.gz"
+      onChange=${(/** @type {any} */ e) => e.target.files[0] && onFile(e.target.files[0])} />
+  </div>`;
+}
+
+export function Start() {
+  const [inspection, setInspection] = useState(/** @type {any} */ (null));
+  const [kinds, setKinds] = useState(/** @type {Record<string, string>} */ ({}));
+  const [label, setLabel] = useState("");
+  const [names, setNames] = useState("");
+  const [project, setProject] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState(/** @type {any} */ (null));
+
+  const attempt = async (/** @type {() => Promise<void>} */ work) => {
+    setBusy(true);
+    setProblem(null);
+    await work().catch(setProblem);
+    setBusy(false);
+  };
+  const inspect = (/** @type {File} */ file) =>
+    attempt(async () => {
+      const found = await request(`v1/setup:inspect?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file, timeout: 120000 });
+      setInspection(found);
+      setKinds({});
+      setLabel(found.label_column ?? "");
+      setNames((found.classes ?? []).join("\n"));
+      setProject(file.name.replace(/\.[^.]*$/, ""));
+    });
+  const create = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    attempt(async () => {
+      const classes = names.split("\n").map((name) => name.trim()).filter(Boolean);
+      const known = new Map((inspection.classes ?? []).map((/** @type {any} */ c) => [String(c), c]));
+      const fields = inspection.fields.map((/** @type {any} */ f) => ({ name: f.name, kind: kinds[f.name] ?? f.kind }));
+      const body = { upload: inspection.upload, fields, label_column: label || null, classes: classes.map((c) => known.get(c) ?? c), name: project || undefined };
+      const now = await post("v1/setup", body, { timeout: 120000 });
+      status.value = { ...status.value, ...now };
+      go("label");
+    });
+  };
+  const steps = html`<ol class="steps" aria-label="Steps"><li class=${inspection ? "done" : "now"}>Drop a file</li><li class=${inspection ? "now" : ""}>Check the fields, name the classes</li><li>Answer</li></ol>`;
+  const failed = problem && html`<p class="problem" role="alert">${problem.message} ${problem.remedy ?? ""}</p>`;
+  if (status.value && !status.value.setup_needed)
+    return html`<div class="page narrow"><h1>Start</h1><p>This project is set up: it has ${plural(status.value.rows ?? 0, "row")}.</p><p><a class="primary" href="#/label">Answer questions</a></p></div>`;
+  if (status.value && status.value.me?.role !== "admin")
+    return html`<div class="page narrow"><h1>Start</h1><p>This project has no data yet. Somebody with the role admin adds a file here.</p></div>`;
+  if (!inspection) return html`<div class="page narrow"><h1>Start</h1>${steps}${failed}<${Drop} onFile=${inspect} busy=${busy} /></div>`;
+  return html`<form class="page narrow" onSubmit=${create}>
+    <h1>Start</h1>${steps}${failed}
+    ${inspection.messages?.map((/** @type {string} */ m) => html`<p class="notice" key=${m}>${m}</p>`)}
+    <h2>Fields <span class="muted">${plural(inspection.rows_seen, "row")} looked at</span></h2>
+    <div class="scroll" role="region" aria-label="Fields" tabindex="0"><table class="plain">
+      <thead><tr><th scope="col">Field</th><th scope="col">Example</th><th scope="col">Taken for</th></tr></thead>
+      <tbody>${inspection.fields.map(
+        (/** @type {any} */ f) => html`<tr key=${f.name}><th scope="row" dir="auto">${f.name}</th><td class="example" dir="auto">${f.example}</td>
+          <td><select aria-label=${`Kind of ${f.name}`} value=${kinds[f.name] ?? f.kind} onChange=${(/** @type {any} */ e) => setKinds({ ...kinds, [f.name]: e.target.value })}>
+            ${[...new Set([f.kind, ...(f.choices ?? [])])].map((kind) => html`<option key=${kind} value=${kind}>${kind}</option>`)}</select></td></tr>`,
+      )}</tbody></table></div>
+    <div class="form">
+      <label><span>Field with known labels</span>
+        <select value=${label} onChange=${(/** @type {any} */ e) => setLabel(e.target.value)}><option value="">none: people give all labels</option>
+          ${inspection.fields.map((/** @type {any} */ f) => html`<option key=${f.name} value=${f.name}>${f.name}</option>`)}</select></label>
+      <label><span>Classes, one a line</span><textarea rows="4" dir="auto" value=${names} onInput=${(/** @type {any} */ e) => setNames(e.target.value)} placeholder=${"spam\nham"}></textarea></label>
+      <label><span>Name of the project</span><input value=${project} dir="auto" onInput=${(/** @type {any} */ e) => setProject(e.target.value)} /></label>
+    </div>
+    <p class="actions"><button class="primary" type="submit" disabled=${busy}>${busy ? "Setting up…" : "Start labeling"}</button>
+      <button class="tool" type="button" onClick=${() => setInspection(null)}>Another file</button></p>
+  </form>`;
+}
