@@ -50,7 +50,7 @@ function options(uPlot, points, marks, width) {
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, y: false },
     scales: { x: { time: false }, y: { range: (/** @type {any} */ _, /** @type {number} */ low) => [Math.max(0, Math.floor(low * 20 - 1) / 20), 1] } },
-    axes: [{ ...axis, label: "labels", labelSize: 20, labelFont: axis.font }, { ...axis, values: percent, size: 56 }],
+    axes: [{ ...axis, label: "labels", size: 28, labelSize: 18, labelGap: 0, labelFont: axis.font }, { ...axis, values: percent, size: 56 }],
     bands: [{ series: [2, 3], fill: color("--band") }],
     series: [
       {},

@@ -65,7 +65,7 @@ function Evidence({ evidence }) {
       ${!evidence.length && html`<p class="muted">No labeled row speaks for or against yet.</p>`}
       ${sides.map(
         ([side, items]) => items.length > 0 && html`<section key=${side}>
-          <h3>Speaks ${side}</h3>
+          <h2 class="name">Speaks ${side}</h2>
           <ul>${items.map(
             (/** @type {any} */ item) => html`<li key=${item.id}>
               <span class="tag">${String(item.of ?? item.label)}</span>
@@ -192,6 +192,7 @@ export function Label() {
   }, [question?.id]);
   return html`<div class=${`labeling${question?.pair ? " wide" : ""}`}>
     <article class="question" aria-label="Question">
+      <h1 class="visually-hidden">${view.value === "review" ? "Review" : "Label"}</h1>
       ${question
         ? html`<${Why} why=${question.why} duplicates=${question.duplicates} />
           ${question.prediction && html`<p class="prediction">Model: <b>${String(question.prediction.label)}</b> ${percent(question.prediction.confidence, 0)}</p>`}

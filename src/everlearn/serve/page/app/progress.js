@@ -20,7 +20,7 @@ function Stop({ stopping }) {
     <h2>${stopping.stop ? "You could stop here" : "Keep going"}</h2>
     <p>${stopping.text}</p>
     ${gain !== null && gain !== undefined &&
-    html`<p class="muted">Expected from 100 more labels: <b>${gain >= 0 ? "+" : "−"}${percent(Math.abs(gain))}</b> accuracy.</p>`}
+    html`<p class="muted">Expected from 100 more labels: <b>${gain >= 0 ? "+" : "−"}${short(100 * Math.abs(gain))}</b> points of accuracy.</p>`}
   </section>`;
 }
 

@@ -73,8 +73,8 @@ export function Series({ values, name }) {
 function Unusual({ unusual }) {
   if (!unusual) return null;
   const share = Math.min(Math.max(Number(unusual.percentile ?? 50), 0), 100);
-  return html`<span class="unusual"><svg class="gauge" viewBox="0 0 100 6" aria-hidden="true">
-      <rect x="0" y="2" width="100" height="2" rx="1" /><circle cx=${3 + share * 0.94} cy="3" r="3" /></svg>
+  return html`<span class="unusual"><svg class="gauge" viewBox="0 0 56 6" aria-hidden="true">
+      <rect x="0" y="2" width="56" height="2" rx="1" /><circle cx=${3 + share * 0.5} cy="3" r="3" /></svg>
     ${unusual.text}</span>`;
 }
 
@@ -97,7 +97,7 @@ function Value({ field, parts }) {
 function Pick({ name, index, picking, wrong, onPick }) {
   if (wrong === name) return html`<span class="chip wrong">wrong</span>`;
   if (!picking) return null;
-  return html`<button class="chip" onClick=${() => onPick(name)} aria-label=${`${name} is wrong`}>${index < 9 ? html`<kbd>${index + 1}</kbd>` : "✗"} wrong?</button>`;
+  return html`<button class="chip" onClick=${() => onPick(name)}>${index < 9 && html`<kbd aria-hidden="true">${index + 1}</kbd> `}<span class="visually-hidden">${name} </span>wrong?</button>`;
 }
 
 /** @param {RowProps & {fields: any[]}} props */
@@ -107,7 +107,7 @@ function Fields({ fields, ...row }) {
   const index = (/** @type {any} */ field) => fields.indexOf(field);
   return html`${texts.map(
     (field) => html`<section class="long" key=${field.name}>
-      <h3>${field.name} <${Pick} ...${row} name=${field.name} index=${index(field)} /></h3>
+      <h2 class="name">${field.name} <${Pick} ...${row} name=${field.name} index=${index(field)} /></h2>
       ${field.kind === "image" || field.value === null || !field.text
         ? html`<${Value} field=${field} />`
         : html`<${Text} text=${field.text} highlights=${field.highlights} unfolded=${row.unfolded} onUnfold=${row.onUnfold} keyName=${row.foldKey} />`}

@@ -25,9 +25,39 @@ export class Session {
 
   enter() {
     this.active = true;
+    this.remember();
     this.queue.value = dropExpired(this.queue.value, Date.now());
     this.fill();
     this.planRenewal();
+  }
+
+  /** What was answered in this tab, for undo after a reload; the browser forgets it with the tab. */
+  remember() {
+    if (this.kept) return;
+    this.kept = `everlearn past ${this.name} ${outbox.scope}`;
+    try {
+      this.past.value = { ...emptyPast(), ...JSON.parse(sessionStorage.getItem(this.kept) ?? "{}") };
+    } catch {
+      // No storage in this window: undo reaches back to the last reload, and History beyond.
+    }
+    this.past.subscribe(() => {
+      clearTimeout(this.saving);
+      this.saving = setTimeout(() => this.save(), 300);
+    });
+  }
+
+  save() {
+    if (!this.kept) return;
+    const { done, undone } = this.past.value;
+    // Storage is small: the newest answers if not all of them fit.
+    for (const most of [done.length, 100, 10]) {
+      try {
+        sessionStorage.setItem(this.kept, JSON.stringify({ done: done.slice(-most), undone }));
+        return;
+      } catch {
+        continue;
+      }
+    }
   }
 
   /** Give back what is leased: somebody else may answer it. @param {boolean} [closing] */
@@ -180,7 +210,12 @@ export const sessions = {
   suspects: new Session("suspects"),
 };
 
-addEventListener("pagehide", () => Object.values(sessions).forEach((session) => session.active && session.leave(true)));
+addEventListener("pagehide", () => {
+  for (const session of Object.values(sessions)) {
+    session.save();
+    if (session.active) session.leave(true);
+  }
+});
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState !== "visible") return;
