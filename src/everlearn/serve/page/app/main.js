@@ -15,7 +15,9 @@ const PAGES = { label: Label, review: Review, history: History, progress: Progre
 
 function Header() {
   const s = status.value;
-  const entries = s?.setup_needed ? [["start", "Start"], ["settings", "Settings"]] : Object.entries(NAMES);
+  const entries = s?.setup_needed
+    ? [["start", "Start"], ["settings", "Settings"]]
+    : Object.entries(NAMES).filter(([id]) => s?.me?.role !== "viewer" || id === "progress" || id === "settings");
   const accuracy = s?.accuracy;
   return html`<header>
     <a class="brand" href="#/label" dir="auto">${s?.name || "everlearn"}</a>

@@ -1,4 +1,5 @@
 /** How well it does, what is left, who works, and whether more labels are worth it. */
+import { ROOT } from "./api.js";
 import { Curve } from "./chart.js";
 import { status } from "./state.js";
 import { html, number, percent, plural, short } from "./ui.js";
@@ -86,6 +87,6 @@ export function Progress() {
     </section>
     <${Stop} stopping=${s.stopping} />
     <div class="two"><${People} people=${s.people} /><${Agreement} agreement=${s.agreement} /></div>
-    <p class="muted small">Model version ${number(s.model_version)} · log at ${number(s.sequence)} · <a href="v1/report">Report</a></p>
+    <p class="muted small">Model version ${number(s.model_version)} · log at ${number(s.sequence)} ${["admin", "viewer"].includes(s.me?.role) && html` · <a href=${new URL("v1/report", ROOT).href} target="_blank" rel="noopener">Report</a>`}</p>
   </div>`;
 }

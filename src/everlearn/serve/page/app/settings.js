@@ -1,8 +1,8 @@
 /** Theme, text size and keys of this device; invitations, exports, and how the project asks. */
-import { ROOT, post } from "./api.js";
+import { ROOT, post, request } from "./api.js";
 import { ACTIONS, shown, usable } from "./keys.js";
 import { prefs, setPrefs } from "./prefs.js";
-import { classes, keys, status } from "./state.js";
+import { classes, keys, refresh, status } from "./state.js";
 import { html, percent, plural, useState } from "./ui.js";
 
 function Appearance() {
@@ -63,10 +63,42 @@ function Invite() {
   </section>`;
 }
 
+/** How the project asks; an admin can change it. @param {{settings: any, admin: boolean}} props */
+function Project({ settings, admin }) {
+  const [problem, setProblem] = useState("");
+  const { answers = 1, fraction = 0 } = settings.overlap ?? {};
+  const change = async (/** @type {any} */ json) => {
+    const failed = await request("v1/settings", { method: "PATCH", json }).then(() => "", (error) => error.message);
+    setProblem(failed);
+    refresh();
+  };
+  const facts = [
+    settings.blind ? "The prediction is shown after the answer." : "The prediction is shown with the question.",
+    answers > 1 && fraction > 0 ? `${percent(fraction, 0)} of the questions are put to ${plural(answers, "person", "people")}.` : "Every question is put to one person.",
+    settings.group_duplicates ? "Near-duplicates are answered together." : "Near-duplicates are asked one by one.",
+  ];
+  if (!admin) return html`<section><h2>Project</h2><ul class="facts">${facts.map((fact) => html`<li key=${fact}>${fact}</li>`)}</ul></section>`;
+  const check = (/** @type {string} */ name, /** @type {string} */ text) =>
+    html`<label class="check"><input type="checkbox" checked=${settings[name]} onChange=${(/** @type {any} */ e) => change({ [name]: e.target.checked })} /> ${text}</label>`;
+  return html`<section><h2>Project</h2>
+    ${check("blind", "Blind: show the prediction only after the answer")}
+    ${check("group_duplicates", "Answer near-duplicates together")}
+    <div class="inline">
+      <label><span>Answers for rows asked several times</span><input type="number" min="1" max="9" value=${answers} onChange=${(/** @type {any} */ e) => change({ overlap_answers: Number(e.target.value) })} /></label>
+      <label><span>Percent of the questions</span><input type="number" min="0" max="100" value=${Math.round(fraction * 100)} onChange=${(/** @type {any} */ e) => change({ overlap_fraction: Number(e.target.value) / 100 })} /></label>
+    </div>
+    <p class="problem" role="alert">${problem}</p>
+  </section>`;
+}
+
+const leave = async () => {
+  await post("v1/leave", {}).catch(() => {});
+  location.reload();
+};
+
 export function Settings() {
   const { me, settings } = status.value ?? {};
   const exportable = ["admin", "viewer"].includes(me?.role);
-  const overlap = settings?.overlap;
   return html`<div class="page narrow">
     <h1>Settings</h1>
     <${Appearance} />
@@ -75,11 +107,7 @@ export function Settings() {
     ${exportable && html`<section><h2>Export</h2><p class="links">
       ${["csv", "parquet", "jsonl"].map((format) => html`<a key=${format} href=${new URL(`v1/export?what=labels&format=${format}`, ROOT).href} download>Labels as ${format === "jsonl" ? "JSON lines" : format === "csv" ? "CSV" : "Parquet"}</a>`)}
       <a href=${new URL("v1/export?what=model", ROOT).href} download>Model as ONNX</a></p></section>`}
-    ${settings && html`<section><h2>Project</h2><ul class="facts">
-      <li>${settings.blind ? "The prediction is shown after the answer." : "The prediction is shown with the question."}</li>
-      <li>${overlap?.answers > 1 && overlap.fraction > 0 ? `${percent(overlap.fraction, 0)} of the questions are put to ${plural(overlap.answers, "person", "people")}.` : "Every question is put to one person."}</li>
-      <li>${settings.group_duplicates ? "Near-duplicates are answered together." : "Near-duplicates are asked one by one."}</li>
-      <li>A question is held for ${plural(settings.lease_seconds, "second")}.</li></ul></section>`}
-    <p class="muted small">Signed in as ${me?.name} (${me?.role}).</p>
+    ${settings && html`<${Project} settings=${settings} admin=${me?.role === "admin"} />`}
+    <p class="muted small">Signed in as ${me?.name} (${me?.role}). <button class="quiet" onClick=${leave}>Sign out</button></p>
   </div>`;
 }

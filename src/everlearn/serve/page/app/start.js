@@ -51,9 +51,8 @@ export function Start() {
     event.preventDefault();
     attempt(async () => {
       const classes = names.split("\n").map((name) => name.trim()).filter(Boolean);
-      const known = new Map((inspection.classes ?? []).map((/** @type {any} */ c) => [String(c), c]));
       const fields = inspection.fields.map((/** @type {any} */ f) => ({ name: f.name, kind: kinds[f.name] ?? f.kind }));
-      const body = { upload: inspection.upload, fields, label_column: label || null, classes: classes.map((c) => known.get(c) ?? c), name: project || undefined };
+      const body = { upload: inspection.upload, fields, label_column: label || null, classes, name: project || undefined };
       const now = await post("v1/setup", body, { timeout: 120000 });
       status.value = { ...status.value, ...now };
       go("label");

@@ -111,5 +111,6 @@ export async function begin() {
   addEventListener("beforeunload", (event) => {
     if (waiting.value.length && !outbox.store?.durable) event.preventDefault();
   });
-  if (status.value.setup_needed && status.value.me.role === "admin") go("start");
+  if (status.value.setup_needed) go("start");
+  else if (status.value.me.role === "viewer") go("progress");
 }
