@@ -11,23 +11,14 @@ from . import _models
 from ._problems import MEDIA_TYPE, TITLES
 
 _REF = "#/components/schemas/"
-_BODIES: list[type[BaseModel]] = [
-    _models.Rows,
-    _models.Row,
-    _models.Answers,
-    _models.RenewIn,
-    _models.ReleaseIn,
-    _models.LinkIn,
-    _models.SetupIn,
-    _models.SettingsIn,
-    _models.ProblemOut,
-]
+_BODIES: list[type[BaseModel]] = [_models.Row, _models.ProblemOut]  # and those of `body`
 
 
 def body(model: type[BaseModel] | None, *others: str) -> dict[str, Any]:
     """The description of a body: a model as JSON, and other media types as text."""
     content: dict[str, Any] = {kind: {"schema": {"type": "string"}} for kind in others}
     if model is not None:
+        _BODIES.append(model)
         content = {"application/json": {"schema": {"$ref": _REF + model.__name__}}, **content}
     return {"requestBody": {"required": True, "content": content}}
 
@@ -48,7 +39,7 @@ _RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"t
 BODY_ERRORS = (400, 408, 413, 415)
 
 
-def install(app: FastAPI) -> None:
+def install(app: FastAPI, root_path: str) -> None:
     """Make the application describe its bodies and its ways to identify."""
 
     def describe() -> dict[str, Any]:
@@ -58,10 +49,10 @@ def install(app: FastAPI) -> None:
                 version=app.version,
                 description=app.description,
                 routes=app.routes,
-                servers=[{"url": app.root_path}] if app.root_path else None,
+                servers=[{"url": root_path}] if root_path else None,
             )
             _, schemas = models_json_schema(
-                [(model, "validation") for model in _BODIES], ref_template=_REF + "{model}"
+                [(model, "validation") for model in dict.fromkeys(_BODIES)], ref_template=_REF + "{model}"
             )
             components = document.setdefault("components", {})
             components.setdefault("schemas", {}).update(schemas["$defs"])

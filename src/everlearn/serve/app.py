@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from . import _openapi, _problems, label_studio
 from ._bodies import InvalidBody
 from ._context import Context
+from ._ls_inbox import Inbox, learn_forever
 from .access import Access
 from .limits import Limits
 from .routes import labels, operations, people, questions, rows, setup, state
@@ -57,7 +58,7 @@ def create_app(
     context = Context(service, access, limits or Limits())
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         loop = asyncio.get_running_loop()
 
         def wake(sequence: int) -> None:  # in the thread of the writer
@@ -66,15 +67,19 @@ def create_app(
 
         context.hub.wake(service.sequence)
         end = service.listen(wake)
-        task = asyncio.create_task(context.hub.run())
+        app.state.inbox = inbox = Inbox(service)
+        tasks = [
+            asyncio.create_task(context.hub.run()),
+            asyncio.create_task(learn_forever(inbox, context.write)),
+        ]
         try:
             yield
         finally:
             end()
             context.hub.close()
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     app = FastAPI(
         title="everlearn",
@@ -82,7 +87,6 @@ def create_app(
         description=_DESCRIPTION,
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,
-        root_path=root_path.rstrip("/"),
         lifespan=lifespan,
         redirect_slashes=False,
     )
@@ -90,22 +94,22 @@ def create_app(
     for room in (rows, questions, labels, state, setup, people, operations, label_studio):
         app.include_router(room.router)
     _problems.install(app)
-    _openapi.install(app)
+    _openapi.install(app, root_path.rstrip("/"))
 
     async def invalid(_: Request, error: Exception) -> Response:
         assert isinstance(error, InvalidBody)
         return _problems.validation_problem(error.errors)
 
     app.add_exception_handler(InvalidBody, invalid)
-    app.add_middleware(_Border, context=context, image_origins=image_origins)
+    app.add_middleware(_Border, context=context, root_path=root_path.rstrip("/"), image_origins=image_origins)
     return app
 
 
 class _Border:
     """Around every request: a bound on their number, security headers, metrics."""
 
-    def __init__(self, app: ASGIApp, context: Context, image_origins: Sequence[str]) -> None:
-        self._app, self._context = app, context
+    def __init__(self, app: ASGIApp, context: Context, root_path: str, image_origins: Sequence[str]) -> None:
+        self._app, self._context, self._root = app, context, root_path
         self._running = 0
         self._headers = {
             "Content-Security-Policy": "default-src 'self'; img-src "
@@ -122,6 +126,10 @@ class _Border:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if self._root:
+            path = scope["path"]  # a proxy cuts the prefix, or not
+            inside = path == self._root or path.startswith(f"{self._root}/")
+            scope = {**scope, "root_path": self._root, "path": path if inside else self._root + path}
         status, begin = 500, time.perf_counter()
         stream = scope["path"].endswith("/v1/events")  # these have a bound of their own
 

@@ -1,0 +1,42 @@
+import pytest
+from starlette.testclient import TestClient
+
+from everlearn.serve.access import Access
+from everlearn.serve.app import create_app
+from everlearn.serve.limits import Limits
+from serve.fake_service import FakeService
+
+SMALL = Limits(
+    body_bytes=20_000,
+    upload_bytes=30_000,
+    body_seconds=0.5,
+    request_seconds=2.0,
+    rows=100,
+    answers=20,
+    event_streams=3,
+    stream_seconds=1.0,
+    waiting=50,
+)
+
+
+@pytest.fixture
+def service():
+    return FakeService()
+
+
+@pytest.fixture
+def access(service):
+    return Access(service.notes, service.set_notes)
+
+
+@pytest.fixture
+def app(service, access):
+    return create_app(service, access, SMALL)
+
+
+@pytest.fixture
+def client(app, access):
+    """A client with an admin token; errors are answered, not raised."""
+    headers = {"Authorization": f"Bearer {access.create_token('Root', 'admin')}"}
+    with TestClient(app, headers=headers, raise_server_exceptions=False) as client:
+        yield client
