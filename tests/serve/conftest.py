@@ -1,9 +1,12 @@
+import threading
+
 import pytest
 from starlette.testclient import TestClient
 
 from everlearn.serve.access import Access
 from everlearn.serve.app import create_app
 from everlearn.serve.limits import Limits
+from everlearn.serve.run import bind, server
 from serve.fake_service import FakeService
 
 SMALL = Limits(
@@ -40,3 +43,18 @@ def client(app, access):
     headers = {"Authorization": f"Bearer {access.create_token('Root', 'admin')}"}
     with TestClient(app, headers=headers, raise_server_exceptions=False) as client:
         yield client
+
+
+@pytest.fixture
+def address(app):
+    """The address of a server with the application, in a thread."""
+    ready = threading.Event()
+    with bind("127.0.0.1", 0) as listening:
+        running = server(app, ready.set)
+        thread = threading.Thread(target=running.run, args=([listening],))
+        thread.start()
+        assert ready.wait(60)
+        yield listening.getsockname()
+        running.should_exit = True
+        thread.join(60)
+        assert not thread.is_alive()

@@ -165,8 +165,10 @@ class _EventStream(Response):
 
 
 def encoded(event: ServiceEvent) -> bytes:
-    """An event as it is sent; JSON has no line breaks outside strings and escapes them inside."""
+    """An event as it is sent, in one line: JSON escapes line breaks, except those that only Unicode has."""
     data = to_json(event.data, inf_nan_mode="null")
+    for end in ("\u2028", "\u2029", "\x85"):
+        data = data.replace(end.encode(), b"\\u%04x" % ord(end))
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.sequence, event.event.encode(), data)
 
 

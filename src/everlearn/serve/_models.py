@@ -23,6 +23,11 @@ Label = (
 )
 
 
+def _config(example: dict[str, Any]) -> ConfigDict:
+    """Unknown names are errors; an example for the OpenAPI document."""
+    return ConfigDict(extra="forbid", json_schema_extra={"example": example})
+
+
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -40,12 +45,7 @@ class Rows(_Request):
     """Rows to learn from or to predict."""
 
     rows: list[Row]
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {"rows": [{"id": "p17", "fields": {"amount": 12.5, "text": "Invoice attached"}}]}
-        },
-    )
+    model_config = _config({"rows": [{"id": "p17", "fields": {"amount": 12.5, "text": "Invoice attached"}}]})
 
 
 class LeaseClaim(_Request):
@@ -71,24 +71,21 @@ class Answers(_Request):
     """Answers, all or none of which are stored."""
 
     answers: list[AnswerIn]
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {"answers": [{"id": "p17", "kind": "label", "label": "spam", "key": "b3f1c0de"}]}
-        },
-    )
+    model_config = _config({"answers": [{"id": "p17", "kind": "label", "label": "spam", "key": "b3f1c0de"}]})
 
 
 class RenewIn(_Request):
     """The token of a claim."""
 
     token: Name
+    model_config = _config({"token": "9f2c"})
 
 
 class ReleaseIn(_Request):
     """Leases to give back."""
 
     leases: Annotated[list[LeaseClaim], Field(max_length=1_000)]
+    model_config = _config({"leases": [{"id": "l3", "token": "9f2c"}]})
 
 
 class LinkIn(_Request):
@@ -96,9 +93,7 @@ class LinkIn(_Request):
 
     name: Name
     role: Literal["producer", "annotator", "viewer", "admin"] = "annotator"
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"example": {"name": "Ada", "role": "annotator"}}
-    )
+    model_config = _config({"name": "Ada", "role": "annotator"})
 
 
 class SetupField(_Request):
@@ -116,6 +111,14 @@ class SetupIn(_Request):
     label_column: Text | None = None
     classes: Annotated[list[Text], Field(max_length=1_000)] = []
     name: Name | None = None
+    model_config = _config(
+        {
+            "upload": "u1",
+            "fields": [{"name": "text", "kind": "text"}],
+            "label_column": None,
+            "classes": ["spam", "ham"],
+        }
+    )
 
 
 class SettingsIn(_Request):
@@ -128,6 +131,7 @@ class SettingsIn(_Request):
     group_duplicates: bool | None = None
     duplicate_similarity: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
     lease_seconds: Annotated[float, Field(ge=5.0, le=86_400.0)] | None = None
+    model_config = _config({"blind": False, "overlap_answers": 2, "overlap_fraction": 0.1})
 
 
 # --------------------------------------------------------------------------------------------- the responses

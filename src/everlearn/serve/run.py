@@ -76,15 +76,19 @@ def run(app: FastAPI, listening: socket.socket, ready: Callable[[], None], *, lo
     ready : callable
         Called once the service answers.
     log_level : str
-        "debug" also logs every request, without its query: that may hold the code of a link.
+        Of the log on standard error. Requests are not logged: their queries can hold codes and ids.
     """
     handler = logging.StreamHandler()
     handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    for name in ("uvicorn", "uvicorn.error", "everlearn.serve"):
+    for name in ("uvicorn", "everlearn.serve"):
         logger = logging.getLogger(name)
         logger.setLevel(log_level.upper())
-        logger.handlers = [handler] if name != "uvicorn.error" else []
-        logger.propagate = name == "uvicorn.error"
+        logger.handlers, logger.propagate = [handler], False
+    server(app, ready).run([listening])
+
+
+def server(app: FastAPI, ready: Callable[[], None]) -> uvicorn.Server:
+    """The server of an application; its method `run` takes the socket."""
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -98,4 +102,4 @@ def run(app: FastAPI, listening: socket.socket, ready: Callable[[], None], *, lo
         http="h11",  # bounds the size of headers
         limit_concurrency=10_000,
     )
-    _Server(config, app, ready).run([listening])
+    return _Server(config, app, ready)

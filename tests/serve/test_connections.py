@@ -1,0 +1,207 @@
+"""Real connections: events, slow and broken requests, many at once."""
+
+import json
+import socket
+import time
+
+import httpx
+import pytest
+
+from everlearn.serve import _events
+
+TIMEOUT = 60  # for a busy machine; nothing here takes long by itself
+
+
+@pytest.fixture
+def headers(access):
+    return {"Authorization": f"Bearer {access.create_token('Root', 'admin')}"}
+
+
+@pytest.fixture
+def url(address):
+    return f"http://{address[0]}:{address[1]}"
+
+
+def events_in(lines):
+    """The events of a stream, as (id, event, data)."""
+    fields = {}
+    for line in lines:
+        if line:
+            name, _, value = line.partition(": ")
+            fields[name] = value
+        elif "data" in fields:
+            yield int(fields["id"]), fields["event"], json.loads(fields["data"])
+            fields = {}
+
+
+def listening(url, headers, last=None):
+    more = {} if last is None else {"Last-Event-ID": str(last)}
+    return httpx.stream("GET", f"{url}/v1/events", headers={**headers, **more}, timeout=TIMEOUT)
+
+
+def wait_for(condition):
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_events_resume_where_they_ended(url, headers, service):
+    for number in range(3):
+        service.happen("rows", {"number": number})
+    with listening(url, headers, last=0) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        events = events_in(stream.iter_lines())
+        assert [next(events)[0] for _ in range(3)] == [1, 2, 3]
+        service.happen("labels", {"text": "a\nb\r\u2028\x85<script>"})
+        assert next(events) == (4, "labels", {"text": "a\nb\r\u2028\x85<script>"})
+    for number in range(1000):  # more than one part of the log
+        service.happen("rows", {"number": number})
+    with listening(url, headers, last=4) as stream:
+        events = events_in(stream.iter_lines())
+        assert [next(events)[0] for _ in range(1000)] == list(range(5, 1005))
+
+
+def test_without_a_number_events_start_now(url, headers, service, app):
+    service.happen("rows", {"number": 1})
+    with listening(url, headers) as stream:
+        wait_for(lambda: app.state.context.hub.connections == 1)
+        time.sleep(0.2)  # until it reads the queue
+        service.happen("rows", {"number": 2})
+        assert next(events_in(stream.iter_lines()))[0] == 2
+    wait_for(lambda: app.state.context.hub.connections == 0)
+
+
+def test_a_connection_is_kept_alive_by_pings(url, headers, monkeypatch):
+    monkeypatch.setattr(_events, "PING_SECONDS", 0.05)
+    with listening(url, headers) as stream:
+        lines = stream.iter_lines()
+        assert sum(next(lines) == ": ping" for _ in range(8)) >= 3
+
+
+def test_connections_to_events_are_bounded(url, headers, app):
+    streams = [listening(url, headers) for _ in range(3)]
+    for stream in streams:
+        assert stream.__enter__().status_code == 200
+    refused = httpx.get(f"{url}/v1/events", headers=headers)
+    assert refused.status_code == 429
+    assert int(refused.headers["retry-after"]) >= 1
+    streams[0].__exit__(None, None, None)
+    wait_for(lambda: app.state.context.hub.connections == 2)
+    with listening(url, headers) as stream:
+        assert stream.status_code == 200
+    for stream in streams[1:]:
+        stream.__exit__(None, None, None)
+
+
+def test_a_slow_reader_is_cut_off(url, address, headers, service, app):
+    with socket.create_connection(address) as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.sendall(request_bytes("GET", "/v1/events", headers))
+        wait_for(lambda: app.state.context.hub.connections == 1)
+        for _ in range(400):
+            service.happen("rows", {"text": "x" * 50_000})
+        wait_for(lambda: app.state.context.hub.connections == 0)
+    assert httpx.get(f"{url}/healthz").status_code == 200
+
+
+def request_bytes(method, path, headers, body=b"", length=None):
+    lines = [f"{method} {path} HTTP/1.1", "Host: x"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    if body or length:
+        lines += ["Content-Type: application/json", f"Content-Length: {length or len(body)}"]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def answer(connection):
+    """Status line and the rest."""
+    connection.settimeout(TIMEOUT)
+    received = b""
+    while piece := connection.recv(65536):
+        received += piece
+        head, _, rest = received.partition(b"\r\n\r\n")
+        for line in head.split(b"\r\n"):
+            if line.lower().startswith(b"content-length: ") and len(rest) >= int(line.split(b": ")[1]):
+                return int(head.split(b" ")[1]), rest
+    return (int(received.split(b" ")[1]), received) if received else (None, b"")
+
+
+def test_a_slow_body_is_not_waited_for(address, headers):
+    with socket.create_connection(address) as slow:
+        slow.sendall(request_bytes("POST", "/v1/rows", headers, b'{"rows"', length=1000))
+        status, body = answer(slow)
+        assert status == 408
+        assert json.loads(body)["code"] == "slow_body"
+
+
+def test_a_body_in_drops_is_not_waited_for(address, headers):
+    with socket.create_connection(address) as slow:
+        slow.sendall(request_bytes("POST", "/v1/rows", headers, b"{", length=10_000))
+        end = time.monotonic() + TIMEOUT
+        slow.settimeout(0.1)
+        received = b""
+        while not received:
+            assert time.monotonic() < end
+            try:
+                slow.sendall(b" ")
+                received = slow.recv(65536)
+            except TimeoutError:
+                continue
+        assert b" 408 " in received
+
+
+def test_a_truncated_body_stores_nothing(url, address, headers, service):
+    with socket.create_connection(address) as broken:
+        broken.sendall(request_bytes("POST", "/v1/rows", headers, b'{"rows": [{"fields": {}}]}', length=99))
+    assert httpx.get(f"{url}/healthz").status_code == 200
+    assert service.rows == []
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: " + b"x" * 100_000 + b"\r\n\r\n",
+        b"POST /v1/rows HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"POST /v1/rows HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"POST /v1/rows HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffffff\r\n",
+    ],
+    ids=range(8),
+)
+def test_what_is_not_http(url, address, request_text):
+    with socket.create_connection(address) as broken:
+        broken.sendall(request_text)
+        broken.shutdown(socket.SHUT_WR)
+        assert answer(broken)[0] in (None, 400, 401, 404)
+    assert httpx.get(f"{url}/healthz").status_code == 200
+
+
+def test_requests_that_wait_are_bounded(url, address, headers):
+    waiting = []
+    for _ in range(50):
+        connection = socket.create_connection(address)
+        connection.sendall(request_bytes("POST", "/v1/rows", headers, b"{", length=1000))
+        waiting.append(connection)
+    statuses = set()
+    end = time.monotonic() + TIMEOUT
+    while 429 not in statuses and time.monotonic() < end:
+        refused = httpx.get(f"{url}/healthz")
+        statuses.add(refused.status_code)
+        if refused.status_code == 429:
+            assert refused.headers["content-type"] == "application/problem+json"
+            assert "retry-after" in refused.headers
+        elif time.monotonic() > end - TIMEOUT + 0.4:
+            break
+    for connection in waiting:
+        connection.close()
+    assert 429 in statuses
+    wait_for(lambda: httpx.get(f"{url}/healthz").status_code == 200)
+
+
+def test_a_server_with_listeners_stops(url, headers):
+    stream = listening(url, headers)
+    stream.__enter__()
+    # the fixture stops the server, and fails if it does not end
