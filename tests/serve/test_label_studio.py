@@ -1,14 +1,19 @@
 """Label Studio's endpoints, with payloads as version 1.23 sends them."""
 
 import itertools
+import json
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 from starlette.testclient import TestClient
 
-from everlearn.errors import BusyError, InputError
+from everlearn.errors import BusyError, InputError, StoreError
 from everlearn.serve.app import create_app
 from everlearn.serve.label_studio import block_version, control_in
+from everlearn.serve.reconcile import Reconciled, reconcile
 
 CONFIG = (
     '<View><Text name="mail" value="$text"/><Choices name="kind" toName="mail"><Choice value="spam"/>'
@@ -207,3 +212,70 @@ def test_the_version_changes_by_blocks():
 )
 def test_the_control_is_read_from_the_configuration(config, control):
     assert control_in(config) == control
+
+
+# ----------------------------------------------------------------------------------------------- reconciling
+
+
+class LabelStudio(BaseHTTPRequestHandler):
+    """The two addresses of Label Studio that `everlearn reconcile` asks."""
+
+    tasks: ClassVar = []
+    asked: ClassVar = []
+
+    def do_GET(self):
+        self.asked.append((self.path, self.headers["Authorization"]))
+        self._answer(self.tasks)
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer({"access": "short"})
+
+    def _answer(self, value):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(value).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def label_studio():
+    LabelStudio.tasks, LabelStudio.asked = [], []
+    with ThreadingHTTPServer(("127.0.0.1", 0), LabelStudio) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_address[1]}"
+        running.shutdown()
+        thread.join()
+
+
+def test_reconciling_makes_up_for_lost_webhooks(address, access, service, label_studio):
+    url, token = f"http://{address[0]}:{address[1]}/", access.create_token("ls", "producer")
+    LabelStudio.tasks = [
+        {**task(n), "annotations": [annotation(10 + n), annotation(30 + n, was_cancelled=True)]}
+        for n in range(150)
+    ]
+    given = (url, token, label_studio, "key", 4)
+    assert reconcile(*given, dry_run=True) == Reconciled(150, 150, 0)
+    assert service.answers == []
+    assert reconcile(*given) == Reconciled(150, 150, 0)
+    wait_for(lambda: len(service.answers) == 150)
+    assert LabelStudio.asked[-1] == ("/api/projects/4/export?exportType=JSON", "Token key")
+    gone = LabelStudio.tasks[0]["annotations"].pop(0)
+    wait_for(lambda: reconcile(*given, dry_run=True) == Reconciled(149, 0, 1))
+    assert reconcile(url, token, label_studio, "a.b.c", 4).deleted == 1
+    assert LabelStudio.asked[-1][1] == "Bearer short"
+    wait_for(lambda: service.undone == [("ls-4-0", "label-studio/7")])
+    assert gone["id"] == 10
+
+
+def test_reconciling_without_an_answer(address, access, label_studio):
+    url = f"http://{address[0]}:{address[1]}"
+    with pytest.raises(StoreError, match="answered 401"):
+        reconcile(url, "wrong", label_studio, "key", 4)
+    with pytest.raises(StoreError, match="does not answer"):
+        reconcile("http://127.0.0.1:9", "t", label_studio, "key", 4)
+    with pytest.raises(ValueError, match="http"):
+        reconcile("file:///etc/passwd", "t", label_studio, "key", 4)
