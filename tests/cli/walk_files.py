@@ -33,10 +33,10 @@ def write_payments(path, n=4000):
 
 
 def tickets(n=900, seed=3):
-    """Support tickets: (id, message, customer, days since registration, team); some mix two teams."""
+    """Support tickets as (id, message, amount of the order, customer, page, team); some mix two teams."""
     rng = np.random.default_rng(seed)
     teams = list(TICKETS)
-    for i in range(n):
+    for number in range(1, n + 1):
         team = teams[rng.integers(3)]
         things, troubles = TICKETS[team]
         other = teams[rng.integers(3)] if rng.random() < 0.1 else team
@@ -44,15 +44,16 @@ def tickets(n=900, seed=3):
         trouble = troubles[rng.integers(len(troubles))]
         opening, closing = OPENINGS[rng.integers(len(OPENINGS))], CLOSINGS[rng.integers(len(CLOSINGS))]
         text = f"{opening} {thing} {trouble} (order {rng.integers(1000, 9999)}). {closing}".strip()
-        yield f"t{i + 1}", text, CUSTOMERS[rng.integers(4)], int(rng.lognormal(5, 1)), team
+        amount = round(float(rng.lognormal(3.5, 0.5)), 2)
+        yield f"t{number}", text, amount, CUSTOMERS[rng.integers(4)], f"https://shop.example/{number}", team
 
 
-def write_tickets(path, n=900):
+def write_tickets(path, n=900, solved=True):
     """Tickets, and the teams that solved them."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["ticket", "message", "customer", "account_days", "team"])
-        writer.writerows(tickets(n))
+        writer.writerow(["ticket", "message", "amount", "customer", "page", "team"][: 5 + solved])
+        writer.writerows(ticket[: 5 + solved] for ticket in tickets(n))
 
 
 def write_articles(path, n=1500, width=48):
@@ -61,7 +62,7 @@ def write_articles(path, n=1500, width=48):
     sections = np.array(["culture", "economy", "science", "sports"])
     topics = rng.normal(size=(4, 3, width))  # three topics in each section
     section, topic = rng.integers(4, size=n), rng.integers(3, size=n)
-    vectors = topics[section, topic] + 1.6 * rng.normal(size=(n, width))
+    vectors = topics[section, topic] + 1.1 * rng.normal(size=(n, width))
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     columns = {
         "article": [f"a{i + 1}" for i in range(n)],

@@ -221,7 +221,7 @@ def real_files():
                 [
                     _cycle('"1,234"', "A12", '"7,001"'),
                     _cycle("01067", "80331", "20095"),
-                    [f"601 {i:03} {i * 7 % 1000:03}" for i in range(N_ROWS)],
+                    [f"601 {i // 2:03} {i // 2 * 7:03}" for i in range(N_ROWS)],
                     amounts,
                     LABELS,
                 ],

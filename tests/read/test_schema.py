@@ -79,6 +79,15 @@ def test_an_id_names_every_row_once(cells):
     assert kinds(Schema.infer({"id": cells}))["id"] != "id"
 
 
+@pytest.mark.parametrize(("n", "kind"), [(50, "categorical"), (51, "ignore")])
+def test_what_is_different_in_every_row_is_not_learned_from(n, kind):
+    orders = {"order": [f"A-{i}" for i in range(n)], "shop": [f"shop {i % (n - 1)}" for i in range(n)]}
+    schema = Schema.infer(orders)
+    assert [field.kind for field in schema.fields] == [kind, "categorical"]
+    assert ("different in every row" in str(schema)) == (kind == "ignore")
+    assert Schema.infer(orders, kinds={"order": "categorical"}).fields[0].kind == "categorical"
+
+
 def test_the_first_of_two_times_counts():
     iso = ["2024-05-01", "2024-05-02"]
     assert kinds(Schema.infer({"a": iso, "b": iso})) == {"a": "time", "b": "ignore"}

@@ -155,6 +155,8 @@ class _Inference:
         words = [_n_words(_cells.try_convert(_cells.string, cell, "")[0]) for cell in values]
         if sum(words) >= _MIN_TEXT_WORDS * len(words) and 2 * _distinct(values) > len(values):
             return "text", ""
+        if len(values) > MAX_CATEGORIES and _distinct(values) == len(values):
+            return "ignore", "different in every row"
         units = several_units(values)
         several = f"amounts in several currencies: {', '.join(units[:4])}" if units else ""
         return "categorical", _joined(several, _warning(name, column))

@@ -52,7 +52,8 @@ class Schema:
        the decimal separator of the other fields decides, otherwise it is 1234, and the note says so.
     8. text: strings with three or more words on average, more than half of them distinct.
     9. categorical: all other strings, and codes with leading zeros. Declare other numeric codes with
-       ``kinds={"zip": "categorical"}``.
+       ``kinds={"zip": "categorical"}``. Strings that are different in each of more than 50 first rows, such
+       as order numbers and addresses, are ignored: no other row has their category.
 
     How values are written is part of the schema, so that later rows are read in the same way: a value in
     another form is bad.
