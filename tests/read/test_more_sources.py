@@ -11,6 +11,7 @@ import sys
 import threading
 import types
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -108,6 +109,25 @@ def test_a_folder_of_datasets(tmp_path):
     (tmp_path / "other").mkdir()
     with pytest.raises(ValueError, match="is a folder"):
         open_source(tmp_path / "other")
+
+
+# Written by `DatasetDict.save_to_disk` of datasets 5.2.0, the split "train" in two files. Recorded: the
+# package brings a dozen others, and does not work with every version of pyarrow.
+HUGGING_FACE = Path(__file__).parent / "recorded" / "hugging_face"
+
+
+def test_a_folder_written_by_hugging_face_datasets():
+    with open_source(HUGGING_FACE / "train") as source:
+        batch = next(source)
+        kinds = {field.name: field.kind for field in source.schema.fields}
+        assert source.examples["embedding"] == "[0, 0.6, 0.8]"
+    assert kinds == {"id": "id", "text": "text", "embedding": "vector", "label": "label"}
+    assert list(batch.ids) == [f"r{i}" for i in range(6)]
+    assert list(batch.y) == ["no", "yes"] * 3  # class numbers in the file
+    embedded = batch.X[:, -3:].toarray()
+    np.testing.assert_allclose(embedded, [[0, 0.6, 0.8], [1, 0, 0]] * 3, atol=1e-7)
+    with pytest.raises(ValueError, match=r"several splits: choose one, such as .*(train|test)"):
+        open_source(HUGGING_FACE)
 
 
 def test_numpy_arrays(tmp_path):
@@ -272,6 +292,21 @@ def test_text_is_embedded_without_a_download(tmp_path, model):
     assert not source.schema.scale_features.any()
     assert source.schema.feature_names[0] == "body[0]"
     assert model == {"dim": 256, "cache_dir": tmp_path / "wordllama", "disable_download": True}
+
+
+def test_embeddings_by_the_real_package_and_without_a_network(tmp_path, monkeypatch):
+    def no_network(*args, **options):
+        raise AssertionError("wordllama wants the network")
+
+    monkeypatch.setattr("socket.socket.connect", no_network)
+    _embed._model.cache_clear()
+    path = tmp_path / "s.csv"
+    path.write_text("body\nmy parcel is late\nthe delivery of the package is delayed\nthe invoice is wrong\n")
+    with open_source(path, kinds={"body": "embed"}) as source:
+        X = next(source).X
+    assert X.shape == (3, 256)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1)
+    assert X[0] @ X[1] > X[0] @ X[2] + 0.1
 
 
 def test_embedding_without_its_package_names_the_extra(tmp_path, monkeypatch):

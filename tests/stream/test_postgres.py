@@ -137,6 +137,34 @@ if programs() is not None:
             with story.again(opened(), dead=False) as never:
                 assert bits(learner, but=["n_withdrawn"]) == bits(never, but=["n_withdrawn"])
 
+    def test_several_answers_for_a_row_as_in_a_file(postgres, tmp_path):
+        def answered(learner):
+            learner.step(X[:60], [*Y[:40].tolist(), *[None] * 20], ids=list(range(60)), time=0.0)
+            learner.label([45, 46, 47], [0, 0, 1], by="Ada", time=1.0)
+            learner.label([45, 46], [1, 1], by=["Böb", "Böb"], weight=[3, 0.5], time=2.0)
+            learner.label([45], [0], by="Cem", time=3.0)
+            learner.withdraw([45, 46], answers_by="Böb", by="Eve", time=4.0)
+            learner.label([46, 3], [1, 1 - int(Y[3])], by="Cem", time=5.0)
+            learner.withdraw([47], by="Eve", time=6.0)
+            return learner
+
+        url = database(postgres)
+        with answered(opened(url)) as store, answered(opened(tmp_path / "a")) as file:
+            assert bits(store) == bits(file)
+            assert differing(store, file) == []
+            expected = file.answers([3, 45, 46, 47])
+            assert [(a.by, a.label) for a in expected[46]] == [("Ada", 0), ("Cem", 1)]
+            assert store.answers([3, 45, 46, 47]) == expected
+            assert store.disagreements() == file.disagreements()
+            state = bits(store)
+        with NeverEndingLearner.open(url) as store, NeverEndingLearner.replay(url) as replayed:
+            assert bits(store) == state == bits(replayed)
+            assert store.answers([3, 45, 46, 47]) == expected == replayed.answers([3, 45, 46, 47])
+            with unchanged(store), pytest.raises(ValueError, match="'Böb' has no answer to withdraw"):
+                store.withdraw([45], answers_by="Böb")
+            assert store.erase([46]).labels == 4  # all answers, also those that were withdrawn
+            assert 46 not in store.disagreements()
+
     def test_one_process_writes_and_others_look(postgres):
         url = database(postgres)
         with opened(url) as learner:

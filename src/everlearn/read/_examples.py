@@ -28,7 +28,7 @@ def examples(block: Block, schema: Schema) -> dict[str, str]:
 def _example(field: Field, cells: list[Any]) -> str:
     if field.kind == "vector":
         values = ", ".join(f"{float(value):.3g}" for value in cells[0][:3])
-        return f"[{values}, ...]"
+        return f"[{values}, ...]" if len(cells[0]) > 3 else f"[{values}]"
     cell = cells[0]
     if field.kind == "numeric" and field.number_form != PLAIN:
         good = [cell for cell in cells if not _cells.try_convert(field.number_form.parse, cell, 0.0)[1]]
