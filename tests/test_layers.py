@@ -22,7 +22,7 @@ FLOORS = [
     ["calibration"],
     ["adaptive"],
     ["query"],
-    ["compat"],
+    ["compat", "linkage"],
     ["select"],
     ["semi"],
     ["read", "store", "evaluate"],

@@ -5,6 +5,7 @@ from . import datasets as datasets
 from . import errors as errors
 from . import evaluate as evaluate
 from . import export as export
+from . import linkage as linkage
 from . import metrics as metrics
 from . import query as query
 from . import read as read

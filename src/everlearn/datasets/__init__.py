@@ -4,6 +4,7 @@ The generators draw any number of rows from the distributions that the papers us
 set from the folder named by the environment variable ``EVERLEARN_DATA``; `available` lists its data sets.
 """
 
+from everlearn.datasets.authors import make_author_records
 from everlearn.datasets.generators import (
     make_banana,
     make_checkerboard,
@@ -21,6 +22,7 @@ __all__ = [
     "FraudStream",
     "available",
     "load",
+    "make_author_records",
     "make_banana",
     "make_checkerboard",
     "make_fraud_stream",

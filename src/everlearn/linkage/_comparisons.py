@@ -1,0 +1,213 @@
+"""How two values of a field are compared, by the kind of the field.
+
+A comparison takes a `FieldValues` and the codes of two lists of its values, none of them missing, and returns
+similarities from 0 to 1. What it needs of a value is computed once for each distinct value, when first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._kinds import parse_date, parse_number
+from ._similarities import (
+    Codes,
+    Similarities,
+    TokenTable,
+    containments,
+    jaccards,
+    row_products,
+    soft_tfidf,
+)
+from ._strings import edit_similarities, jaro_winkler_similarities
+from ._text import Tokenizer, ascii_tokens, grams, normalized, numbers, tokens
+
+_UNKNOWN = 0.5  # the similarity of texts without numbers, by their numbers
+
+
+class FieldValues:
+    """The distinct values of a field with whatever comparisons derive from them."""
+
+    def __init__(self, values: list[str], uses: Codes) -> None:
+        self.values, self.uses = values, uses
+        self.missing = np.array([not value for value in values], dtype=bool)
+
+    def table(self, tokenizer: Tokenizer) -> TokenTable:
+        """Tokens of each value."""
+        return TokenTable([tokenizer(value) for value in self.values], np.where(self.missing, 0, self.uses))
+
+    @cached_property
+    def normalized(self) -> list[str]:
+        return [normalized(value) for value in self.values]
+
+    @cached_property
+    def forms(self) -> Codes:
+        """The same number for values of one normal form."""
+        known: dict[str, int] = {}
+        return np.array([known.setdefault(value, len(known)) for value in self.normalized], dtype=np.intp)
+
+    @cached_property
+    def lowered(self) -> list[str]:
+        return [value.lower() for value in self.values]
+
+    @cached_property
+    def sorted_tokens(self) -> list[str]:
+        return [" ".join(sorted(tokens(value))) for value in self.values]
+
+    @cached_property
+    def locals(self) -> list[str]:
+        """The parts of email addresses before the @."""
+        return [value.partition("@")[0] for value in self.normalized]
+
+    @cached_property
+    def tokens(self) -> TokenTable:
+        return self.table(tokens)
+
+    @cached_property
+    def ascii_tokens(self) -> TokenTable:
+        return self.table(ascii_tokens)
+
+    @cached_property
+    def initials(self) -> TokenTable:
+        return self.table(lambda value: [token[0] for token in tokens(value)])
+
+    @cached_property
+    def number_tokens(self) -> TokenTable:
+        return self.table(numbers)
+
+    @cached_property
+    def weights(self) -> Any:
+        return self.tokens.weights()
+
+    @cached_property
+    def gram_weights(self) -> Any:
+        return self.table(grams).weights()
+
+    @cached_property
+    def numbers(self) -> Similarities:
+        return _parsed(self.values, parse_number)
+
+    @cached_property
+    def days(self) -> Similarities:
+        return _parsed(self.values, parse_date)
+
+
+def _parsed(values: list[str], parse: Callable[[str], float | None]) -> Similarities:
+    found = (parse(value) for value in values)
+    return np.array([np.nan if number is None else number for number in found], dtype=np.float64)
+
+
+def _strings(compare: Callable[..., Similarities], form: str) -> Comparison:
+    def similarities(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+        values = getattr(field, form)
+        return compare([values[i] for i in a], [values[i] for i in b])
+
+    return similarities
+
+
+def _equal(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+    forms = field.forms
+    return np.asarray(forms[a] == forms[b], dtype=np.float64)
+
+
+def _cosine(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+    return np.minimum(row_products(field.weights, a, b), 1.0)
+
+
+def _gram_cosine(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+    return np.minimum(row_products(field.gram_weights, a, b), 1.0)
+
+
+def _soft(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+    return soft_tfidf(field.tokens, a, b, field.weights)
+
+
+def _jaccard(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+    return jaccards(field.tokens, a, b)
+
+
+def _ascii_jaccard(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+    return jaccards(field.ascii_tokens, a, b)
+
+
+def _containment(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+    return containments(field.tokens, a, b)
+
+
+def _initials(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+    sets = field.initials.sets
+    sizes = np.asarray(sets.sum(axis=1)).ravel()
+    smaller = np.minimum(sizes[a], sizes[b])
+    return np.where(smaller > 0, row_products(sets, a, b) / np.maximum(smaller, 1), 0.0)
+
+
+def _number_tokens(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+    sizes = np.asarray(field.number_tokens.sets.sum(axis=1)).ravel()
+    known = (sizes[a] > 0) & (sizes[b] > 0)
+    return np.where(known, jaccards(field.number_tokens, a, b), _UNKNOWN)
+
+
+def _ratio(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+    """1 - |x - y| / max(|x|, |y|), 0 where that is negative or a value is no number."""
+    x, y = field.numbers[a], field.numbers[b]
+    larger = np.maximum(np.abs(x), np.abs(y))
+    distance = np.abs(x - y) / np.where(larger > 0, larger, 1)
+    return np.clip(1 - np.nan_to_num(distance, nan=1.0), 0, 1)
+
+
+def _closeness(form: str, width: float | None) -> Comparison:
+    """1 / (1 + |x - y| / width); without a width, that of the middle half of the values."""
+
+    def similarities(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+        values: NDArray[np.float64] = getattr(field, form)
+        scale = width or _spread(values)
+        return np.nan_to_num(1 / (1 + np.abs(values[a] - values[b]) / scale), nan=0.0)
+
+    return similarities
+
+
+def _spread(values: Similarities) -> float:
+    known = values[np.isfinite(values)]
+    low, high = np.quantile(known, [0.25, 0.75]) if len(known) else (0.0, 1.0)
+    return float(high - low) or 1.0
+
+
+Comparison = Callable[[FieldValues, Codes, Codes], Similarities]
+
+EDIT = _strings(edit_similarities, "normalized")
+LOWER_EDIT = _strings(edit_similarities, "lowered")
+ASCII_JACCARD = _ascii_jaccard
+
+# The features of each kind, in their order.
+COMPARISONS: dict[str, dict[str, Comparison]] = {
+    "name": {
+        "soft_tfidf": _soft,
+        "jaro_winkler": _strings(jaro_winkler_similarities, "sorted_tokens"),
+        "grams": _gram_cosine,
+        "initials": _initials,
+    },
+    "text": {
+        "tfidf": _cosine,
+        "soft_tfidf": _soft,
+        "grams": _gram_cosine,
+        "containment": _containment,
+        "numbers": _number_tokens,
+    },
+    "address": {
+        "soft_tfidf": _soft,
+        "jaccard": _jaccard,
+        "grams": _gram_cosine,
+        "numbers": _number_tokens,
+    },
+    "email": {"edit": EDIT, "local": _strings(jaro_winkler_similarities, "locals")},
+    "url": {"edit": EDIT, "jaccard": _jaccard},
+    "date": {"equal": _equal, "edit": EDIT, "closeness": _closeness("days", 365.25)},
+    "number": {"equal": _equal, "ratio": _ratio, "closeness": _closeness("numbers", None)},
+    "category": {"equal": _equal, "edit": EDIT},
+}
+# All fields of a record as one text: a value may be in the wrong field.
+RECORD: dict[str, Comparison] = {"tfidf": _cosine, "grams": _gram_cosine, "containment": _containment}

@@ -1,0 +1,97 @@
+"""Kinds of fields: inferred from the name of a column and its values; dates and numbers parsed."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._text import normalized, tokens
+
+KINDS = ("name", "text", "email", "url", "date", "number", "category", "address")
+
+_SAMPLE = 2000  # distinct values that are looked at
+_MOST = 0.8  # of them must have the form of a kind
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_URL = re.compile(r"(https?://|www\.)\S+", re.IGNORECASE)
+_NUMBER = re.compile(r"[^\w.+-]?\s*([+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*[^\w.]?", re.IGNORECASE)
+_YEAR_FIRST = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?:[T ].*)?")
+_YEAR_LAST = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?:[T ].*)?")
+# Words in the names of columns. A number in a column of codes is not a quantity.
+_HINTS = {
+    "category": "zip|postcode|postal|phone|fax|tel|ssn|soc|code|isbn|ean|sku|doi|id|gender|sex|state|country",
+    "date": "date|dob|birth|born|day",
+    "name": "name|names|surname|given|first|last|middle|author|authors|person|artist|director|creator",
+    "address": "address|street|city|suburb|town|affiliation|location|place|addr",
+}
+_FEW_VALUES = 0.05  # distinct values for each record, in a category
+_SHORT = 2.5  # mean tokens of a value that is compared as a name
+
+
+def infer_kind(name: str, values: list[str], codes: NDArray[np.intp]) -> str:
+    """The kind of a field, by its values first and by the name of its column where these leave a choice."""
+    filled = [value for value in values if value]
+    sample = filled[:: max(1, len(filled) // _SAMPLE)]
+    words = re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1_\2", name).lower())
+    hints = [kind for kind, hint in _HINTS.items() if any(word in hint.split("|") for word in words)]
+    if not sample:
+        return hints[0] if hints else "text"
+
+    def are(parsed: object) -> bool:
+        return sum(parsed(v) is not None for v in sample) >= _MOST * len(sample)  # type: ignore[operator]
+
+    if are(_EMAIL.fullmatch):
+        return "email"
+    if are(_URL.match):
+        return "url"
+    if are(parse_date) and ("date" in hints or not are(str_digits)):
+        return "date"
+    if are(parse_number):
+        return "category" if "category" in hints or are(leading_zero) else "number"
+    for kind in ("address", "name"):
+        if kind in hints:
+            return kind
+    n_filled = int(np.count_nonzero(np.array([bool(v) for v in values])[codes])) if len(codes) else 0
+    length = float(np.mean([len(tokens(value)) for value in sample]))
+    if length <= 2 * _SHORT and len(filled) <= _FEW_VALUES * n_filled:
+        return "category"
+    if length <= _SHORT:
+        return "category" if "category" in hints else "name"
+    return "text"
+
+
+def str_digits(text: str) -> str | None:
+    """The text if it has digits only."""
+    return text if text.isdigit() else None
+
+
+def leading_zero(text: str) -> str | None:
+    """The text if it is a code such as 00123."""
+    return text if len(text) > 1 and text[0] == "0" and text.isdigit() else None
+
+
+def parse_number(text: str) -> float | None:
+    """A number, perhaps with separators of thousands or a currency sign; None where it is none."""
+    match = _NUMBER.fullmatch(normalized(text))
+    if match is None:
+        return None
+    value = float(match[1].replace(",", ""))
+    return value if abs(value) < 1e300 else None
+
+
+def parse_date(text: str) -> int | None:
+    """The number of the day, of year-month-day or, if possible, day.month.year; None if it is no date."""
+    if match := _YEAR_FIRST.fullmatch(text):
+        year, month, day = map(int, match.groups())
+    elif match := _YEAR_LAST.fullmatch(text):
+        day, month, year = map(int, match.groups())
+        if month > 12:
+            day, month = month, day
+    else:
+        return None
+    try:
+        return date(year, month, day).toordinal()
+    except ValueError:
+        return None

@@ -1,0 +1,133 @@
+"""Similarities of token lists of many pairs at once: overlaps by sparse products, and Soft-TFIDF."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ._strings import jaro_winkler_similarities
+
+Codes = NDArray[np.intp]
+Similarities = NDArray[np.float64]
+
+_CELLS_AT_ONCE = 2_000_000  # pairs of tokens in memory
+_SOFT = 0.9  # the least Jaro-Winkler similarity of tokens that count as equal
+
+
+class TokenTable:
+    """The tokens of distinct values as a sparse matrix of counts, with document frequencies.
+
+    Columns are in alphabetical order of the tokens. `uses` says how many records have each value.
+    """
+
+    def __init__(self, lists: Sequence[Sequence[str]], uses: Codes) -> None:
+        self.vocabulary = sorted({token for found in lists for token in found})
+        place = {token: i for i, token in enumerate(self.vocabulary)}
+        counts = np.fromiter(map(len, lists), dtype=np.intp, count=len(lists))
+        indices = np.fromiter((place[t] for found in lists for t in found), dtype=np.intp, count=counts.sum())
+        shape = len(lists), len(self.vocabulary)
+        matrix = sparse.csr_matrix(
+            (np.ones(len(indices)), indices, np.concatenate([[0], np.cumsum(counts)])), shape=shape
+        )
+        matrix.sum_duplicates()
+        matrix.sort_indices()
+        self.counts = matrix
+        self.sets = matrix.sign()
+        frequency = np.asarray(self.sets.T @ uses.astype(np.float64)).ravel()
+        self.idf = np.log(1 + max(uses.sum(), 1) / np.maximum(frequency, 1))
+
+    def weights(self) -> Any:
+        """log(tf + 1) log(1 + N / df), scaled to unit length in each row."""
+        found = self.counts.copy()
+        found.data = np.log(found.data + 1)
+        found = found.multiply(self.idf[None, :]).tocsr()
+        norms = np.sqrt(np.asarray(found.multiply(found).sum(axis=1)).ravel())
+        found = sparse.diags(1 / np.where(norms > 0, norms, 1)) @ found
+        return found.tocsr()
+
+
+def row_products(matrix: Any, left: Codes, right: Codes) -> Similarities:
+    """Inner product of two rows of a sparse matrix, for each pair."""
+    return np.asarray(matrix[left].multiply(matrix[right]).sum(axis=1)).ravel()
+
+
+def cosines(table: TokenTable, left: Codes, right: Codes) -> Similarities:
+    """Cosine of TF-IDF weights."""
+    return np.minimum(row_products(table.weights(), left, right), 1.0)
+
+
+def jaccards(table: TokenTable, left: Codes, right: Codes) -> Similarities:
+    """Common tokens over all tokens; 1 for two empty sets."""
+    common = row_products(table.sets, left, right)
+    sizes = np.asarray(table.sets.sum(axis=1)).ravel()
+    union = sizes[left] + sizes[right] - common
+    return np.where(union > 0, common / np.maximum(union, 1), 1.0)
+
+
+def containments(table: TokenTable, left: Codes, right: Codes) -> Similarities:
+    """The weight of the common tokens over that of the lighter set, each token with its idf."""
+    root = table.sets.multiply(np.sqrt(table.idf)[None, :]).tocsr()
+    common = row_products(root, left, right)
+    total = np.asarray(table.sets @ table.idf).ravel()
+    lighter = np.minimum(total[left], total[right])
+    return np.where(lighter > 0, np.minimum(common / np.where(lighter > 0, lighter, 1), 1.0), 0.0)
+
+
+def soft_tfidf(table: TokenTable, left: Codes, right: Codes, weights: Any = None) -> Similarities:
+    """Soft-TFIDF: the mean of both directions, at most 1.
+
+    raw(S, T) is the sum of v_S(w) v_T(v) JW(w, v) over tokens w of S, where v is the best match of w in T and
+    JW(w, v) >= 0.9; of equal matches the first in the alphabet.
+    """
+    weights = table.weights() if weights is None else weights
+    cells = np.diff(weights.indptr)[left] * np.diff(weights.indptr)[right]
+    found = np.zeros(len(left))
+    cuts = np.searchsorted(np.cumsum(cells), np.arange(0, cells.sum(), _CELLS_AT_ONCE)[1:])
+    for part in np.split(np.arange(len(left)), np.unique(cuts)):
+        if len(part):
+            found[part] = _soft_tfidf_block(table.vocabulary, weights, left[part], right[part])
+    return found
+
+
+def _soft_tfidf_block(vocabulary: list[str], weights: Any, left: Codes, right: Codes) -> Similarities:
+    # One line for each token of the left value of each pair, then one for each of its partners on the right.
+    pair, s = _expand(weights.indptr, left)
+    line, t = _expand(weights.indptr, right[pair])
+    w, v = weights.indices[s][line].astype(np.int64), weights.indices[t].astype(np.int64)
+    keys, inverse = np.unique(np.minimum(w, v) * len(vocabulary) + np.maximum(w, v), return_inverse=True)
+    first, second = keys // max(len(vocabulary), 1), keys % max(len(vocabulary), 1)
+    similar = np.ones(len(keys))
+    unequal = np.flatnonzero(first != second)
+    similar[unequal] = jaro_winkler_similarities(
+        [vocabulary[i] for i in first[unequal]], [vocabulary[i] for i in second[unequal]]
+    )
+    similarity = similar[inverse]
+    products = weights.data[s][line] * weights.data[t] * similarity
+    total = np.zeros(len(left))
+    # Best matches of each token on the left, then of each token on the right.
+    owner = pair[line]
+    for group, candidate in ((line, t), (owner * (weights.indptr[-1] + 1) + t, line)):
+        total += _best_matches(group, candidate, similarity, products, owner, len(left))
+    return np.minimum(total / 2, 1.0)
+
+
+def _best_matches(
+    group: Codes, candidate: Codes, similarity: Similarities, products: Similarities, owner: Codes, n: int
+) -> Similarities:
+    """Sum, for each pair, the products of the best match of each group, if it is similar enough."""
+    near = np.flatnonzero(similarity >= _SOFT)
+    order = near[np.lexsort((candidate[near], -similarity[near], group[near]))]
+    firsts = order[np.concatenate([[True], np.diff(group[order]) != 0])] if len(order) else order
+    return np.bincount(owner[firsts], weights=products[firsts], minlength=n).astype(np.float64)
+
+
+def _expand(indptr: Any, rows: Codes) -> tuple[Codes, Codes]:
+    """For each entry of the given rows of a CSR matrix: the place of its row in `rows`, and its own place."""
+    starts, counts = indptr[rows].astype(np.intp), np.diff(indptr)[rows].astype(np.intp)
+    line = np.repeat(np.arange(len(rows)), counts)
+    offset = np.arange(len(line)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return line, starts[line] + offset

@@ -1,0 +1,320 @@
+"""ActiveLinker: asks about the pairs that matter, and not about those that follow from other answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..query.active import ActiveLearner
+from ..query.auto import Auto
+from .answers import Contradiction, PairAnswers
+from .blocking import Pairs
+from .linker import CLASSES, Linkage, PairwiseLinker
+
+__all__ = ["ActiveLinker", "PairQuestion"]
+
+# The first questions go to pairs at these places in the order of their similarity, as fractions of the pool:
+# most pairs are no match, and those that are have a high similarity.
+_LADDER = (0.0, 0.5, 0.01, 0.2, 0.03, 0.002, 0.1, 0.06, 0.005, 0.015)
+_PAIRS_AT_ONCE = 100_000
+
+
+@dataclass(frozen=True)
+class PairQuestion:
+    """A question about a pair: whether the two records are the same.
+
+    Attributes
+    ----------
+    id : int
+        The number of the pair among the candidates; `ActiveLinker.tell` takes it.
+    left : dict of str to str
+        The fields of the first record.
+    right : dict of str to str
+        The fields of the second record.
+    differs : list of str
+        The fields that are not equal.
+    reason : str
+        Why it is asked.
+    """
+
+    id: int
+    left: dict[str, str]
+    right: dict[str, str]
+    differs: list[str]
+    reason: str
+
+
+class ActiveLinker:
+    """Link records with few labels: ask about pairs, learn the answers, cluster the records.
+
+    The candidate pairs are the pool of an `ActiveLearner`, so that its query strategies and stopping rules
+    apply. The first questions go from similar pairs to dissimilar ones, because matches are rare. An answer
+    that follows from others, because matches are transitive, is learned without a question if the query
+    strategy selects its pair; an answer that contradicts others is kept in `contradictions`.
+
+    Parameters
+    ----------
+    linker : PairwiseLinker, default=None
+        The linker that learns. None is ``PairwiseLinker()``.
+    query_strategy : query strategy, default=None
+        Selects pairs. None is ``query.Auto(pool_size=1000)``.
+    stopping : StoppingRule, default=None
+        When to stop, see `query.stopping`.
+    random_state : int or None, default=None
+        Makes a run reproducible.
+
+    Attributes
+    ----------
+    pairs : Pairs
+        The candidate pairs, once `start` was called.
+    n_answers : int
+        Number of answers given.
+    n_implied : int
+        Number of labels that followed from answers and were learned without a question.
+
+    Examples
+    --------
+    >>> from everlearn.datasets import make_author_records
+    >>> from everlearn.linkage import ActiveLinker, AuthorName, Blocking, PairwiseLinker, Records
+    >>> table, person = make_author_records(scale=0.05, random_state=0)
+    >>> records = Records(table)
+    >>> loop = ActiveLinker(PairwiseLinker(blocking=Blocking(AuthorName())), random_state=0)
+    >>> loop = loop.run(records, oracle=person, max_labels=60)
+    >>> loop.n_answers
+    60
+    """
+
+    def __init__(
+        self,
+        linker: PairwiseLinker | None = None,
+        query_strategy: Any = None,
+        stopping: Any = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.linker = PairwiseLinker() if linker is None else linker
+        self.query_strategy, self.stopping, self.random_state = query_strategy, stopping, random_state
+        self.pairs = Pairs(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
+        self.n_answers = self.n_implied = 0
+        self._answers = PairAnswers()
+        self._loop: ActiveLearner | None = None
+        self._first: list[int] = []  # rows of the cold start, the next one last
+        self._asked: set[int] = set()
+        self._seen: set[int] = set()
+
+    @property
+    def contradictions(self) -> list[Contradiction]:
+        """The answers that contradict earlier ones; records of the second table count after the first."""
+        return list(self._answers.contradictions)
+
+    @property
+    def history(self) -> Any:
+        """What was learned, as `ActiveLearner.history` has it."""
+        return self._started().history
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the last run ended."""
+        return self._started().stop_reason
+
+    def start(self, left: Any, right: Any = None, *, pairs: Pairs | None = None) -> ActiveLinker:
+        """Set the records and compute the features of all candidate pairs, in blocks.
+
+        Parameters
+        ----------
+        left : Records or table
+            The records, or those of the first table.
+        right : Records or table, default=None
+            The second table; None compares the records of one table with each other.
+        pairs : Pairs, default=None
+            The candidate pairs; None takes those of the linker's blocking.
+
+        Returns
+        -------
+        ActiveLinker
+            The loop itself.
+        """
+        linker = self.linker.prepare(left, right)
+        self.pairs = linker.candidates() if pairs is None else pairs
+        if len(self.pairs) < 2:
+            raise ValueError(
+                f"There are {len(self.pairs)} candidate pairs: no two records share a key. Use a coarser "
+                "blocking, such as Blocking(Prefix(field, 3)) or Blocking(MinHash(field))."
+            )
+        rows = np.concatenate(
+            [
+                linker.transform(self.pairs[i : i + _PAIRS_AT_ONCE]).astype(np.float32)
+                for i in range(0, len(self.pairs), _PAIRS_AT_ONCE)
+            ]
+        )
+        strategy = Auto(pool_size=1000) if self.query_strategy is None else self.query_strategy
+        self._loop = ActiveLearner(linker.model, strategy, self.stopping, random_state=self.random_state)
+        self._loop.start(rows, classes=CLASSES)
+        self._answers = PairAnswers()
+        self.n_answers = self.n_implied = 0
+        self._asked, self._seen = set(), set()
+        self._first = self._ladder(rows)
+        return self
+
+    def _ladder(self, rows: NDArray[np.float32]) -> list[int]:
+        """Rows of the cold start, the first one last: a few, and then more from both ends."""
+        n_similarities = sum(not name.endswith("missing") for name in self.linker.feature_names)
+        order = np.argsort(-rows[:, :n_similarities].mean(axis=1), kind="stable")
+        places = [int(fraction * (len(order) - 1)) for fraction in _LADDER]
+        ends = np.column_stack([np.arange(1, 51), len(order) - np.arange(1, 51)]).ravel()
+        places += [int(place) for place in ends if 0 <= place < len(order)]
+        return [int(order[place]) for place in dict.fromkeys(places)][::-1]
+
+    def ask(self, n: int = 1) -> list[PairQuestion]:
+        """Select pairs to ask about.
+
+        Parameters
+        ----------
+        n : int, default=1
+            The maximum number of questions.
+
+        Returns
+        -------
+        list of PairQuestion
+            The questions; fewer than n, or none, if nothing is left to ask or the stopping rule says stop:
+            then `stop_reason` says why.
+        """
+        loop = self._started()
+        found: list[PairQuestion] = []
+        while len(found) < n:
+            row, reason = self._next(loop)
+            if row is None:
+                break
+            if row in self._asked:
+                continue
+            known = self._answers.implied(*self._ends(row))
+            if known is None:
+                self._asked.add(row)
+                found.append(self._question(row, reason))
+            else:  # nobody is asked what follows from other answers
+                self._learn(row, known)
+                self.n_implied += 1
+        return found
+
+    def _next(self, loop: ActiveLearner) -> tuple[int | None, str]:
+        """The next row to ask about: of the cold start until both classes were seen, then by the strategy."""
+        if self._first and (len(self._seen) < 2 or self.n_answers < len(_LADDER)):
+            return self._first.pop(), "one of the first pairs, from similar to dissimilar"
+        rows = loop.ask(1)
+        if not len(rows):
+            return None, ""
+        return int(rows[0]), loop.pending[int(rows[0])]
+
+    def tell(self, ids: Any, labels: Any) -> ActiveLinker:
+        """Take answers and learn them.
+
+        Parameters
+        ----------
+        ids : int or sequence of int
+            The ids of questions.
+        labels : bool or sequence of bool
+            Whether each pair is a match; None if that is unknown.
+
+        Returns
+        -------
+        ActiveLinker
+            The loop itself.
+        """
+        self._started()
+        single = isinstance(ids, int | np.integer)
+        for row, label in zip([ids] if single else ids, [labels] if single else labels, strict=True):
+            if not 0 <= row < len(self.pairs):
+                raise ValueError(f"ids has {row}, but the pairs have the numbers 0 to {len(self.pairs) - 1}.")
+            self._asked.add(int(row))
+            if label is not None:
+                self._answers.add(*self._ends(int(row)), bool(label))
+                self.n_answers += 1
+                self._seen.add(int(bool(label)))
+            self._learn(int(row), label)
+        return self
+
+    def run(
+        self,
+        left: Any,
+        right: Any = None,
+        *,
+        oracle: Any,
+        max_labels: int = 200,
+        pairs: Pairs | None = None,
+        on_answer: Callable[[ActiveLinker], None] | None = None,
+    ) -> ActiveLinker:
+        """Ask an oracle until there are enough labels or there is another reason to stop.
+
+        Parameters
+        ----------
+        left : Records or table
+            The records, or those of the first table.
+        right : Records or table, default=None
+            The second table; None compares the records of one table with each other.
+        oracle : callable, array-like or pair of array-likes
+            ``oracle(question)`` returns whether the records of a `PairQuestion` are the same, or None.
+            Instead, the true entity of each record; of both tables if there are two.
+        max_labels : int, default=200
+            The number of answers.
+        pairs : Pairs, default=None
+            The candidate pairs; None takes those of the linker's blocking.
+        on_answer : callable, default=None
+            Called with the loop after each answer, for instance to score it.
+
+        Returns
+        -------
+        ActiveLinker
+            The loop itself.
+        """
+        self.start(left, right, pairs=pairs)
+        answer = oracle if callable(oracle) else self._truth(oracle)
+        asked = 0
+        while self.n_answers < max_labels and (questions := self.ask()):
+            asked += 1
+            for question in questions:
+                self.tell(question.id, answer(question))
+            if on_answer is not None:
+                on_answer(self)
+        return self
+
+    def link(self) -> Linkage:
+        """Cluster the records by what was learned.
+
+        Returns
+        -------
+        Linkage
+            The clusters.
+        """
+        self._started()
+        return self.linker.link(pairs=self.pairs)
+
+    def _truth(self, oracle: Any) -> Callable[[PairQuestion], bool]:
+        _, right = self.linker.records()
+        first, second = (oracle, oracle) if right is None else oracle
+
+        def answer(question: PairQuestion) -> bool:
+            return bool(first[self.pairs.left[question.id]] == second[self.pairs.right[question.id]])
+
+        return answer
+
+    def _started(self) -> ActiveLearner:
+        if self._loop is None:
+            raise ValueError("There are no records yet: call start(left, right) first.")
+        return self._loop
+
+    def _ends(self, row: int) -> tuple[int, int]:
+        """Both records of a pair as numbers, those of the second table after those of the first."""
+        left, right = self.linker.records()
+        offset = 0 if right is None else len(left)
+        return int(self.pairs.left[row]), int(self.pairs.right[row]) + offset
+
+    def _question(self, row: int, reason: str) -> PairQuestion:
+        left, right = self.linker.records()
+        a, b = left[int(self.pairs.left[row])], (left if right is None else right)[int(self.pairs.right[row])]
+        return PairQuestion(row, a, b, [name for name in a if a[name] != b[name]], reason)
+
+    def _learn(self, row: int, label: bool | None) -> None:
+        self._started().tell(row, None if label is None else int(label))

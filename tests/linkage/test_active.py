@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+
+from everlearn import query
+from everlearn.datasets import make_author_records
+from everlearn.linkage import ActiveLinker, AuthorName, Blocking, Pairs, PairwiseLinker, Records, pair_scores
+from everlearn.query.stopping import LabelBudget
+
+NAMES = {"J. Smith": (80, 10), "C. Chen": (60, 12)}
+
+
+@pytest.fixture(scope="module")
+def authors():
+    table, person = make_author_records(NAMES, scale=1, random_state=4)
+    return Records(table), person
+
+
+def loop_for(**options):
+    return ActiveLinker(PairwiseLinker(blocking=Blocking(AuthorName())), random_state=0, **options)
+
+
+def f1(loop, person):
+    truth = person[loop.pairs.left] == person[loop.pairs.right]
+    return pair_scores(truth, loop.linker.predict_pairs(loop.pairs).match).f1
+
+
+def test_few_questions_suffice_and_beat_random_ones(authors):
+    records, person = authors
+    asked = loop_for().run(records, oracle=person, max_labels=120)
+    drawn = loop_for(query_strategy=query.Random()).run(records, oracle=person, max_labels=120)
+    assert (asked.n_answers, drawn.n_answers) == (120, 120)
+    assert f1(asked, person) > max(0.85, f1(drawn, person))
+    assert asked.contradictions == []
+
+
+def test_what_follows_from_answers_is_not_asked(authors):
+    records, person = authors
+    loop = loop_for().start(records)
+    known = []
+    for _ in range(150):
+        (question,) = loop.ask()
+        a, b = int(loop.pairs.left[question.id]), int(loop.pairs.right[question.id])
+        groups = np.arange(len(person))
+        for x, y in known:  # by search: no chain of matches connects what is asked
+            groups[groups == groups[y]] = groups[x]
+        assert groups[a] != groups[b]
+        same = bool(person[a] == person[b])
+        known += [(a, b)] if same else []
+        loop.tell(question.id, same)
+    assert loop.n_implied > 0
+    assert len(loop.history) == loop.n_answers + loop.n_implied
+
+
+def test_a_contradiction_is_shown(authors):
+    records, _ = authors
+    pairs = Pairs(np.array([0, 1, 0, 0]), np.array([1, 2, 2, 3]))
+    loop = loop_for().start(records, pairs=pairs)
+    loop.tell([0, 1, 2], [True, True, False])
+    assert [str(found) for found in loop.contradictions] == ["0 ≠ 2 contradicts 0 = 1, 1 = 2"]
+
+
+def test_a_question_shows_both_records(authors):
+    records, _ = authors
+    (question,) = loop_for().start(records).ask()
+    assert set(question.left) == set(records.schema)
+    assert question.differs == [name for name in question.left if question.left[name] != question.right[name]]
+    assert "similar" in question.reason
+
+
+def test_first_questions_find_both_classes_among_rare_matches(authors):
+    records, person = authors
+    loop = loop_for().run(records, oracle=person, max_labels=10)
+    labels = {record["label"] for record in loop.history}
+    assert labels == {0, 1}
+
+
+def test_unknown_answers_and_batches(authors):
+    records, _ = authors
+    loop = loop_for().start(records)
+    questions = loop.ask(5)
+    assert len({question.id for question in questions}) == 5
+    loop.tell([question.id for question in questions], [None, True, False, None, True])
+    assert loop.n_answers == 3
+    again = loop.ask(20)
+    assert not {question.id for question in questions} & {question.id for question in again}
+
+
+def test_a_run_is_reproducible_and_stops_by_its_rule(authors):
+    records, person = authors
+    runs = [loop_for(stopping=LabelBudget(40)).run(records, oracle=person, max_labels=100) for _ in range(2)]
+    rows = [[record["row"] for record in loop.history] for loop in runs]
+    assert rows[0] == rows[1]
+    assert len(rows[0]) == 40
+    assert "40" in runs[0].stop_reason
+
+
+def test_two_tables_and_an_oracle_that_sees_the_question(authors):
+    records, person = authors
+    table = [records[i] for i in range(len(records))]
+    half = len(table) // 2
+    order = np.random.default_rng(0).permutation(len(table))
+    left, right = ([table[i] for i in part] for part in (order[:half], order[half:]))
+    truth = person[order[:half]], person[order[half:]]
+    loop = loop_for().run(left, right, oracle=truth, max_labels=60)
+    matches = truth[0][loop.pairs.left] == truth[1][loop.pairs.right]
+
+    def answer(question):
+        return bool(matches[question.id])
+
+    other = loop_for().run(left, right, oracle=answer, max_labels=60)
+    assert [r["row"] for r in loop.history] == [r["row"] for r in other.history]
+    assert len(loop.link().clusters) == len(table)
+
+
+def test_bad_input_is_refused(authors):
+    records, _ = authors
+    with pytest.raises(ValueError, match="call start"):
+        loop_for().ask()
+    with pytest.raises(ValueError, match="0 candidate pairs: no two records share a key"):
+        loop_for().start(Records({"name": ["a b", "c d"]}))
+    loop = loop_for().start(records)
+    with pytest.raises(ValueError, match="ids has -1"):
+        loop.tell(-1, True)

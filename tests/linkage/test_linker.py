@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+from everlearn import LASVM
+from everlearn.datasets import make_author_records
+from everlearn.linkage import (
+    AuthorName,
+    Blocking,
+    PairFeatures,
+    Pairs,
+    PairwiseLinker,
+    Records,
+    b_cubed_scores,
+)
+
+NAMES = {"J. Smith": (60, 8), "M. Jones": (40, 6)}
+
+
+@pytest.fixture(scope="module")
+def authors():
+    table, person = make_author_records(NAMES, scale=1, random_state=2)
+    records = Records(table)
+    pairs = Blocking(AuthorName()).pairs(records)
+    return table, records, pairs, (person[pairs.left] == person[pairs.right]).astype(int), person
+
+
+def thesis_linker():
+    return PairwiseLinker(
+        LASVM(C=1, gamma=0.05),
+        features=PairFeatures("thesis"),
+        blocking=Blocking(AuthorName()),
+        clustering="dbscan",
+        eps=0.3,
+    )
+
+
+def test_the_pipeline_of_the_thesis(authors):
+    _, records, pairs, y, person = authors
+    linker = thesis_linker().fit(records, pairs=pairs, y=y)
+    predictions = linker.predict_pairs()
+    assert_array_equal(predictions.pairs.left, pairs.left)
+    exact = SVC(C=1, gamma=0.05, tol=1e-5).fit(linker.transform(pairs), y)
+    assert_allclose(predictions.score, exact.decision_function(linker.transform(pairs)), atol=5e-3)
+    assert_allclose(predictions.distance, 1 / (1 + np.exp(predictions.score)), rtol=1e-9)
+    assert_array_equal(predictions.match, predictions.distance < 0.5)
+    found = linker.link()
+    assert b_cubed_scores(person, found.clusters).f1 > 0.7
+    assert {(a, b) for a, b in found.matches} >= {
+        (int(a), int(b))
+        for a, b in zip(
+            pairs.left[predictions.distance <= 0.3], pairs.right[predictions.distance <= 0.3], strict=True
+        )
+    }
+
+
+@pytest.mark.parametrize("clustering", ["dbscan", "components", "average"])
+def test_every_clustering(authors, clustering):
+    _, records, pairs, y, person = authors
+    linker = PairwiseLinker(blocking=Blocking(AuthorName()), clustering=clustering, eps=0.3)
+    found = linker.fit(records, pairs=pairs, y=y).link()
+    assert b_cubed_scores(person, found.clusters).f1 > 0.8
+    assert f"{len(records)} records" in repr(found)
+
+
+def test_labels_in_parts_end_where_all_at_once_do(authors):
+    _, records, pairs, y, _ = authors
+    order = np.random.default_rng(0).permutation(len(y))[:600]
+    whole = PairwiseLinker(LASVM(C=1, gamma=0.5)).fit(records, pairs=pairs[order], y=y[order])
+    parts = PairwiseLinker(LASVM(C=1, gamma=0.5)).prepare(records)
+    for part in np.array_split(order, 6):
+        parts.partial_fit(pairs[part], y[part])
+    assert_allclose(parts.predict_pairs(pairs).score, whole.predict_pairs(pairs).score, atol=0.02)
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(), SVC()])
+def test_other_classifiers_with_scores(authors, learner):
+    _, records, pairs, y, _ = authors
+    linker = PairwiseLinker(learner).fit(records, pairs=pairs, y=y)
+    assert (linker.predict_pairs(pairs).match == y).mean() > 0.9
+    assert not hasattr(learner, "classes_")  # a copy learns
+
+
+def test_a_model_links_other_records_and_two_tables(authors):
+    _, records, pairs, y, _ = authors
+    linker = PairwiseLinker(blocking=Blocking(AuthorName())).fit(records, pairs=pairs, y=y)
+    table, person = make_author_records({"K. Tanaka": (40, 6)}, scale=1, random_state=5)
+    assert b_cubed_scores(person, linker.link(table).clusters).f1 > 0.7
+    two = linker.link(table[:25], table[25:])
+    assert (len(two.left_clusters), len(two.right_clusters)) == (25, 15)
+    assert b_cubed_scores(person, two.clusters).precision > 0.7
+    assert all(0 <= a < 25 and 0 <= b < 15 for a, b in two.matches)
+    assert linker.records()[0] is records  # and its own records are as before
+
+
+def test_identical_records_are_found():
+    table = [{"name": f"person {i}", "city": f"town {i}"} for i in range(20)] * 2
+    pairs = Pairs(np.arange(10), np.arange(20, 30))
+    others = Pairs(np.arange(10), np.arange(21, 31))
+    labeled = Pairs(np.r_[pairs.left, others.left], np.r_[pairs.right, others.right])
+    linker = PairwiseLinker().fit(Records(table), pairs=labeled, y=[1] * 10 + [0] * 10)
+    found = linker.link()
+    assert_array_equal(found.clusters[:20], found.clusters[20:])
+    assert len(np.unique(found.clusters)) == 20
+    assert (found.predictions.distance[found.predictions.match] > 0).all()  # only a record itself is at 0
+
+
+def test_contradicting_labels_are_shown_and_learned(authors):
+    _, records, *_ = authors
+    pairs = Pairs(np.array([0, 1, 0, 3]), np.array([1, 2, 2, 9]))
+    with pytest.warns(
+        UserWarning, match=r"1 labels contradict others, such as 0 ≠ 2 contradicts 0 = 1, 1 = 2"
+    ):
+        linker = PairwiseLinker().fit(records, pairs=pairs, y=[1, 1, 0, 0])
+    assert len(linker.contradictions_) == 1
+    with pytest.warns(UserWarning, match="2 labels contradict"):
+        linker.partial_fit(pairs[3], [1])
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1, 1], "only the label 1"),
+        ([1], "a label for each of 2 pairs"),
+        ([1, 2], "1 or True for a match"),
+    ],
+)
+def test_bad_labels_are_refused(authors, y, message):
+    pairs = Pairs(np.array([0, 1]), np.array([2, 3]))
+    with pytest.raises(ValueError, match=message):
+        PairwiseLinker().fit(authors[1], pairs=pairs, y=y)
+
+
+def test_bad_input_is_refused(authors):
+    _, records, pairs, y, _ = authors
+    with pytest.raises(NotFittedError):
+        PairwiseLinker().predict_pairs(pairs)
+    with pytest.raises(ValueError, match=r"pairs.right has places that are not in the table of 100 records"):
+        PairwiseLinker().fit(records, pairs=Pairs(np.array([0]), np.array([100])), y=[1])
+    with pytest.raises(ValueError, match="'clustering' of PairwiseLinker must be one of"):
+        PairwiseLinker(clustering="kmeans").fit(records, pairs=pairs, y=y)
+    with pytest.raises(AttributeError):
+        PairwiseLinker(RandomForestClassifier(5)).fit(records, pairs=pairs, y=y).predict_pairs(pairs)
