@@ -111,9 +111,7 @@ def main(out="out/authors.png"):
     records = Records(train[0])
     pairs = Blocking(AuthorName()).pairs(records)
     same = train[1][pairs.left] == train[1][pairs.right]
-    print(
-        f"{len(table)} records of {len(np.unique(person))} people; {len(pairs):,} pairs of three names"
-    )
+    print(f"{len(table)} records of {len(np.unique(person))} people; {len(pairs):,} pairs of three names")
     level = scores(new_linker().fit(records, pairs=pairs, y=same), parts)
     curves = {}
     print(f"{'':28}{'pair error':>12}{'pairwise F1':>13}{'B-cubed F1':>12}")
