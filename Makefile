@@ -4,10 +4,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(shell find core CMakeLists.txt pyproject.toml -type f)
 
-.PHONY: run test lint bench torture soak fuzz sanitize tsan clean
+.PHONY: run serve test lint bench torture soak fuzz sanitize tsan clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/python examples/fraud_stream.py
+
+# A service with rows arriving and a page to answer on, from nothing. `make serve ARGS="--port 0 --colleagues 2"`.
+serve: $(VENV)/serve.stamp
+	$(BIN)/python examples/serve_demo.py $(ARGS)
 
 # `EVERLEARN_THOROUGH=1 make test` draws three times as many examples for property tests, and kills more often.
 test: $(VENV)/browser.stamp
@@ -56,6 +60,7 @@ $(VENV)/base.stamp: $(NATIVE)
 
 # One recipe for all flavors: an editable install with the extra that the target names.
 $(VENV)/run.stamp: EXTRA := plot,cli
+$(VENV)/serve.stamp: EXTRA := serve
 $(VENV)/test.stamp: EXTRA := test
 $(VENV)/lint.stamp: EXTRA := lint
 $(VENV)/bench.stamp: EXTRA := bench

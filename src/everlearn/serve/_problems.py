@@ -20,9 +20,9 @@ _MAX_SHOWN = 200  # characters of a value that an error quotes
 
 # The status of an error with this code; an error with another code is 422, of a store 503.
 STATUS_OF_CODE = {
-    "already_set_up": 409,
     "bad_request": 400,
     "busy": 429,
+    "closing": 503,
     "duplicate_id": 409,
     "in_use": 503,
     "forbidden": 403,
@@ -33,8 +33,9 @@ STATUS_OF_CODE = {
     "no_model": 409,
     "no_token": 401,
     "not_found": 404,
-    "not_set_up": 409,
+    "not_empty": 409,
     "read_only": 503,
+    "setup_needed": 409,
     "slow_body": 408,
     "stopping": 503,
     "too_large": 413,
@@ -42,6 +43,7 @@ STATUS_OF_CODE = {
     "too_many_rows": 413,
     "too_many_streams": 429,
     "unknown_id": 404,
+    "unknown_upload": 404,
     "wrong_media_type": 415,
 }
 TITLES = {
