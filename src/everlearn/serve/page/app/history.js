@@ -20,7 +20,7 @@ function Entry({ entry, own, onChange }) {
           ${options.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
           <option value="">Take back</option></select>`
       : html`<b>${written(entry)}</b>`}</td>
-    <td class="muted">${entry.by}</td>
+    <td class="muted by">${entry.by}</td>
     <td class="muted when">${ago(entry.at)}</td>
   </tr>`;
 }
@@ -68,7 +68,7 @@ export function History() {
     <p class="muted" role="status">${problem || (found ? plural(total, "answer") : "Loading…")}</p>
     ${entries.length > 0 &&
     html`<div class="scroll" role="region" aria-label="Answers" tabindex="0"><table class="plain history">
-      <thead><tr><th scope="col">Row</th><th scope="col">Answer</th><th scope="col">By</th><th scope="col">When</th></tr></thead>
+      <thead><tr><th scope="col">Row</th><th scope="col">Answer</th><th scope="col" class="by">By</th><th scope="col" class="when">When</th></tr></thead>
       <tbody>${entries.map((/** @type {any} */ entry) => html`<${Entry} key=${`${entry.id} ${entry.by}`} entry=${entry} own=${entry.by === me} onChange=${change} />`)}</tbody>
     </table></div>
     ${total > PAGE && html`<nav class="pager" aria-label="Pages of answers">

@@ -3,7 +3,7 @@ import { shown } from "./keys.js";
 import { Row, fieldNames } from "./row.js";
 import { sessions } from "./session.js";
 import { classes, keyOf, status, view } from "./state.js";
-import { Key, html, percent, plural, short, signal, useEffect, useRef } from "./ui.js";
+import { Key, html, percent, plural, short, signal, useEffect, useLayoutEffect, useRef } from "./ui.js";
 
 const unfolded = signal(false);
 const evidenceOpen = signal(false);
@@ -148,7 +148,8 @@ function Answers({ now, question }) {
 /** @param {{now: import("./session.js").Session}} props */
 function Comment({ now }) {
   const box = useRef(/** @type {any} */ (null));
-  useEffect(() => box.current?.focus(), []);
+  // At once: letters typed before the box has the focus would be answers.
+  useLayoutEffect(() => box.current?.focus(), []);
   const close = (/** @type {KeyboardEvent} */ event) => {
     if (event.key !== "Escape" && !(event.key === "Enter" && !event.shiftKey)) return;
     event.preventDefault();
@@ -183,15 +184,15 @@ export function Label() {
     now.enter();
     return () => now.leave();
   }, [now]);
-  useEffect(() => {
+  // Before the question can be seen: a key pressed at once must find what it opens left open.
+  useLayoutEffect(() => {
     unfolded.value = false;
     picking.value = false;
     commenting.value = Boolean(now.comment.value);
-    document.querySelector(".question")?.scrollTo?.(0, 0);
     scrollTo({ top: 0, behavior: "instant" });
   }, [question?.id]);
   return html`<div class=${`labeling${question?.pair ? " wide" : ""}`}>
-    <article class="question" aria-label="Question">
+    <article class="question" aria-label="Question" data-question=${question?.id}>
       <h1 class="visually-hidden">${view.value === "review" ? "Review" : "Label"}</h1>
       ${question
         ? html`<${Why} why=${question.why} duplicates=${question.duplicates} />

@@ -7,7 +7,7 @@ import { isDark, prefs, toggleTheme } from "./prefs.js";
 import { Progress } from "./progress.js";
 import { Settings } from "./settings.js";
 import { Start } from "./start.js";
-import { begin, classes, connected, failure, go, helpOpen, keyOf, keys, refused, restored, signedOut, spoken, status, view, waiting } from "./state.js";
+import { begin, classes, connected, failure, go, helpOpen, keyOf, keys, opened, refused, restored, signedOut, spoken, status, view, waiting } from "./state.js";
 import { Key, html, percent, plural, render, useEffect, useRef, useState } from "./ui.js";
 
 const NAMES = { label: "Label", review: "Review", history: "History", progress: "Progress", settings: "Settings" };
@@ -99,7 +99,7 @@ function App() {
     document.title = `${NAMES[name] ?? "Start"} · ${status.value?.name || "everlearn"}`;
   }, [name, status.value?.name]);
   if (signedOut.value && !waiting.value.length) return html`<${SignIn} />`;
-  if (!status.value) return html`<main class="signin" id="main" aria-busy="true"><h1>everlearn</h1><p role="status">${connected.value ? "One moment…" : "The server cannot be reached. Trying again…"}</p></main>`;
+  if (!status.value || !opened.value) return html`<main class="signin" id="main" aria-busy="true"><h1>everlearn</h1><p role="status">${connected.value ? "One moment…" : "The server cannot be reached. Trying again…"}</p></main>`;
   const Page = PAGES[name];
   return html`<a class="skip-link" href="#main" onClick=${(/** @type {Event} */ e) => (e.preventDefault(), document.getElementById("main")?.focus())}>To the question</a>
     <${Header} />
@@ -111,7 +111,7 @@ function App() {
 }
 
 addEventListener("keydown", (event) => {
-  if (helpOpen.value || !status.value) return;
+  if (helpOpen.value || !opened.value) return;
   const answering = view.value === "label" || view.value === "review";
   if (answering && !event.ctrlKey && !event.metaKey && !(/** @type {Element} */ (event.target).matches?.("input, textarea, select")) && pickByKey(event.key)) return event.preventDefault();
   const id = meaning(event, keys.value.byKey, prefs.value.single);

@@ -82,9 +82,9 @@ function Unusual({ unusual }) {
 function Value({ field, parts }) {
   const { kind, value, text, unit, name } = field;
   const written = text ?? (value === null || value === undefined ? "" : String(value));
-  if (kind === "image") return html`<${Picture} key=${String(value)} value=${value} name=${name} />`;
   if ((kind === "series" || kind === "vector") && Array.isArray(value)) return html`<${Series} values=${value} name=${name} />`;
-  if (value === null || written === "") return html`<span class="none">missing</span>`;
+  if (value === null || value === "" || (written === "" && kind !== "image")) return html`<span class="none">missing</span>`;
+  if (kind === "image") return html`<${Picture} key=${String(value)} value=${value} name=${name} />`;
   if (parts) return html`<span dir="auto"><${Marked} parts=${parts} difference=${true} /></span>`;
   const url = kind === "link" ? safeUrl(value) : null;
   if (url) return html`<a href=${url} target="_blank" rel="noopener noreferrer" dir="auto">${written}</a>`;
@@ -100,15 +100,18 @@ function Pick({ name, index, picking, wrong, onPick }) {
   return html`<button class="chip" onClick=${() => onPick(name)}>${index < 9 && html`<kbd aria-hidden="true">${index + 1}</kbd> `}<span class="visually-hidden">${name} </span>wrong?</button>`;
 }
 
+/** Texts and pictures that are there come first, in full width. @param {any} field */
+const isLong = (field) => ["text", "image"].includes(field.kind) && field.value !== null && field.value !== "";
+
 /** @param {RowProps & {fields: any[]}} props */
 function Fields({ fields, ...row }) {
-  const texts = fields.filter((f) => f.kind === "text" || f.kind === "image");
-  const others = fields.filter((f) => !texts.includes(f));
-  const index = (/** @type {any} */ field) => fields.indexOf(field);
+  const texts = fields.filter(isLong);
+  const others = fields.filter((f) => !isLong(f));
+  const index = (/** @type {any} */ field) => (isLong(field) ? texts.indexOf(field) : texts.length + others.indexOf(field));
   return html`${texts.map(
     (field) => html`<section class="long" key=${field.name}>
       <h2 class="name">${field.name} <${Pick} ...${row} name=${field.name} index=${index(field)} /></h2>
-      ${field.kind === "image" || field.value === null || !field.text
+      ${field.kind === "image" || !field.text
         ? html`<${Value} field=${field} />`
         : html`<${Text} text=${field.text} highlights=${field.highlights} unfolded=${row.unfolded} onUnfold=${row.onUnfold} keyName=${row.foldKey} />`}
     </section>`,
@@ -160,4 +163,4 @@ export function Row({ question, ...row }) {
 export const fieldNames = (question) =>
   question.pair
     ? [...new Set([...question.pair.left, ...question.pair.right].map((f) => f.name))]
-    : (question.fields ?? []).map((/** @type {any} */ f) => f.name);
+    : [...(question.fields ?? [])].sort((a, b) => Number(isLong(b)) - Number(isLong(a))).map((f) => f.name);

@@ -2,7 +2,7 @@
 import { Problem, beacon, newKey, post, request } from "./api.js";
 import { dropExpired, releaseBody, renewEvery, renewed } from "./lease.js";
 import { arrive, emptyQueue, held, putBack, remove, wanted } from "./queue.js";
-import { onSent, outbox, say, status } from "./state.js";
+import { onNews, onSent, outbox, say, status } from "./state.js";
 import { signal } from "./ui.js";
 import { emptyPast, record, redo, settle, undo } from "./undo.js";
 
@@ -20,6 +20,12 @@ export class Session {
     this.wrongField = signal("");
     /** @type {Set<string>} */ this.recent = new Set();
     this.active = false;
+    // New rows or a released lease may be a question for somebody who waits for one.
+    onNews.add(() => {
+      if (!this.active || this.queue.value.current || this.asking) return;
+      clearTimeout(this.retry);
+      this.retry = setTimeout(() => this.fill(), 300);
+    });
     onSent.add((operation, result) => this.sent(operation, result));
   }
 
@@ -100,7 +106,7 @@ export class Session {
       if (!this.queue.value.current) this.empty.value = { reason: "offline", message: /** @type {Error} */ (error).message };
     }
     this.asking = false;
-    if (pause && this.active) this.retry = setTimeout(() => this.fill(), Math.min(Math.max(pause, 500), 15000));
+    if (pause && this.active) this.retry = setTimeout(() => this.fill(), Math.min(Math.max(pause, 500), 60000));
     else if (found && wanted(this.queue.value) > 0) this.fill();
   }
 

@@ -17,6 +17,8 @@ export const failure = signal(null);
 /** Answers that the server refused for good. @type {import("../vendor/signals.js").Signal<{id: string, text: string}[]>} */
 export const refused = signal([]);
 export const signedOut = signal(false);
+/** Whether what an earlier page left unsent is known, so that it is not asked again. */
+export const opened = signal(false);
 /** Read aloud by screen readers. */
 export const spoken = signal("");
 export const helpOpen = signal(false);
@@ -33,12 +35,15 @@ export const keyOf = (id) => (prefs.value.single ? keys.value.byId[id] : "");
 /** @param {string} text */
 export const say = (text) => (spoken.value = text);
 
+/** Called when something happened on the server. @type {Set<() => void>} */
+export const onNews = new Set();
 /** @type {Set<(operation: any, result: any) => void>} */
 export const onSent = new Set();
 
 export const outbox = new Outbox({
   onChange(list, problem) {
     waiting.value = list;
+    document.documentElement.dataset.unsent = String(list.length);
     if (problem?.status === 401) signedOut.value = true;
     if (!list.length) failure.value = null;
     else if (problem) failure.value = problem;
@@ -95,8 +100,12 @@ export async function begin() {
   while (!(await refresh()) && !signedOut.value) await new Promise((resolve) => setTimeout(resolve, 1500));
   if (signedOut.value) return;
   restored.value = await outbox.open(`${status.value.name} ${status.value.me.name}`);
+  opened.value = true;
   follow(
-    () => refreshSoon(),
+    () => {
+      refreshSoon();
+      for (const listener of onNews) listener();
+    },
     (state) => {
       connected.value = state;
       if (state) {
