@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 
@@ -288,6 +289,39 @@ class CommitteeLearner(ScoringClassifier, Estimator):
             The weighted vote of the experts.
         """
         return vote_decision(type(self).__name__, self._vote_parts(), self.classes_, self.n_features_in_)
+
+    def contributions(self, X: Any) -> tuple[Ints, Floats]:
+        """Compute what each support vector contributes to the decision about a row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (1, n_features)
+            The row.
+
+        Returns
+        -------
+        tuple of (ndarray of shape (n_SV,), ndarray of shape (n_SV, n_classes))
+            The ids of the rows that are support vectors of at least one SVM expert, and the sums over the
+            experts of weight * alpha * K; the columns for two classes are -f and f.
+        """
+        committee, row = self._fitted(), self._scaler.transform(double(X))
+        totals: dict[int, Floats] = {}
+        for weight, voter in zip(self.weights_.tolist(), committee.voters, strict=True):
+            parts = voter.parts()
+            if parts.logits is None or not len(parts.ids):
+                continue
+            z = row if parts.factors is None else row * parts.factors
+            rows, center = parts.logits.rows, parts.logits.center
+            if not sparse.issparse(rows) and len(center):
+                rows, z = rows - center, z - center
+            values = parts.logits.kernel.values(rows, z).ravel()
+            found = weight * values[:, np.newaxis] * parts.logits.weights
+            if found.shape[1] == 1:
+                found = np.hstack([-found, found])
+            for name, value in zip(parts.ids.tolist(), found, strict=True):
+                totals[name] = totals.get(name, 0.0) + value
+        ids = np.array(sorted(totals), dtype=np.int64)
+        return ids, np.array([totals[name] for name in ids.tolist()]).reshape(len(ids), len(self.classes_))
 
     def _vote_parts(self) -> VoteParts:
         """`_votes` as data."""

@@ -9,7 +9,6 @@ import typer
 
 from .. import adaptive, auc, budget, svm
 from .._base import constraints
-from ..adaptive.experts import UNIT_LENGTH
 
 _POLICIES = ("restart", "forget", "alarm")
 _DEFAULT_PARAMETERS = {"scaling": "none"}  # a NeverEndingLearner scales rows itself
@@ -48,13 +47,6 @@ def make_learner(name: str | None, params: Sequence[str]) -> Any:
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--param") from None
     return learner
-
-
-def unit_length_learner(memory_rows: int | None) -> Any:
-    """The default learner for rows of length 1: cosine kernels in place of linear ones."""
-    most = adaptive.AdaptiveSVM().max_rows
-    max_rows = max(2, min(memory_rows or most, most))
-    return adaptive.AdaptiveSVM(experts=list(UNIT_LENGTH), max_rows=max_rows, scaling="none")
 
 
 def parse_value(text: str) -> Any:

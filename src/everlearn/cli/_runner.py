@@ -17,7 +17,7 @@ from ..select import Exemplars
 from ..semi import StreamS3VM
 from ..store.discard import discard_if_untouched, remove_files
 from ..stream import NeverEndingLearner
-from ._arguments import unit_length_learner
+from ..stream.default_learner import learner_for
 from ._errors import message_of
 from ._interrupt import Interrupt
 from ._oracle import Oracle
@@ -211,8 +211,8 @@ def _create(plan: Plan, schema: Schema) -> NeverEndingLearner:
         if name in settings:
             settings[name] = make() if settings[name] else None
     learner, existed = plan.learner, os.path.exists(plan.store)
-    if learner is None and schema.is_unit_length:
-        learner = unit_length_learner(settings.get("memory_rows"))
+    if learner is None:
+        learner = learner_for(schema, settings.get("memory_rows"))
     settings |= {"scale_features": schema.scale_features} | plan.opening
     try:
         return NeverEndingLearner.open(plan.store, learner, **settings)

@@ -1,11 +1,18 @@
-"""Read a small table as it is: rows of text cells, without a schema."""
+"""Records: read a small table as it is, without a schema; encode rows that are given as mappings."""
 
+import json
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import InputError
+from ._batches import Batch, encode_block
+from ._blocks import Block, is_valid
 from ._cells import is_missing
+from ._nested import flattened, outer_names
 from ._open import ReaderOptions, open_reader
+from .schema import Schema
 
 _ROWS_AT_ONCE = 1000
 _MAX_ROW_BYTES = 64 * 2**20
@@ -69,3 +76,65 @@ def read_records(
 
 def _text(cell: Any) -> str:
     return "" if is_missing(cell) else str(cell).strip()
+
+
+def encode_records(records: Sequence[Mapping[str, Any]], schema: Schema) -> Batch:
+    """Encode rows that are given as mappings, such as JSON objects.
+
+    Parameters
+    ----------
+    records : sequence of mapping of str to object
+        The rows, at least one. An absent field is a missing value; an unknown one is an error.
+    schema : Schema
+        The schema.
+
+    Returns
+    -------
+    Batch
+        The rows, all of them: a bad row is an `InputError`.
+    """
+    if schema.n_sparse is not None:
+        raise InputError("Rows with named fields need a schema of named fields.", code="no_named_fields")
+    names = [field.name for field in schema.fields]
+    known = outer_names(names)
+    for at, record in enumerate(records):
+        unknown = [name for name in record if name not in known]
+        if unknown:
+            raise InputError(
+                f"Row {at} has the fields {unknown[:5]}, which are not in the schema.",
+                code="unknown_fields",
+                remedy=f"Leave them out; the fields are {names[:20]}.",
+            )
+    raw = [json.dumps(record, ensure_ascii=False) for record in records]
+    if not all(map(is_valid, raw)):
+        raise InputError("The text of a row is not valid Unicode.", code="bad_row", remedy="Send UTF-8.")
+    columns: dict[str, Any] = {name: [record.get(name) for record in records] for name in known}
+    for name in names:
+        if not outer_names([name]) & columns.keys():
+            columns[name] = [None] * len(records)
+    batch, _, bad = encode_block(Block(list(range(len(records))), raw, columns), schema)
+    if bad or batch is None:
+        raise InputError(
+            f"Row {bad[0].line}: {bad[0].reason}"
+            + (f" (its value is {bad[0].value!r})." if bad[0].field else "."),
+            code="bad_row",
+            remedy="Correct the row; nothing was stored.",
+        )
+    return batch
+
+
+def flat_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a record with nested objects, by the names of the fields.
+
+    Parameters
+    ----------
+    record : mapping of str to object
+        The record.
+
+    Returns
+    -------
+    dict of str to object
+        The values; one inside of a nested object is named "outer.inner".
+    """
+    cells = flattened({name: [value] for name, value in record.items()})
+    return {name: found[0] for name, found in cells.items()}

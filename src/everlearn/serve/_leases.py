@@ -167,6 +167,25 @@ class Leases:
             for lease in [lease for lease in self._by_row.get(row, {}).values() if lease.by == by]:
                 self._drop(lease)
 
+    def is_free(self, row: Id, by: str, places: int = 1) -> bool:
+        """Whether a person could claim a row now."""
+        with self._lock:
+            self._expire()
+            held = self._by_row.get(row, {}).values()
+            return len(held) < places and all(lease.by != by for lease in held)
+
+    def held(self, by: str) -> set[Id]:
+        """The rows that a person holds."""
+        with self._lock:
+            self._expire()
+            return {row for lease in self._by_id.values() if lease.by == by for row in lease.rows}
+
+    def held_by_others(self, by: str) -> set[Id]:
+        """The rows that other people hold."""
+        with self._lock:
+            self._expire()
+            return {row for lease in self._by_id.values() if lease.by != by for row in lease.rows}
+
     def holders(self, row: Id) -> list[str]:
         """The people who hold a lease of a row."""
         with self._lock:

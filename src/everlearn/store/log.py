@@ -11,6 +11,13 @@ One SQLite file in WAL mode, a PostgreSQL database by URL, or memory::
     snapshots   seq, content                        the state after an event
     notes       key, value                          values stored by the caller
 
+and tables that are written in the same transactions, on which the state does not depend (see `beside`)::
+
+    records     number, record                      a row as it was sent, as JSON
+    answers     place, number, seq, by, kind,       every answer that was given, skipped or taken back, in
+                label, time, weight, about          their order, and what else is known about it, as JSON
+    requests    key, digest, outcome, seq, time     requests that were made with a key, and their outcomes
+
 Everything about an event is written in one transaction: completely or not at all.
 """
 
@@ -166,7 +173,24 @@ class Log(Lookup):
             return {key: json.loads(value) for key, value in db.execute(sa.select(NOTES))}
 
     def read(self, after: int = 0, until: int | None = None) -> Iterator[tuple[int, Event]]:
-        """Iterate over the events after one number, up to and including another, with their numbers."""
+        """Iterate over the events after one number, up to and including another, with their numbers.
+
+        An event whose rows were dropped is an error: it cannot be replayed.
+        """
+        for seq, kind, event in self._events_after(after, until):
+            if kind == TRIMMED:
+                raise StoreError(
+                    f"{self.database} has dropped rows of event {seq} (retention), and no later snapshot "
+                    "can be read: restore the store from a backup."
+                )
+            yield seq, event
+
+    def read_any(self, after: int) -> Iterator[tuple[int, Event]]:
+        """Iterate over the events after one number, with their numbers, even if their rows were dropped."""
+        for seq, _, event in self._events_after(after, None):
+            yield seq, event
+
+    def _events_after(self, after: int, until: int | None) -> Iterator[tuple[int, str, Event]]:
         until = self.last if until is None else until
         while after < until:
             ask = (
@@ -180,12 +204,7 @@ class Log(Lookup):
             if not found:
                 return
             for seq, kind, content in found:
-                if kind == TRIMMED:
-                    raise StoreError(
-                        f"{self.database} has dropped rows of event {seq} (retention), and no later snapshot "
-                        "can be read: restore the store from a backup."
-                    )
-                yield int(seq), self._decoded(int(seq), kind, content)
+                yield int(seq), kind, self._decoded(int(seq), kind, content)
             after = int(found[-1][0])
 
     # ---------------------------------------------------------------------------------------------- snapshots
@@ -334,14 +353,14 @@ class Writing:
             "memory": memory,
             "content": content,
         }
-        self._add_lines(_ADD_EVENT, [line])
+        self.add_lines(_ADD_EVENT, [line])
         if isinstance(event, Arrived):
             assert ids is not None
             rows = [
                 {"number": number, "id": id_key(given), "seq": seq, "position": position}
                 for position, (number, given) in enumerate(zip(event.numbers.tolist(), ids, strict=True))
             ]
-            self._add_lines(_ADD_ROWS, rows)
+            self.add_lines(_ADD_ROWS, rows)
             self.n_rows += event.count
             numbers = event.numbers[event.labeled]
         elif isinstance(event, Labeled):
@@ -352,10 +371,11 @@ class Writing:
             numbers, given = event.numbers, None
         if len(numbers):
             marks = [{"number": number, "seq": seq, "given": given} for number in numbers.tolist()]
-            self._add_lines(_ADD_MARKS, marks)
+            self.add_lines(_ADD_MARKS, marks)
         return seq
 
-    def _add_lines(self, insert: Any, lines: list[dict[str, Any]]) -> None:
+    def add_lines(self, insert: Any, lines: list[dict[str, Any]]) -> None:
+        """Run an insert statement for each line."""
         if lines:
             self.log.database.run(self.db, insert, lines)
 

@@ -171,6 +171,14 @@ class Lookup:
                         found.pop(int(number), None)
         return found
 
+    def changed_at(self) -> int:
+        """The last event that changed the model: labels, a new scale, or rows that were removed."""
+        marks = sa.select(MARKS.c.seq).where(MARKS.c.given.is_not(None)).order_by(MARKS.c.seq.desc()).limit(1)
+        kinds = ("scaled", "erased", "expired")
+        others = sa.select(sa.func.max(EVENTS.c.seq)).where(EVENTS.c.kind.in_(kinds))
+        with self.reading() as db:
+            return max(int(db.scalar(marks) or 0), int(db.scalar(others) or 0))
+
     def replaced(self, until: int) -> list[tuple[int, int, int]]:
         """The labels replaced or withdrawn up to an event: row, event that gave it, event that ended it."""
         changes = sa.and_(MARKS.c.seq <= until, MARKS.c.given.is_not(None))

@@ -4,6 +4,7 @@ Each is one transaction: the events with the rows are rewritten or deleted, the 
 are deleted, and the event of the removal is appended with a snapshot of the state after it.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -13,7 +14,7 @@ import sqlalchemy as sa
 
 from .._base import persist
 from . import scrub
-from ._tables import EVENTS, MARKS, ROWS, SNAPSHOTS
+from ._tables import ANSWERS, EVENTS, MARKS, RECORDS, REQUESTS, ROWS, SNAPSHOTS
 from .events import Answered, Arrived, Described, Erased, Event, Expired, Ints, Labeled, Withdrawn, encode
 from .log import VERSION, Log
 from .lookup import TRIMMED, Id, id_key, parts
@@ -47,6 +48,8 @@ class Erasure:
         Whether the log can no longer be replayed from its beginning to this state.
     change_schema : callable or None
         Removes names of categories from an older schema.
+    gone_classes : sequence of label
+        The classes that only these rows had.
     """
 
     event: Erased
@@ -57,6 +60,7 @@ class Erasure:
     state: bytes
     incomplete: bool
     change_schema: ChangeSchema | None
+    gone_classes: Sequence[Any] = ()
 
 
 def erase(log: Log, erasure: Erasure) -> int:
@@ -67,6 +71,11 @@ def erase(log: Log, erasure: Erasure) -> int:
         for seq, event in erasure.changed.items():
             _rewrite_batch(log, db, seq, event, numbers)
         _delete_marks(db, numbers)
+        delete_beside(db, numbers)
+        _forget_classes(db, erasure.gone_classes)
+        # Outcomes of other rows may name a class that only the erased ones had. The keys stay: a request that
+        # is repeated must not be done again.
+        db.execute(sa.update(REQUESTS).values(outcome=None, digest=""))
         move(db, [], numbers.tolist())
         keys = [id_key(row_id) for row_id in erasure.ids]
         stones = [{"k": key, "stone": tombstone(key, erasure.salt)} for key in keys]
@@ -92,7 +101,10 @@ def expire(
     """Delete the batches of expired rows, their ids and their labels."""
     with log.writing() as writing:
         db = writing.db
+        for part in parts(sorted({*batches, *log.marked_in(event.numbers)})):
+            db.execute(sa.update(REQUESTS).where(REQUESTS.c.seq.in_(part)).values(outcome=None, digest=""))
         _forget_labels(log, db, event.numbers)
+        delete_beside(db, event.numbers)
         for part in parts(batches):
             db.execute(sa.delete(EVENTS).where(EVENTS.c.seq.in_(part)))
             erased = ROWS.c.id.like(f"{STONE}%")  # tombstones stay: an erased row must not be added again
@@ -164,6 +176,21 @@ def _forget_labels(log: Log, db: Any, numbers: Ints) -> None:
 def _delete_marks(db: Any, numbers: Ints) -> None:
     for part in parts(numbers.tolist()):
         db.execute(sa.delete(MARKS).where(MARKS.c.number.in_(part)))
+
+
+def delete_beside(db: Any, numbers: Ints, *, answers: bool = True) -> None:
+    """Delete the records of rows, and the answers for them unless they are to stay."""
+    for part in parts(numbers.tolist()):
+        db.execute(sa.delete(RECORDS).where(RECORDS.c.number.in_(part)))
+        if answers:
+            db.execute(sa.delete(ANSWERS).where(ANSWERS.c.number.in_(part)))
+
+
+def _forget_classes(db: Any, gone: Sequence[Any]) -> None:
+    """Remove what was said about answers for other rows, where it names a class."""
+    for label in gone:
+        named = ANSWERS.c.about.contains(json.dumps(str(label), ensure_ascii=False)[1:-1], autoescape=True)
+        db.execute(sa.update(ANSWERS).where(named).values(about=None))
 
 
 def _change_schemas(db: Any, change: ChangeSchema) -> int:

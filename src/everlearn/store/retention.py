@@ -14,6 +14,7 @@ from ._tables import MARKS, ROWS, SNAPSHOTS
 from .events import Arrived, Ints
 from .log import Log
 from .lookup import TRIMMED, parts
+from .removal import delete_beside
 from .rewriting import move, positions_without, rewrite
 
 
@@ -33,6 +34,8 @@ def trim(log: Log, until: int, needed: Ints) -> int:
             _trim_event(log, db, seq, numbers)
             dropped += len(numbers)
         if dropped:
+            gone = np.array([number for numbers in events.values() for number in numbers], dtype=np.int64)
+            delete_beside(db, gone, answers=False)
             _forget_numbered(db, [number for numbers in events.values() for number in numbers])
             db.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.seq < until))
             log.set_meta(db, complete_from=until)

@@ -83,6 +83,12 @@ def annotators(ids: list[Id], by: Any, weight: Any) -> tuple[list[str], list[flo
     return who, weights
 
 
+def kinds(given: list[str]) -> None:
+    """Check the kinds of answers."""
+    if wrong := [kind for kind in given if kind not in ("label", "skip", "unsure")]:
+        raise ValueError(f"kind must be 'label', 'skip' or 'unsure', got {wrong[0]!r}.")
+
+
 def ids(given: Any, n_rows: int | None = None, unique: bool = True) -> list[Id]:
     """The ids as a list: integers or strings, one for each row, unless told otherwise unique."""
     values = [given] if isinstance(given, str | int | np.integer) else list(given)
@@ -96,6 +102,14 @@ def ids(given: Any, n_rows: int | None = None, unique: bool = True) -> list[Id]:
             f"ids must be unique, got {some([json.loads(key) for key in twice])} more than once."
         )
     return found
+
+
+def row_ids(given: Any, numbers: range) -> list[Id]:
+    """The ids of new rows with these numbers; None becomes the number."""
+    values = [given] if isinstance(given, str | int | np.integer) else list(given)
+    if len(values) == len(numbers):
+        values = [n if value is None else value for n, value in zip(numbers, values, strict=True)]
+    return ids(values, len(numbers))
 
 
 def count(n: Any) -> int:

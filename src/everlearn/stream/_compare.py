@@ -1,16 +1,21 @@
-"""Compare a row with the rows in memory: how usual its values are, and which labeled rows are similar."""
+"""Compare rows with those in memory: unusual values, similar rows, evidence, contradicted labels."""
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics.pairwise import cosine_similarity
 
+from .._base.kernels import kernel_named
 from .._base.validate import Rows
 from ..store.events import Floats
 from ._learner_state import LearnerState
 from ._row_buffer import RowBuffer
+from ._training import predict_scored
 
+_MAX_LEFT_OUT = 20  # labeled rows that are left out, one after another
 _SAME = 1e-9  # relative difference of values that are equal but for rounding
 
 
@@ -55,6 +60,34 @@ class SimilarRow:
     id: Any = None
 
 
+@dataclass(frozen=True)
+class SupportFor:
+    """A support vector that contributes to the decision about another row.
+
+    Attributes
+    ----------
+    number : int
+        Its number in the stream.
+    label : label
+        Its label.
+    speaks : {"for", "against"}
+        Whether it speaks for or against the class ``of``.
+    of : label
+        The predicted class.
+    share : float
+        Its share of all contributions.
+    id : int or str, default=None
+        Its id.
+    """
+
+    number: int
+    label: Any
+    speaks: str
+    of: Any
+    share: float
+    id: Any = None
+
+
 def feature_ranks(state: LearnerState, row: Rows, columns: Any) -> FeatureRanks:
     """Compare some features of a scaled row with all rows in memory."""
     kept = [buffer.X for buffer in (state.pool, state.labeled) if len(buffer)]
@@ -83,6 +116,118 @@ def similar_labeled(state: LearnerState, row: Rows, n: int) -> list[SimilarRow]:
         distances = np.sqrt(np.square(X - _dense(row)).sum(axis=1))
     order = np.argsort(distances, kind="stable")[:n]
     return [SimilarRow(int(kept.numbers[at]), kept.labels[at], float(distances[at])) for at in order]
+
+
+def similarities(rows: Rows, row: Rows) -> Floats:
+    """Kernel values between scaled rows and one row: RBF with gamma 1 / n_features, cosine if sparse."""
+    if sparse.issparse(rows):
+        return np.asarray(cosine_similarity(rows, sparse.csr_matrix(row))).ravel()
+    return np.asarray(np.exp(-np.square(rows - _dense(row)).sum(axis=1) / rows.shape[1]))
+
+
+def near_rows(state: LearnerState, row: Rows, similarity: float) -> list[int]:
+    """The numbers of the unlabeled rows in memory that are at least this similar, the most similar first."""
+    if not len(state.pool):
+        return []
+    values = similarities(state.pool.X, row)
+    order = np.argsort(-values, kind="stable")
+    return [int(state.pool.numbers[at]) for at in order[: int((values >= similarity).sum())]]
+
+
+def support_for(state: LearnerState, row: Rows, n: int) -> list[SupportFor]:
+    """The support vectors that speak most for and against the class that is predicted for a scaled row."""
+    learner = state.learner
+    found = None if learner is None else _contributions(learner, row)
+    if found is None or not len(found[0]):
+        return []
+    of = state.predict_scored(row)[0][0]
+    values = found[1][:, learner.classes_.tolist().index(of)]
+    total = float(np.abs(values).sum()) or 1.0
+    labels = dict(zip(state.labeled.numbers.tolist(), state.labeled.labels, strict=True))
+    known = [at for at, number in enumerate(found[0].tolist()) if number in labels]
+    shown = []
+    for speaks, sign in (("for", 1.0), ("against", -1.0)):
+        order = sorted((at for at in known if sign * values[at] > 0), key=lambda at: -abs(values[at]))
+        shown += [
+            SupportFor(number, labels[number], speaks, of, float(abs(values[at])) / total)
+            for at, number in ((at, int(found[0][at])) for at in order[:n])
+        ]
+    return shown
+
+
+def _contributions(learner: Any, row: Rows) -> Any:
+    """The numbers of the support vectors, and what each contributes to each class; None if unknown."""
+    if hasattr(learner, "contributions"):
+        return learner.contributions(row)
+    if not all(hasattr(learner, name) for name in ("support_", "dual_coef_", "support_vectors_", "gamma_")):
+        return None
+    kernel = learner.kernel
+    if not isinstance(kernel, str) or kernel == "precomputed" or not len(learner.support_):
+        return None
+    shape = kernel_named(kernel, learner.gamma_, learner.coef0, learner.degree)
+    values = shape.values(learner.support_vectors_, row).ravel()
+    found = values[:, np.newaxis] * learner.dual_coef_.T
+    return learner.support_, np.hstack([-found, found]) if found.shape[1] == 1 else found
+
+
+class LabelMargins:
+    """The labeled rows in memory, by how much the model contradicts their labels.
+
+    The margin is y f(x); with more than two classes, half the difference to the largest other decision value.
+    """
+
+    def __init__(self, state: LearnerState) -> None:
+        kept = state.labeled
+        self.learner: Any = None
+        self.numbers: list[int] = []
+        if state.learner is None or not len(kept):
+            return
+        self.classes = state.learner.classes_.tolist()
+        there = [at for at, label in enumerate(kept.labels) if label in self.classes]
+        codes = np.array([self.classes.index(kept.labels[at]) for at in there], dtype=np.intp)
+        margins = _margins(state.predict_scored(kept.X[there])[1], codes)
+        lowest = [at for at in np.argsort(margins, kind="stable")[:_MAX_LEFT_OUT] if margins[at] < 0]
+        self.numbers = [int(kept.numbers[there[at]]) for at in lowest]
+        self.rows, self.codes, self.margins = kept.X[there][lowest], codes[lowest], margins[lowest]
+        self.learner = copy.deepcopy(state.learner)
+
+    def suspects(self) -> list[tuple[int, float]]:
+        """The rows with margin < -1, or < -0.5 for the model that was not trained on them; and the margin.
+
+        A ramp loss is flat below -1: it takes such a label for an outlier. It needs no lock.
+        """
+        found = []
+        for at, number in enumerate(self.numbers):
+            margin = float(self.margins[at])
+            if margin >= -1:
+                left_out = self._left_out(at)
+                margin = left_out if left_out < -0.5 else 0.0
+            if margin < 0:
+                found.append((number, margin))
+        return sorted(found, key=lambda pair: pair[1])
+
+    def _left_out(self, at: int) -> float:
+        """The margin of a row for a copy of the learner that forgets it; 0 if that is not possible."""
+        if not hasattr(self.learner, "forget"):
+            return 0.0
+        other = copy.deepcopy(self.learner)
+        try:
+            other.forget([self.numbers[at]])
+            scores = predict_scored(other, self.rows[at : at + 1])[1]
+        except (ValueError, KeyError):  # not among the rows that the learner keeps, or the last of its class
+            return 0.0
+        same = other.classes_.tolist() == self.classes
+        return float(_margins(scores, self.codes[at : at + 1])[0]) if same else 0.0
+
+
+def _margins(scores: Any, codes: Any) -> Floats:
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim == 1 or values.shape[1] == 1:
+        return np.asarray(np.where(codes == 1, 1.0, -1.0) * values.ravel())
+    own = values[np.arange(len(codes)), codes]
+    others = values.copy()
+    others[np.arange(len(codes)), codes] = -np.inf
+    return np.asarray((own - others.max(axis=1)) / 2)
 
 
 def _dense(rows: Rows) -> Floats:

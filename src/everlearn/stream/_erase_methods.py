@@ -22,9 +22,9 @@ from ..store.lookup import Id, id_key
 from ..store.rewriting import without_rows
 from ..store.tombstones import SALT, digest, new_salt
 from . import _checks
+from ._compare_methods import CompareMethods
 from ._learner_state import LearnerState
 from ._lock import locked
-from ._read_methods import ReadMethods
 from ._redaction import (
     Redaction,
     columns_in_use,
@@ -64,7 +64,7 @@ class _Plan:
     method: str
 
 
-class EraseMethods(ReadMethods):
+class EraseMethods(CompareMethods):
     """Base of `NeverEndingLearner`: erasure on request and expiry by age."""
 
     @locked
@@ -171,10 +171,12 @@ class EraseMethods(ReadMethods):
                 # A log that has dropped rows can be opened from its snapshots only: now from the new one.
                 incomplete=plan.method != "replay" and bool(self._log.meta("complete_from")),
                 change_schema=None if schema is None else partial(with_categories, schema=schema),
+                gone_classes=[label for label in before.classes if label not in plan.state.classes],
             ),
         )
         self._state = plan.state
         self._snapshots.restart(self._state, self._log.last)
+        self._model_version = self._log.last
         try:
             scrubbed = scrub.scrub(self._log)
         except StoreError as exc:  # the rows are gone; their bytes are overwritten at the next opening

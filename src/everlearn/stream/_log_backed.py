@@ -1,7 +1,8 @@
 """The base of the never-ending learner: a log, the state it leads to, and transactions that change both."""
 
+import contextlib
 import time as clock
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from threading import RLock
 from typing import Any, TypeAlias, TypeVar
@@ -9,8 +10,8 @@ from typing import Any, TypeAlias, TypeVar
 from .._base.validate import Array, Rows
 from ..errors import StoreError
 from ..store import removal, scrub
-from ..store.events import Erased, Event, Expired, Ints
-from ..store.log import Log
+from ..store.events import Arrived, Erased, Event, Expired, Ints, Labeled, Scaled, Withdrawn
+from ..store.log import Log, Writing
 from ..store.lookup import Id
 from . import _checks
 from ._expiry import Expiry, expire
@@ -24,6 +25,7 @@ from ._settings import StreamSettings, seconds_of
 from ._snapshots import Snapshots
 
 EventWithIds: TypeAlias = tuple[Event, list[Id] | None]  # the ids of the rows of a batch
+Beside: TypeAlias = Callable[[Writing, list[EventResult]], None]
 
 Self = TypeVar("Self", bound="LogBacked")
 
@@ -34,12 +36,17 @@ _SCALE_ROWS = 10_000  # after this many rows the feature scale is fixed
 class LogBacked:
     """Base of `NeverEndingLearner`: appends events to the log and applies them to the state."""
 
-    def __init__(self, log: Log, settings: StreamSettings, snapshot_every: int) -> None:
+    def __init__(
+        self, log: Log, settings: StreamSettings, snapshot_every: int, snapshot_events: int | None = None
+    ) -> None:
         self._lock = RLock()
         self._log, self._settings = log, settings
-        self._snapshots = Snapshots(log, snapshot_every, _KEEP_SNAPSHOTS, settings.retention == "needed")
+        drops = settings.retention == "needed"
+        self._snapshots = Snapshots(log, snapshot_every, _KEEP_SNAPSHOTS, drops, snapshot_events)
         self._state, rows, seq = recover_behind(log, settings)
         self._must_recover = False
+        self._model_version = log.changed_at()
+        self._open_ids: dict[int, Id] = {}  # of the open questions, as far as they were looked up
         self._snapshots.note(rows, seq)
         self._expiry = Expiry(log, seconds_of(settings.max_age))
         if not log.read_only and log.meta(scrub.PENDING):  # an erasure was interrupted or blocked
@@ -51,9 +58,14 @@ class LogBacked:
         return self._commit([(event, ids)])[0]
 
     def _commit(
-        self, events: list[EventWithIds], notes: Mapping[str, Any] | None = None
+        self,
+        events: list[EventWithIds],
+        notes: Mapping[str, Any] | None = None,
+        beside: Beside | None = None,
     ) -> list[EventResult]:
         """Apply events to the state, and write them and notes to the log in one transaction.
+
+        ``beside`` is called in the transaction after the events, with their results.
 
         An event is applied before it is written: a batch on which the learner fails must not be in the log,
         where it would fail again at every opening. After any failure the state is recovered from the log.
@@ -68,12 +80,20 @@ class LogBacked:
                     writing.add(event, ids, clock.perf_counter() - start, recent_resident_mb())
                     effects.append(effect)
                 writing.set_notes(notes or {})
+                if beside is not None:
+                    beside(writing, effects)
         except BaseException:
             self._must_recover = True
             self._check_open()
             raise
+        self._model_version = self._version_after(events, self._log.last - len(events))
         self._snapshots.consider(self._state, self._log.last)
         return effects
+
+    def _version_after(self, events: list[EventWithIds], last: int) -> int:
+        """The model version after events that follow event number ``last``."""
+        changes = [last + at for at, (event, _) in enumerate(events, 1) if _changes_model(event)]
+        return max(changes, default=self._model_version)
 
     def _expire(self, limit: float, time: float) -> int:
         """Remove the rows that arrived before a time; returns how many."""
@@ -87,6 +107,7 @@ class LogBacked:
             self._check_open()
             raise
         self._snapshots.restart(self._state, self._log.last)
+        self._model_version = self._log.last
         self._expiry.refresh()
         scrub.scrub(self._log, vacuum=False)
         return len(event.numbers)
@@ -113,6 +134,7 @@ class LogBacked:
         except BaseException:
             self._must_recover = True
             raise
+        self._model_version = self._log.changed_at()
         return max(0, self._log.last - before)
 
     def _follow(self, before: int) -> None:
@@ -122,6 +144,18 @@ class LogBacked:
                 self._state = recover(self._log, self._settings)
                 return
             self._state, _ = step(self._log, self._state, event, seq)
+
+    @contextlib.contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Within the block, other threads wait: several calls see the learner as of one moment."""
+        with self._lock:
+            yield
+
+    @property
+    @locked
+    def model_version(self) -> int:
+        """The number of the last event that changed the model; it grows."""
+        return self._model_version
 
     # ------------------------------------------------------------------------------------------------ closing
 
@@ -184,3 +218,9 @@ class LogBacked:
 
     def _labels(self, y: Any, n_rows: int) -> tuple[Ints, Array]:
         return _checks.labels(y, n_rows, self._state.classes, self._settings.classes is not None)
+
+
+def _changes_model(event: Event) -> bool:
+    return isinstance(event, Labeled | Withdrawn | Scaled) or (
+        isinstance(event, Arrived) and len(event.labeled) > 0
+    )

@@ -2,7 +2,7 @@
 
 import copy
 import os
-from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,15 @@ from .._base.validate import Array
 from .._html import escaped, table
 from ..errors import StoreError
 from ..store.backup import backup_log
+from ..store.events import Event
 from ..store.lookup import Id
 from . import _checks
-from ._compare import FeatureRanks, SimilarRow, feature_ranks, similar_labeled
 from ._influence import influence_of
 from ._lock import locked
 from ._log_backed import LogBacked
 from ._process_memory import resident_mb
 from ._report_data import report_data_of
-from .answers import Answer, answers_of
+from .answers import Answer, answers_of, majority
 
 
 class ReadMethods(LogBacked):
@@ -74,6 +74,44 @@ class ReadMethods(LogBacked):
             is updated along the stream, from decision values computed before the label was known.
         """
         return self._state.shares(self.decision_function(X))
+
+    @locked
+    def predict_with_shares(self, X: Any) -> tuple[list[Any], list[dict[Any, float]] | None]:
+        """Predict rows with the current model: labels and probabilities, as of one moment.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        tuple of (list, list of dict or None)
+            The labels, None until two classes are known; and the probability of each class.
+        """
+        rows = self._state.scaled(_checks.rows(X, self._n_features()))
+        labels, scores = self._state.predict_scored(rows)
+        shares = self._state.shares(scores)
+        if shares is None:
+            return list(labels), None
+        classes = self._state.learner.classes_.tolist()
+        return list(labels), [dict(zip(classes, line, strict=True)) for line in shares.tolist()]
+
+    @locked
+    def labels_of(self, ids: Any) -> dict[Id, Any]:
+        """Get the labels that are learned for rows; see `answers`.
+
+        Parameters
+        ----------
+        ids : array-like of int or str
+            The ids of rows.
+
+        Returns
+        -------
+        dict of id to label
+            The labels; None for rows without one.
+        """
+        return {name: majority(found) for name, found in self.answers(ids).items()}
 
     @locked
     def predict_set(self, X: Any) -> list[list[Any]] | None:
@@ -133,47 +171,6 @@ class ReadMethods(LogBacked):
         """
         self._check_open()
         return self._log.rows_of(np.asarray(numbers, dtype=np.int64))
-
-    @locked
-    def feature_ranks(self, X: Any, columns: Any) -> FeatureRanks:
-        """Compare a row with the rows in memory, to find unusual values.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (1, n_features)
-            The row.
-        columns : array-like of int
-            The features to compare.
-
-        Returns
-        -------
-        FeatureRanks
-            The fractions of rows with a smaller value and with the same value (``below``, ``equal``), for
-            each column; and the number of rows compared (``n_rows``).
-        """
-        row = self._state.scaled(_checks.rows(X, self._n_features()))
-        return feature_ranks(self._state, row, np.asarray(columns, dtype=np.intp))
-
-    @locked
-    def similar_rows(self, X: Any, n: int = 3) -> list[SimilarRow]:
-        """Find the labeled rows in memory that are most similar to a row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (1, n_features)
-            The row.
-        n : int, default=3
-            The maximum number of rows.
-
-        Returns
-        -------
-        list of SimilarRow
-            The most similar first: ``id``, ``number``, ``label`` and ``distance``.
-        """
-        row = self._state.scaled(_checks.rows(X, self._n_features()))
-        found = similar_labeled(self._state, row, _checks.count(n))
-        names = self._log.ids_of([similar.number for similar in found]) if found else []
-        return [replace(similar, id=name) for similar, name in zip(found, names, strict=True)]
 
     @locked
     def with_rows(self, ids: Any) -> list[Id]:
@@ -257,6 +254,114 @@ class ReadMethods(LogBacked):
         """
         self._check_open()
         return self._log.notes()
+
+    @property
+    @locked
+    def n_rows(self) -> int:
+        """The number of rows that have arrived."""
+        return self._state.n_rows
+
+    @property
+    @locked
+    def n_labels(self) -> int:
+        """The number of labels that were learned."""
+        return self._state.n_labels
+
+    @property
+    @locked
+    def drift_alarms(self) -> list[dict[str, Any]]:
+        """The drift alarms, oldest first."""
+        return [dict(alarm) for alarm in self._state.alarms]
+
+    @locked
+    def curves(self) -> dict[str, list[float]]:
+        """Get the history of the stream: rows, labels, scores and random checks, as columns of equal length.
+
+        Returns
+        -------
+        dict of str to list
+            The columns.
+        """
+        self._check_open()
+        return self._state.curves()
+
+    @locked
+    def question_counts(self) -> dict[str, Any]:
+        """Count the questions.
+
+        Returns
+        -------
+        dict
+            How many were "asked" and are "open", and the label "budget", None without one.
+        """
+        queue = self._state.questions
+        return {"asked": queue.n_asked, "open": len(queue.open), "budget": self._settings.label_budget}
+
+    @locked
+    def events(self, after: int, limit: int = 100) -> list[tuple[int, Event]]:
+        """Get events of the log, with their numbers.
+
+        Parameters
+        ----------
+        after : int
+            The number of the event after which to begin.
+        limit : int, default=100
+            The maximum number of events.
+
+        Returns
+        -------
+        list of tuple of (int, Event)
+            The events, in order.
+        """
+        self._check_open()
+        return list(islice(self._log.read_any(after), limit))
+
+    @locked
+    def has_values(self, row: Id) -> bool:
+        """Whether the values of a row are still in the store; they may have been dropped (``retention``).
+
+        Parameters
+        ----------
+        row : int or str
+            The id of the row.
+
+        Returns
+        -------
+        bool
+            Whether they are.
+        """
+        self._check_open()
+        return self._log.values_of(self._log.numbers_of([row])) is not None
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is a query strategy."""
+        return self._settings.query_strategy is not None
+
+    @property
+    @locked
+    def can_ask(self) -> bool:
+        """Whether there is a query strategy, and label budget for another question."""
+        return self.asks and self._state.questions.within_budget(1) > 0
+
+    @property
+    @locked
+    def sequence(self) -> int:
+        """The number of the last event in the log."""
+        self._check_open()
+        return self._log.last
+
+    @property
+    @locked
+    def classes(self) -> list[Any]:
+        """The classes that are known, in the order of decision values and probabilities."""
+        return list(self._state.classes)
+
+    @property
+    @locked
+    def schema(self) -> dict[str, Any] | None:
+        """The description of the features; see `set_schema`."""
+        return copy.deepcopy(self._state.schema)
 
     @locked
     def status(self) -> dict[str, Any]:

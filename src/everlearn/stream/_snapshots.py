@@ -21,8 +21,11 @@ class Snapshots:
     A snapshot is a cache. If it cannot be written, a warning says so and nothing is lost.
     """
 
-    def __init__(self, log: Log, every_rows: int, keep: int, drop_rows: bool) -> None:
+    def __init__(
+        self, log: Log, every_rows: int, keep: int, drop_rows: bool, every_events: int | None = None
+    ) -> None:
         self.log, self.every_rows, self.keep, self.drop_rows = log, every_rows, keep, drop_rows
+        self.every_events = _MAX_EVENTS if every_events is None else every_events
         self.rows = self.seq = 0
         self._before: tuple[int, Ints] | None = None  # the last snapshot written here, and its rows
         self._writer: ThreadPoolExecutor | None = None
@@ -39,7 +42,7 @@ class Snapshots:
 
     def consider(self, state: LearnerState, seq: int) -> None:
         """Take a snapshot if it is due."""
-        due = state.n_rows - self.rows >= self.every_rows or seq - self.seq >= _MAX_EVENTS
+        due = state.n_rows - self.rows >= self.every_rows or seq - self.seq >= self.every_events
         if due and self.log.database.durable:
             self.wait()
             packed = state.packed()

@@ -8,14 +8,15 @@ All events of a call are one transaction. An event that replaces labels may repl
 the events before it in the same transaction: there is at most one such event, and it is the first.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..store.events import Answered, Arrived, Event, Ints, Labeled, Withdrawn, as_labels
 from ..store.log import Log
+from ..store.lookup import Id
 
 UNNAMED = ""  # the annotator of labels that came with their rows, and of those given without a name
 
@@ -40,6 +41,42 @@ class Answer:
     by: str
     weight: float = 1.0
     time: float = 0.0
+
+
+@dataclass(frozen=True)
+class AnswerFor:
+    """An answer to be given.
+
+    Attributes
+    ----------
+    id : int or str
+        The id of the row.
+    label : label, default=None
+        The label, if the kind is "label".
+    by : str, default=""
+        The annotator.
+    weight : float, default=1.0
+        Its weight in the majority.
+    kind : {"label", "skip", "unsure"}, default="label"
+        Whether it is a label, or the annotator skipped the row or was unsure.
+    about : mapping, default={}
+        What else is known about the answer: JSON values by name, such as "comment".
+    """
+
+    id: Id
+    label: Any = None
+    by: str = ""
+    weight: float = 1.0
+    kind: str = "label"
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AnswerEffect:
+    """The label that a row had ``before`` an answer and has ``after`` it; None for none."""
+
+    before: Any
+    after: Any
 
 
 def majority(answers: Iterable[Answer]) -> Any:
@@ -81,9 +118,24 @@ def _give(
             found[number][by] = Answer(label, by, weight, time)
 
 
-def events_for(log: Log, numbers: Ints, answers: Sequence[Answer], time: float) -> list[Event]:
-    """The events that record answers for rows, and change the labels of rows whose majority changes."""
-    before = answers_of(log, np.unique(numbers))
+def majorities(
+    before: Mapping[int, list[Answer]], numbers: Ints, answers: Sequence[Answer]
+) -> dict[int, Any]:
+    """The label of each row after new answers; ``before`` has the earlier ones."""
+    found = {number: {answer.by: answer for answer in given} for number, given in before.items()}
+    for number, answer in zip(numbers.tolist(), answers, strict=True):
+        found[number].pop(answer.by, None)
+        found[number][answer.by] = answer
+    return {number: majority(given.values()) for number, given in found.items()}
+
+
+def events_for(
+    before: Mapping[int, list[Answer]], numbers: Ints, answers: Sequence[Answer], time: float
+) -> list[Event]:
+    """The events that record answers for rows, and change the labels of rows whose majority changes.
+
+    ``before`` has the answers that the rows have now.
+    """
     fresh: list[int] = []  # places of answers that are the label of a row without one
     changed: list[int] = []  # of answers that replace a label
     kept: list[int] = []  # of answers that are only recorded

@@ -4,28 +4,30 @@ import contextlib
 import copy
 import os
 import time as clock
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError, StoreError
-from ..store.events import Arrived, Asked, Described, Withdrawn
-from ..store.log import Log
+from ..store.beside import Request, add_records, add_requests, copy_beside
+from ..store.events import Arrived, Asked, Described
+from ..store.log import Log, Writing
 from ..store.lookup import Id, some
 from . import _checks
-from ._erase_methods import EraseMethods
+from ._answer_methods import AnswerMethods
+from ._learner_state import EventResult
 from ._lock import locked
 from ._log_backed import EventWithIds
 from ._questions import Question
 from ._settings import make_settings, with_learner
-from .answers import Answer, answers_of, events_for, events_without
 from .outcome import Outcome
 
 _SNAPSHOT_ROWS = 50_000
 
 
-class NeverEndingLearner(EraseMethods):
+class NeverEndingLearner(AnswerMethods):
     """Learn from an endless stream: rows and labels in, predictions and questions out.
 
     Create one with `open`. Every batch, label and withdrawal is an event in a log, and is durable before the
@@ -44,6 +46,8 @@ class NeverEndingLearner(EraseMethods):
         The settings of the store.
     snapshot_every : int
         The number of rows between snapshots.
+    snapshot_events : int, default=None
+        The number of events between snapshots.
 
     Examples
     --------
@@ -81,6 +85,7 @@ class NeverEndingLearner(EraseMethods):
         window: int = 1000,
         coverage: float | None = None,
         snapshot_every: int = _SNAPSHOT_ROWS,
+        snapshot_events: int | None = None,
         retention: str = "all",
         max_age: str | None = None,
         random_state: Any = None,
@@ -136,6 +141,9 @@ class NeverEndingLearner(EraseMethods):
             concept drift, too (adaptive conformal inference). None makes no prediction sets.
         snapshot_every : int, default=50_000
             The number of rows between snapshots.
+        snapshot_events : int, default=None
+            The number of batches and answers between snapshots; None for 1,000. Unless the learner forgets
+            exactly, `withdraw` replays the log from a snapshot: with few events between them it is faster.
         retention : {"all", "needed"}, default="all"
             Which rows stay in the log after a snapshot. "needed" drops rows that are neither in memory nor in
             an open question. Then the log cannot be replayed, and labels from before the last snapshot can
@@ -159,6 +167,7 @@ class NeverEndingLearner(EraseMethods):
             The learner, a context manager that closes its store.
         """
         _checks.positive("snapshot_every", snapshot_every)
+        _checks.positive("snapshot_events", 1000 if snapshot_events is None else snapshot_events)
         log = Log(store, read_only=read_only, create=create)
         try:
             with log.one_moment() if read_only else contextlib.nullcontext():
@@ -187,7 +196,7 @@ class NeverEndingLearner(EraseMethods):
                     _checks.write_settings(log, kept)
                 elif learner is not None:
                     _checks.same_learner(log, kept, learner)
-                return cls(log, kept, snapshot_every)
+                return cls(log, kept, snapshot_every, snapshot_events)
         except BaseException:
             log.close()
             raise
@@ -229,6 +238,7 @@ class NeverEndingLearner(EraseMethods):
                     ids = source.ids_of(event.numbers) if isinstance(event, Arrived) else None
                     other._record(event, ids)
                 log.copy_tombstones(source)
+                copy_beside(source, log)
                 other._commit([], source.notes())
             except BaseException:
                 log.close()
@@ -246,6 +256,8 @@ class NeverEndingLearner(EraseMethods):
         ids: Any = None,
         time: float | None = None,
         notes: Mapping[str, Any] | None = None,
+        records: Any = None,
+        requests: Sequence[Request] = (),
     ) -> Outcome:
         """Process a batch: predict it, learn its labels, select the rows to ask about.
 
@@ -256,11 +268,17 @@ class NeverEndingLearner(EraseMethods):
         y : array-like of shape (n_rows,), default=None
             The labels, None or NaN where unknown. They are learned after the rows are predicted.
         ids : array-like of int or str, default=None
-            A unique id for each row, by which it can be labeled later. None numbers the rows from 0.
+            A unique id for each row, by which it can be labeled later. None numbers the rows from 0, and an
+            entry that is None numbers its row.
         time : float, default=None
             The time of the batch, in seconds since 1970; None for now. Times need not increase.
         notes : mapping, default=None
             Values to store in the same transaction; see `notes`.
+        records : sequence, default=None
+            The rows as they were sent, JSON values or None, one for each row. They are kept to be shown, see
+            `records_of`, and are removed with the rows.
+        requests : sequence of Request, default=()
+            The requests that these rows came with; they are kept with their outcomes in the same transaction.
 
         Returns
         -------
@@ -270,7 +288,7 @@ class NeverEndingLearner(EraseMethods):
         rows = _checks.rows(X, self._n_features())
         places, labels = self._labels(y, rows.shape[0])
         numbered = range(self._log.n_rows, self._log.n_rows + rows.shape[0])
-        names: list[Id] = list(numbered) if ids is None else _checks.ids(ids, rows.shape[0])
+        names: list[Id] = list(numbered) if ids is None else _checks.row_ids(ids, numbered)
         if known := self._log.known(names):
             raise InputError(
                 f"Duplicate id {some(known)}: ids must be unique, including those of erased rows.",
@@ -283,98 +301,37 @@ class NeverEndingLearner(EraseMethods):
             self._expire(limit, now)
         arrived: EventWithIds = Arrived(self._log.n_rows, rows, places, labels, now), names
         before, behind = self._first_scale(rows, now), self._next_scale(rows, now)
-        effect = self._commit([*before, arrived, *behind], notes)[len(before)]
+        events, outcomes = [*before, arrived, *behind], []
+
+        def beside(writing: Writing, effects: list[EventResult]) -> None:
+            outcomes.append(self._outcome(effects[len(before)], names))
+            if records is not None:
+                add_records(writing, numbered, records)
+            version = self._version_after(events, writing.last - len(events))
+            add_requests(writing, requests, outcomes[0], version, writing.last - len(behind))
+
+        self._commit(events, notes, beside)
         self._expiry.note(now)
+        return outcomes[0]
+
+    def _outcome(self, effect: EventResult, names: list[Id]) -> Outcome:
+        """The result of a batch whose rows have these ids and are not yet in the index."""
+        first = self._log.n_rows
+        earlier = {q.number: q for q in self._with_ids([q for q in effect.questions if q.number < first])}
+        questions = [
+            earlier[q.number] if q.number < first else replace(q, id=names[q.number - first])
+            for q in effect.questions
+        ]
         return Outcome(
             names,
             np.array(effect.predictions, dtype=object),
             effect.scores,
             effect.probabilities,
             effect.sets,
-            self._with_ids(effect.questions),
+            questions,
             effect.drift,
             effect.measured,
         )
-
-    @locked
-    def label(self, ids: Any, y: Any, *, by: Any = "", weight: Any = 1.0, time: float | None = None) -> None:
-        """Label rows of earlier batches; all or none.
-
-        The answers of several annotators for a row are all kept, see `answers`, and the label with the
-        largest total weight is learned; in a tie, the one given last. A new answer of the same annotator
-        replaces the earlier one. A label that came with its row is an answer of the annotator "".
-
-        Parameters
-        ----------
-        ids : array-like of int or str
-            The ids of the rows. An id may occur several times, with different annotators.
-        y : array-like
-            Their labels.
-        by : str or array-like of str, default=""
-            The name of the annotator, or one for each label.
-        weight : float or array-like of float, default=1.0
-            The weight of the answers in a majority, or one for each label.
-        time : float, default=None
-            The time, in seconds since 1970; None for now.
-        """
-        self._check_open()
-        names = _checks.ids(ids, unique=False)
-        annotators, weights = _checks.annotators(names, by, weight)
-        places, labels = self._labels(y, len(names))
-        unlabeled = np.setdiff1d(np.arange(len(names)), places)
-        if len(unlabeled):
-            raise ValueError(f"No label given for id {names[unlabeled[0]]!r}: pass labeled rows only.")
-        if names:
-            now = _checks.now(time)
-            given = zip(labels.tolist(), annotators, weights, strict=True)
-            answers = [Answer(label, name, weight) for label, name, weight in given]
-            events = events_for(self._log, self._log.numbers_of(names), answers, now)
-            self._commit([(event, None) for event in events])
-
-    @locked
-    def withdraw(
-        self, ids: Any, *, by: str = "", answers_by: str | None = None, time: float | None = None
-    ) -> None:
-        """Withdraw labels: the learner becomes the one that never saw them.
-
-        Parameters
-        ----------
-        ids : array-like of int or str
-            The ids of labeled rows.
-        by : str, default=""
-            The name of the person who withdraws them.
-        answers_by : str, default=None
-            Withdraw only the answers of this annotator; the majority of the others is learned. None withdraws
-            all answers.
-        time : float, default=None
-            The time, in seconds since 1970; None for now.
-        """
-        self._check_open()
-        names = _checks.ids(ids)
-        numbers = self._log.numbers_of(names)
-        labeled = self._log.labeled_at(numbers, self._log.last + 1)
-        without = [
-            name for name, number in zip(names, numbers.tolist(), strict=True) if number not in labeled
-        ]
-        if without:
-            raise ValueError(f"No label to withdraw for id {some(without)}.")
-        if not names:
-            return
-        now = _checks.now(time)
-        several = np.zeros(len(numbers), dtype=bool)
-        if answers_by is not None:
-            known = answers_of(self._log, numbers)
-            annotators = [[answer.by for answer in known[number]] for number in numbers.tolist()]
-            if without := [
-                name for name, who in zip(names, annotators, strict=True) if answers_by not in who
-            ]:
-                raise ValueError(f"{answers_by!r} has no answer to withdraw for id {some(without)}.")
-            several = np.array([len(who) > 1 for who in annotators], dtype=bool)
-        if several.any():
-            events = events_without(self._log, numbers[several], str(answers_by), now)
-            self._commit([(event, None) for event in events])
-        if not several.all():
-            self._record(Withdrawn(numbers[~several], str(by), now))
 
     @locked
     def ask(self, n: int = 1) -> list[Question]:
@@ -400,6 +357,29 @@ class NeverEndingLearner(EraseMethods):
             self._record(Asked(count, clock.time()))
         newest = list(self._state.questions.open.values())[::-1][:count]
         return self._with_ids(newest)
+
+    @locked
+    def open_questions(self) -> list[Question]:
+        """Get the questions that are open, without asking about more rows.
+
+        Returns
+        -------
+        list of Question
+            The questions, newest first.
+        """
+        self._check_open()
+        found = self._state.questions.open
+        if new := [question for number, question in found.items() if number not in self._open_ids]:
+            self._open_ids |= {question.number: question.id for question in self._with_ids(new)}
+        self._open_ids = {number: self._open_ids[number] for number in found}
+        return [replace(question, id=self._open_ids[number]) for number, question in found.items()][::-1]
+
+    @property
+    @locked
+    def n_candidates(self) -> int:
+        """The number of unlabeled rows in memory about which there is no question yet."""
+        self._check_open()
+        return int((~np.isin(self._state.pool.numbers, self._state.questions.open_numbers())).sum())
 
     @locked
     def rescale(self) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +25,9 @@ _URL = re.compile(r"https?://\S+", re.IGNORECASE)
 _IMAGE = re.compile(r".+\.(?:png|jpe?g|gif|webp|bmp|tiff?|svg|heic|avif)", re.IGNORECASE)
 
 
+Remarks: TypeAlias = Mapping[str, tuple[str, float | None]]  # and the percentage of rows below a number
+
+
 @dataclass(frozen=True)
 class ShownField:
     """A field of a row as text.
@@ -39,12 +42,15 @@ class ShownField:
         What is unusual about it; "" for nothing.
     link : str, default=""
         The address of a web page or an image; "" for none.
+    percentile : float, default=None
+        The percentage of rows with a smaller value, if it is an unusual number.
     """
 
     name: str
     value: str
     remark: str = ""
     link: str = ""
+    percentile: float | None = None
 
 
 def row_fields(
@@ -75,12 +81,17 @@ def row_fields(
     stored = _stored_values(row, schema)
     remarks = _remarks(learner, row, schema)
     if not found:
-        return [ShownField(name, value, remarks.get(name, "")) for name, value in stored.items()]
+        return [_shown(name, value, remarks) for name, value in stored.items()]
     hidden = {schema.name_of("id"), schema.name_of("label")}
     return [
-        ShownField(name, text, remarks.get(name, ""), _link(text, folder))
+        _shown(name, text, remarks, _link(text, folder))
         for name, text in ((name, as_text(value)) for name, value in found.items() if name not in hidden)
     ]
+
+
+def _shown(name: str, text: str, remarks: Remarks, link: str = "") -> ShownField:
+    remark, percentile = remarks.get(name, ("", None))
+    return ShownField(name, text, remark, link, percentile)
 
 
 def as_text(value: Any) -> str:
@@ -165,7 +176,7 @@ def _columns(row: Any, schema: Schema | None) -> list[ShownField]:
 # -------------------------------------------------------------------------------------------------- unusual
 
 
-def _remarks(learner: NeverEndingLearner, row: Any, schema: Schema) -> dict[str, str]:
+def _remarks(learner: NeverEndingLearner, row: Any, schema: Schema) -> Remarks:
     """What is unusual about the fields of a row, compared with the rows in memory, by name."""
     asked: list[tuple[Field, str, int]] = []
     for field, start in _features(schema):
@@ -190,7 +201,7 @@ def _remarks(learner: NeverEndingLearner, row: Any, schema: Schema) -> dict[str,
     for (field, what, _), below, equal in zip(asked, ranks.below, ranks.equal, strict=True):
         remark = _remark(what, float(below), float(equal), ranks.n_rows)
         if remark:
-            found[field.name] = remark
+            found[field.name] = remark, round(100 * float(below), 2) if what == "number" else None
     return found
 
 

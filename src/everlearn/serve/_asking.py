@@ -1,0 +1,231 @@
+"""Asking people: which questions are leased to whom, and what an empty queue says."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from ..errors import InputError
+from ..store.lookup import Id
+from ._answering import Answering
+from ._leases import Lease
+from ._results import Empty, FieldShown, LeaseShown, Questions, QuestionShown, Why
+from ._shown import (
+    evidence,
+    fields_shown,
+    guess,
+    pair_shown,
+    why_asked,
+    why_disagreement,
+    why_overlap,
+    why_suspect,
+)
+
+QUEUES = ("asked", "disagreements", "suspects")
+_MAX_QUESTIONS = 100  # in one call
+_MAX_DUPLICATES = 50  # rows that one answer labels
+_MAX_SHOWN = 2000  # rows whose fields are kept in memory
+
+# A row to be asked about: its id, the number of people who may be asked, and the reason by its rank.
+Candidate = tuple[Id, int, Callable[[int], Why]]
+
+
+class Asking(Answering):
+    """Base of `LearningService`: leases questions."""
+
+    def lease_questions(
+        self, by: str, n: int = 1, *, queue: str = "asked", exclude: Sequence[Id] = ()
+    ) -> Questions:
+        """Lease questions to a person.
+
+        Parameters
+        ----------
+        by : str
+            The person.
+        n : int, default=1
+            The maximum number of questions.
+        queue : {"asked", "disagreements", "suspects"}, default="asked"
+            The questions of the learner and of overlap; rows on which people disagree; rows whose label the
+            model contradicts.
+        exclude : sequence of int or str, default=()
+            Ids of rows that the person has already; ids as text are understood.
+
+        Returns
+        -------
+        Questions
+            The questions or, if there are none, why and until when.
+        """
+        if queue not in QUEUES:
+            raise InputError(
+                f"queue must be one of {', '.join(map(repr, QUEUES))}, got {queue!r}.", code="unknown_queue"
+            )
+        if not 1 <= n <= _MAX_QUESTIONS:
+            raise InputError(f"n must be between 1 and {_MAX_QUESTIONS}, got {n!r}.", code="bad_count")
+        learner = self.learner
+        texts = [row for row in exclude if isinstance(row, str)]
+        without = {*exclude, *(learner.find_ids(texts) if texts else [])}
+        if queue == "asked":
+            leased = self._lease(self._asked(by), by, n, without)
+            if len(leased) < n and self._ask_more(n - len(leased)):
+                without |= {lease.row for lease, _ in leased}
+                leased += self._lease(self._asked(by), by, n - len(leased), without)
+        else:
+            rows = self._disagreements() if queue == "disagreements" else self._suspects()
+            leased = self._lease(rows, by, n, without)
+        shown = [self._question(lease, why) for lease, why in leased]
+        return Questions(shown, None if shown else self._empty(by, queue, without))
+
+    # ------------------------------------------------------------------------------------------- choosing
+
+    def _lease(
+        self, rows: Iterator[Candidate], by: str, n: int, without: set[Any]
+    ) -> list[tuple[Lease, Why]]:
+        """Lease the first rows that are free; one thread at a time."""
+        found: list[tuple[Lease, Why]] = []
+        version = self.learner.model_version
+        with self._asking:
+            for rank, (row, places, why) in enumerate(rows, 1):
+                if len(found) == n:
+                    break
+                if row in without or places < 1 or not self._leases.is_free(row, by, places):
+                    continue
+                reason = why(rank)
+                others = self._duplicates(row) if self.settings.group_duplicates else []
+                lease = self._leases.claim(
+                    row,
+                    by,
+                    places=places,
+                    others=others,
+                    why=(reason.kind, reason.text),
+                    model_version=version,
+                )
+                if lease is not None:
+                    without |= set(lease.rows)
+                    found.append((lease, reason))
+        return found
+
+    def _asked(self, by: str) -> Iterator[Candidate]:
+        """Rows that need more answers, then the questions of the learner, newest first."""
+        learner, version = self.learner, self.learner.model_version
+        for row in self._votes.incomplete():
+            if self._votes.answered(row, by) is None:
+                n, wanted = len(self._votes.labels_for(row)), self._votes.wanted(row)
+                yield row, wanted - n, partial(why_overlap, n, wanted)
+        for question in learner.open_questions():
+            answered = self._votes.answered(question.id, by)
+            skipped = answered == "skip" and self._skipped.get((question.id, by)) == version
+            if answered in (None, "skip") and not skipped:
+                places = self._votes.wanted(question.id) - len(self._votes.labels_for(question.id))
+                yield (
+                    question.id,
+                    places,
+                    partial(why_asked, learner, question),
+                )
+
+    def _disagreements(self) -> Iterator[Candidate]:
+        for row in self._votes.undecided():
+            votes = dict(self._votes.labels_for(row))
+            yield row, 1, partial(why_disagreement, votes)
+
+    def _suspects(self) -> Iterator[Candidate]:
+        learner = self.learner
+        for row, value in self._suspected():
+            labels = learner.labels_of([row])
+            if self._settled.get(row, self) != labels[row]:
+                yield row, 1, partial(why_suspect, labels[row], value)
+
+    def _suspected(self) -> list[tuple[Id, float]]:
+        """The suspected mistakes of the current model; they take a while, and are kept until it changes."""
+        learner = self.learner
+        version = learner.model_version
+        with self._suspecting:
+            if self._suspects_of[0] != version:
+                self._suspects_of = version, learner.suspected_mistakes()
+            return self._suspects_of[1]
+
+    def _duplicates(self, row: Id) -> list[Id]:
+        learner = self.learner
+        near = learner.near_rows(learner.rows([row]), self.settings.duplicate_similarity)
+        return [other for other in near if other != row and not self._votes.labels_for(other)][
+            :_MAX_DUPLICATES
+        ]
+
+    def _ask_more(self, n: int) -> bool:
+        """Let the learner ask about more rows; returns whether it did."""
+        learner = self.learner
+        if not learner.can_ask or learner.n_candidates == 0:
+            return False
+
+        def ask() -> bool:
+            n_open = len(learner.open_questions())
+            return learner.n_candidates > 0 and len(learner.ask(n_open + n)) > n_open
+
+        return bool(self._writer.do("call", ask))
+
+    # -------------------------------------------------------------------------------------------- showing
+
+    def _question(self, lease: Lease, why: Why) -> QuestionShown:
+        learner, schema = self.learner, self._schema()
+        row = learner.rows([lease.row])
+        fields = self._fields(lease.row)
+        blind = self.settings.blind
+        return QuestionShown(
+            lease.row,
+            LeaseShown(lease.id, lease.token, round(self._leases.left(lease), 3)),
+            why,
+            fields,
+            pair_shown(fields),
+            [] if blind else evidence(learner, row, schema),
+            None if blind else guess(learner, row),
+            list(lease.others),
+        )
+
+    def _fields(self, row: Id) -> list[FieldShown]:
+        """The fields of a row; kept, because the same row is shown several times."""
+        with self._lock:
+            if row in self._shown:
+                self._shown.move_to_end(row)
+                return self._shown[row]
+        learner = self.learner
+        record = learner.records_of([row]).get(row)
+        found = fields_shown(learner, learner.rows([row]), self._schema(), record)
+        with self._lock:
+            self._shown[row] = found
+            while len(self._shown) > _MAX_SHOWN:
+                self._shown.popitem(last=False)
+        return found
+
+    def _empty(self, by: str, queue: str, without: set[Any]) -> Empty:
+        """Why there is no question for a person, and until when."""
+        learner = self.learner
+        if learner.n_rows == 0:
+            return Empty("no_rows", "There are no rows yet.")
+        held = self._leases.held_by_others(by) - without
+        retry = self._leases.next_expiry()
+        if queue == "disagreements":
+            rows = set(self._votes.undecided())
+            if rows & held:
+                return Empty("all_leased", "Others are looking at the rows on which people disagree.", retry)
+            return Empty("all_answered", "There is no row on which people disagree.")
+        if queue == "suspects":
+            if held & {row for row, _ in self._suspected()}:
+                return Empty("all_leased", "Others are looking at the suspected mistakes.", retry)
+            return Empty("all_answered", "There is no suspected mistake.")
+        mine = [row for row in self._leases.held(by) if row not in held]
+        if held:
+            text = f"{len(held)} question{'' if len(held) == 1 else 's'} are with others."
+            return Empty("all_leased", f"{text} What they do not answer comes back.", retry)
+        if not learner.asks:
+            return Empty("no_strategy", "This project does not ask: it has no query strategy.")
+        if mine:
+            return Empty("all_leased", "You have all open questions.", retry)
+        if not learner.can_ask:
+            return Empty("budget_spent", "The label budget is spent.")
+        version = learner.model_version
+        skipped = [row for (row, who), at in self._skipped.items() if who == by and at == version]
+        if skipped:
+            return Empty(
+                "all_answered",
+                f"Only rows are left that you skipped ({len(skipped):,}): they come back when the model has "
+                "changed.",
+            )
+        return Empty("all_answered", "All rows in memory are answered. New rows bring new questions.")

@@ -1,0 +1,330 @@
+"""The base of `LearningService`: the store, the writer, and the requests that write."""
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from threading import Condition, RLock
+from typing import Any
+
+from ..errors import InputError, StoreError
+from ..read import Schema
+from ..store.log import Log
+from ..store.lookup import Id
+from ..stream import NeverEndingLearner
+from ._leases import Leases
+from ._results import FieldShown, ServiceSettings
+from ._votes import Votes
+from ._writer import Writer
+
+SETTINGS_NOTE = "service"  # the settings of the service, among the notes of the store
+CLASSES_NOTE = "classes"  # the classes that were named when the project was set up
+_BLOCK_ROWS = 1000  # rows that are learned at once
+SNAPSHOT_EVENTS = 25  # between snapshots: so many events are replayed to undo the last answer
+_KEEP_REQUESTS = 30 * 86400.0  # seconds for which a key is remembered
+_RATE_SECONDS = 10.0  # over which rows per second are counted
+
+
+class ServiceCore:
+    """The store of a service and its writer; the methods that write."""
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str],
+        settings: ServiceSettings | None = None,
+        *,
+        queue_length: int = 1000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store, self._clock = store, clock
+        self._lock, self._asking, self._changed = RLock(), RLock(), Condition()
+        self._shown: OrderedDict[Id, list[FieldShown]] = OrderedDict()  # the fields of rows, last shown last
+        self._listeners: list[Callable[[int], None]] = []
+        self._learner: NeverEndingLearner | None = None
+        self._log: Log | None = None  # of a store that has no learner yet
+        self._votes = Votes()
+        self._skipped: dict[tuple[Id, str], int] = {}  # the model version at which a person skipped a row
+        self._settled: dict[Id, Any] = {}  # the label of a suspect that a person has confirmed
+        self._arrivals: deque[tuple[float, int]] = deque()
+        self._swept = 0.0
+        self._suspecting = RLock()
+        self._suspects_of: tuple[int, list[tuple[Id, float]]] = (
+            -1,
+            [],
+        )  # suspected mistakes of a model version
+        self._uploads: dict[str, Any] = {}  # files for `set_up`, by token
+        self._slow: tuple[float, dict[str, Any]] = (
+            0.0,
+            {},
+        )  # the slow part of the status, and when it was made
+        self._open_store()
+        kept = self.notes().get(SETTINGS_NOTE)
+        self.settings = settings or (ServiceSettings() if kept is None else ServiceSettings(**kept))
+        check_settings(self.settings)
+        self._leases = Leases(self.settings.lease_seconds, clock)
+        self._votes.want(self.settings.overlap_answers, self.settings.overlap_fraction)
+        if settings is not None and asdict(settings) != kept:
+            self.set_notes({SETTINGS_NOTE: asdict(settings)})
+        handlers: dict[str, Callable[[list[Any]], Sequence[Any]]] = {
+            "rows": self._write_rows,
+            "answers": self._write_answers,
+            "call": lambda calls: [_outcome_of(call) for call in calls],
+        }
+        self._writer = Writer(handlers, queue_length, _BLOCK_ROWS, self._after_commit)
+
+    # ---------------------------------------------------------------------------------------- the store
+
+    def _open_store(self) -> None:
+        with contextlib.suppress(StoreError) if self._is_new() else contextlib.nullcontext():
+            self._learner = NeverEndingLearner.open(
+                self._store, create=False, snapshot_events=SNAPSHOT_EVENTS
+            )
+        if self._learner is None:
+            self._log = Log(self._store)
+        else:
+            self._read_answers(self._learner)
+
+    def _is_new(self) -> bool:
+        """Whether the store does not exist, or has no learner yet."""
+        try:
+            with contextlib.closing(Log(self._store, read_only=True)) as log:
+                return log.meta("settings") is None
+        except StoreError as error:
+            if error.code != "no_store":
+                raise
+            return True
+
+    def _read_answers(self, learner: NeverEndingLearner) -> None:
+        """Rebuild what is known about answers from the store."""
+        for row, answer in learner.given_answers():
+            if answer.kind == "withdrawn":
+                self._votes.take_back(row, answer.by)
+            else:
+                self._note_answer(row, str(answer.by), answer.kind, answer.label, answer.time, answer.about)
+
+    def _note_answer(
+        self, row: Id, by: str, kind: str, label: Any, at: float, about: Mapping[str, Any]
+    ) -> None:
+        self._votes.give(row, by, kind, label, at)
+        if kind == "skip":
+            self._skipped[row, by] = int(about.get("given_at", 0))
+        if about.get("why") == "suspect" and kind == "label":
+            self._settled[row] = label
+
+    @property
+    def learner(self) -> NeverEndingLearner:
+        """The learner; an `InputError` with the code "setup_needed" while there is none."""
+        if self._learner is None:
+            raise InputError(
+                "The store has no learner yet.",
+                code="setup_needed",
+                remedy="Upload a file with rows first, and set it up.",
+            )
+        return self._learner
+
+    def _schema(self) -> Schema | None:
+        state = self.learner.schema
+        try:
+            return Schema.from_state(state) if state else None
+        except (TypeError, ValueError):  # a description in another form
+            return None
+
+    def notes(self) -> dict[str, Any]:
+        """Get values that were stored by name with `set_notes`, such as the hashes of tokens.
+
+        Returns
+        -------
+        dict
+            The values.
+        """
+        with self._lock:
+            if self._learner is not None:
+                return self._learner.notes
+            assert self._log is not None
+            return self._log.notes()
+
+    def set_notes(self, notes: Mapping[str, Any]) -> None:
+        """Store JSON values by name, durably. Works for an empty store, too.
+
+        Parameters
+        ----------
+        notes : mapping
+            The values; None deletes one.
+        """
+        with self._lock:
+            if self._learner is not None:
+                self._learner.set_notes(notes)
+                return
+            assert self._log is not None
+            with self._log.writing() as writing:
+                writing.set_notes(notes)
+
+    def change_settings(self, settings: ServiceSettings) -> None:
+        """Change how people are asked, durably.
+
+        Parameters
+        ----------
+        settings : ServiceSettings
+            The settings.
+        """
+        check_settings(settings)
+        self.set_notes({SETTINGS_NOTE: asdict(settings)})
+        self.settings, self._leases.seconds = settings, settings.lease_seconds
+        self._votes.want(settings.overlap_answers, settings.overlap_fraction)
+
+    def classes(self) -> list[Any]:
+        """Get the classes: those that were named, and those that were learned.
+
+        Returns
+        -------
+        list of label
+            The classes.
+        """
+        known = [] if self._learner is None else self._learner.classes
+        named = [label for label in self.notes().get(CLASSES_NOTE) or [] if label not in known]
+        return sorted([*known, *named], key=lambda label: (str(type(label)), label))
+
+    def find_id(self, text: Id) -> Id:
+        """Find the id of a row that was given as text.
+
+        Parameters
+        ----------
+        text : int or str
+            The id, or the id as text.
+
+        Returns
+        -------
+        int or str
+            The id as it is in the store. Without such a row it is an `InputError` with the code
+            "unknown_id".
+        """
+        learner = self.learner
+        found = text if not isinstance(text, str) else learner.find_ids([text])[0]
+        if isinstance(found, bool) or not isinstance(found, int | str) or not learner.with_rows([found]):
+            raise InputError(
+                f"No row with the id {text!r} in the store.",
+                code="unknown_id",
+                remedy="Ids of rows are in the results of adding them, and in questions.",
+            )
+        return found
+
+    # -------------------------------------------------------------------------------------------- events
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last event in the log."""
+        return 0 if self._learner is None else self._learner.sequence
+
+    def _after_commit(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+        for listener in list(self._listeners):
+            with contextlib.suppress(Exception):  # a listener must not stop the writer
+                listener(self.sequence)
+        if self._learner is not None and time.monotonic() - self._swept > 3600:
+            self._swept = time.monotonic()
+            self._learner.forget_requests(time.time() - _KEEP_REQUESTS)
+
+    def wait_for_event(self, sequence: int, timeout: float) -> bool:
+        """Wait until there are events after one.
+
+        Parameters
+        ----------
+        sequence : int
+            The number of the last event that is known.
+        timeout : float
+            The maximum number of seconds.
+
+        Returns
+        -------
+        bool
+            Whether there are.
+        """
+        with self._changed:
+            return self._changed.wait_for(lambda: self.sequence > sequence, timeout)
+
+    def listen(self, callback: Callable[[int], None]) -> Callable[[], None]:
+        """Call a function with the sequence after each commit, in the writer's thread; it must not block.
+
+        Parameters
+        ----------
+        callback : callable
+            The function.
+
+        Returns
+        -------
+        callable
+            Ends it.
+        """
+        self._listeners.append(callback)
+        return lambda: self._listeners.remove(callback)
+
+    def _write_rows(self, contents: list[Any]) -> list[Any]:
+        raise NotImplementedError
+
+    def _write_answers(self, contents: list[Any]) -> list[Any]:
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------------------- closing
+
+    def close(self) -> None:
+        """Finish what is waiting, write a snapshot and close the store."""
+        self._writer.close()
+        for opened in (self._learner, self._log):
+            if opened is not None:
+                opened.close()
+
+
+def check_settings(settings: ServiceSettings) -> None:
+    """Refuse settings that make no sense."""
+    for name, good, accepts in (
+        ("overlap_answers", settings.overlap_answers >= 1, "at least 1"),
+        ("overlap_fraction", 0 <= settings.overlap_fraction <= 1, "between 0 and 1"),
+        ("duplicate_similarity", 0 < settings.duplicate_similarity <= 1, "above 0, at most 1"),
+        ("lease_seconds", settings.lease_seconds > 0, "positive"),
+    ):
+        if not good:
+            raise InputError(
+                f"{name} must be {accepts}, got {getattr(settings, name)!r}.", code="bad_setting"
+            )
+
+
+def digest_of(content: Any) -> str:
+    """A digest of a request, by which a repeated one is recognized."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def as_label(given: Any, classes: list[Any], schema: Schema | None) -> Any:
+    """A label in the type that the labels of the store have."""
+    for label in classes:
+        if type(label) is type(given) and label == given:
+            return label
+    alike = [label for label in classes if str(label) == str(given)]
+    if len(alike) == 1:
+        return alike[0]
+    wants_int = (
+        isinstance(classes[0], int)
+        if classes
+        else (schema is not None and schema.label_type == "int" and schema.name_of("label") is not None)
+    )
+    if isinstance(given, bool) or not isinstance(given, int | str):
+        raise InputError(f"A label must be a string or an integer, got {given!r}.", code="bad_label")
+    if not wants_int:
+        return str(given)
+    try:
+        return int(given)
+    except ValueError:
+        raise InputError(f"{given!r} is not a class: classes are integers.", code="bad_label") from None
+
+
+def _outcome_of(call: Callable[[], Any]) -> Any:
+    """The result of a call, or the exception that it raised: others in the same group are not concerned."""
+    try:
+        return call()
+    except Exception as error:
+        return error

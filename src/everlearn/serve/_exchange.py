@@ -1,0 +1,194 @@
+"""Labels and models in and out: CSV, Parquet, JSON lines and ONNX."""
+
+import csv
+import io
+import json
+import os
+import tempfile
+from datetime import datetime, timezone
+from importlib import import_module
+from typing import Any
+
+from ..errors import InputError
+from ..export import export_onnx
+from ..read.records import read_records
+from ._overview import Overview
+from ._results import AnswerIn, AnswersGiven
+
+_COLUMNS = (
+    "id",
+    "label",
+    "by",
+    "at",
+    "why_asked",
+    "model_version",
+    "kind",
+    "comment",
+    "wrong_field",
+    "learned_label",
+)
+_MEDIA = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+}
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run these
+
+
+class Exchange(Overview):
+    """Base of `LearningService`: exports and imports."""
+
+    def export_labels(self, format: str = "csv") -> tuple[bytes, str]:
+        """Export the answers that count now, with who, when, why asked, and the version of the model.
+
+        Parameters
+        ----------
+        format : {"csv", "parquet", "jsonl"}, default="csv"
+            The format. In CSV, text that a spreadsheet would run as a formula begins with an apostrophe.
+
+        Returns
+        -------
+        tuple of (bytes, str)
+            The content and its media type.
+        """
+        if format not in _MEDIA:
+            raise InputError(
+                f"format must be one of {', '.join(map(repr, _MEDIA))}, got {format!r}.",
+                code="unknown_format",
+            )
+        lines = self._lines()
+        if format == "jsonl":
+            text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+            return text.encode(), _MEDIA[format]
+        if format == "csv":
+            out = io.StringIO()
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerow(_COLUMNS)
+            writer.writerows([_cell(line[name]) for name in _COLUMNS] for line in lines)
+            return out.getvalue().encode(), _MEDIA[format]
+        return _parquet(lines), _MEDIA[format]
+
+    def _lines(self) -> list[dict[str, Any]]:
+        found = self._answers_now()
+        labels = self.learner.labels_of(list(dict.fromkeys(row for row, _ in found))) if found else {}
+        return [
+            {
+                "id": row,
+                "label": answer.label,
+                "by": answer.by,
+                "at": datetime.fromtimestamp(answer.time, timezone.utc).isoformat(timespec="milliseconds"),
+                "why_asked": answer.about.get("why_text") or answer.about.get("why") or "",
+                "model_version": int(answer.about.get("model_version", 0)),
+                "kind": answer.kind,
+                "comment": answer.about.get("comment", ""),
+                "wrong_field": answer.about.get("wrong_field", ""),
+                "learned_label": labels[row],
+            }
+            for row, answer in found
+        ]
+
+    def import_labels(
+        self, content: bytes, *, by: str, format: str = "csv", key: str | None = None
+    ) -> AnswersGiven:
+        """Learn labels from a table with the columns id and label, and optionally kind and comment.
+
+        Parameters
+        ----------
+        content : bytes
+            The table; all of it is learned, or nothing.
+        by : str
+            The person.
+        format : {"csv", "jsonl"}, default="csv"
+            Its format.
+        key : str, default=None
+            The idempotency key; None makes one from the content, so that importing a table twice has no
+            effect.
+
+        Returns
+        -------
+        AnswersGiven
+            What became of each label.
+        """
+        if format not in ("csv", "jsonl"):
+            raise InputError(f"format must be 'csv' or 'jsonl', got {format!r}.", code="unknown_format")
+        answers: list[AnswerIn] = []
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, f"labels.{format}")
+            with open(path, "wb") as file:
+                file.write(content)
+            try:
+                records = read_records(path, format=format)
+            except ValueError as error:
+                message = str(error).replace(path, "the table")
+                raise InputError(message, code="bad_table", remedy="Nothing was learned.") from None
+        for record in records:
+            if not {"id", "label"} <= record.cells.keys():
+                raise InputError(
+                    f"The table has the columns {list(record.cells)[:20]}, but not id and label.",
+                    code="bad_table",
+                    remedy="Name the columns id and label.",
+                )
+            kind = record.cells.get("kind") or ("label" if record.cells["label"] else "skip")
+            if not record.cells["label"] and kind == "label":
+                continue
+            name = f"{key or 'import'}:{record.line}"
+            try:
+                row = self.find_id(record.cells["id"])
+            except InputError as error:
+                raise InputError(f"Line {record.line}: {error.problem}", code=error.code) from None
+            comment = record.cells.get("comment", "")
+            answers.append(AnswerIn(row, kind, name, record.cells["label"] or None, comment=comment))
+        if key is None:
+            mark = self.sequence
+            answers = [AnswerIn(a.id, a.kind, f"{a.key}:{mark}", a.label, comment=a.comment) for a in answers]
+        return self.answer(by, answers)
+
+    def export_model(self) -> bytes:
+        """Export the current model as ONNX.
+
+        Returns
+        -------
+        bytes
+            The content of the file. Without a model it is an `InputError` with the code "no_model".
+        """
+        learner, schema = self.learner, self._schema()
+        with learner.unchanged():
+            if learner.learner_ is None:
+                raise InputError(
+                    "There is no model yet.",
+                    code="no_model",
+                    remedy="Answer questions: two classes are needed.",
+                )
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "model.onnx")
+                export_onnx(
+                    learner.learner_,
+                    path,
+                    mean=learner.mean_,
+                    scale=learner.scale_,
+                    feature_names=None if schema is None else schema.feature_names,
+                )
+                with open(path, "rb") as file:
+                    return file.read()
+
+
+def _cell(value: Any) -> Any:
+    text = "" if value is None else str(value)
+    return f"'{text}" if isinstance(value, str) and text.startswith(_FORMULA) else text
+
+
+def _parquet(lines: list[dict[str, Any]]) -> bytes:
+    pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")
+    columns = {
+        name: [line[name] if name == "model_version" else _text(line[name]) for line in lines]
+        for name in _COLUMNS
+    }
+    types = [pa.int64() if name == "model_version" else pa.string() for name in _COLUMNS]
+    schema = pa.schema(list(zip(_COLUMNS, types, strict=True)))
+    out = io.BytesIO()
+    pq.write_table(pa.table(columns, schema=schema), out)
+    return out.getvalue()
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

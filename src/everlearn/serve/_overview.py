@@ -1,0 +1,330 @@
+"""What everybody sees: status, history, events, the report."""
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from ..evaluate.intervals import wilson
+from ..report.html import render
+from ..store.beside import GivenAnswer
+from ..store.events import Answered, Arrived, Asked, Erased, Event, Expired, Labeled, Withdrawn
+from ..store.lookup import Id
+from ._asking import Asking
+from ._results import History, HistoryEntry, ServiceEvent
+from ._shown import summary
+from ._votes import reliabilities
+
+_FRESH = 1.0  # seconds for which the expensive part of the status is kept
+_ACTIVE = 120.0  # seconds after an answer for which a person counts as being at work
+_FEW = 30  # random rows, fewer say little
+_STOP_GAIN = 0.002  # accuracy that 100 labels must be expected to bring
+_MAX_CURVE = 200  # points
+_RATE_SECONDS = 10.0  # over which rows per second are counted
+
+
+class Overview(Asking):
+    """Base of `LearningService`: what changes nothing."""
+
+    def status(self) -> dict[str, Any]:
+        """Summarize the learner, the people and the questions.
+
+        Returns
+        -------
+        dict
+            As ``GET /v1/status`` returns it, without "me".
+        """
+        if self._learner is None:
+            return self._empty_status()
+        learner, schema = self._learner, self._schema()
+        slow = self._slow_status()
+        questions = learner.question_counts()
+        limit = questions["budget"]
+        return {
+            "name": self.settings.name,
+            "sequence": learner.sequence,
+            "model_version": learner.model_version,
+            "rows": learner.n_rows,
+            "labels": learner.n_labels,
+            "open_questions": questions["open"],
+            "open_leases": len(self._leases),
+            "classes": self.classes(),
+            "schema": [] if schema is None else [{"name": f.name, "kind": f.kind} for f in schema.fields],
+            "budget": {
+                "asked": questions["asked"],
+                "limit": limit,
+                "left": None if limit is None else max(0, limit - questions["asked"]),
+            },
+            **slow,
+            "people": self._people(),
+            "rows_per_second": self._rows_per_second(),
+            "settings": self._settings_shown(),
+            "setup_needed": False,
+        }
+
+    def _empty_status(self) -> dict[str, Any]:
+        return {
+            "name": self.settings.name,
+            "sequence": 0,
+            "model_version": 0,
+            "rows": 0,
+            "labels": 0,
+            "open_questions": 0,
+            "open_leases": 0,
+            "classes": [],
+            "schema": [],
+            "budget": {"asked": 0, "limit": None, "left": None},
+            "accuracy": None,
+            "curve": [],
+            "drift": [],
+            "stopping": {"stop": False, "text": "", "expected_gain_100": None},
+            "agreement": {"cohen": {}, "fleiss": None, "n": 0},
+            "people": [],
+            "rows_per_second": 0.0,
+            "settings": self._settings_shown(),
+            "setup_needed": True,
+        }
+
+    def _settings_shown(self) -> dict[str, Any]:
+        s = self.settings
+        return {
+            "blind": s.blind,
+            "overlap": {"answers": s.overlap_answers, "fraction": s.overlap_fraction},
+            "group_duplicates": s.group_duplicates,
+            "lease_seconds": s.lease_seconds,
+        }
+
+    def _slow_status(self) -> dict[str, Any]:
+        """The parts that take long, computed once a second at most."""
+        with self._lock:
+            made, kept = self._slow
+        if kept and time.monotonic() - made < _FRESH:
+            return kept
+        learner = self.learner
+        curves = learner.curves()
+        accuracy, curve = _accuracy(curves), _curve(curves)
+        found = {
+            "accuracy": accuracy,
+            "curve": curve,
+            "drift": learner.drift_alarms,
+            "stopping": _stopping(curves, accuracy),
+            "agreement": self._votes.agreement(),
+        }
+        with self._lock:
+            self._slow = time.monotonic(), found
+        return found
+
+    def _people(self) -> list[dict[str, Any]]:
+        right = reliabilities(self._votes.shared(), max(2, len(self.classes())))
+        at_work, now = self._leases.people(), time.time()
+        counts, last = self._votes.counts()
+        return [
+            {
+                "name": name,
+                "answers": counts.get(name, 0),
+                "active": name in at_work or now - last.get(name, 0.0) < _ACTIVE,
+                "reliability": round(right[name], 4) if name in right else None,
+            }
+            for name in sorted({*counts, *at_work})
+        ]
+
+    def _rows_per_second(self) -> float:
+        now = self._clock()
+        with self._lock:
+            while self._arrivals and self._arrivals[0][0] < now - _RATE_SECONDS:
+                self._arrivals.popleft()
+            return round(sum(n for _, n in self._arrivals) / _RATE_SECONDS, 2)
+
+    # -------------------------------------------------------------------------------------------- history
+
+    def history(self, *, by: str | None = None, q: str = "", offset: int = 0, limit: int = 50) -> History:
+        """Find the answers that count now, newest first.
+
+        Parameters
+        ----------
+        by : str, default=None
+            Whose answers; None for all.
+        q : str, default=""
+            Text to look for in ids, labels, comments and rows; case does not matter.
+        offset, limit : int
+            The part to return.
+
+        Returns
+        -------
+        History
+            The entries, and how many there are in all.
+        """
+        found = [(row, answer) for row, answer in self._answers_now() if by is None or answer.by == by][::-1]
+        if q:
+            wanted = q.casefold()
+            found = [pair for pair in found if wanted in self._searched(*pair).casefold()]
+        part = found[max(0, offset) : max(0, offset) + max(0, limit)]
+        labels = self.learner.labels_of(list(dict.fromkeys(row for row, _ in part))) if part else {}
+        return History([self._entry(row, answer, labels[row]) for row, answer in part], len(found))
+
+    def _answers_now(self) -> list[tuple[Id, GivenAnswer]]:
+        """The answers that count now, in the order in which they were given."""
+        found: dict[tuple[Id, str], tuple[Id, GivenAnswer]] = {}
+        for row, answer in self.learner.given_answers():
+            if answer.by is None:
+                for pair in [pair for pair in found if pair[0] == row]:
+                    del found[pair]
+                continue
+            found.pop((row, answer.by), None)
+            if answer.kind != "withdrawn":
+                found[row, answer.by] = row, answer
+        return list(found.values())
+
+    def _searched(self, row: Id, answer: GivenAnswer) -> str:
+        record = self.learner.records_of([row]).get(row) or {}
+        return " ".join(map(str, (row, answer.label, answer.about.get("comment", ""), *record.values())))
+
+    def _entry(self, row: Id, answer: GivenAnswer, learned: Any) -> HistoryEntry:
+        about = answer.about
+        return HistoryEntry(
+            row,
+            answer.kind,
+            answer.label,
+            str(answer.by),
+            answer.time,
+            about.get("comment", ""),
+            about.get("wrong_field", ""),
+            about.get("why_text", ""),
+            int(about.get("model_version", 0)),
+            learned,
+            summary(self._fields(row)) if self.learner.has_values(row) else "",
+        )
+
+    # --------------------------------------------------------------------------------------------- events
+
+    def events_after(self, sequence: int, limit: int = 100) -> list[ServiceEvent]:
+        """Get what happened after an event.
+
+        Parameters
+        ----------
+        sequence : int
+            The number of the last event that is known.
+        limit : int, default=100
+            The maximum number of events of the log to look at.
+
+        Returns
+        -------
+        list of ServiceEvent
+            In order. If events happened that concern nobody, such as a new scale, the last one is an event
+            "status" with the newest sequence.
+        """
+        if self._learner is None:
+            return []
+        learner = self._learner
+        alarms = {alarm["time"]: alarm for alarm in learner.drift_alarms}
+        found: list[ServiceEvent] = []
+        last = sequence
+        for seq, event in learner.events(sequence, limit):
+            last = seq
+            told = _told(event)
+            if told is not None:
+                found.append(ServiceEvent(seq, *told))
+            if isinstance(event, Arrived | Labeled) and event.time in alarms:
+                found.append(ServiceEvent(seq, "drift", dict(alarms[event.time])))
+        if last > (found[-1].sequence if found else sequence):
+            found.append(ServiceEvent(last, "status", {"sequence": last}))
+        return found
+
+    # --------------------------------------------------------------------------------------------- report
+
+    def report_html(self) -> str:
+        """Make the report.
+
+        Returns
+        -------
+        str
+            One page of HTML, complete in itself.
+        """
+        learner, schema = self.learner, self._schema()
+        data: Any = learner.report_data(
+            title=self.settings.name or "everlearn",
+            features=None if schema is None else str(schema),
+            influence=learner.influence(),
+        )
+        return render(data)
+
+
+def _told(event: Event) -> tuple[str, dict[str, Any]] | None:
+    """The kind of an event and what is told about it; no ids and no labels, which not everybody may see."""
+    match event:
+        case Arrived():
+            return "rows", {"rows": event.count, "labels": len(event.labeled)}
+        case Labeled() | Answered() if not getattr(event, "retracted", None):
+            return "labels", {"labels": len(event.numbers), "by": event.by}
+        case Withdrawn() | Answered():
+            return "withdrawn", {"labels": len(event.numbers), "by": event.by}
+        case Asked():
+            return "asked", {"questions": event.count}
+        case Erased() | Expired():
+            return "withdrawn", {"rows": len(event.numbers)}
+    return None
+
+
+def _accuracy(curves: dict[str, list[float]]) -> dict[str, Any] | None:
+    """The accuracy on the random rows now, with its interval."""
+    points = _curve(curves)
+    if not points:
+        return None
+    last, n = points[-1], int(curves["audit_n"][-1])
+    return {"value": last["value"], "low": last["low"], "high": last["high"], "n": n}
+
+
+def _curve(curves: dict[str, list[float]]) -> list[dict[str, Any]]:
+    """The accuracy on random rows over the number of labels, with its interval."""
+    if "audit" not in curves:
+        return []
+    points = [
+        (int(labels), value, n)
+        for labels, value, n in zip(curves["labels"], curves["audit"], curves["audit_n"], strict=True)
+        if n > 0 and value == value
+    ]
+    step = max(1, math.ceil(len(points) / _MAX_CURVE))
+    kept: Sequence[Any] = points[::-1][::step][::-1]
+    found = []
+    for labels, value, n in kept:
+        low, high = (float(bound) for bound in wilson(value, n))
+        found.append(
+            {
+                "labels": labels,
+                "value": round(value, 4),
+                "low": round(low, 4),
+                "high": round(high, 4),
+                "random": None,
+            }
+        )
+    return found
+
+
+def _stopping(curves: dict[str, list[float]], accuracy: dict[str, Any] | None) -> dict[str, Any]:
+    """Whether more labels are worth it: errors fall as a power of the number of labels, err = a n^-b."""
+    nothing = {
+        "stop": False,
+        "text": "Too few random checks yet to say when to stop.",
+        "expected_gain_100": None,
+    }
+    if accuracy is None or accuracy["n"] < _FEW:
+        return nothing
+    pairs = [
+        (math.log(labels), math.log(max(1 - value, 0.5 / max(n, 1))))
+        for labels, value, n in zip(curves["labels"], curves["audit"], curves["audit_n"], strict=True)
+        if labels > 0 and n >= _FEW / 2 and value == value
+    ]
+    if len(pairs) < 3 or len({x for x, _ in pairs}) < 2:
+        return nothing
+    mean_x, mean_y = (sum(values) / len(pairs) for values in zip(*pairs, strict=True))
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in pairs) / sum((x - mean_x) ** 2 for x, _ in pairs)
+    labels = max(1.0, curves["labels"][-1])
+    error = max(0.0, 1 - accuracy["value"])
+    gain = error * (1 - ((labels + 100) / labels) ** min(slope, 0.0))
+    stop = gain < _STOP_GAIN
+    text = (
+        f"{100 * accuracy['value']:.1f} % of {accuracy['n']} random rows are right "
+        f"({100 * accuracy['low']:.0f} to {100 * accuracy['high']:.0f} %). 100 more labels are expected "
+        f"to add {100 * gain:.1f} points" + (": it is time to stop." if stop else ".")
+    )
+    return {"stop": stop, "text": text, "expected_gain_100": round(gain, 5)}

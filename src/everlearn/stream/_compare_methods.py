@@ -1,0 +1,131 @@
+"""The methods of the never-ending learner that compare rows: unusual values, similar rows, evidence."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..store.lookup import Id
+from . import _checks
+from ._compare import (
+    FeatureRanks,
+    LabelMargins,
+    SimilarRow,
+    SupportFor,
+    feature_ranks,
+    near_rows,
+    similar_labeled,
+    support_for,
+)
+from ._lock import locked
+from ._read_methods import ReadMethods
+
+
+class CompareMethods(ReadMethods):
+    """Base of `NeverEndingLearner`: comparisons of rows, which change nothing."""
+
+    @locked
+    def feature_ranks(self, X: Any, columns: Any) -> FeatureRanks:
+        """Compare a row with the rows in memory, to find unusual values.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (1, n_features)
+            The row.
+        columns : array-like of int
+            The features to compare.
+
+        Returns
+        -------
+        FeatureRanks
+            The fractions of rows with a smaller value and with the same value (``below``, ``equal``), for
+            each column; and the number of rows compared (``n_rows``).
+        """
+        row = self._state.scaled(_checks.rows(X, self._n_features()))
+        return feature_ranks(self._state, row, np.asarray(columns, dtype=np.intp))
+
+    @locked
+    def similar_rows(self, X: Any, n: int = 3) -> list[SimilarRow]:
+        """Find the labeled rows in memory that are most similar to a row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (1, n_features)
+            The row.
+        n : int, default=3
+            The maximum number of rows.
+
+        Returns
+        -------
+        list of SimilarRow
+            The most similar first: ``id``, ``number``, ``label`` and ``distance``.
+        """
+        row = self._state.scaled(_checks.rows(X, self._n_features()))
+        found = similar_labeled(self._state, row, _checks.count(n))
+        names = self._log.ids_of([similar.number for similar in found]) if found else []
+        return [replace(similar, id=name) for similar, name in zip(found, names, strict=True)]
+
+    @locked
+    def near_rows(self, X: Any, similarity: float) -> list[Id]:
+        """Find the unlabeled rows in memory that are near-duplicates of a row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (1, n_features)
+            The row.
+        similarity : float
+            The least kernel value, at most 1: exp(-d^2 / n_features) of the scaled rows, or the cosine of
+            sparse ones.
+
+        Returns
+        -------
+        list of int or str
+            Their ids, the most similar first; the row itself is among them if it is in memory.
+        """
+        row = self._state.scaled(_checks.rows(X, self._n_features()))
+        numbers = near_rows(self._state, row, similarity)
+        return self._log.ids_of(numbers) if numbers else []
+
+    @locked
+    def support_for(self, X: Any, n: int = 3) -> list[SupportFor]:
+        """Find the support vectors that contribute most to the prediction of a row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (1, n_features)
+            The row.
+        n : int, default=3
+            The maximum number of support vectors for, and of those against the predicted class.
+
+        Returns
+        -------
+        list of SupportFor
+            Those for the class, strongest first, then those against it: ``id``, ``label``, ``of`` (the
+            class), ``speaks`` ("for" or "against") and ``share`` of all contributions. Empty without a model,
+            and for learners that are no expansion of kernel values.
+        """
+        row = self._state.scaled(_checks.rows(X, self._n_features()))
+        found = support_for(self._state, row, _checks.count(n))
+        there = dict(zip((f.number for f in found), self._log.ids_of([f.number for f in found]), strict=True))
+        return [replace(support, id=there[support.number]) for support in found]
+
+    def suspected_mistakes(self) -> list[tuple[Id, float]]:
+        """Find the labeled rows in memory whose label the model contradicts.
+
+        A label y with y f(x) < -1 lies where the ramp loss is flat: it is treated as an outlier. Of the other
+        labels that are contradicted most, each is left out once: it is suspected if y f(x) < -0.5 for a model
+        that has forgotten it. Other threads do not wait meanwhile.
+
+        Returns
+        -------
+        list of tuple of (id, float)
+            The ids and y f(x), the most suspicious first. With more than two classes, y f(x) is half the
+            difference to the largest other decision value.
+        """
+        with self._lock:
+            self._check_open()
+            found = LabelMargins(self._state)
+        suspects = found.suspects()
+        with self._lock:
+            names = self._log.ids_of([number for number, _ in suspects]) if suspects else []
+        return [(name, value) for name, (_, value) in zip(names, suspects, strict=True)]
