@@ -19,8 +19,8 @@ from itertools import combinations
 from threading import RLock
 from typing import Any
 
+from .._base.lock import locked
 from ..store.lookup import Id, id_key
-from ..stream._lock import locked
 
 Ballots = dict[Id, dict[str, Any]]  # for each row, the label that each person gave
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.lock import locked
 from ..store.beside import (
     GivenAnswer,
     Request,
@@ -21,7 +22,6 @@ from ..store.lookup import Id, some
 from . import _checks
 from ._erase_methods import EraseMethods
 from ._learner_state import EventResult
-from ._lock import locked
 from ._log_backed import EventWithIds
 from .answers import (
     Answer,

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.lock import locked
 from ..store.lookup import Id
 from . import _checks
 from ._compare import (
@@ -17,7 +18,6 @@ from ._compare import (
     similar_labeled,
     support_for,
 )
-from ._lock import locked
 from ._read_methods import ReadMethods
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._base import persist
+from .._base.lock import locked
 from .._base.validate import Rows
 from ..errors import InputError, StoreError
 from ..read.quarantine import check_records, erase_records
@@ -24,7 +25,6 @@ from ..store.tombstones import SALT, digest, new_salt
 from . import _checks
 from ._compare_methods import CompareMethods
 from ._learner_state import LearnerState
-from ._lock import locked
 from ._redaction import (
     Redaction,
     columns_in_use,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from threading import RLock
 from typing import Any, TypeAlias, TypeVar
 
+from .._base.lock import locked
 from .._base.validate import Array, Rows
 from ..errors import StoreError
 from ..store import removal, scrub
@@ -16,7 +17,6 @@ from ..store.lookup import Id
 from . import _checks
 from ._expiry import Expiry, expire
 from ._learner_state import EventResult
-from ._lock import locked
 from ._process_memory import recent_resident_mb
 from ._questions import Question, numbers_of
 from ._replay import recover, recover_behind, step

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.lock import locked
 from .._base.validate import Array
 from .._html import escaped, table
 from ..errors import StoreError
@@ -15,7 +16,6 @@ from ..store.events import Event
 from ..store.lookup import Id
 from . import _checks
 from ._influence import influence_of
-from ._lock import locked
 from ._log_backed import LogBacked
 from ._process_memory import resident_mb
 from ._report_data import report_data_of

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.lock import locked
 from ..errors import InputError, StoreError
 from ..store.beside import Request, add_records, add_requests, copy_beside
 from ..store.events import Arrived, Asked, Described
@@ -18,7 +19,6 @@ from ..store.lookup import Id, some
 from . import _checks
 from ._answer_methods import AnswerMethods
 from ._learner_state import EventResult
-from ._lock import locked
 from ._log_backed import EventWithIds
 from ._questions import Question
 from ._settings import make_settings, with_learner
