@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(shell find core CMakeLists.txt pyproject.toml -type f)
 
-.PHONY: run serve test lint bench torture soak fuzz sanitize tsan clean
+.PHONY: run serve test test-cuda lint bench torture soak fuzz sanitize tsan clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/python examples/fraud_stream.py
@@ -23,8 +23,13 @@ test: $(VENV)/browser.stamp
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	find core tests/cpp -name '*.[ch]pp' | xargs $(BIN)/clang-format --dry-run -Werror
+	find core tests/cpp -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' | xargs $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/mypy
+
+# The CUDA backend, on a machine with a GPU of compute capability 8.0 or higher, nvcc and this project's test
+# requirements; compute-sanitizer, if it is there, looks for memory errors and races.
+test-cuda:
+	sh tests/cuda/run.sh
 
 # Memory errors and undefined behavior, in the C++ tests and in random calls from Python; about a quarter of an hour.
 # `make sanitize ARGS="--seed 1 --calls 50000"` for other calls.

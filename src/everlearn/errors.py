@@ -43,6 +43,10 @@ class CoreError(EverlearnError, RuntimeError):
     """An invariant of everlearn is broken: a bug in everlearn, not a mistake of the caller."""
 
 
+class DeviceError(EverlearnError, RuntimeError):
+    """A CUDA device cannot be used: it is missing, too old, out of memory, or has failed."""
+
+
 class FileFormatError(EverlearnError, ValueError):
     """A file cannot be read: it is corrupt, truncated, not an everlearn file or of a newer version."""
 

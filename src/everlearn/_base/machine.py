@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.utils.extmath import row_norms
 
 from .. import _core
 from . import checked, halves
@@ -276,6 +277,79 @@ class Machine:
         )
         whole.native.evaluations = sum(machine.native.evaluations for machine in machines)
         return whole
+
+    def holding(
+        self,
+        X: Rows,
+        ids: npt.NDArray[np.int64],
+        labels: npt.NDArray[np.int32],
+        costs: npt.NDArray[np.float64],
+        alpha: npt.NDArray[np.float64],
+        gradients: npt.NDArray[np.float64],
+        ends: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
+    ) -> "Machine":
+        """Return a LASVM machine like this one, without rows, that has learned these rows elsewhere.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_rows, n_features)
+            The rows to keep.
+        ids, labels, costs : ndarray of shape (n_rows,)
+            Their ids, class numbers and costs.
+        alpha, gradients : ndarray of shape (n_columns, n_rows)
+            Their coefficients and gradients in each binary problem.
+        ends : pair of ndarray of shape (n_columns,)
+            The largest gradient of a coefficient that may rise, and the smallest of one that may fall.
+        """
+        native = self.native.get_state()
+        high, low = ends
+        numbers = np.arange(len(alpha)) if len(alpha) > 1 else np.array([1])
+        signs = np.where(labels == numbers[:, np.newaxis], 1.0, -1.0)
+        native |= self._image(X) | {
+            "ids": ids,
+            "labels": labels,
+            "costs": costs,
+            "diagonal": self._diagonal(X),
+            "alpha": alpha,
+            "g": gradients,
+            "edge": signs * costs,
+            "member": (alpha != 0).astype(np.uint8),
+            "bias": (high + low) / 2,
+            "delta": high - low,
+            "live": np.ones(len(alpha), dtype=np.uint8),
+            "seen": np.ones(len(native["seen"]), dtype=np.uint8),
+        }
+        return Machine.from_state(
+            {"solver": self.solver, "spec": self.spec, "parameters": self.parameters, "native": native}
+        )
+
+    def reserve(self, X: Rows, ids: Any, labels: Any, costs: Any, margins: npt.NDArray[np.float64]) -> None:
+        """Put rows into the reserve, which is empty."""
+        part = self._image(X) | {"ids": ids, "labels": labels, "costs": costs, "margins": margins}
+        part["ceiling"] = float(margins.max(initial=-np.inf))
+        self.native.set_reserve(as_block(self._stored(part)), part)
+
+    def _diagonal(self, X: Rows) -> npt.NDArray[np.float32]:
+        squares = row_norms(self._centered(X).astype(np.float64), squared=True)
+        return self.kernel.diagonal(squares).astype(np.float32)
+
+    def _centered(self, X: Rows) -> Rows:
+        center = self.spec["center"]
+        return (X - center).astype(X.dtype) if len(center) else X
+
+    def _image(self, X: Rows) -> dict[str, Any]:
+        """Rows as a state stores them."""
+        stored = self._centered(X)
+        if self.spec["layout"] == "sparse":
+            stored = sparse.csr_matrix(stored)
+        elif sparse.issparse(stored):
+            stored = stored.toarray()
+        is_sparse = sparse.issparse(stored)
+        return {
+            "values": np.asarray(stored.data if is_sparse else stored.ravel()).astype(self.spec["precision"]),
+            "columns": np.asarray(stored.indices if is_sparse else [], dtype=np.int32),
+            "starts": np.asarray(stored.indptr if is_sparse else [], dtype=np.int64),
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         return self.get_state() | {"evaluations": self.native.evaluations}

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from tqdm.auto import tqdm
 
-from .._base import checked, constraints
+from .._base import checked, constraints, device
+from .._base.device import DEVICES
 from .._base.docs import complete
 from .._base.exact import ExactLearner
 from .._base.forget import ForgettingLearner
@@ -74,6 +75,11 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     rtol : float, default=0.02
         Settled means that the largest and the smallest number of support vectors over these rows differ by at
         most this fraction of the last one. 0 allows no change at all, which noisy data rarely reach.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where `fit` solves the SVM. "cuda" solves it on a GPU, without a pass over the rows one by one; the
+        model then continues on the CPU: `partial_fit`, `forget` and `finish` work as ever. It needs a build
+        with CUDA, ``finishing="all"`` and ``selection="random"``. "auto" takes the CPU, with a warning that
+        says why, where "cuda" raises a `DeviceError`.
 
     Attributes
     ----------
@@ -109,6 +115,7 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     _has_bias = True
     _fitted_attributes = (*KernelLearner._fitted_attributes, "_keeps_rows", "n_rounds_")
     _keeps_rows = False
+    _solved_on_device = False  # by the present `fit`
     _constraints: ClassVar[Table] = ExactLearner.EXACT | {
         "delta_max": constraints.NONE | constraints.NOT_NEGATIVE,
         "selection": constraints.one_of("random", "gradient", "active", "autoactive"),
@@ -117,6 +124,7 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         "early_stopping": constraints.BOOLEAN,
         "n_iter_no_change": constraints.integer_from(1),
         "rtol": constraints.NOT_NEGATIVE,
+        "device": constraints.one_of(*DEVICES),
     }
 
     def __init__(
@@ -142,6 +150,7 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         cache_size: float = 200,
         row_dtype: str | None = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
@@ -189,8 +198,57 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
 
     # ------------------------------------------------------------------------------------------------ passes
 
+    def _device_obstacle(self) -> str | None:
+        """Why a fit with these parameters cannot run on a device, if so."""
+        for name, needed in (
+            ("finishing", "all"),
+            ("selection", "random"),
+            ("max_iter", -1),
+            ("row_dtype", None),
+        ):
+            if (value := getattr(self, name)) != needed:
+                return f"it needs {name}={needed!r}, got {value!r}."
+        return device.kernel_obstacle(self.kernel)
+
+    def _finish_fit(self, rows: LabeledRows, learned: Ints) -> None:
+        if not self._solved_on_device:
+            super()._finish_fit(rows, learned)
+
+    def _solve_on(self, module: Any, rows: LabeledRows, usable: Ints) -> None:
+        """The SVM of all rows by a device, handed over to the machine."""
+        columns = len(self._machine.native.bias)
+        numbers = np.arange(columns) if columns > 1 else np.array([1])
+        signs = np.where(rows.labels == numbers[:, np.newaxis], 1.0, -1.0)
+        edge = signs * rows.costs
+        cache = int(self.cache_size * 2**20)
+        fit = device.solve(module, self._machine, rows.X, edge, self.tol, cache)
+        may_rise, may_fall = fit.alpha < np.maximum(edge, 0), fit.alpha > np.minimum(edge, 0)
+        high = np.max(fit.gradients, axis=1, where=may_rise, initial=-np.inf)
+        low = np.min(fit.gradients, axis=1, where=may_fall, initial=np.inf)
+        kept = np.flatnonzero(fit.alpha.any(axis=0))
+        machine = self._machine.holding(
+            rows.X[kept],
+            rows.ids[kept],
+            rows.labels[kept],
+            rows.costs[kept],
+            fit.alpha[:, kept],
+            fit.gradients[:, kept],
+            (high, low),
+        )
+        machine.native.set_iterations(len(usable))
+        near, margins = device.nearest_dropped(fit, signs, (high + low) / 2, usable, self._reserve_size())
+        machine.reserve(rows.X[near], rows.ids[near], rows.labels[near], rows.costs[near], margins)
+        self._machine = machine
+        self._configure()
+
     def _pass_over(self, rows: LabeledRows, usable: Ints, random: Any) -> Ints:
         """Seeds of each class first, then the epochs; returns the numbers of the rows learned."""
+        module = device.choose_device(self.device, self._device_obstacle() if self.device != "cpu" else None)
+        self._solved_on_device = module is not None
+        if module is not None:
+            self._machine.seed(random)
+            self._solve_on(module, rows, usable)
+            return usable
         native = self._machine.native
         self._machine.seed(random)
         order = random.permutation(usable).astype(np.int64)

@@ -1,0 +1,161 @@
+"""Fits on a real CUDA device, against SVC and the fit on the CPU. Run by `make test-cuda`."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits, make_classification
+from sklearn.svm import SVC
+
+from everlearn import LASVM, load, save
+from everlearn._base import device
+from everlearn.errors import DeviceError
+
+TOL = 1e-3
+
+
+def problem(n=3000, d=20, classes=2, seed=0):
+    X, y = make_classification(
+        n, d, n_informative=8, n_classes=classes, flip_y=0.1, class_sep=0.7, random_state=seed
+    )
+    return X.astype(np.float32), y
+
+
+def dual_of(clf, gamma):
+    """The dual objective in double precision, of a binary RBF model."""
+    alpha = np.asarray(clf.dual_coef_).ravel()
+    vectors = np.asarray(clf.support_vectors_, dtype=np.float64)
+    squares = (vectors**2).sum(axis=1)
+    K = np.exp(-gamma * np.maximum(squares[:, None] + squares - 2 * vectors @ vectors.T, 0))
+    return np.abs(alpha).sum() - alpha @ K @ alpha / 2
+
+
+@pytest.mark.parametrize("d", [5, 20, 64, 65, 200])
+@pytest.mark.parametrize("n", [200, 1500, 5000])
+def test_dual_and_decisions_are_those_of_svc(n, d):
+    X, y = problem(n, max(d, 20))
+    X = np.ascontiguousarray(X[:, :d])
+    ours = LASVM(C=2, gamma=0.05, tol=TOL, device="cuda").fit(X, y)
+    svc = SVC(C=2, gamma=0.05, tol=1e-6).fit(X, y)
+    assert dual_of(ours, 0.05) == pytest.approx(dual_of(svc, 0.05), rel=1e-6)
+    difference = np.abs(ours.decision_function(X) - svc.decision_function(X))
+    assert difference.max() < 10 * TOL
+    assert ours.violations().max() <= TOL
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        {"kernel": "linear"},
+        {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.1},
+        {"kernel": "cosine"},
+        {"kernel": "rbf", "gamma": 0.1},
+    ],
+    ids=lambda kernel: kernel["kernel"],
+)
+def test_kernels_agree_with_the_cpu(kernel):
+    X, y = problem()
+    there, here = LASVM(device="cuda", **kernel).fit(X, y), LASVM(**kernel).fit(X, y)
+    np.testing.assert_allclose(there.decision_function(X), here.decision_function(X), atol=20 * TOL)
+
+
+def test_sigmoid_kernel_reaches_the_tolerance():
+    """It is not positive definite: there may be several solutions."""
+    X, y = problem()
+    clf = LASVM(kernel="sigmoid", gamma=0.005, coef0=0.1, device="cuda").fit(X, y)
+    assert clf.violations().max() <= TOL
+    assert clf.score(X, y) > 0.6
+
+
+def test_classes_weights_and_sparse_rows():
+    X, y = problem(classes=5, d=120)
+    X = np.where(np.abs(X) < 1.2, 0, X).astype(np.float32)
+    weights = np.random.default_rng(0).uniform(0, 2, len(y))
+    weights[:50] = 0
+    options = {"C": 3, "gamma": 0.02, "class_weight": "balanced"}
+    here = LASVM(**options).fit(X, y, weights)
+    for rows in (X, sparse.csr_matrix(X), X.astype(np.float64)):
+        there = LASVM(device="cuda", **options).fit(rows, y, weights)
+        np.testing.assert_allclose(there.decision_function(X), here.decision_function(X), atol=20 * TOL)
+        assert not np.isin(np.arange(50), there.support_).any()
+
+
+def test_bytes_and_pictures_are_exact_in_one_product():
+    X, y = load_digits(return_X_y=True)
+    bytes_, pictures = np.round(X * 255 / 16), (np.round(X * 255 / 16) / 255).astype(np.float32)
+    one = LASVM(C=5, gamma=0.05 / 255**2, device="cuda").fit(bytes_, y)
+    other = LASVM(C=5, gamma=0.05, device="cuda").fit(pictures, y)
+    svc = LASVM(C=5, gamma=0.05).fit(pictures, y)
+    np.testing.assert_allclose(one.decision_function(bytes_), svc.decision_function(pictures), atol=20 * TOL)
+    np.testing.assert_allclose(
+        other.decision_function(pictures), svc.decision_function(pictures), atol=20 * TOL
+    )
+
+
+@pytest.mark.parametrize("offset", [0, 1e4])
+def test_rows_far_from_the_origin(offset):
+    X, y = problem()
+    X = X.astype(np.float64) + offset
+    there, here = LASVM(gamma=0.05, device="cuda").fit(X, y), LASVM(gamma=0.05).fit(X, y)
+    np.testing.assert_allclose(there.decision_function(X), here.decision_function(X), atol=20 * TOL)
+
+
+def test_same_bits_every_time():
+    X, y = problem(6000, 150, classes=3)
+    fits = [LASVM(C=10, gamma=0.01, device="cuda").fit(X, y).decision_function(X) for _ in range(3)]
+    assert np.array_equal(fits[0], fits[1])
+    assert np.array_equal(fits[0], fits[2])
+
+
+def test_size_of_the_cache_changes_nothing():
+    X, y = problem(6000, 150)
+    enough = LASVM(C=10, gamma=0.01, device="cuda", cache_size=4000).fit(X, y)
+    little = LASVM(C=10, gamma=0.01, device="cuda", cache_size=60).fit(X, y)  # of 144 MB
+    none = LASVM(C=10, gamma=0.01, device="cuda", cache_size=1).fit(X, y)
+    assert np.array_equal(enough.decision_function(X), little.decision_function(X))
+    np.testing.assert_allclose(none.decision_function(X), enough.decision_function(X), atol=20 * TOL)
+
+
+def test_large_costs_reach_the_true_tolerance():
+    X, y = problem(4000, 10)
+    clf = LASVM(C=1000, gamma=0.1, device="cuda").fit(X, y)
+    svc = SVC(C=1000, gamma=0.1, tol=1e-6, cache_size=1000).fit(X, y)
+    assert dual_of(clf, 0.1) == pytest.approx(dual_of(svc, 0.1), rel=1e-6)
+
+
+def test_the_model_goes_on_on_the_cpu(tmp_path):
+    X, y = problem(2000)
+    clf = LASVM(C=2, gamma=0.05, device="cuda").fit(X[:1500], y[:1500])
+    save(clf, tmp_path / "model")
+    assert np.array_equal(load(tmp_path / "model").decision_function(X), clf.decision_function(X))
+    clf.partial_fit(X[1500:], y[1500:]).finish()
+    whole = LASVM(C=2, gamma=0.05).fit(X, y)
+    assert np.mean(clf.predict(X) == whole.predict(X)) > 0.995
+    gone = clf.support_[:20]
+    clf.forget(gone)
+    assert not np.isin(gone, clf.support_).any()
+
+
+def test_out_of_memory_is_an_error_that_loses_nothing():
+    X, y = problem(500)
+    clf = LASVM(device="cuda").fit(X, y)
+    before = clf.decision_function(X)
+    edge = np.ones((60_000, len(X)))  # a working set for each of as many problems takes 250 GB
+    with pytest.raises(DeviceError, match=r"ran out of memory: .* Set a smaller cache_size"):
+        device.solve(device.cuda_module(), clf._machine, X, edge, TOL, 0)
+    assert np.array_equal(clf.decision_function(X), before)
+    LASVM(device="cuda").fit(X, y)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.uint8])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_scores_on_the_device(dtype, columns):
+    random = np.random.default_rng(0)
+    Z = random.integers(0, 200, (700, 90)).astype(dtype)
+    X = random.integers(0, 200, (1000, 90)).astype(dtype)
+    weights = random.normal(size=(columns, 700)).astype(np.float32)
+    gamma = 1e-6
+    scorer = device.cuda_module().Scorer(Z, weights, kernel="rbf", gamma=gamma, coef0=0.0, degree=3)
+    a, b = X.astype(np.float64), Z.astype(np.float64)
+    distances = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
+    expected = (np.exp(-gamma * distances) @ weights.T.astype(np.float64)).T
+    np.testing.assert_allclose(scorer.scores(X), expected, atol=1e-3)
