@@ -13,7 +13,7 @@ cp build/cuda/_core*.so build/cuda/_cuda*.so build/cuda/package/everlearn/
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 printf 'Metadata-Version: 2.1\nName: everlearn\nVersion: %s\n' "$version" > build/cuda/package/everlearn-0.dist-info/METADATA
 export PYTHONPATH="$PWD/build/cuda/package" EVERLEARN_TEST_CUDA=1
-$python -m pytest -q -c /dev/null --rootdir=. -p no:cacheprovider tests/cuda
+$python -m pytest -q -c /dev/null --rootdir=. -p no:cacheprovider --confcutdir=tests/cuda tests/cuda
 if command -v compute-sanitizer > /dev/null; then
   for tool in memcheck racecheck; do
     compute-sanitizer --tool $tool --error-exitcode 1 "$python" tests/cuda/small_fits.py
