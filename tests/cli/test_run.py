@@ -36,6 +36,13 @@ def test_labels_in_the_file_come_with_the_rows(stream, store):
     assert re.search(r"rows +600", out.stdout)
 
 
+def test_a_file_in_one_batch_has_no_accuracy_and_says_why(stream, store, tmp_path):
+    assert "No accuracy yet" not in learn(stream, store).stderr
+    whole = learn(stream, tmp_path / "whole.everlearn", "--batch-size", 1000)
+    assert "start a new store with smaller batches (--batch-size 50)" in " ".join(whole.stderr.split())
+    assert "accuracy" not in everlearn("status", tmp_path / "whole.everlearn").stdout  # no table without rows
+
+
 def test_an_oracle_answers_only_what_is_asked(stream, store):
     truth = {row[0]: row[-1] for row in payments(600)}
 

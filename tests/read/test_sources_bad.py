@@ -355,3 +355,17 @@ def test_a_damaged_archive_gives_what_is_whole_and_then_an_error(tmp_path):
         read.extend(value for batch in source for value in batch.X.ravel().tolist())
     assert len(read) > 10_000
     assert read == [float(line) for line in text.splitlines()[1 : len(read) + 1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("s.json", '[{"a": 1}, {"a": 2}]', r"one JSON array: .* jq -c '\.\[\]' .*s\.json"),
+        ("s.json", '[\n  {"a": 1},\n  {"a": 2}\n]', "one JSON array"),
+        ("s.csv", "Report of January\n\na,b\n1,2\n3,4\n", "Are there lines above the header"),
+    ],
+)
+def test_files_that_are_almost_right_are_told_apart(tmp_path, name, content, message):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=message):
+        open_source(tmp_path / name)

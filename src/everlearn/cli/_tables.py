@@ -86,7 +86,7 @@ def print_status(status: Mapping[str, Any], record: RunRecord, console: Console)
         grid.add_row(name, styled(value))
     show(grid, console)
     scores = status["scores"]
-    if scores["total"]["n"] or scores["total"]["abstained"]:
+    if scores["total"]["n"]:
         console.print()
         show(_score_table(scores, status["audit"]), console)
 

@@ -143,6 +143,11 @@ def _format_of(lines: LineReader) -> str:
     if by_name is not None:
         return by_name
     text = (lines.peek() or b"").decode("utf-8", "replace").strip()
+    if re.match(r"\[\s*(\{|$)", text):
+        raise ValueError(
+            f"{lines.name} is one JSON array: write each of its objects on a line of its own (JSON lines), "
+            f"for example with jq -c '.[]' {lines.name}."
+        )
     if text.startswith("{"):
         return "jsonl"
     return "libsvm" if _LIBSVM_LINE.fullmatch(text) else "csv"

@@ -251,7 +251,8 @@ class Source(Iterator[Batch]):
             first = self._blocks[0].bad[0]
             raise InputError(
                 f"None of the first rows of {self.name} is valid {self.format} "
-                f"(line {first.line}: {first.reason}).",
+                f"(line {first.line}: {first.reason})."
+                + (" Are there lines above the header? Remove them." if self.format == "csv" else ""),
                 code="wrong_format",
                 remedy=f"Is format={self.format!r} correct?",
             )
