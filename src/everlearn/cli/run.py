@@ -204,8 +204,8 @@ def _learn(plan: Plan, quiet: bool) -> None:
     if status["labels"] and plan.oracle is None and not status["scores"]["total"]["n"]:
         progress.print(
             "No accuracy yet: a row is scored if it was predicted before its label was learned, and all "
-            "labels came in the first batch. To measure it on this file, start a new store with smaller batches "
-            "(--batch-size 50)."
+            "labels came in the first batch. To measure it on this file, start a new store with smaller "
+            "batches (--batch-size 50)."
         )
 
 
