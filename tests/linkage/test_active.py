@@ -121,3 +121,16 @@ def test_bad_input_is_refused(authors):
     loop = loop_for().start(records)
     with pytest.raises(ValueError, match="ids has -1"):
         loop.tell(-1, True)
+
+
+def test_a_model_that_takes_too_many_pairs_for_matches_is_corrected(authors):
+    records, person = authors
+    reasons = {}
+    loop = loop_for().start(records)
+    while loop.n_answers < 60:
+        (question,) = loop.ask()
+        reasons[question.reason.split(" (")[0]] = reasons.get(question.reason.split(" (")[0], 0) + 1
+        a, b = loop.pairs.left[question.id], loop.pairs.right[question.id]
+        loop.tell(question.id, bool(person[a] == person[b]))
+    assert reasons["a random pair of those taken for a match"] >= 10
+    assert any(reason.startswith("near the boundary") for reason in reasons)

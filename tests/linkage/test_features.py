@@ -211,6 +211,31 @@ def test_default_features_say_what_they_should():
     assert third["born: closeness"] == 1  # the same day in another order
 
 
+def test_values_go_with_each_other_that_occur_in_records_which_agree_elsewhere():
+    titles = [f"a study of topic {i} in depth" for i in range(12)]
+    left = {"title": titles, "venue": ["vldb", "sigmod"] * 6}
+    right = {"title": titles, "venue": ["very large data bases", "management of data"] * 6}
+    schema = {"title": "text", "venue": "category"}
+    features = PairFeatures().fit(Records(left, schema), Records(right, schema))
+    column = features.names.index("venue: goes_with")
+    X = features.transform([0, 0, 1, 1], [0, 1, 0, 1])
+    assert_allclose(X[:, column], [1, 0, 0, 1])
+    # Without records that agree elsewhere, only equal values go with each other.
+    alone = PairFeatures().fit(Records({"title": list("abcd"), "venue": ["x", "X", "y", ""]}, schema))
+    assert_allclose(alone.transform([0, 0, 0], [1, 2, 3])[:, column], [1, 0, 0])
+
+
+def test_duplicates_in_one_table_show_which_values_go_with_each_other():
+    titles = [f"title number {i // 2}" for i in range(12)]
+    venues = ["vldb", "very large data bases"] * 3 + ["sigmod", "management of data"] * 3
+    features = PairFeatures().fit(Records({"t": titles, "v": venues}, {"t": "text", "v": "category"}))
+    column = features.names.index("v: goes_with")
+    found = features.transform([0, 0, 0], [1, 7, 2])[:, column]
+    assert found[0] == pytest.approx(1)
+    assert found[1] == 0  # of different papers
+    assert found[2] == 0  # of no two records of one paper
+
+
 def test_two_tables_give_what_one_gives():
     whole = PairFeatures().fit(Records(ROWS, SCHEMA))
     halves = [

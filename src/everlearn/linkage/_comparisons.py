@@ -35,6 +35,7 @@ class FieldValues:
     def __init__(self, values: list[str], uses: Codes) -> None:
         self.values, self.uses = values, uses
         self.missing = np.array([not value for value in values], dtype=bool)
+        self.seen_together: Any = None  # see `count_together`
 
     def table(self, tokenizer: Tokenizer) -> TokenTable:
         """Tokens of each value."""
@@ -114,6 +115,27 @@ def _equal(field: FieldValues, a: Codes, b: Codes) -> Similarities:
     return np.asarray(forms[a] == forms[b], dtype=np.float64)
 
 
+def _goes_with(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+    """How often two values were seen in records that agree elsewhere, n(a, b) / sqrt(n(a) n(b)).
+
+    Where neither value was seen in such records: whether they are equal.
+    """
+    counts, equal = field.seen_together, _equal(field, a, b)
+    if counts is None:
+        return equal
+    total = np.asarray(counts.sum(axis=1)).ravel()
+    known = (total[a] > 0) & (total[b] > 0)
+    found = np.asarray(counts[a, b]).ravel() / np.sqrt(np.where(known, total[a] * total[b], 1))
+    return np.where(known, np.minimum(found, 1.0), equal)
+
+
+def _length(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+    """The smaller number of words over the larger."""
+    sizes = np.asarray(field.tokens.counts.sum(axis=1)).ravel()
+    larger = np.maximum(sizes[a], sizes[b])
+    return np.where(larger > 0, np.minimum(sizes[a], sizes[b]) / np.maximum(larger, 1), 1.0)
+
+
 def _cosine(field: FieldValues, a: Codes, b: Codes) -> Similarities:
     return np.minimum(row_products(field.weights, a, b), 1.0)
 
@@ -189,6 +211,7 @@ COMPARISONS: dict[str, dict[str, Comparison]] = {
         "jaro_winkler": _strings(jaro_winkler_similarities, "sorted_tokens"),
         "grams": _gram_cosine,
         "initials": _initials,
+        "length": _length,
     },
     "text": {
         "tfidf": _cosine,
@@ -207,7 +230,7 @@ COMPARISONS: dict[str, dict[str, Comparison]] = {
     "url": {"edit": EDIT, "jaccard": _jaccard},
     "date": {"equal": _equal, "edit": EDIT, "closeness": _closeness("days", 365.25)},
     "number": {"equal": _equal, "ratio": _ratio, "closeness": _closeness("numbers", None)},
-    "category": {"equal": _equal, "edit": EDIT},
+    "category": {"equal": _equal, "edit": EDIT, "goes_with": _goes_with},
 }
 # All fields of a record as one text: a value may be in the wrong field.
 RECORD: dict[str, Comparison] = {"tfidf": _cosine, "grams": _gram_cosine, "containment": _containment}

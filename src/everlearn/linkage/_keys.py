@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -255,12 +256,19 @@ class MinHash(Key):
         if not found:
             return []
         hashes = np.array([_hash(gram) for gram in set(found)], dtype=np.int64)
-        rng = np.random.default_rng(self.seed)
-        a, b = rng.integers(1, _PRIME, size=(2, self.bands * self.rows, 1), dtype=np.int64)
+        a, b = _hash_functions(self.seed, self.bands * self.rows)
         smallest = ((a * hashes + b) % _PRIME).min(axis=1).reshape(self.bands, self.rows)
         return [f"{band}:{','.join(map(str, row))}" for band, row in enumerate(smallest.tolist())]
 
 
+@lru_cache
+def _hash_functions(seed: int, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Coefficients a and b of n functions (a x + b) mod p."""
+    a, b = np.random.default_rng(seed).integers(1, _PRIME, size=(2, n, 1), dtype=np.int64)
+    return a, b
+
+
+@lru_cache(maxsize=100_000)
 def _hash(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "little") % _PRIME
 

@@ -21,6 +21,10 @@ __all__ = ["ActiveLinker", "PairQuestion"]
 # most pairs are no match, and those that are have a high similarity.
 _LADDER = (0.0, 0.5, 0.01, 0.2, 0.03, 0.002, 0.1, 0.06, 0.005, 0.015)
 _PAIRS_AT_ONCE = 100_000
+# One question in this many goes to a random pair of those that are taken for matches: a model that takes too
+# many pairs for matches is not corrected by questions near its boundary alone.
+_CHECK_EVERY = 4
+_CHECKED_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class ActiveLinker:
     """Link records with few labels: ask about pairs, learn the answers, cluster the records.
 
     The candidate pairs are the pool of an `ActiveLearner`, so that its query strategies and stopping rules
-    apply. The first questions go from similar pairs to dissimilar ones, because matches are rare. An answer
+    apply. The first questions go from similar pairs to dissimilar ones, because matches are rare, and every
+    fourth goes to a random pair of those taken for matches. An answer
     that follows from others, because matches are transitive, is learned without a question if the query
     strategy selects its pair; an answer that contradicts others is kept in `contradictions`.
 
@@ -102,6 +107,7 @@ class ActiveLinker:
         self._answers = PairAnswers()
         self._loop: ActiveLearner | None = None
         self._first: list[int] = []  # rows of the cold start, the next one last
+        self._rows = np.zeros((0, 0), dtype=np.float32)
         self._asked: set[int] = set()
         self._seen: set[int] = set()
 
@@ -156,13 +162,15 @@ class ActiveLinker:
         self._answers = PairAnswers()
         self.n_answers = self.n_implied = 0
         self._asked, self._seen = set(), set()
-        self._first = self._ladder(rows)
+        self._first, self._rows = self._ladder(rows), rows
         return self
 
     def _ladder(self, rows: NDArray[np.float32]) -> list[int]:
         """Rows of the cold start, the first one last: a few, and then more from both ends."""
-        n_similarities = sum(not name.endswith("missing") for name in self.linker.feature_names)
-        order = np.argsort(-rows[:, :n_similarities].mean(axis=1), kind="stable")
+        names = self.linker.feature_names
+        whole = [i for i, name in enumerate(names) if name.startswith("record:")]
+        columns = whole or [i for i, name in enumerate(names) if not name.endswith("missing")]
+        order = np.argsort(-rows[:, columns].mean(axis=1), kind="stable")
         places = [int(fraction * (len(order) - 1)) for fraction in _LADDER]
         ends = np.column_stack([np.arange(1, 51), len(order) - np.arange(1, 51)]).ravel()
         places += [int(place) for place in ends if 0 <= place < len(order)]
@@ -203,10 +211,24 @@ class ActiveLinker:
         """The next row to ask about: of the cold start until both classes were seen, then by the strategy."""
         if self._first and (len(self._seen) < 2 or self.n_answers < len(_LADDER)):
             return self._first.pop(), "one of the first pairs, from similar to dissimilar"
+        stops = self.stopping is not None and self.stopping.verdict().stop
+        if not stops and self.n_answers % _CHECK_EVERY == 0 and len(self._seen) == 2:
+            row = self._taken_for_match(loop)
+            if row is not None:
+                return row, "a random pair of those taken for a match"
         rows = loop.ask(1)
         if not len(rows):
             return None, ""
         return int(rows[0]), loop.pending[int(rows[0])]
+
+    def _taken_for_match(self, loop: ActiveLearner) -> int | None:
+        """A random pair without an answer that is taken for a match; None if few random pairs have none."""
+        random = np.random.default_rng([self.random_state or 0, self.n_answers])
+        places = random.permutation(random.integers(len(self.pairs), size=_CHECKED_AT_ONCE))
+        for row in places[loop.estimator.decision_function(self._rows[places]) > 0].tolist():
+            if row not in self._asked and self._answers.implied(*self._ends(row)) is None:
+                return int(row)
+        return None
 
     def tell(self, ids: Any, labels: Any) -> ActiveLinker:
         """Take answers and learn them.

@@ -28,7 +28,7 @@ __all__ = [
     "default_blocking",
 ]
 
-_LARGEST = 200  # records of a block of the default blocking
+_LARGEST = 100  # records of a block of the default blocking
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ def default_blocking(records: Records) -> Blocking:
     -------
     Blocking
         `Tokens` and `MinHash` of names, texts and addresses, `Tokens` of other fields but numbers. Keys of
-        more than 200 records are dropped.
+        more than 100 records are dropped.
     """
     keys: list[Key] = []
     for name, kind in records.schema.items():

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from .._base import constraints
@@ -17,6 +18,8 @@ from .records import Records
 _PAIRS_AT_ONCE = 100_000
 _THESIS = {"email": LOWER_EDIT, "url": LOWER_EDIT, "affiliation": ASCII_JACCARD, "address": ASCII_JACCARD}
 _ALL = "record"  # the name of all fields together
+_RARE = 4  # records that share a value which tells them apart from others
+_TELLING = ("name", "text", "email", "url", "address", "date")
 
 
 class PairFeatures:
@@ -43,17 +46,19 @@ class PairFeatures:
     Notes
     -----
     =========  ===========================================================================================
-    name       Soft-TFIDF, Jaro-Winkler of sorted words, cosine of 3-grams, common initials
-    text       cosine of TF-IDF weights, Soft-TFIDF, cosine of 3-grams, containment, numbers in the text
+    name       Soft-TFIDF, Jaro-Winkler of sorted words, cosine of 3-grams, common initials, length
+    text       cosine of TF-IDF weights, Soft-TFIDF, cosine of 3-grams, containment, numbers
     address    Soft-TFIDF, Jaccard, cosine of 3-grams, numbers in the text
     email      edit similarity, Jaro-Winkler of the part before the @
     url        edit similarity, Jaccard
     date       equal, edit similarity, 1 / (1 + distance in years)
     number     equal, ratio, 1 / (1 + distance / interquartile range)
-    category   equal, edit similarity
+    category   equal, edit similarity, goes with
     =========  ===========================================================================================
 
-    Containment is the idf weight of the common words over that of the lighter text. The vector does not
+    Containment is the idf weight of the common words over that of the lighter text, length the ratio of the
+    numbers of words. Two values of a category go with each other if they occur in records that agree on a
+    rare value of another field, which is found without labels. The vector does not
     depend on the order of the two records. Edit distances are computed by rapidfuzz if it is installed
     (extra "linkage"), otherwise in Python.
 
@@ -65,7 +70,7 @@ class PairFeatures:
     >>> features.names[:2]
     ['name: soft_tfidf', 'name: jaro_winkler']
     >>> features.transform([0], [1]).shape
-    (1, 13)
+    (1, 14)
     """
 
     _constraints = {"preset": constraints.one_of("default", "thesis")}  # noqa: RUF012
@@ -106,6 +111,11 @@ class PairFeatures:
                 _Field(name, *_shared(name, left, right), COMPARISONS[kind], True)
                 for name, kind in left.schema.items()
             ]
+            kinds = list(left.schema.values())
+            for place, kind in enumerate(kinds):
+                if kind == "category":
+                    others = [f for i, f in enumerate(fields) if i != place and kinds[i] in _TELLING]
+                    _count_together(fields[place], others)
             self._fields = [*fields, _Field(_ALL, *_whole(fields), RECORD, False)]
         flags = [f"{field.name}: missing" for field in self._fields if field.flag]
         self.names = [f"{field.name}: {name}" for field in self._fields for name in field.comparisons] + flags
@@ -186,6 +196,34 @@ def _shared(name: str, left: Records, right: Records | None) -> tuple[FieldValue
     second = translated[other_codes] if len(others) else other_codes
     uses = np.bincount(np.concatenate([codes, second]), minlength=len(known))
     return FieldValues(list(known), uses), codes, second
+
+
+def _count_together(field: _Field, others: list[_Field]) -> None:
+    """Count how often two values of a field occur in records that agree on a rare value of another field.
+
+    So it is found, without labels, that one table has "VLDB" where the other has "Very Large Data Bases".
+    """
+    n = len(field.values.values)
+    counts = sparse.csr_matrix((n, n))
+    for other in others:
+        same = other.values.forms
+        left, right = same[other.left], same[other.right]
+        sizes = np.bincount(np.concatenate([left, right]), minlength=int(same.max(initial=-1)) + 1)
+        rare = sizes <= (2 if other.left is other.right else 1) * _RARE
+        rare[same[other.values.missing]] = False
+        # For each table, how often each value of the field occurs with each rare value of the other field.
+        with_left, with_right = (
+            sparse.csr_matrix(
+                (np.ones(int(rare[form].sum())), (form[rare[form]], codes[rare[form]])), shape=(len(sizes), n)
+            )
+            for form, codes in ((left, field.left), (right, field.right))
+        )
+        found = with_left.T @ with_right
+        if other.left is other.right:  # a record does not occur with itself
+            found -= sparse.diags(np.bincount(field.left[rare[left]], minlength=n).astype(float))
+        counts = counts + found
+    filled = sparse.diags((~field.values.missing).astype(float))
+    field.values.seen_together = (filled @ (counts + counts.T) @ filled).tocsr()
 
 
 def _whole(fields: list[_Field]) -> tuple[FieldValues, Codes, Codes]:
