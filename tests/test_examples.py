@@ -67,6 +67,18 @@ def check_digits(done):
     assert "one pass: 100%" not in done.stdout
 
 
+def test_the_service_of_the_demonstration(tmp_path):
+    command = [sys.executable, "-W", "error", EXAMPLES / ENDLESS, "--port", "0", "--seconds", "5"]
+    command += ["--rate", "20", "--colleagues", "2", "--folder", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    rows, labels = map(int, re.findall(r"^(\d+) rows, (\d+) labels\.$", done.stdout, flags=re.MULTILINE)[0])
+    assert rows > 300
+    assert labels > 0
+    assert "/join?code=" in done.stdout
+    assert done.stderr == ""
+
+
 def test_digits_stream_can_be_told_where_to_draw(tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(EXAMPLES)
     monkeypatch.chdir(tmp_path)
