@@ -100,6 +100,20 @@ def test_there_are_as_many_results_as_tasks(client, service):
     assert client.post("/predict", json={"tasks": []}).json()["results"] == []
 
 
+def test_a_task_that_cannot_be_predicted_does_not_spoil_the_others(client, service, monkeypatch):
+    predict = service.predict
+
+    def strict(rows):
+        if any("text" not in row.fields for row in rows):
+            raise InputError("A field is missing.")
+        return predict(rows)
+
+    monkeypatch.setattr(service, "predict", strict)
+    given = {"tasks": [task(1), {"id": 2, "data": {}}, task(3)], "label_config": CONFIG}
+    results = client.post("/predict", json=given).json()["results"]
+    assert [len(one["result"]) for one in results] == [1, 0, 1]
+
+
 def test_an_annotation_becomes_a_row_and_an_answer(client, service):
     assert (
         send(client, event("ANNOTATION_CREATED", annotation=annotation(11), task=task(1)))["status"] == "ok"

@@ -1,5 +1,7 @@
 """The OpenAPI document describes what the service does: requests made from it find no 500 and no surprise."""
 
+import random
+
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
@@ -10,6 +12,8 @@ from everlearn.serve.access import Access
 from everlearn.serve.app import create_app
 from property_helpers import sample_of
 from serve.fake_service import FakeService
+from serve.load import set_up
+from serve.server_process import ServerProcess
 
 
 def document():
@@ -37,18 +41,38 @@ def url(address):
     return f"http://{address[0]}:{address[1]}"
 
 
+def examples(number):
+    return settings(
+        max_examples=sample_of(number),
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
 @SCHEMA.exclude(path="/v1/events").parametrize()  # endless; its parameters are tested elsewhere
-@settings(
-    max_examples=sample_of(60),
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
+@examples(60)
 def test_requests_from_the_document(case, url, access):
     token = access.create_token("Root", "admin")
     response = case.call(base_url=url, headers={"Authorization": f"Bearer {token}"}, allow_redirects=False)
     case.validate_response(response, checks=CHECKS)
     access.revoke("Root")
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory):
+    """A service with a learner."""
+    with ServerProcess(tmp_path_factory.mktemp("openapi") / "rows.everlearn") as process:
+        set_up(process, random.Random(0))
+        yield process
+
+
+@SCHEMA.exclude(path="/v1/events").parametrize()
+@examples(20)
+def test_requests_to_a_learner(case, process):
+    headers = {"Authorization": f"Bearer {process.token}"}
+    response = case.call(base_url=process.url, headers=headers, allow_redirects=False)
+    case.validate_response(response, checks=CHECKS)
 
 
 def test_every_operation_is_described():

@@ -147,6 +147,8 @@ def serve(
     ) | _overlap(overlap)
     root = _root_path(root_path)
     check_outputs({"--ready-file": ready_file}, store=store)
+    if ready_file is not None:
+        ready_file.unlink(missing_ok=True)  # of a service that was killed
     with server.bind(host, port) as listening, LearningService(store) as service:
         if changes:
             service.change_settings(dataclasses.replace(service.settings, **changes))

@@ -17,7 +17,8 @@ from . import _openapi
 from ._bodies import read_json, too_many
 from ._context import Here, Producer, json_response
 from ._ls_inbox import ACTIONS, Inbox, row_id
-from ._results import RowIn, RowPrediction
+from ._results import Predictions, RowIn, RowPrediction
+from .service import LearningService
 
 router = APIRouter(tags=["label studio"])
 _JSON: dict[str, Any] = {"content": {"application/json": {"schema": {"type": "object"}}}}
@@ -82,7 +83,7 @@ async def predict(request: Request, here: Here, person: Producer) -> Response:
     project = str(given.project or "0").partition(".")[0]
     rows = [_row(task, project) for task in given.tasks]
     control = control_in(given.label_config)
-    found = await here.read(here.service.predict, rows)
+    found = await here.read(_predict_each, here.service, rows)
     version = block_version(found.model_version)
     results = [_result(one, control, version) for one in found.predictions]
     return json_response({"results": results, "model_version": version})
@@ -141,6 +142,26 @@ def control_in(config: str | None) -> tuple[str, str, str]:
     except ElementTree.ParseError:
         pass
     return found
+
+
+def _predict_each(service: LearningService, rows: list[RowIn]) -> Predictions:
+    """The predictions of all rows; a row that cannot be predicted has none, and does not spoil the others."""
+    try:
+        return service.predict(rows)
+    except ValueError as error:
+        if getattr(error, "code", None) == "setup_needed" or not rows:
+            raise
+    each = [_predict_one(service, row) for row in rows]
+    return Predictions(
+        max(one.model_version for one in each), [found for one in each for found in one.predictions]
+    )
+
+
+def _predict_one(service: LearningService, row: RowIn) -> Predictions:
+    try:
+        return service.predict([row])
+    except ValueError:
+        return Predictions(0, [RowPrediction(row.id, None, None)])
 
 
 def _row(task: dict[str, Any], project: str) -> RowIn:
