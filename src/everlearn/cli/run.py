@@ -201,7 +201,7 @@ def _learn(plan: Plan, quiet: bool) -> None:
         raise interrupted(interrupt.error)
     if status["open_questions"] and plan.oracle is None:
         progress.print(f"{status['open_questions']:,} open questions. To answer: everlearn ask {plan.store}")
-    if status["labels"] and plan.oracle is None and not status["scores"]["total"]["n"]:
+    elif status["labels"] and not status["asked"] and not status["scores"]["total"]["n"]:
         progress.print(
             "No accuracy yet: a row is scored if it was predicted before its label was learned, and all "
             "labels came in the first batch. To measure it on this file, start a new store with smaller "
