@@ -446,6 +446,14 @@ def test_a_skip_can_be_undone(clock):
         assert question.id in {q.id for q in service.lease_questions("ada", 3).questions}
 
 
+def test_unsure_after_a_label_takes_the_label_back(service):
+    service.answer("ada", [AnswerIn("r1", "label", "a", "yes")])
+    result = service.answer("ada", [AnswerIn("r1", "unsure", "b")]).results[0]
+    assert (result.status, result.learned_label) == ("unsure", None)
+    assert service.learner.labels_of(["r1"]) == {"r1": None}
+    assert [(entry.id, entry.kind) for entry in service.history().entries] == [("r1", "unsure")]
+
+
 def test_undo_takes_back_only_ones_own_answer(service):
     service.answer("ada", [AnswerIn("r1", "label", "a", "yes")])
     service.answer("bob", [AnswerIn("r1", "label", "b", "no")])

@@ -139,6 +139,10 @@ class Answering(AddingRows):
                 if done:
                     mine.append(_replayed(answer.id, outcome))
                     continue
+                if answer.kind != "label" and self._votes.answered(answer.id, by) == "label":
+                    # The person takes back a label. If the process ends here, the client repeats the answer.
+                    learner.withdraw([answer.id], by=by, answers_by=by)
+                    self._votes.take_back(answer.id, by)
                 place = len(entries)
                 rows = self._rows_of(by, answer)
                 for row in rows:
