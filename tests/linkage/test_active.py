@@ -134,3 +134,11 @@ def test_a_model_that_takes_too_many_pairs_for_matches_is_corrected(authors):
         loop.tell(question.id, bool(person[a] == person[b]))
     assert reasons["a random pair of those taken for a match"] >= 10
     assert any(reason.startswith("near the boundary") for reason in reasons)
+
+
+def test_an_oracle_that_never_knows_ends_the_run(authors):
+    records, _ = authors
+    pairs = Pairs(np.arange(5), np.arange(5) + 10)
+    loop = loop_for().run(records, oracle=lambda question: None, max_labels=10, pairs=pairs)
+    assert loop.n_answers == 0
+    assert "no more labels" in loop.stop_reason

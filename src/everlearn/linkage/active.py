@@ -158,7 +158,7 @@ class ActiveLinker:
         )
         strategy = Auto(pool_size=1000) if self.query_strategy is None else self.query_strategy
         self._loop = ActiveLearner(linker.model, strategy, self.stopping, random_state=self.random_state)
-        self._loop.start(rows, classes=CLASSES)
+        self._loop.start(rows, classes=CLASSES, reask_unknown=False)
         self._answers = PairAnswers()
         self.n_answers = self.n_implied = 0
         self._asked, self._seen = set(), set()
@@ -293,9 +293,7 @@ class ActiveLinker:
         """
         self.start(left, right, pairs=pairs)
         answer = oracle if callable(oracle) else self._truth(oracle)
-        asked = 0
         while self.n_answers < max_labels and (questions := self.ask()):
-            asked += 1
             for question in questions:
                 self.tell(question.id, answer(question))
             if on_answer is not None:

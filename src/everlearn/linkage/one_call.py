@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 from .active import ActiveLinker
@@ -65,7 +66,7 @@ def link(
     True
     """
     first = left if isinstance(left, Records) else Records(left, schema)
-    linker = PairwiseLinker() if linker is None else linker
+    linker = PairwiseLinker() if linker is None else copy(linker)
     if blocking is not None:
         linker.blocking = blocking
     loop = ActiveLinker(linker, random_state=random_state)
