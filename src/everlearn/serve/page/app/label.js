@@ -46,10 +46,10 @@ function Why({ why, duplicates }) {
   const details = [
     why.rank !== null && why.rank !== undefined ? `rank ${why.rank}` : "",
     why.utility !== null && why.utility !== undefined ? `utility ${short(why.utility)}` : "",
-    why.like_it ? `${plural(why.like_it, "row")} like it` : "",
+    why.like_it && !why.text.includes(String(why.like_it)) ? `${plural(why.like_it, "row")} like it` : "",
     duplicates?.length ? `answers ${plural(duplicates.length, "near-duplicate")} too` : "",
   ].filter(Boolean);
-  return html`<p class="why"><span class=${`dot ${why.kind}`} aria-hidden="true"></span><span>${why.text}</span>
+  return html`<p class="why"><span class=${`dot ${why.kind}`} aria-hidden="true"></span><span class="reason">${why.text}</span>
     ${details.length > 0 && html`<span class="details">${details.join(" · ")}</span>`}</p>`;
 }
 

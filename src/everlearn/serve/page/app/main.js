@@ -18,7 +18,8 @@ function Header() {
   const entries = s?.setup_needed
     ? [["start", "Start"], ["settings", "Settings"]]
     : Object.entries(NAMES).filter(([id]) => s?.me?.role !== "viewer" || id === "progress" || id === "settings");
-  const accuracy = s?.accuracy;
+  // A figure from a few rows would only distract here; Progress has it with its interval.
+  const accuracy = s?.accuracy?.n >= 20 ? s.accuracy : null;
   return html`<header>
     <a class="brand" href="#/label" dir="auto">${s?.name || "everlearn"}</a>
     <nav aria-label="Views">${entries.map(

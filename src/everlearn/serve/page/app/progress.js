@@ -2,7 +2,7 @@
 import { ROOT } from "./api.js";
 import { Curve } from "./chart.js";
 import { status } from "./state.js";
-import { html, number, percent, plural, short } from "./ui.js";
+import { ago, html, number, percent, plural, short } from "./ui.js";
 
 /** @param {{name: string, value: any, note?: any}} props */
 const Tile = ({ name, value, note }) => html`<div class="tile"><dt>${name}</dt><dd><span class="big">${value}</span>${note && html`<span class="note">${note}</span>`}</dd></div>`;
@@ -23,6 +23,14 @@ function Stop({ stopping }) {
     ${gain !== null && gain !== undefined &&
     html`<p class="muted">Expected from 100 more labels: <b>${gain >= 0 ? "+" : "−"}${short(100 * Math.abs(gain))}</b> points of accuracy.</p>`}
   </section>`;
+}
+
+/** Where the stream changed. @param {{drift: any[]}} props */
+function Drift({ drift }) {
+  if (!drift?.length) return null;
+  return html`<section><h2>Drift</h2><ul class="facts">${drift.slice(-5).map(
+    (alarm, index) => html`<li key=${index}>At row ${number(alarm.row)}, ${ago(alarm.time)}${alarm.note ? `: ${alarm.note}` : ""}</li>`,
+  )}</ul></section>`;
 }
 
 /** @param {{people: any[]}} props */
@@ -64,15 +72,15 @@ export function Progress() {
   return html`<div class="page">
     <h1>Progress</h1>
     <dl class="tiles">
-      <${Tile} name="Accuracy on random rows" value=${accuracy ? percent(accuracy.value) : "–"}
-        note=${accuracy ? `${percent(accuracy.low)} to ${percent(accuracy.high)} · ${plural(accuracy.n, "row")}` : "no random row answered yet"} />
+      <${Tile} name="Accuracy on random rows" value=${accuracy ? percent(accuracy.value, accuracy.n < 100 ? 0 : 1) : "–"}
+        note=${accuracy ? `${percent(accuracy.low, 0)} to ${percent(accuracy.high, 0)} · ${plural(accuracy.n, "row")}` : "no random row answered yet"} />
       <${Tile} name="Labels" value=${number(s.labels)} note=${budgetNote({ budget: s.budget })} />
       <${Tile} name="Rows" value=${number(s.rows)} note=${`${short(s.rows_per_second ?? 0)} a second`} />
       <${Tile} name="Open questions" value=${number(s.open_questions)} note=${`${plural(active, "person", "people")} at work`} />
     </dl>
     <section class="chart">
       <h2>Learning curve</h2>
-      ${points.length
+      ${points.length > 1
         ? html`<${Curve} points=${points} marks=${marks} />
           <p class="legend"><span class="swatch line"></span>with questions, and its interval
             ${random.length > 0 && html`<span class="swatch dashed"></span>random labels`}
@@ -83,9 +91,10 @@ export function Progress() {
               (/** @type {any} */ p) => html`<tr key=${p.labels}><td class="num">${number(p.labels)}</td><td class="num">${percent(p.value)}</td>
                 <td class="num">${percent(p.low)} – ${percent(p.high)}</td><td class="num">${percent(p.random)}</td></tr>`,
             )}</tbody></table></div></details>`
-        : html`<p class="muted">The curve begins when some random rows have been answered: only those measure without bias.</p>`}
+        : html`<p class="muted">The curve begins when some random rows have been answered and more rows have come: only random rows measure without bias.</p>`}
     </section>
     <${Stop} stopping=${s.stopping} />
+    <${Drift} drift=${s.drift} />
     <div class="two"><${People} people=${s.people} /><${Agreement} agreement=${s.agreement} /></div>
     <p class="muted small">Model version ${number(s.model_version)} · log at ${number(s.sequence)} ${["admin", "viewer"].includes(s.me?.role) && html` · <a href=${new URL("v1/report", ROOT).href} target="_blank" rel="noopener">Report</a>`}</p>
   </div>`;
