@@ -11,9 +11,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from everlearn.errors import BusyError, InputError, StoreError
+from everlearn.serve._reconcile import Reconciled, reconcile
 from everlearn.serve.app import create_app
 from everlearn.serve.label_studio import block_version, control_in
-from everlearn.serve.reconcile import Reconciled, reconcile
 
 CONFIG = (
     '<View><Text name="mail" value="$text"/><Choices name="kind" toName="mail"><Choice value="spam"/>'

@@ -15,9 +15,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from typer.testing import CliRunner
 
-from everlearn.cli import app
 from everlearn.stream import NeverEndingLearner
 from serve.load import differences, load, measure, set_up
 from serve.server_process import TIMEOUT, ServerProcess
@@ -387,22 +385,6 @@ def test_a_second_service_is_refused(process):
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
     assert done.returncode == 1
     assert "in use" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--overlap", "x"], "2:0.1"),
-        (["--overlap", "2:3"], "2:0.1"),
-        (["--root-path", "labels"], "slash"),
-        (["--token", "short"], "32 printable"),
-        (["--log-level", "loud"], "debug"),
-    ],
-)
-def test_bad_options(tmp_path, options, message):
-    done = CliRunner().invoke(app, ["serve", str(tmp_path / "s.everlearn"), "--port", "0", *options])
-    assert done.exit_code in (1, 2)
-    assert message in " ".join(done.stderr.split())
 
 
 def test_settings_of_the_command_line_are_kept(tmp_path):
