@@ -218,6 +218,7 @@ BAD_PARAMETERS = {
     "rtol": [-0.1, np.nan, np.inf, "1", None],
     "pool_size": [*HALVES, 0, -3],
     "max_iter": [*HALVES, -2, np.inf],
+    "device": ["gpu", "", None, 0],
 }
 
 

@@ -290,6 +290,16 @@ SnapshotEvery = Annotated[
         _LEARNER, "--snapshot-every", min=1, help="Rows between snapshots. (default: 50000)", metavar="N"
     ),
 ]
+SnapshotEvents = Annotated[
+    int | None,
+    _option(
+        _LEARNER,
+        "--snapshot-events",
+        min=1,
+        help="Batches and answers between snapshots. (default: 1000)",
+        metavar="N",
+    ),
+]
 Scaling = Annotated[
     Literal["standard", "none"] | None,
     _option(_LEARNER, "--scaling", help="Whether numbers are standardized. (default: standard)"),

@@ -136,11 +136,13 @@ class Plan:
     skip_duplicates: bool = False
     max_bad_fraction: float = 0.2
     snapshot_every: int | None = None
+    snapshot_events: int | None = None
 
     @property
     def opening(self) -> dict[str, Any]:
         """The options for opening the store that are not settings of it."""
-        return {} if self.snapshot_every is None else {"snapshot_every": self.snapshot_every}
+        every = {"snapshot_every": self.snapshot_every, "snapshot_events": self.snapshot_events}
+        return {name: value for name, value in every.items() if value is not None}
 
 
 class TooManyBadRows(ValueError):

@@ -66,6 +66,7 @@ def run(
     coverage: option.Coverage = None,
     retention: option.Retention = None,
     snapshot_every: option.SnapshotEvery = None,
+    snapshot_events: option.SnapshotEvents = None,
     random_state: option.RandomState = None,
     query_strategy: option.QueryStrategy = None,
     label_rate: option.LabelRate = None,
@@ -149,6 +150,7 @@ def run(
         skip_duplicates=duplicate_ids == "skip",
         max_bad_fraction=max_bad_fraction,
         snapshot_every=snapshot_every,
+        snapshot_events=snapshot_events,
     )
     _learn(plan, quiet)
 

@@ -119,7 +119,7 @@ class AddingRows(ServiceCore):
                 if sparse.issparse(blocks[0].X)
                 else np.vstack([block.X for block in blocks]),
                 [label for block in blocks for label in block.y],
-                ids=[name for block in blocks for name in block.ids],
+                ids=_numbered([name for block in blocks for name in block.ids], learner.n_rows),
                 time=max(times) if times else None,
                 records=[record for block in blocks for record in block.records],
                 requests=requests,
@@ -214,3 +214,8 @@ def _part_of(start: int, end: int, names: list[str]) -> Callable[[Outcome, int, 
         return {"sequence": sequence, "model_version": version, "predictions": found}
 
     return outcome
+
+
+def _numbered(names: list[Any], first: int) -> list[Any]:
+    """The ids of new rows; a row without one is called by its number in the log."""
+    return [first + k if name is None else name for k, name in enumerate(names)]

@@ -104,14 +104,6 @@ def ids(given: Any, n_rows: int | None = None, unique: bool = True) -> list[Id]:
     return found
 
 
-def row_ids(given: Any, numbers: range) -> list[Id]:
-    """The ids of new rows with these numbers; None becomes the number."""
-    values = [given] if isinstance(given, str | int | np.integer) else list(given)
-    if len(values) == len(numbers):
-        values = [n if value is None else value for n, value in zip(numbers, values, strict=True)]
-    return ids(values, len(numbers))
-
-
 def count(n: Any) -> int:
     """Check a number of questions."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:

@@ -268,8 +268,7 @@ class NeverEndingLearner(AnswerMethods):
         y : array-like of shape (n_rows,), default=None
             The labels, None or NaN where unknown. They are learned after the rows are predicted.
         ids : array-like of int or str, default=None
-            A unique id for each row, by which it can be labeled later. None numbers the rows from 0, and an
-            entry that is None numbers its row.
+            A unique id for each row, by which it can be labeled later. None numbers the rows from 0.
         time : float, default=None
             The time of the batch, in seconds since 1970; None for now. Times need not increase.
         notes : mapping, default=None
@@ -288,7 +287,7 @@ class NeverEndingLearner(AnswerMethods):
         rows = _checks.rows(X, self._n_features())
         places, labels = self._labels(y, rows.shape[0])
         numbered = range(self._log.n_rows, self._log.n_rows + rows.shape[0])
-        names: list[Id] = list(numbered) if ids is None else _checks.row_ids(ids, numbered)
+        names: list[Id] = list(numbered) if ids is None else _checks.ids(ids, rows.shape[0])
         if known := self._log.known(names):
             raise InputError(
                 f"Duplicate id {some(known)}: ids must be unique, including those of erased rows.",
