@@ -3,10 +3,10 @@ import threading
 import pytest
 from starlette.testclient import TestClient
 
-from everlearn.serve._limits import Limits
-from everlearn.serve._run import bind, server
 from everlearn.serve.access import Access
 from everlearn.serve.app import create_app
+from everlearn.serve.limits import Limits
+from everlearn.serve.run import bind, server
 from serve.fake_service import FakeService
 
 SMALL = Limits(

@@ -55,7 +55,7 @@ def reconcile(
     Label Studio sends each webhook once. If the service was down at that moment, this command makes up for
     it. What has been learned already is not learned again, so it can run at any time, for example daily.
     """
-    from ..serve import _reconcile as work
+    from ..serve import reconcile as work
 
     found = work.reconcile(service, token, label_studio, api_key, project, dry_run=dry_run)
     done = "would be" if dry_run else "were"

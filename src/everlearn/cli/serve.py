@@ -128,10 +128,10 @@ def serve(
     acknowledged is in the store.
     """
     try:
-        from ..serve import _run as server
-        from ..serve._limits import Limits
+        from ..serve import run as server
         from ..serve.access import Access
         from ..serve.app import create_app
+        from ..serve.limits import Limits
         from ..serve.service import LearningService
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(

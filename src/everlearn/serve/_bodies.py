@@ -14,8 +14,8 @@ from fastapi import Request
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect
 
-from ._limits import Limits
 from ._problems import Problem
+from .limits import Limits
 
 _Model = TypeVar("_Model", bound=BaseModel)
 _IN_THREAD = 64 * 1024  # bytes that are parsed where they are; about a millisecond

@@ -13,11 +13,11 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from ._events import EventHub
-from ._limits import Limits
 from ._metrics import Metrics
 from ._problems import Problem
 from ._static import StaticFiles
 from .access import Access, Person
+from .limits import Limits
 from .service import LearningService
 
 _Result = TypeVar("_Result")

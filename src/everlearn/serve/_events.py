@@ -16,9 +16,9 @@ from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ._limits import Limits
 from ._problems import Problem
 from ._results import ServiceEvent
+from .limits import Limits
 
 PING_SECONDS = 15.0
 _QUEUE = 256  # events that wait for one reader

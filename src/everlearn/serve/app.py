@@ -14,10 +14,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from . import _openapi, _problems, label_studio
 from ._bodies import InvalidBody
 from ._context import Context
-from ._limits import Limits
 from ._ls_inbox import Inbox, learn_forever
 from ._routes import labels, operations, people, questions, rows, setup, state
 from .access import Access
+from .limits import Limits
 from .service import LearningService
 
 _DESCRIPTION = """One learner for programs and people.
