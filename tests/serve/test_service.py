@@ -270,8 +270,8 @@ def test_uncertain_questions_say_between_which_classes_and_evidence_is_shown_unl
         assert question.why.like_it >= 0
         assert question.why.utility is not None
         assert question.prediction.label in CLASSES
-        assert {found.speaks for found in question.evidence} == {"for", "against"}
-        assert len(question.evidence) <= 6
+        assert {found.speaks for found in question.evidence} <= {"for", "against"}
+        assert 0 < len(question.evidence) <= 6
         assert all(0 < found.share <= 1 for found in question.evidence)
         assert all("x: " in found.summary for found in question.evidence)
         assert "random" in kinds

@@ -128,6 +128,8 @@ def evidence(learner: NeverEndingLearner, row: Any, schema: Schema | None, n: in
     for support in found:
         fields = fields_shown(learner, learner.rows([support.id]), schema, records.get(support.id))
         share = round(support.share, 4)
+        if share == 0:
+            continue
         shown.append(Evidence(support.id, support.label, support.speaks, support.of, share, summary(fields)))
     return shown
 
