@@ -76,7 +76,7 @@ async def join(request: Request, here: Here, code: Annotated[str, Query(max_leng
 
 @router.post("/v1/leave", status_code=204, response_class=Response, responses=_openapi.errors())
 async def leave(request: Request, here: Here, person: Anybody) -> Response:
-    """End this session."""
+    """Sign out."""
     await here.write(here.access.end_session, request.cookies.get(here.access.cookie, ""))
     response = Response(status_code=204)
     response.delete_cookie(here.access.cookie, path=request.scope.get("root_path", "").rstrip("/") or "/")
