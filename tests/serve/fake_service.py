@@ -3,26 +3,20 @@
 import json
 
 from everlearn.errors import InputError
+from everlearn.serve._questions import Empty, FieldShown, Guess, LeaseShown, Questions, QuestionShown, Why
 from everlearn.serve._results import (
     AnswerResult,
     AnswersGiven,
-    Empty,
-    FieldShown,
-    Guess,
     History,
     HistoryEntry,
     Inspection,
-    LeaseShown,
     Predictions,
-    Questions,
-    QuestionShown,
     RowPrediction,
     RowsAdded,
     ServiceEvent,
     ServiceSettings,
     Undone,
     UploadField,
-    Why,
 )
 
 

@@ -11,7 +11,8 @@ from ..store.beside import Request
 from ..store.lookup import Id
 from ..stream.answers import AnswerEffect, AnswerFor
 from ._core import CLASSES_NOTE, as_label, digest_of
-from ._results import AnswerIn, AnswerResult, AnswersGiven, Guess, Undone
+from ._questions import Guess
+from ._results import AnswerIn, AnswerResult, AnswersGiven, Undone
 from ._rows import AddingRows
 from ._shown import guess
 

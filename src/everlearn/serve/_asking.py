@@ -8,7 +8,7 @@ from ..errors import InputError
 from ..store.lookup import Id
 from ._answering import Answering
 from ._leases import Lease
-from ._results import Empty, FieldShown, LeaseShown, Questions, QuestionShown, Why
+from ._questions import Empty, FieldShown, LeaseShown, Questions, QuestionShown, Why
 from ._shown import (
     evidence,
     fields_shown,

@@ -17,7 +17,8 @@ from ..store.log import Log
 from ..store.lookup import Id
 from ..stream import NeverEndingLearner
 from ._leases import Leases
-from ._results import FieldShown, ServiceSettings
+from ._questions import FieldShown
+from ._results import ServiceSettings
 from ._votes import Votes
 from ._writer import Writer
 

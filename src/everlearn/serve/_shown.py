@@ -8,7 +8,7 @@ from ..read import Schema
 from ..read.records import flat_record
 from ..stream import NeverEndingLearner
 from ..stream.row_fields import row_fields
-from ._results import Evidence, FieldShown, Guess, PairShown, Unusual, Why
+from ._questions import Evidence, FieldShown, Guess, PairShown, Unusual, Why
 
 _KINDS = {
     "numeric": "number",

@@ -2,31 +2,33 @@
 
 from typing import Any
 
-from ._results import (
-    AnswerIn,
-    AnswerResult,
-    AnswersGiven,
+from ._questions import (
     Empty,
     Evidence,
     FieldShown,
     Guess,
+    LeaseShown,
+    PairShown,
+    Questions,
+    QuestionShown,
+    Unusual,
+    Why,
+)
+from ._results import (
+    AnswerIn,
+    AnswerResult,
+    AnswersGiven,
     History,
     HistoryEntry,
     Inspection,
-    LeaseShown,
-    PairShown,
     Predictions,
-    Questions,
-    QuestionShown,
     RowIn,
     RowPrediction,
     RowsAdded,
     ServiceEvent,
     ServiceSettings,
     Undone,
-    Unusual,
     UploadField,
-    Why,
 )
 from ._start import Starting
 

@@ -10,7 +10,7 @@ from .._bodies import read_json
 from .._context import Annotator, Here, json_response
 from .._models import ReleaseIn, ReleaseOut, RenewIn, RenewOut
 from .._problems import Problem
-from .._results import Questions
+from .._questions import Questions
 
 router = APIRouter(tags=["questions"])
 
