@@ -16,6 +16,7 @@ from everlearn._base import persist
 from everlearn._base.pipelines import SavedPipeline
 from everlearn.adaptive import AdaptiveSVM, Expert
 from everlearn.calibration import AdaptiveConformal, CalibratedClassifier, OnlineCalibrator
+from everlearn.linkage import Pairs, PairwiseLinker
 from everlearn.select import Exemplars
 from everlearn.semi import StreamS3VM
 
@@ -127,6 +128,12 @@ def _stream(n_classes):
     )
 
 
+def _linker():
+    names = ["Ann Lee", "Anne Lee", "Bob Ray", "Bob Rae"]
+    pairs = Pairs(np.array([0, 2, 0, 1]), np.array([1, 3, 2, 3]))
+    return PairwiseLinker().fit({"name": names, "team": list("aabb")}, pairs=pairs, y=[1, 1, 0, 0])
+
+
 _FEW = [Expert("rbf"), Expert("linear", window=10), Expert("rbf", relevance=True), Expert("no-change")]
 
 _SPECIAL = {
@@ -169,6 +176,7 @@ _SPECIAL = {
         "greedy": lambda: Exemplars(5).fit(table(2)[0]),
         "labels": lambda: Exemplars(5, method="qp").fit(*_partly_labeled(2)),
     },
+    "PairwiseLinker": {"one": _linker, "unfitted": lambda: PairwiseLinker()},
     "StreamS3VM": {"two": lambda: _stream(2), "three": lambda: _stream(3), "unfitted": lambda: StreamS3VM()},
     **{
         name: {

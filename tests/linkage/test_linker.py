@@ -6,15 +6,22 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from everlearn import LASVM
+import everlearn
+from everlearn import LASVM, VIRTUAL
 from everlearn.datasets import make_author_records
+from everlearn.errors import FileFormatError
 from everlearn.linkage import (
     AuthorName,
     Blocking,
+    Exact,
+    Key,
+    MinHash,
     PairFeatures,
     Pairs,
     PairwiseLinker,
+    Prefix,
     Records,
+    Tokens,
     b_cubed_scores,
 )
 
@@ -145,3 +152,75 @@ def test_bad_input_is_refused(authors):
         PairwiseLinker(clustering="kmeans").fit(records, pairs=pairs, y=y)
     with pytest.raises(AttributeError):
         PairwiseLinker(RandomForestClassifier(5)).fit(records, pairs=pairs, y=y).predict_pairs(pairs)
+
+
+# --------------------------------------------------------------------------------------- saving and loading
+
+
+def saved(linker, folder):
+    everlearn.save(linker, folder / "linker")
+    return everlearn.load(folder / "linker")
+
+
+@pytest.mark.parametrize("learner", [None, VIRTUAL(random_state=0), LASVM(C=1, class_weight="balanced")])
+def test_a_loaded_linker_continues_bit_for_bit(authors, tmp_path, learner):
+    _, records, pairs, y, _ = authors
+    linker = PairwiseLinker(learner, blocking=Blocking(AuthorName())).prepare(records)
+    linker.partial_fit(pairs[:200], y[:200])
+    other = saved(linker, tmp_path)
+    assert repr(other.blocking) == repr(linker.blocking)
+    for one in (linker, other):
+        one.partial_fit(pairs[200:260], y[200:260])
+    assert_array_equal(other.predict_pairs().score, linker.predict_pairs().score)
+    assert_array_equal(other.link().clusters, linker.link().clusters)
+    assert other.records()[0].ids == records.ids
+    assert other.records()[0].schema == records.schema
+
+
+def test_both_tables_labels_and_contradictions_are_saved(authors, tmp_path):
+    table, *_ = authors
+    keys = Exact("name"), Prefix("name", 3), Tokens("affiliation"), MinHash("name", bands=4)
+    linker = PairwiseLinker(
+        blocking=Blocking(*keys, large_blocks="sample", max_block_size=50),
+        features=PairFeatures(),
+        clustering="dbscan",
+        eps=0.25,
+        min_pts=3,
+    )
+    pairs = Pairs(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
+    with pytest.warns(UserWarning, match="contradict"):
+        linker.fit(table[:50], table[50:], pairs=pairs, y=[1, 1, 1, 0])
+    other = saved(linker, tmp_path)
+    assert [str(c) for c in other.contradictions_] == [str(c) for c in linker.contradictions_] != []
+    assert (other.clustering, other.eps, other.min_pts) == ("dbscan", 0.25, 3)
+    assert other.blocking.keys == keys
+    assert_array_equal(other.link().clusters, linker.link().clusters)
+
+
+def test_a_linker_without_records_is_saved(tmp_path):
+    other = saved(PairwiseLinker(LASVM(C=3), features=PairFeatures("thesis")), tmp_path)
+    assert (other.learner.C, other.features.preset, other.blocking) == (3, "thesis", None)
+    with pytest.raises(NotFittedError):
+        other.link()
+
+
+def test_what_could_not_be_loaded_is_not_saved(authors, tmp_path):
+    _, records, pairs, y, _ = authors
+
+    class Initial(Key):
+        def keys(self, value):
+            return [value[0]]
+
+    with pytest.raises(TypeError, match="use the keys of"):
+        saved(PairwiseLinker(blocking=Blocking(Initial("name"))), tmp_path)
+    forest = PairwiseLinker(RandomForestClassifier()).fit(records, pairs=pairs, y=y)
+    with pytest.raises(TypeError, match="without pickle"):
+        saved(forest, tmp_path)
+
+
+def test_a_state_that_does_not_fit_is_refused(authors, tmp_path):
+    _, records, pairs, y, _ = authors
+    linker = PairwiseLinker().fit(records, pairs=pairs[:50], y=y[:50])
+    linker._labels.append((0, len(records), True))
+    with pytest.raises(FileFormatError, match="label"):
+        saved(linker, tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from .._base import constraints
+from .._base import checked, constraints, persist
 from ..svm import LASVM
+from . import _describe
+from ._results import Linkage, PairPredictions
 from .answers import Contradiction, contradictions
 from .blocking import Blocking, Pairs, default_blocking
 from .clustering import average_linkage, connected_components, dbscan
@@ -26,83 +27,14 @@ _PAIRS_AT_ONCE = 100_000
 CLASSES = np.array([0, 1])
 
 
-@dataclass(frozen=True)
-class PairPredictions:
-    """Predictions for pairs.
-
-    Attributes
-    ----------
-    pairs : Pairs
-        The pairs.
-    score : ndarray of shape (n_pairs,)
-        The decision values f; above 0 for a match.
-    """
-
-    pairs: Pairs
-    score: NDArray[np.float64]
-
-    @property
-    def distance(self) -> NDArray[np.float64]:
-        """The distances 1 / (1 + exp(f)); 0.5 on the decision boundary."""
-        return 0.5 * (1 - np.tanh(self.score / 2))
-
-    @property
-    def match(self) -> NDArray[np.bool_]:
-        """Whether each pair is taken for a match."""
-        return self.score > 0
-
-
-@dataclass(frozen=True)
-class Linkage:
-    """Records with their clusters.
-
-    Attributes
-    ----------
-    left : Records
-        The records, or those of the first table.
-    right : Records or None
-        The second table.
-    clusters : ndarray of shape (n_records,)
-        The cluster of each record, of the first table and then of the second.
-    predictions : PairPredictions
-        The pairs that were compared.
-    """
-
-    left: Records
-    right: Records | None
-    clusters: NDArray[np.intp]
-    predictions: PairPredictions
-
-    @property
-    def left_clusters(self) -> NDArray[np.intp]:
-        """The cluster of each record of the first table."""
-        return self.clusters[: len(self.left)]
-
-    @property
-    def right_clusters(self) -> NDArray[np.intp]:
-        """The cluster of each record of the second table; empty if there is none."""
-        return self.clusters[len(self.left) :]
-
-    @property
-    def matches(self) -> list[tuple[Any, Any]]:
-        """The ids of compared pairs whose records are in one cluster."""
-        pairs, right = self.predictions.pairs, self.left if self.right is None else self.right
-        offset = 0 if self.right is None else len(self.left)
-        together = np.flatnonzero(self.clusters[pairs.left] == self.clusters[pairs.right + offset])
-        return [(self.left.ids[pairs.left[i]], right.ids[pairs.right[i]]) for i in together]
-
-    def __repr__(self) -> str:
-        n = len(np.unique(self.clusters))
-        return f"<Linkage: {len(self.clusters):,} records in {n:,} clusters>"
-
-
+@persist.register
 class PairwiseLinker:
     """Learn from labeled pairs which records are the same, and cluster records by that.
 
     Parameters
     ----------
     learner : classifier, default=None
-        A classifier with ``decision_function``, and ``partial_fit`` if labels arrive in parts. None is
+        A classifier with ``decision_function``. None is
         ``LASVM(C=10, class_weight={0: 1, 1: 2})``: matches are rare, and a missed one counts twice.
     features : PairFeatures, default=None
         The features of a pair. None is ``PairFeatures()``.
@@ -216,6 +148,8 @@ class PairwiseLinker:
     def partial_fit(self, pairs: Pairs, y: ArrayLike) -> PairwiseLinker:
         """Learn more labels, of pairs of the records that `fit` or `prepare` was called with.
 
+        A learner without ``partial_fit``, such as `VIRTUAL`, is fitted again on all labels.
+
         Parameters
         ----------
         pairs : Pairs
@@ -230,11 +164,22 @@ class PairwiseLinker:
         """
         labels = self._checked(pairs, y)
         if len(labels):
-            self._model.partial_fit(self.transform(pairs), labels, classes=CLASSES)
-            if hasattr(self._model, "finish"):
-                self._model.finish()
             self._note(pairs, labels)
+            if hasattr(self._model, "partial_fit"):
+                self._model.partial_fit(self.transform(pairs), labels, classes=CLASSES)
+                if hasattr(self._model, "finish"):
+                    self._model.finish()
+            else:
+                self._fit_again()
         return self
+
+    def _fit_again(self) -> None:
+        """Fit a classifier that cannot learn in parts on all labels, once both classes are there."""
+        left, right, same = (np.array(column) for column in zip(*self._labels, strict=True))
+        if len(np.unique(same)) == 2:
+            offset = 0 if self._right is None else len(self.records()[0])
+            pairs = Pairs(left.astype(np.intp), right.astype(np.intp) - offset)
+            self._model = self._new_learner().fit(self.transform(pairs), same.astype(np.int64))
 
     @property
     def model(self) -> Any:
@@ -391,9 +336,7 @@ class PairwiseLinker:
         )
         self._labels += ends
         before = len(self.contradictions_)
-        self.contradictions_ = contradictions(
-            [(a, b) for a, b, _ in self._labels], [s for *_, s in self._labels]
-        )
+        self.contradictions_ = _contradicting(self._labels)
         if len(self.contradictions_) > before:
             warnings.warn(
                 f"{len(self.contradictions_)} labels contradict others, such as {self.contradictions_[-1]} "
@@ -401,3 +344,63 @@ class PairwiseLinker:
                 UserWarning,
                 stacklevel=3,
             )
+
+    # --------------------------------------------------------------------------------------- saving, loading
+
+    def _get_state(self) -> dict[str, Any]:
+        """The parameters, the records, the labels and the model, for `everlearn.save`."""
+        given: dict[str, Any] = {
+            "learner": None if self.learner is None else persist.describe(self.learner),
+            "features": None if self.features is None else _describe.features_state(self.features),
+            "blocking": None if self.blocking is None else _describe.blocking_state(self.blocking),
+            "clustering": self.clustering,
+            "eps": self.eps,
+            "min_pts": self.min_pts,
+        }
+        if self._left is None:
+            return {"params": given}
+        return {
+            "params": given,
+            "left": _describe.records_state(self._left),
+            "right": None if self._right is None else _describe.records_state(self._right),
+            "labels": [list(label) for label in self._labels],
+            "model": persist.describe(self.model),
+        }
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> PairwiseLinker:
+        """The linker that `_get_state` described."""
+        given = dict(checked.table("params", state["params"]))
+        for name, read in (
+            ("learner", persist.revive),
+            ("features", _describe.features_from_state),
+            ("blocking", _describe.blocking_from_state),
+        ):
+            given[name] = None if given[name] is None else read(given[name])
+        linker = cls(given.pop("learner"), **given)
+        if "left" in state:
+            right = state["right"]
+            linker.prepare(
+                _describe.records_from_state(state["left"]),
+                None if right is None else _describe.records_from_state(right),
+            )
+            linker._resume(state)
+        return linker
+
+    def _resume(self, state: dict[str, Any]) -> None:
+        """Take over the model and the labels of a saved state."""
+        model = persist.revive(state["model"])
+        if type(model) is not type(self._model):
+            raise ValueError(f"the model is a {type(model).__name__}, not a {type(self._model).__name__}")
+        left, right = self.records()
+        n = len(left) + (0 if right is None else len(right))
+        for label in checked.items("labels", state["labels"]):
+            a, b, same = checked.items("label", label, 3)
+            first, second = (checked.integer("label", end, 0, n - 1) for end in (a, b))
+            self._labels.append((first, second, checked.flag("label", same)))
+        self._model = model
+        self.contradictions_ = _contradicting(self._labels)
+
+
+def _contradicting(labels: list[tuple[int, int, bool]]) -> list[Contradiction]:
+    return contradictions([(a, b) for a, b, _ in labels], [same for *_, same in labels])

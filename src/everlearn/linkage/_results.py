@@ -1,0 +1,82 @@
+"""What a linker returns: scores of pairs, and records with their clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .blocking import Pairs
+from .records import Records
+
+
+@dataclass(frozen=True)
+class PairPredictions:
+    """Predictions for pairs.
+
+    Attributes
+    ----------
+    pairs : Pairs
+        The pairs.
+    score : ndarray of shape (n_pairs,)
+        The decision values f; above 0 for a match.
+    """
+
+    pairs: Pairs
+    score: NDArray[np.float64]
+
+    @property
+    def distance(self) -> NDArray[np.float64]:
+        """The distances 1 / (1 + exp(f)); 0.5 on the decision boundary."""
+        return 0.5 * (1 - np.tanh(self.score / 2))
+
+    @property
+    def match(self) -> NDArray[np.bool_]:
+        """Whether each pair is taken for a match."""
+        return self.score > 0
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """Records with their clusters.
+
+    Attributes
+    ----------
+    left : Records
+        The records, or those of the first table.
+    right : Records or None
+        The second table.
+    clusters : ndarray of shape (n_records,)
+        The cluster of each record, of the first table and then of the second.
+    predictions : PairPredictions
+        The pairs that were compared.
+    """
+
+    left: Records
+    right: Records | None
+    clusters: NDArray[np.intp]
+    predictions: PairPredictions
+
+    @property
+    def left_clusters(self) -> NDArray[np.intp]:
+        """The cluster of each record of the first table."""
+        return self.clusters[: len(self.left)]
+
+    @property
+    def right_clusters(self) -> NDArray[np.intp]:
+        """The cluster of each record of the second table; empty if there is none."""
+        return self.clusters[len(self.left) :]
+
+    @property
+    def matches(self) -> list[tuple[Any, Any]]:
+        """The ids of compared pairs whose records are in one cluster."""
+        pairs, right = self.predictions.pairs, self.left if self.right is None else self.right
+        offset = 0 if self.right is None else len(self.left)
+        together = np.flatnonzero(self.clusters[pairs.left] == self.clusters[pairs.right + offset])
+        return [(self.left.ids[pairs.left[i]], right.ids[pairs.right[i]]) for i in together]
+
+    def __repr__(self) -> str:
+        n = len(np.unique(self.clusters))
+        return f"<Linkage: {len(self.clusters):,} records in {n:,} clusters>"

@@ -1,0 +1,114 @@
+"""Tables as people have them: every stage refuses in words, or copes."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from everlearn.linkage import (
+    ActiveLinker,
+    Blocking,
+    MinHash,
+    Pairs,
+    PairwiseLinker,
+    Phonetic,
+    Records,
+    default_blocking,
+    link,
+)
+
+PEOPLE = {
+    "name": ["Ann Lee", "Anne Lee", "Bob Ray", "Bob Rae", "Cy Orr", "Cy Or"],
+    "city": ["Rome", "Rome", "Oslo", "Oslo", "Bern", "Bern"],
+}
+TRUTH = np.array([0, 0, 1, 1, 2, 2])
+
+
+def test_empty_names_are_compared_by_nothing_and_stay_alone():
+    table = {name: [*column, "", "", None] for name, column in PEOPLE.items()}
+    found = link(table, oracle=np.array([*TRUTH, 3, 4, 5]), max_labels=10)
+    assert_array_equal(found.clusters[6:], [3, 4, 5])
+    assert not np.isin(
+        [6, 7, 8], np.concatenate([found.predictions.pairs.left, found.predictions.pairs.right])
+    ).any()
+
+
+def test_names_that_are_empty_everywhere_are_refused_in_words():
+    with pytest.raises(ValueError, match="0 candidate pairs: no two records share a key"):
+        link({"name": ["", "", ""]}, oracle=[0, 1, 2])
+
+
+def test_identical_records_are_one_cluster_with_few_answers():
+    table = {name: column * 5 for name, column in PEOPLE.items()}
+    found = link(table, oracle=np.tile(TRUTH, 5), max_labels=30)
+    for person in range(6):
+        assert len(set(found.clusters[person::6].tolist())) == 1
+
+
+def test_records_that_are_all_identical_are_one_cluster():
+    linker = PairwiseLinker(blocking=Blocking("name")).prepare({"name": ["Ann Lee"] * 10})
+    loop = ActiveLinker(linker, random_state=0).run(
+        {"name": ["Ann Lee"] * 10}, oracle=np.zeros(10), max_labels=20
+    )
+    assert loop.n_answers <= 9  # the others follow
+
+
+@pytest.mark.parametrize("ids", [["a", "b", "a", "c", "d", "e"], [1, 2, 2, 2, 3, 1]])
+def test_ids_that_repeat_are_refused_with_one_of_them(ids):
+    with pytest.raises(ValueError, match=r"must be distinct, but \d of them repeat, such as .*id=False"):
+        link({"id": ids, **PEOPLE}, oracle=TRUTH)
+
+
+def test_a_block_of_20000_records_is_refused_or_sampled_in_words():
+    records = Records({"city": ["Rome"] * 20_000})
+    with pytest.raises(ValueError, match=r"20,000 records the key 'rome', more than max_block_size=2,000"):
+        Blocking("city").pairs(records)
+    with pytest.warns(UserWarning, match=r"4,950 random pairs of each are compared"):
+        pairs = Blocking("city", max_block_size=100, large_blocks="sample").pairs(records)
+    assert 4_000 < len(pairs) <= 4_950
+    report = default_blocking(records).report(records)
+    assert report.pairs == 0
+    assert "dropped 1 keys that more than 100 records share" in report.notes[0]
+
+
+def test_labels_that_contradict_are_told_and_learned():
+    pairs = Pairs(np.array([0, 1, 0, 0]), np.array([1, 2, 2, 3]))
+    with pytest.warns(
+        UserWarning, match="1 labels contradict others, such as 0 ≠ 2 contradicts 0 = 1, 1 = 2"
+    ):
+        linker = PairwiseLinker().fit(PEOPLE, pairs=pairs, y=[1, 1, 0, 0])
+    assert len(linker.contradictions_) == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "cities"),
+    [
+        (
+            ["王小明", "王小明", "李雷", "李雷", "韩梅梅", "韩梅梅"],
+            ["北京", "北京市", "上海", "上海市", "广州", "广州市"],
+        ),
+        (
+            ["Иван Жданов", "Иван Жданав", "Нина Щукина", "Нина Щукена", "Юлия Бойко", "Юлiя Бойко"],
+            ["Москва"] * 6,
+        ),
+        (["محمد علي", "محمّد علي", "سارة حسن", "سارة حسان", "يوسف عمر", "يوسف عمرو"], ["القاهرة"] * 6),
+    ],
+)
+def test_non_latin_scripts_are_compared(names, cities):
+    found = link(
+        {"name": names, "city": cities},
+        oracle=TRUTH,
+        max_labels=15,
+        blocking=Blocking("city", MinHash("name", 20, 1), Phonetic("name")),
+    )
+    assert_array_equal(found.clusters, TRUTH)
+
+
+@pytest.mark.parametrize("schema", [{"surname": "name"}, {"name": "name", "town": None}])
+def test_a_schema_that_names_a_missing_column_is_refused_with_the_columns(schema):
+    with pytest.raises(ValueError, match=r"missing column: '(surname|town)'; the columns are name, city"):
+        link(PEOPLE, schema=schema, oracle=TRUTH)
+
+
+def test_an_unknown_kind_is_refused_with_the_kinds():
+    with pytest.raises(ValueError, match="kind 'words' for 'name'; the kinds are name, text"):
+        link(PEOPLE, schema={"name": "words"}, oracle=TRUTH)
