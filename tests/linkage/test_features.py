@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
+from everlearn._base import persist
 from everlearn.datasets import make_author_records
 from everlearn.linkage import AuthorName, Blocking, PairFeatures, Records, _strings
 from everlearn.linkage._similarities import TokenTable, containments, jaccards, soft_tfidf
+from everlearn.linkage._statistics import FieldStatistics
 from everlearn.linkage._text import ascii_tokens, numbers, soundex, tokens
 from reference import linkage as plain
 
@@ -253,3 +255,33 @@ def test_tables_with_other_fields_and_missing_fit_are_refused():
         PairFeatures().transform([0], [1])
     with pytest.raises(ValueError, match="'preset' of PairFeatures must be one of"):
         PairFeatures("best").fit(Records({"a": ["x"]}))
+
+
+# ------------------------------------------------------------------------------- statistics of other records
+
+
+def test_few_records_have_the_features_that_they_have_among_many():
+    table, _ = make_author_records(scale=0.1, random_state=0)
+    kinds = {"name": "name", "email": "email", "url": "url", "affiliation": "category", "address": "address"}
+    table = [{**row, "year": 1990 + i % 17} for i, row in enumerate(table)]
+    many = Records(table, {**kinds, "year": "number"})
+    fitted = PairFeatures().fit(many)
+    statistics = {
+        name: FieldStatistics.from_state(persist.unpack(persist.pack(found.state())))
+        for name, found in fitted.statistics().items()
+    }
+    few = Records(table[20:60], many.schema)
+    left, right = np.triu_indices(40, 1)
+    found = PairFeatures().fit(few, statistics=statistics).transform(left, right)
+    assert_array_equal(found, fitted.transform(left + 20, right + 20))
+    assert np.abs(found - PairFeatures().fit(few).transform(left, right)).max() > 0.01
+
+
+def test_words_that_statistics_do_not_have_count_as_rare():
+    known = PairFeatures().fit(Records({"name": ["Ann Lee", "Bo Lee", "Cy Lee"]}, {"name": "name"}))
+    others = Records({"name": ["Ann Lee", "Ann Orr", "Dee Orr"]}, {"name": "name"})
+    found = PairFeatures().fit(others, statistics=known.statistics()).transform([0, 1], [1, 2])
+    soft = found[:, known.names.index("name: soft_tfidf")]
+    rare, frequent = np.log(1 + 3 / 1), np.log(1 + 3 / 3)
+    assert_allclose(soft[0], rare**2 / np.hypot(rare, frequent) / np.hypot(rare, rare), rtol=1e-12)
+    assert_allclose(soft[1], 0.5, rtol=1e-12)

@@ -23,6 +23,7 @@ from ._similarities import (
     row_products,
     soft_tfidf,
 )
+from ._statistics import FieldStatistics
 from ._strings import edit_similarities, jaro_winkler_similarities
 from ._text import Tokenizer, ascii_tokens, grams, normalized, numbers, tokens
 
@@ -36,10 +37,26 @@ class FieldValues:
         self.values, self.uses = values, uses
         self.missing = np.array([not value for value in values], dtype=bool)
         self.seen_together: Any = None  # see `count_together`
+        self.statistics: FieldStatistics | None = None  # of other records; None: of these values
+        self._frequencies: dict[str, tuple[list[str], Similarities]] = {}  # of each tokenizer that was used
 
     def table(self, tokenizer: Tokenizer) -> TokenTable:
         """Tokens of each value."""
-        return TokenTable([tokenizer(value) for value in self.values], np.where(self.missing, 0, self.uses))
+        uses = np.where(self.missing, 0, self.uses)
+        found = TokenTable([tokenizer(value) for value in self.values], uses)
+        name = tokenizer.__name__
+        if self.statistics is not None:
+            found.idf = self.statistics.idf(name, found.vocabulary)
+        else:
+            self._frequencies[name] = found.vocabulary, np.asarray(found.sets.T @ uses.astype(np.float64))
+        return found
+
+    def as_statistics(self) -> FieldStatistics:
+        """The statistics of these values, as far as comparisons have used them."""
+        n = float(np.where(self.missing, 0, self.uses).sum())
+        spread = self.spread if "numbers" in vars(self) else None
+        together = None if self.seen_together is None else (self.values, self.seen_together)
+        return FieldStatistics.of(n, self._frequencies, spread, together)
 
     @cached_property
     def normalized(self) -> list[str]:
@@ -74,7 +91,7 @@ class FieldValues:
 
     @cached_property
     def initials(self) -> TokenTable:
-        return self.table(lambda value: [token[0] for token in tokens(value)])
+        return self.table(_initials_of)
 
     @cached_property
     def number_tokens(self) -> TokenTable:
@@ -93,8 +110,28 @@ class FieldValues:
         return _parsed(self.values, parse_number)
 
     @cached_property
+    def spread(self) -> float:
+        """The width of the middle half of the numbers."""
+        if self.statistics is not None and self.statistics.spread is not None:
+            return self.statistics.spread
+        return _spread(self.numbers)
+
+    @cached_property
+    def together(self) -> tuple[Any, Similarities] | None:
+        """How often two values were seen in records that agree elsewhere, and each with any; None: unknown."""
+        if self.statistics is not None:
+            return self.statistics.together(self.values)
+        if self.seen_together is None:
+            return None
+        return self.seen_together, np.asarray(self.seen_together.sum(axis=1)).ravel()
+
+    @cached_property
     def days(self) -> Similarities:
         return _parsed(self.values, parse_date)
+
+
+def _initials_of(value: str) -> list[str]:
+    return [token[0] for token in tokens(value)]
 
 
 def _parsed(values: list[str], parse: Callable[[str], float | None]) -> Similarities:
@@ -120,10 +157,10 @@ def _goes_with(field: FieldValues, a: Codes, b: Codes) -> Similarities:
 
     Where neither value was seen in such records: whether they are equal.
     """
-    counts, equal = field.seen_together, _equal(field, a, b)
-    if counts is None:
+    equal = _equal(field, a, b)
+    if field.together is None:
         return equal
-    total = np.asarray(counts.sum(axis=1)).ravel()
+    counts, total = field.together
     known = (total[a] > 0) & (total[b] > 0)
     found = np.asarray(counts[a, b]).ravel() / np.sqrt(np.where(known, total[a] * total[b], 1))
     return np.where(known, np.minimum(found, 1.0), equal)
@@ -186,7 +223,7 @@ def _closeness(form: str, width: float | None) -> Comparison:
 
     def similarities(field: FieldValues, a: Codes, b: Codes) -> Similarities:
         values: NDArray[np.float64] = getattr(field, form)
-        scale = width or _spread(values)
+        scale = width or field.spread
         return np.nan_to_num(1 / (1 + np.abs(values[a] - values[b]) / scale), nan=0.0)
 
     return similarities

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from .._base import constraints
 from ._comparisons import ASCII_JACCARD, COMPARISONS, LOWER_EDIT, RECORD, Comparison, FieldValues
 from ._similarities import Codes, Similarities, soft_tfidf
+from ._statistics import FieldStatistics
 from ._text import ascii_tokens
 from .records import Records
 
@@ -83,7 +85,13 @@ class PairFeatures:
     def __repr__(self) -> str:
         return f"PairFeatures(preset={self.preset!r})"
 
-    def fit(self, left: Records, right: Records | None = None) -> PairFeatures:
+    def fit(
+        self,
+        left: Records,
+        right: Records | None = None,
+        *,
+        statistics: Mapping[str, FieldStatistics] | None = None,
+    ) -> PairFeatures:
         """Collect the distinct values of the records and how frequent their words are.
 
         Parameters
@@ -92,6 +100,9 @@ class PairFeatures:
             The records, or those of the first table.
         right : Records, default=None
             The records of the second table; None compares the records of one table with each other.
+        statistics : mapping of str to FieldStatistics, default=None
+            What `statistics` returned for other records: how frequent words are is taken from these. So a
+            pair has the same features whatever other records it is computed with.
 
         Returns
         -------
@@ -113,10 +124,13 @@ class PairFeatures:
             ]
             kinds = list(left.schema.values())
             for place, kind in enumerate(kinds):
-                if kind == "category":
+                if kind == "category" and statistics is None:
                     others = [f for i, f in enumerate(fields) if i != place and kinds[i] in _TELLING]
                     _count_together(fields[place], others)
             self._fields = [*fields, _Field(_ALL, *_whole(fields), RECORD, False)]
+        if statistics is not None:
+            for field in self._fields:
+                field.values.statistics = statistics[field.name]
         flags = [f"{field.name}: missing" for field in self._fields if field.flag]
         self.names = [f"{field.name}: {name}" for field in self._fields for name in field.comparisons] + flags
         return self
@@ -144,6 +158,17 @@ class PairFeatures:
             for i in range(0, max(len(first), 1), _PAIRS_AT_ONCE)
         ]
         return np.concatenate(blocks)
+
+    def statistics(self) -> dict[str, FieldStatistics]:
+        """What the features know of all records, for `fit` with few of them.
+
+        Returns
+        -------
+        dict of str to FieldStatistics
+            The statistics of each field.
+        """
+        self.transform([0], [0])  # comparisons collect what they use
+        return {field.name: field.values.as_statistics() for field in self._fields}
 
     def _block(self, left: Codes, right: Codes) -> NDArray[np.float64]:
         columns, flags = [], []
