@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(shell find core CMakeLists.txt pyproject.toml -type f)
 
-.PHONY: run serve test test-cuda lint bench torture soak fuzz sanitize tsan clean
+.PHONY: run serve test test-cuda lint docs bench torture soak fuzz sanitize tsan clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/python examples/fraud_stream.py
@@ -25,6 +25,11 @@ lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	find core tests/cpp -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' | xargs $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/mypy
+
+# The site, in build/docs. Needs no network; a warning is an error. Examples that have not changed are not run again.
+docs: $(VENV)/docs.stamp
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet --doctree-dir build/doctrees docs build/docs
+	@echo "The site: build/docs/index.html"
 
 # The CUDA backend, on a machine with a GPU of compute capability 8.0 or higher, nvcc and this project's test
 # requirements; compute-sanitizer, if it is there, looks for memory errors and races.
@@ -56,7 +61,7 @@ soak: $(VENV)/bench.stamp
 	$(BIN)/python -m benchmarks.soak $(ARGS)
 
 clean:
-	rm -rf $(VENV) build out
+	rm -rf $(VENV) build out docs/gallery docs/reference/generated
 
 $(VENV)/base.stamp: $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -69,6 +74,7 @@ $(VENV)/serve.stamp: EXTRA := serve
 $(VENV)/test.stamp: EXTRA := test
 $(VENV)/lint.stamp: EXTRA := lint
 $(VENV)/bench.stamp: EXTRA := bench
+$(VENV)/docs.stamp: EXTRA := docs
 $(VENV)/%.stamp: $(VENV)/base.stamp
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[$(EXTRA)]"
 	touch $@

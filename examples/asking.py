@@ -1,6 +1,7 @@
-"""Active learning: ask for the labels that matter most.
+"""Ask for the labels that matter most
+===================================
 
-    python examples/asking.py
+Active learning: ask for the labels that matter most.
 
 The banana data: a pool of unlabeled rows, and an oracle that knows their labels. One loop asks about random
 rows; the other uses `query.Margin`: it asks about the row nearest to the decision boundary, out of 59 random

@@ -1,6 +1,7 @@
-"""Which "J. Smith" is it? Author names told apart with few answers.
+"""Author names told apart with few answers
+========================================
 
-    python examples/authors.py
+Which "J. Smith" is it? Author names told apart with few answers.
 
 Ten ambiguous names, as in Ertekin's thesis, on generated records: name, email, url, affiliation and address,
 many of them missing or misspelled. Pairs of records with the same last name and first initial are compared. A

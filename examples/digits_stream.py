@@ -1,6 +1,7 @@
-"""Learn handwritten digits from a stream, in one pass, and compare with SVC.
+"""Ten classes of handwritten digits as a stream
+=============================================
 
-    python examples/digits_stream.py
+Learn handwritten digits from a stream, in one pass, and compare with SVC.
 
 The 8 x 8 digits of scikit-learn arrive in batches of 100 rows. Each batch is predicted first and learned
 afterwards (prequential accuracy). Accuracy on 500 held-out rows is measured after each batch. `finish` then

@@ -1,6 +1,7 @@
-"""Rank a rare class first on a budget: what the budget costs, and what compensation recovers.
+"""Rank a rare class first, on a budget
+====================================
 
-    python examples/imbalanced_stream.py
+Rank a rare class first on a budget: what the budget costs, and what compensation recovers.
 
 One of the three waveform classes against the other two, thinned to one row in seventeen. `KOIL` maximizes
 AUC, that is, it learns to score rare rows above the others, and keeps at most `budget` rows of each class.

@@ -1,6 +1,7 @@
-"""Label noise: how flipped labels change the boundary, the margin and the support vectors.
+"""Label noise and the ramp loss
+=============================
 
-    python examples/noisy_labels.py
+Label noise: how flipped labels change the boundary, the margin and the support vectors.
 
 Two Gaussians in the plane overlap so much that the optimal classifier, a circle, has an accuracy of only 81.5
 %. In addition, a fraction of the training labels is flipped; the test labels are clean. Four learners see the

@@ -1,6 +1,7 @@
-"""A rare class: random queries, queries near the boundary, and synthetic rows of VIRTUAL.
+"""A rare class and synthetic rows
+===============================
 
-    python examples/rare_class.py
+A rare class: random queries, queries near the boundary, and synthetic rows of VIRTUAL.
 
 One of the three waveform classes against the other two, thinned to 2, 8 and 32 rows of the others for each of
 its own. Of random rows, almost none belong to the rare class; near the boundary both classes are frequent:

@@ -1,6 +1,7 @@
-"""Semi-supervised learning on a stream: a cube cut in two, with a handful of labels.
+"""Where unlabeled rows show the gap
+=================================
 
-    python examples/sliced_cube.py
+Semi-supervised learning on a stream: a cube cut in two, with a handful of labels.
 
 Points of a cube that is cut across its first axis, with an empty gap between the halves. Each half is flat:
 its corners are closer to the other half than to each other. A supervised learner draws its boundary between

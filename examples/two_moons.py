@@ -1,6 +1,7 @@
-"""Semi-supervised learning on a stream: two moons with a handful of labels, exemplars and questions.
+"""Two moons with a handful of labels
+==================================
 
-    python examples/two_moons.py
+Semi-supervised learning on a stream: two moons with a handful of labels, exemplars and questions.
 
 Batches of 100 rows of two interleaving half circles; the first batch has 2, 4 or 8 labels, the others none.
 `StreamS3VM` labels each batch from the labels and the similarity of rows, and keeps the last batch and

@@ -1,6 +1,5 @@
-"""Unlearn one wrong label of 5,000.
-
-    python examples/withdrawn_label.py
+"""Unlearn one wrong label of 5,000
+================================
 
 The banana data. One row has the label of the other class, and the boundary bends toward it. When the error is
 found, the row is forgotten or relabeled: `IDSVM` moves to the exact solution without the error, instead of
