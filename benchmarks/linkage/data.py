@@ -120,6 +120,7 @@ REPORTED: dict[str, Callable[[], Task]] = {
     "inspire": _inspire,
 }
 DEVELOPMENT: dict[str, Callable[[], Task]] = {
+    "dblp_acm_valid": lambda: _labeled("dblp_acm", ("train",), "valid"),
     "amazon_google_valid": lambda: _labeled("amazon_google", ("train",), "valid"),
     "febrl1": lambda: _febrl(1),
     "febrl2": lambda: _febrl(2),

@@ -239,13 +239,63 @@ def test_duplicates_in_one_table_show_which_values_go_with_each_other():
 
 
 def test_two_tables_give_what_one_gives():
-    whole = PairFeatures().fit(Records(ROWS, SCHEMA))
+    whole = PairFeatures(rivals=False).fit(Records(ROWS, SCHEMA))
     halves = [
         Records({name: column[part] for name, column in ROWS.items()}, SCHEMA)
         for part in (slice(2), slice(2, 5))
     ]
-    two = PairFeatures().fit(*halves)
+    two = PairFeatures(rivals=False).fit(*halves)
     assert_allclose(two.transform([0, 1], [1, 2]), whole.transform([0, 1], [3, 4]))
+
+
+RIVALS = ["record: closest_of_both", "record: closest_of_one"]
+
+
+def rivals_by_definition(cosine, one_table):
+    """The cosine of each pair over the largest one of either record with another."""
+    others = np.where(np.eye(len(cosine), dtype=bool), 0, cosine) if one_table else cosine
+    ratios = []
+    for best in (others.max(axis=1)[:, None], others.max(axis=0)[None, :]):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratios.append(np.where(best > 0, cosine / best, 1.0))
+    return np.minimum(np.minimum(*ratios), 1), np.minimum(np.maximum(*ratios), 1)
+
+
+@pytest.mark.parametrize("one_table", [True, False])
+def test_rivals_are_those_of_the_definition(one_table, monkeypatch):
+    monkeypatch.setattr("everlearn.linkage._similarities._ROWS_AT_ONCE", 7)  # several blocks
+    rng = np.random.default_rng(0)
+    words = [f"w{chr(97 + i)}" for i in range(20)]
+    texts = [" ".join(rng.choice(words, size=5)) for _ in range(30)] + ["alone"]
+    schema = {"about": "text"}
+    first, second = Records({"about": texts}, schema), Records({"about": texts[3:25]}, schema)
+    tables = (first,) if one_table else (first, second)
+    features = PairFeatures().fit(*tables)
+    left, right = (side.ravel() for side in np.indices((len(first), len(tables[-1]))))
+    X = features.transform(left, right)
+    columns = {name: X[:, i].reshape(len(first), -1) for i, name in enumerate(features.names)}
+    expected = rivals_by_definition(columns["record: tfidf"], one_table)
+    for name, values in zip(RIVALS, expected, strict=True):
+        compared = ~np.eye(len(values), dtype=bool) if one_table else slice(None)
+        assert_allclose(columns[name][compared], values[compared], atol=1e-9)
+
+
+def test_a_pair_is_worth_less_if_both_records_have_better_partners():
+    left = Records({"title": ["editorial of march", "editorial of june", "graphs"]}, {"title": "text"})
+    right = Records({"title": ["editorial of june", "editorial of march"]}, {"title": "text"})
+    features = PairFeatures().fit(left, right)
+    both = features.names.index(RIVALS[0])
+    X = features.transform([0, 0], [0, 1])
+    assert X[1, both] == 1 > X[0, both]
+    assert PairFeatures(rivals=False).fit(left, right).names == [n for n in features.names if n not in RIVALS]
+
+
+def test_frequent_words_have_no_part_in_the_search_for_rivals(monkeypatch):
+    monkeypatch.setattr("everlearn.linkage._similarities._PRODUCTS_OF_A_RECORD", 2)
+    records = Records({"about": [f"the common words {i // 2}a" for i in range(40)]}, {"about": "text"})
+    features = PairFeatures().fit(records)
+    both = features.names.index(RIVALS[0])
+    assert_allclose(features.transform([0, 0], [1, 2])[:, both], [1, 0])  # a frequent word is no partner
 
 
 def test_tables_with_other_fields_and_missing_fit_are_refused():
@@ -265,7 +315,7 @@ def test_few_records_have_the_features_that_they_have_among_many():
     kinds = {"name": "name", "email": "email", "url": "url", "affiliation": "category", "address": "address"}
     table = [{**row, "year": 1990 + i % 17} for i, row in enumerate(table)]
     many = Records(table, {**kinds, "year": "number"})
-    fitted = PairFeatures().fit(many)
+    fitted = PairFeatures(rivals=False).fit(many)
     statistics = {
         name: FieldStatistics.from_state(persist.unpack(persist.pack(found.state())))
         for name, found in fitted.statistics().items()
@@ -274,7 +324,7 @@ def test_few_records_have_the_features_that_they_have_among_many():
     left, right = np.triu_indices(40, 1)
     found = PairFeatures().fit(few, statistics=statistics).transform(left, right)
     assert_array_equal(found, fitted.transform(left + 20, right + 20))
-    assert np.abs(found - PairFeatures().fit(few).transform(left, right)).max() > 0.01
+    assert np.abs(found - PairFeatures(rivals=False).fit(few).transform(left, right)).max() > 0.01
 
 
 def test_words_that_statistics_do_not_have_count_as_rare():

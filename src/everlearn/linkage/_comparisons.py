@@ -18,6 +18,7 @@ from ._similarities import (
     Codes,
     Similarities,
     TokenTable,
+    closest,
     containments,
     jaccards,
     row_products,
@@ -36,7 +37,8 @@ class FieldValues:
     def __init__(self, values: list[str], uses: Codes) -> None:
         self.values, self.uses = values, uses
         self.missing = np.array([not value for value in values], dtype=bool)
-        self.seen_together: Any = None  # see `count_together`
+        self.seen_together: Any = None  # see `_count_together` in features.py
+        self.sides: tuple[Codes, Codes] | None = None  # codes of both tables, if each record has its own
         self.statistics: FieldStatistics | None = None  # of other records; None: of these values
         self._frequencies: dict[str, tuple[list[str], Similarities]] = {}  # of each tokenizer that was used
 
@@ -104,6 +106,12 @@ class FieldValues:
     @cached_property
     def gram_weights(self) -> Any:
         return self.table(grams).weights()
+
+    @cached_property
+    def closest(self) -> tuple[Any, Similarities]:
+        """Weights, and the largest cosine of each record with any other."""
+        assert self.sides is not None
+        return closest(self.weights, *self.sides)
 
     @cached_property
     def numbers(self) -> Similarities:
@@ -179,6 +187,22 @@ def _cosine(field: FieldValues, a: Codes, b: Codes) -> Similarities:
 
 def _gram_cosine(field: FieldValues, a: Codes, b: Codes) -> Similarities:
     return np.minimum(row_products(field.gram_weights, a, b), 1.0)
+
+
+def _beside_rivals(worse: Callable[..., Any]) -> Comparison:
+    """The cosine over that of each record with its closest record: 1 where there is no closer one.
+
+    Two papers called "Editorial" are similar; but not a match if each has a still more similar partner.
+    """
+
+    def similarities(field: FieldValues, a: Codes, b: Codes) -> Similarities:
+        weights, best = field.closest
+        cosine = row_products(weights, a, b)
+        ratios = [np.where(best[c] > 0, cosine / np.where(best[c] > 0, best[c], 1), 1.0) for c in (a, b)]
+        found: Similarities = np.minimum(worse(*ratios), 1.0)
+        return found
+
+    return similarities
 
 
 def _soft(field: FieldValues, a: Codes, b: Codes) -> Similarities:
@@ -271,3 +295,8 @@ COMPARISONS: dict[str, dict[str, Comparison]] = {
 }
 # All fields of a record as one text: a value may be in the wrong field.
 RECORD: dict[str, Comparison] = {"tfidf": _cosine, "grams": _gram_cosine, "containment": _containment}
+# Whether either record has a more similar one.
+RIVALS: dict[str, Comparison] = {
+    "closest_of_both": _beside_rivals(np.minimum),
+    "closest_of_one": _beside_rivals(np.maximum),
+}

@@ -15,6 +15,8 @@ Codes = NDArray[np.intp]
 Similarities = NDArray[np.float64]
 
 _CELLS_AT_ONCE = 2_000_000  # pairs of tokens in memory
+_PRODUCTS_OF_A_RECORD = 1000  # products of weights that the search for the closest record may cost
+_ROWS_AT_ONCE = 4096
 _SOFT = 0.9  # the least Jaro-Winkler similarity of tokens that count as equal
 
 
@@ -75,6 +77,34 @@ def containments(table: TokenTable, left: Codes, right: Codes) -> Similarities:
     total = np.asarray(table.sets @ table.idf).ravel()
     lighter = np.minimum(total[left], total[right])
     return np.where(lighter > 0, np.minimum(common / np.where(lighter > 0, lighter, 1), 1.0), 0.0)
+
+
+def closest(weights: Any, left: Codes, right: Codes) -> tuple[Any, Similarities]:
+    """The largest inner product of each row with a row of the other side, itself excepted.
+
+    `left` and `right` are the rows of both sides; the same object for one table. The columns that cost most
+    are left out so that the work grows with the number of rows. Returns the weights without these columns,
+    and the largest products of all rows.
+    """
+    one_table = left is right
+    columns = [np.asarray(weights[rows].sign().sum(axis=0)).ravel() for rows in (left, right)]
+    costs = columns[0] * columns[1]
+    order = np.argsort(costs, kind="stable")
+    keep = np.zeros(len(costs))
+    keep[order[np.cumsum(costs[order]) <= _PRODUCTS_OF_A_RECORD * weights.shape[0]]] = 1.0
+    kept = (weights @ sparse.diags(keep)).tocsr()
+    kept.eliminate_zeros()
+    best, partners = np.zeros(weights.shape[0]), kept[right].T.tocsr()
+    for start in range(0, len(left), _ROWS_AT_ONCE):
+        rows = left[start : start + _ROWS_AT_ONCE]
+        products = kept[rows] @ partners
+        if one_table:
+            places = np.repeat(np.arange(start, start + len(rows)), np.diff(products.indptr))
+            products.data[products.indices == places] = 0.0
+        else:
+            best[right] = np.maximum(best[right], products.max(axis=0).toarray().ravel())
+        best[rows] = products.max(axis=1).toarray().ravel()
+    return kept, best
 
 
 def soft_tfidf(table: TokenTable, left: Codes, right: Codes, weights: Any = None) -> Similarities:

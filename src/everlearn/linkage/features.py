@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from .._base import constraints
-from ._comparisons import ASCII_JACCARD, COMPARISONS, LOWER_EDIT, RECORD, Comparison, FieldValues
+from ._comparisons import ASCII_JACCARD, COMPARISONS, LOWER_EDIT, RECORD, RIVALS, Comparison, FieldValues
 from ._similarities import Codes, Similarities, soft_tfidf
 from ._statistics import FieldStatistics
 from ._text import ascii_tokens
@@ -39,6 +39,11 @@ class PairFeatures:
         affiliation and address: Soft-TFIDF of names within a block of one last name and first initial, edit
         similarity of email and url, Jaccard similarity of the words of affiliation and address, and a flag
         for each of the last four.
+    rivals : bool, default=True
+        Whether the default preset also compares the similarity of two records with that of each to its
+        closest record: a pair is rarely a match if both have better partners. These two features depend on
+        all records; without them a pair's similarities change with the other records only by how frequent
+        words are.
 
     Attributes
     ----------
@@ -59,10 +64,11 @@ class PairFeatures:
     =========  ===========================================================================================
 
     Containment is the idf weight of the common words over that of the lighter text, length the ratio of the
-    numbers of words. Two values of a category go with each other if they occur in records that agree on a
-    rare value of another field, which is found without labels. The vector does not
-    depend on the order of the two records. Edit distances are computed by rapidfuzz if it is installed
-    (extra "linkage"), otherwise in Python.
+    numbers of words. The whole record is compared by TF-IDF, 3-grams and containment, and its TF-IDF cosine
+    with that of each record to its closest one (``rivals``). Two values of a category go with each other if
+    they occur in records that agree on a rare value of another field, which is found without labels. The
+    vector does not depend on the order of the two records. Edit distances are computed by rapidfuzz if it is
+    installed (extra "linkage"), otherwise in Python.
 
     Examples
     --------
@@ -72,18 +78,18 @@ class PairFeatures:
     >>> features.names[:2]
     ['name: soft_tfidf', 'name: jaro_winkler']
     >>> features.transform([0], [1]).shape
-    (1, 14)
+    (1, 16)
     """
 
-    _constraints = {"preset": constraints.one_of("default", "thesis")}  # noqa: RUF012
+    _constraints = {"preset": constraints.one_of("default", "thesis"), "rivals": constraints.BOOLEAN}  # noqa: RUF012
 
-    def __init__(self, preset: str = "default") -> None:
-        self.preset = preset
+    def __init__(self, preset: str = "default", *, rivals: bool = True) -> None:
+        self.preset, self.rivals = preset, rivals
         self.names: list[str] = []
         self._fields: list[_Field] = []
 
     def __repr__(self) -> str:
-        return f"PairFeatures(preset={self.preset!r})"
+        return f"PairFeatures(preset={self.preset!r}, rivals={self.rivals!r})"
 
     def fit(
         self,
@@ -102,7 +108,8 @@ class PairFeatures:
             The records of the second table; None compares the records of one table with each other.
         statistics : mapping of str to FieldStatistics, default=None
             What `statistics` returned for other records: how frequent words are is taken from these. So a
-            pair has the same features whatever other records it is computed with.
+            pair has the same features whatever other records it is computed with; those of ``rivals``, which
+            need all records, are left out.
 
         Returns
         -------
@@ -127,7 +134,8 @@ class PairFeatures:
                 if kind == "category" and statistics is None:
                     others = [f for i, f in enumerate(fields) if i != place and kinds[i] in _TELLING]
                     _count_together(fields[place], others)
-            self._fields = [*fields, _Field(_ALL, *_whole(fields), RECORD, False)]
+            whole = RECORD | RIVALS if self.rivals and statistics is None else RECORD
+            self._fields = [*fields, _Field(_ALL, *_whole(fields), whole, False)]
         if statistics is not None:
             for field in self._fields:
                 field.values.statistics = statistics[field.name]
@@ -265,7 +273,9 @@ def _whole(fields: list[_Field]) -> tuple[FieldValues, Codes, Codes]:
     values = texts[0] if one_table else texts[0] + texts[1]
     left = np.arange(len(texts[0]))
     right = left if one_table else len(left) + np.arange(len(texts[1]))
-    return FieldValues(values, np.ones(len(values), dtype=np.intp)), left, right
+    found = FieldValues(values, np.ones(len(values), dtype=np.intp))
+    found.sides = left, right
+    return found, left, right
 
 
 # ------------------------------------------------------------------------------------- features of the thesis
