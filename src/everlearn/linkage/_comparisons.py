@@ -1,7 +1,8 @@
 """How two values of a field are compared, by the kind of the field.
 
 A comparison takes a `FieldValues` and the codes of two lists of its values, none of them missing, and returns
-similarities from 0 to 1. What it needs of a value is computed once for each distinct value, when first used.
+similarities from 0 to 1, a row for each feature: its name, or names separated by spaces, is its key below.
+What it needs of a value is computed once for each distinct value, when first used.
 """
 
 from __future__ import annotations
@@ -189,20 +190,16 @@ def _gram_cosine(field: FieldValues, a: Codes, b: Codes) -> Similarities:
     return np.minimum(row_products(field.gram_weights, a, b), 1.0)
 
 
-def _beside_rivals(worse: Callable[..., Any]) -> Comparison:
+def _rivals(field: FieldValues, a: Codes, b: Codes) -> Similarities:
     """The cosine over that of each record with its closest record: 1 where there is no closer one.
 
-    Two papers called "Editorial" are similar; but not a match if each has a still more similar partner.
+    Two papers called "Editorial" are similar; but not a match if each has a still more similar partner. The
+    smaller ratio of the two records, and the larger one.
     """
-
-    def similarities(field: FieldValues, a: Codes, b: Codes) -> Similarities:
-        weights, best = field.closest
-        cosine = row_products(weights, a, b)
-        ratios = [np.where(best[c] > 0, cosine / np.where(best[c] > 0, best[c], 1), 1.0) for c in (a, b)]
-        found: Similarities = np.minimum(worse(*ratios), 1.0)
-        return found
-
-    return similarities
+    weights, best = field.closest
+    cosine = row_products(weights, a, b)
+    ratios = [np.where(best[c] > 0, cosine / np.where(best[c] > 0, best[c], 1), 1.0) for c in (a, b)]
+    return np.minimum([np.minimum(*ratios), np.maximum(*ratios)], 1.0)
 
 
 def _soft(field: FieldValues, a: Codes, b: Codes) -> Similarities:
@@ -295,8 +292,4 @@ COMPARISONS: dict[str, dict[str, Comparison]] = {
 }
 # All fields of a record as one text: a value may be in the wrong field.
 RECORD: dict[str, Comparison] = {"tfidf": _cosine, "grams": _gram_cosine, "containment": _containment}
-# Whether either record has a more similar one.
-RIVALS: dict[str, Comparison] = {
-    "closest_of_both": _beside_rivals(np.minimum),
-    "closest_of_one": _beside_rivals(np.maximum),
-}
+RIVALS: dict[str, Comparison] = {"closest_of_both closest_of_one": _rivals}

@@ -140,7 +140,9 @@ class PairFeatures:
             for field in self._fields:
                 field.values.statistics = statistics[field.name]
         flags = [f"{field.name}: missing" for field in self._fields if field.flag]
-        self.names = [f"{field.name}: {name}" for field in self._fields for name in field.comparisons] + flags
+        self.names = [
+            f"{field.name}: {name}" for field in self._fields for name in field.feature_names
+        ] + flags
         return self
 
     def transform(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
@@ -202,6 +204,10 @@ class _Field:
         self.name, self.values, self.comparisons, self.flag = name, values, comparisons, flag
         self.left, self.right = left, right
 
+    @property
+    def feature_names(self) -> list[str]:
+        return [name for names in self.comparisons for name in names.split(" ")]
+
     def compare(self, left: Codes, right: Codes) -> tuple[list[Similarities], Similarities]:
         """The similarities of each comparison, 0 where a value is missing, and the flags of those."""
         a, b = self.left[left], self.right[right]
@@ -210,11 +216,13 @@ class _Field:
         distinct, inverse = np.unique(keys, return_inverse=True)
         first, second = (c.astype(np.intp) for c in np.divmod(distinct, max(len(self.values.values), 1)))
         known = ~(self.values.missing[first] | self.values.missing[second])
-        columns = []
+        columns: list[Similarities] = []
         for compare in self.comparisons.values():
-            found = np.zeros(len(distinct))
-            found[known] = compare(self.values, first[known], second[known])
-            columns.append(found[inverse])
+            found = np.atleast_2d(compare(self.values, first[known], second[known]))
+            for row in found:
+                column = np.zeros(len(distinct))
+                column[known] = row
+                columns.append(column[inverse])
         return columns, (~known[inverse]).astype(np.float64)
 
 
