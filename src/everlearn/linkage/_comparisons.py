@@ -127,7 +127,7 @@ class FieldValues:
 
     @cached_property
     def together(self) -> tuple[Any, Similarities] | None:
-        """How often two values were seen in records that agree elsewhere, and each with any; None: unknown."""
+        """How often two values were seen in records that agree elsewhere, and each with any."""
         if self.statistics is not None:
             return self.statistics.together(self.values)
         if self.seen_together is None:
