@@ -14,7 +14,7 @@ from ._core import CLASSES_NOTE, as_label, digest_of
 from ._questions import Guess
 from ._results import AnswerIn, AnswerResult, AnswersGiven, Undone
 from ._rows import AddingRows
-from ._shown import guess
+from ._shown import guesses
 
 
 class Answering(AddingRows):
@@ -71,8 +71,9 @@ class Answering(AddingRows):
             raise InputError(
                 "Two answers have the same key.", code="key_reused", remedy="Make a new key for every answer."
             )
-        schema, classes = self._schema(), self.classes()
-        checked = [self._checked_answer(answer, classes, schema) for answer in answers]
+        with self.learner.reading():
+            schema, classes = self._schema(), self.classes()
+            checked = [self._checked_answer(answer, classes, schema) for answer in answers]
         twice = {answer.id for answer in checked if answer.kind == "label"}
         if len(twice) < sum(answer.kind == "label" for answer in checked):
             raise InputError(
@@ -130,7 +131,7 @@ class Answering(AddingRows):
         entries: list[AnswerFor] = []
         requests: list[Request] = []
         results: list[list[AnswerResult | int]] = []  # an int is the place of an entry
-        befores: dict[int, Guess | None] = {}
+        befores = self._guesses([answer.id for _, answers in group for answer in answers])
         for by, answers in group:
             mine: list[AnswerResult | int] = []
             for answer in answers:
@@ -151,9 +152,7 @@ class Answering(AddingRows):
                     about = self._about(by, answer, row)
                     entries.append(AnswerFor(row, answer.label, by, weight, answer.kind, about))
                 mine.append(place)
-                before = guess(learner, learner.rows([answer.id]))
-                befores[place] = before
-                requests.append(Request(key, digest, self._outcome(place, answer, by, before)))
+                requests.append(Request(key, digest, self._outcome(place, answer, by, befores[answer.id])))
             results.append(mine)
         effects = learner.answer(entries, requests=requests) if entries else []
         now = time.time()
@@ -163,13 +162,20 @@ class Answering(AddingRows):
         given = []
         for (by, answers), mine in zip(group, results, strict=True):
             found = [
-                _result_of(answer.id, answer, effects[entry], befores[entry], self._others(answer.id, by))
+                _result_of(answer.id, answer, effects[entry], befores[answer.id], self._others(answer.id, by))
                 if isinstance(entry, int)
                 else entry
                 for answer, entry in zip(answers, mine, strict=True)
             ]
             given.append(AnswersGiven(learner.sequence, learner.model_version, found))
         return given
+
+    def _guesses(self, rows: list[Id]) -> dict[Id, Guess | None]:
+        """What the model predicts for rows, all at once."""
+        names = list(dict.fromkeys(rows))
+        with self.learner.reading():
+            found = guesses(self.learner, self.learner.rows(names))
+        return dict(zip(names, found, strict=True))
 
     def _others(self, row: Id, by: str) -> bool:
         """Whether somebody else has labeled a row."""

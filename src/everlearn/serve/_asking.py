@@ -24,6 +24,8 @@ QUEUES = ("asked", "disagreements", "suspects")
 _MAX_QUESTIONS = 100  # in one call
 _MAX_DUPLICATES = 50  # rows that one answer labels
 _MAX_SHOWN = 2000  # rows whose fields are kept in memory
+_ASK_AHEAD = 50  # questions that are asked at once for other people
+_TRIES = 3  # for one person, if others take what was asked
 
 # A row to be asked about: its id, the number of people who may be asked, and the reason by its rank.
 Candidate = tuple[Id, int, Callable[[int], Why]]
@@ -61,46 +63,61 @@ class Asking(Answering):
         if not 1 <= n <= _MAX_QUESTIONS:
             raise InputError(f"n must be between 1 and {_MAX_QUESTIONS}, got {n!r}.", code="bad_count")
         learner = self.learner
-        texts = [row for row in exclude if isinstance(row, str)]
-        without = {*exclude, *(learner.find_ids(texts) if texts else [])}
+        suspects = self._suspected() if queue == "suspects" else []
+        with learner.reading():
+            texts = [row for row in exclude if isinstance(row, str)]
+            without = {*exclude, *(learner.find_ids(texts) if texts else [])}
+            shown = self._leased(queue, by, n, without, suspects)
+            n_asked = learner.question_counts()["asked"]
+        for _ in range(_TRIES if queue == "asked" else 0):
+            if len(shown) == n or not self._ask_more(n - len(shown), n_asked):
+                break
+            with learner.reading():
+                shown += self._leased(queue, by, n - len(shown), without, suspects)
+                n_asked = learner.question_counts()["asked"]
+        if shown:
+            return Questions(shown)
+        with learner.reading():
+            return Questions([], self._empty(by, queue, without, suspects))
+
+    def _leased(
+        self, queue: str, by: str, n: int, without: set[Any], suspects: list[tuple[Id, float]]
+    ) -> list[QuestionShown]:
+        """Lease questions, and show them as of the same moment; ``without`` gets their rows."""
         if queue == "asked":
-            leased = self._lease(self._asked(by), by, n, without)
-            if len(leased) < n and self._ask_more(n - len(leased)):
-                without |= {lease.row for lease, _ in leased}
-                leased += self._lease(self._asked(by), by, n - len(leased), without)
+            rows = self._asked(by)
         else:
-            rows = self._disagreements() if queue == "disagreements" else self._suspects()
-            leased = self._lease(rows, by, n, without)
-        shown = [self._question(lease, why) for lease, why in leased]
-        return Questions(shown, None if shown else self._empty(by, queue, without))
+            rows = self._disagreements() if queue == "disagreements" else self._suspects(suspects)
+        return [self._question(lease, why) for lease, why in self._lease(rows, by, n, without)]
 
     # ------------------------------------------------------------------------------------------- choosing
 
     def _lease(
         self, rows: Iterator[Candidate], by: str, n: int, without: set[Any]
     ) -> list[tuple[Lease, Why]]:
-        """Lease the first rows that are free; one thread at a time."""
+        """Lease the first rows that are free."""
         found: list[tuple[Lease, Why]] = []
-        version = self.learner.model_version
-        with self._asking:
-            for rank, (row, places, why) in enumerate(rows, 1):
-                if len(found) == n:
-                    break
-                if row in without or places < 1 or not self._leases.is_free(row, by, places):
-                    continue
-                reason = why(rank)
-                others = self._duplicates(row) if self.settings.group_duplicates else []
-                lease = self._leases.claim(
-                    row,
-                    by,
-                    places=places,
-                    others=others,
-                    why=(reason.kind, reason.text),
-                    model_version=version,
-                )
-                if lease is not None:
-                    without |= set(lease.rows)
-                    found.append((lease, reason))
+        version, taken = self.learner.model_version, self._leases.taken()
+        for rank, (row, places, why) in enumerate(rows, 1):
+            if len(found) == n:
+                break
+            if row in without or places < 1 or (row in taken and places < 2):
+                continue
+            if not self._leases.is_free(row, by, places):
+                continue
+            reason = why(rank)
+            others = self._duplicates(row) if self.settings.group_duplicates else []
+            lease = self._leases.claim(
+                row,
+                by,
+                places=places,
+                others=others,
+                why=(reason.kind, reason.text),
+                model_version=version,
+            )
+            if lease is not None:
+                without |= set(lease.rows)
+                found.append((lease, reason))
         return found
 
     def _asked(self, by: str) -> Iterator[Candidate]:
@@ -110,7 +127,7 @@ class Asking(Answering):
             if self._votes.answered(row, by) is None:
                 n, wanted = len(self._votes.labels_for(row)), self._votes.wanted(row)
                 yield row, wanted - n, partial(why_overlap, n, wanted)
-        for question in learner.open_questions():
+        for question in learner.each_open_question():
             answered = self._votes.answered(question.id, by)
             skipped = answered == "skip" and self._skipped.get((question.id, by)) == version
             if answered in (None, "skip") and not skipped:
@@ -126,9 +143,9 @@ class Asking(Answering):
             votes = dict(self._votes.labels_for(row))
             yield row, 1, partial(why_disagreement, votes)
 
-    def _suspects(self) -> Iterator[Candidate]:
+    def _suspects(self, suspected: list[tuple[Id, float]]) -> Iterator[Candidate]:
         learner = self.learner
-        for row, value in self._suspected():
+        for row, value in suspected:
             labels = learner.labels_of([row])
             if self._settled.get(row, self) != labels[row]:
                 yield row, 1, partial(why_suspect, labels[row], value)
@@ -149,15 +166,21 @@ class Asking(Answering):
             :_MAX_DUPLICATES
         ]
 
-    def _ask_more(self, n: int) -> bool:
-        """Let the learner ask about more rows; returns whether it did."""
+    def _ask_more(self, n: int, n_asked: int) -> bool:
+        """Let the learner ask about more rows; returns whether there are more than ``n_asked`` questions now.
+
+        Choosing rows takes the longest of all that a question needs, and hardly longer for many rows: it asks
+        about as many as there are people at work, so that the next ones find theirs.
+        """
         learner = self.learner
         if not learner.can_ask or learner.n_candidates == 0:
             return False
 
         def ask() -> bool:
-            n_open = len(learner.open_questions())
-            return learner.n_candidates > 0 and len(learner.ask(n_open + n)) > n_open
+            counts = learner.question_counts()
+            if counts["asked"] == n_asked and learner.n_candidates:  # nobody has asked meanwhile
+                learner.ask(counts["open"] + max(n, min(_ASK_AHEAD, len(self._leases.people()))))
+            return bool(learner.question_counts()["asked"] > n_asked)
 
         return bool(self._writer.do("call", ask))
 
@@ -194,7 +217,7 @@ class Asking(Answering):
                 self._shown.popitem(last=False)
         return found
 
-    def _empty(self, by: str, queue: str, without: set[Any]) -> Empty:
+    def _empty(self, by: str, queue: str, without: set[Any], suspects: list[tuple[Id, float]]) -> Empty:
         """Why there is no question for a person, and until when."""
         learner = self.learner
         if learner.n_rows == 0:
@@ -207,7 +230,7 @@ class Asking(Answering):
                 return Empty("all_leased", "Others are looking at the rows on which people disagree.", retry)
             return Empty("all_answered", "There is no row on which people disagree.")
         if queue == "suspects":
-            if held & {row for row, _ in self._suspected()}:
+            if held & {row for row, _ in suspects}:
                 return Empty("all_leased", "Others are looking at the suspected mistakes.", retry)
             return Empty("all_answered", "There is no suspected mistake.")
         mine = [row for row in self._leases.held(by) if row not in held]

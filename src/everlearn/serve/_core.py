@@ -42,7 +42,9 @@ class ServiceCore:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store, self._clock = store, clock
-        self._lock, self._asking, self._changed = RLock(), RLock(), Condition()
+        self._lock, self._noting, self._changed = RLock(), RLock(), Condition()
+        self._notes_kept: dict[str, Any] | None = None  # what `notes` returns, once it was read
+        self._schema_kept: tuple[Schema | None] | None = None
         self._shown: OrderedDict[Id, list[FieldShown]] = OrderedDict()  # the fields of rows, last shown last
         self._listeners: list[Callable[[int], None]] = []
         self._learner: NeverEndingLearner | None = None
@@ -128,11 +130,14 @@ class ServiceCore:
         return self._learner
 
     def _schema(self) -> Schema | None:
-        state = self.learner.schema
-        try:
-            return Schema.from_state(state) if state else None
-        except (TypeError, ValueError):  # a description in another form
-            return None
+        """The schema of the store; it does not change while the service runs."""
+        if self._schema_kept is None:
+            state = self.learner.schema
+            try:
+                self._schema_kept = (Schema.from_state(state) if state else None,)
+            except (TypeError, ValueError):  # a description in another form
+                self._schema_kept = (None,)
+        return self._schema_kept[0]
 
     def notes(self) -> dict[str, Any]:
         """Get values that were stored by name with `set_notes`, such as the hashes of tokens.
@@ -142,11 +147,12 @@ class ServiceCore:
         dict
             The values.
         """
-        with self._lock:
-            if self._learner is not None:
-                return self._learner.notes
-            assert self._log is not None
-            return self._log.notes()
+        found = self._notes_kept
+        if found is None:
+            with self._noting:
+                opened: Any = self._log if self._learner is None else self._learner
+                found = self._notes_kept = opened.notes() if self._learner is None else opened.notes
+        return dict(found)
 
     def set_notes(self, notes: Mapping[str, Any]) -> None:
         """Store JSON values by name, durably. Works for an empty store, too.
@@ -156,13 +162,15 @@ class ServiceCore:
         notes : mapping
             The values; None deletes one.
         """
-        with self._lock:
+        with self._noting:
+            known = self.notes() | dict(notes)
             if self._learner is not None:
                 self._learner.set_notes(notes)
-                return
-            assert self._log is not None
-            with self._log.writing() as writing:
-                writing.set_notes(notes)
+            else:
+                assert self._log is not None
+                with self._log.writing() as writing:
+                    writing.set_notes(notes)
+            self._notes_kept = {name: value for name, value in known.items() if value is not None}
 
     def change_settings(self, settings: ServiceSettings) -> None:
         """Change how people are asked, durably.

@@ -174,6 +174,12 @@ class Leases:
             held = self._by_row.get(row, {}).values()
             return len(held) < places and all(lease.by != by for lease in held)
 
+    def taken(self) -> set[Id]:
+        """The rows that somebody holds."""
+        with self._lock:
+            self._expire()
+            return set(self._by_row)
+
     def held(self, by: str) -> set[Id]:
         """The rows that a person holds."""
         with self._lock:

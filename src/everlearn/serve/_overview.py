@@ -13,7 +13,6 @@ from ..store.lookup import Id
 from ._asking import Asking
 from ._results import History, HistoryEntry, ServiceEvent
 from ._shown import summary
-from ._votes import reliabilities
 
 _FRESH = 1.0  # seconds for which the expensive part of the status is kept
 _ACTIVE = 120.0  # seconds after an answer for which a person counts as being at work
@@ -115,7 +114,7 @@ class Overview(Asking):
         return found
 
     def _people(self) -> list[dict[str, Any]]:
-        right = reliabilities(self._votes.shared(), max(2, len(self.classes())))
+        right = self._votes.reliabilities(max(2, len(self.classes())))
         at_work, now = self._leases.people(), time.time()
         counts, last = self._votes.counts()
         return [

@@ -36,10 +36,16 @@ _TEXTS = {
 
 def guess(learner: NeverEndingLearner, row: Any) -> Guess | None:
     """The predicted label of a row and its probability; None without a model."""
-    labels, shares = learner.predict_with_shares(row)
-    if labels[0] is None:
-        return None
-    return Guess(labels[0], None if shares is None else round(shares[0][labels[0]], 4))
+    return guesses(learner, row)[0]
+
+
+def guesses(learner: NeverEndingLearner, rows: Any) -> list[Guess | None]:
+    """The predicted label of each row and its probability; None without a model."""
+    labels, shares = learner.predict_with_shares(rows)
+    return [
+        None if label is None else Guess(label, None if shares is None else round(shares[at][label], 4))
+        for at, label in enumerate(labels)
+    ]
 
 
 # ----------------------------------------------------------------------------------------------- the row
@@ -143,7 +149,7 @@ def why_asked(learner: NeverEndingLearner, question: Any, rank: int) -> Why:
     utility = None if question.utility != question.utility else float(question.utility)
     if question.kind == "audit":
         return Why("random", _TEXTS["audit"], rank, utility)
-    like_it = max(0, len(learner.near_rows(row, _SIMILAR)) - 1)
+    like_it = max(0, learner.count_near(row, _SIMILAR) - 1)
     others = f"{like_it:,} unlabeled row{'' if like_it == 1 else 's'} like it"
     if question.kind == "cold_start":
         if question.reason.startswith("far"):

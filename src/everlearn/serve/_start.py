@@ -150,22 +150,24 @@ class Starting(Exchange):
 
     def _create(self, schema: Schema, notes: dict[str, Any]) -> None:
         """Create the learner in the store, which keeps its notes."""
-        assert self._log is not None
-        kept = self._log.notes() | notes
-        self._log.close()
-        self._log = None
-        try:
-            learner = NeverEndingLearner.open(
-                self._store,
-                learner_for(schema),
-                scale_features=schema.scale_features,
-                snapshot_events=SNAPSHOT_EVENTS,
-            )
-        except BaseException:
-            self._log = Log(self._store)
-            raise
-        learner.set_schema(schema.state(), notes=kept)
-        self._learner = learner
+        with self._noting:
+            assert self._log is not None
+            kept = self._log.notes() | notes
+            self._log.close()
+            self._log = None
+            try:
+                learner = NeverEndingLearner.open(
+                    self._store,
+                    learner_for(schema),
+                    scale_features=schema.scale_features,
+                    snapshot_events=SNAPSHOT_EVENTS,
+                )
+            except BaseException:
+                self._log = Log(self._store)
+                raise
+            learner.set_schema(schema.state(), notes=kept)
+            self._notes_kept = None
+            self._learner = learner
 
     def _add_batch(self, source: Source, batch: Any) -> None:
         assert source.schema is not None

@@ -13,7 +13,7 @@ log-odds of 0.8.
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from threading import RLock
@@ -38,11 +38,8 @@ def is_shared(row: Id, fraction: float) -> bool:
     return int.from_bytes(digest, "big") < fraction * 2**64
 
 
-def cohen(a: Mapping[Id, Any], b: Mapping[Id, Any]) -> float | None:
-    """Cohen's kappa of two people, from the rows that both have labeled; None without such rows."""
-    pairs = [(label, b[row]) for row, label in a.items() if row in b]
-    if not pairs:
-        return None
+def cohen(pairs: Sequence[tuple[Any, Any]]) -> float:
+    """Cohen's kappa of two people, from the two labels of each row that both have labeled."""
     agree = sum(x == y for x, y in pairs) / len(pairs)
     first, second = Counter(x for x, _ in pairs), Counter(y for _, y in pairs)
     chance = sum(first[label] * second[label] for label in first) / len(pairs) ** 2
@@ -136,7 +133,9 @@ class Votes:
         self._shared: dict[Id, None] = {}  # rows with two votes or more
         self._few: dict[Id, None] = {}  # labeled rows with fewer votes than are wanted
         self._answers, self._fraction = 1, 0.0
-        self._weights: dict[str, float] | None = None
+        self._right: dict[str, float] | None = None  # reliabilities, and how many shared rows changed since
+        self._n_changed = 0
+        self._agreement: dict[str, Any] | None = None
 
     @locked
     def give(self, row: Id, by: str, kind: str, label: Any, time: float) -> None:
@@ -209,27 +208,35 @@ class Votes:
     @locked
     def weight(self, by: str, row: Id, n_classes: int) -> float:
         """The weight of an answer of a person for a row."""
-        if self._weights is None:
-            found = reliabilities(self.shared(), n_classes)
-            self._weights = {person: weight_of(value, n_classes) for person, value in found.items()}
-        earlier = sum(person != by for person in self.labels_for(row))
-        return self._weights.get(by, 1.0) * LATER**earlier
+        right = self.reliabilities(n_classes).get(by)
+        earlier = sum(person != by for person in self.ballots.get(row, {}))
+        return (1.0 if right is None else weight_of(right, n_classes)) * LATER**earlier
+
+    @locked
+    def reliabilities(self, n_classes: int) -> dict[str, float]:
+        """The reliability of each person with shared rows; computed anew when a twentieth of them changed."""
+        if self._right is None or self._n_changed > len(self._shared) // 20:
+            self._right, self._n_changed = reliabilities(self.shared(), n_classes), 0
+        return self._right
 
     @locked
     def agreement(self) -> dict[str, Any]:
         """Cohen's kappa of each pair, Fleiss' kappa of all, and the number of rows that they come from."""
-        by_person: dict[str, dict[Id, Any]] = {}
-        for row in self._shared:
-            for person, label in self.ballots[row].items():
-                by_person.setdefault(person, {})[row] = label
-        pairs = {f"{a},{b}": cohen(by_person[a], by_person[b]) for a, b in combinations(sorted(by_person), 2)}
-        found = {pair: kappa for pair, kappa in pairs.items() if kappa is not None}
-        return {"cohen": found, "fleiss": fleiss(self.shared()), "n": len(self._shared)}
+        if self._agreement is None:
+            pairs: dict[tuple[str, str], list[tuple[Any, Any]]] = {}
+            for row in self._shared:
+                votes = self.ballots[row]
+                for a, b in combinations(sorted(votes), 2):
+                    pairs.setdefault((a, b), []).append((votes[a], votes[b]))
+            found = {f"{a},{b}": cohen(pairs[a, b]) for a, b in sorted(pairs)}
+            self._agreement = {"cohen": found, "fleiss": fleiss(self.shared()), "n": len(self._shared)}
+        return dict(self._agreement)
 
     def _note(self, row: Id) -> None:
         votes = self.ballots.get(row, {})
         if len(votes) > 1 or row in self._shared:
-            self._weights = None
+            self._n_changed += 1
+            self._agreement = None
         if len(votes) > 1:
             self._shared[row] = None
         else:

@@ -21,7 +21,7 @@ class Job:
     Parameters
     ----------
     kind : str
-        Its kind: adjacent jobs of the same kind are done together.
+        Its kind: jobs of the same kind that wait at the same time are done together.
     content : object
         What to write.
     size : int
@@ -120,14 +120,21 @@ class Writer:
             self._seconds += 0.1 * (time.perf_counter() - start - self._seconds)
 
     def _next(self) -> list[Job]:
-        """The next group: adjacent jobs of one kind, from the queue whose turn it is."""
+        """The next group: the first job of the queue whose turn it is, and those of its kind behind it.
+
+        Jobs that wait together have no order: nobody knows yet that they were done.
+        """
         queue = self._queues[self._turn] or self._queues[1 - self._turn]
         self._turn = 1 - self._turn
-        group = [queue.popleft()]
-        size = group[0].size
-        while queue and queue[0].kind == group[0].kind and size + queue[0].size <= self._block_rows:
-            size += queue[0].size
-            group.append(queue.popleft())
+        group, others, size = [queue.popleft()], [], 0
+        while queue:
+            job = queue.popleft()
+            if job.kind == group[0].kind and group[0].size + size + job.size <= self._block_rows:
+                size += job.size
+                group.append(job)
+            else:
+                others.append(job)
+        queue.extend(others)
         return group
 
     def _do(self, group: list[Job]) -> None:

@@ -5,6 +5,7 @@ import functools
 import os
 import secrets
 import sqlite3
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,6 +44,7 @@ class Database:
         self._lock: FileLock | None = None
         self._connection: Any = None
         self._writer: Any = None  # the connection of `writing`, SQLite only
+        self._looking = threading.Lock()
         self._finalizer: weakref.finalize[..., Any] | None = None
         self.path: Path | None = None  # None unless it is a file
         self.lacked_log = False  # whether the write-ahead log was missing when the file was opened
@@ -144,17 +146,29 @@ class Database:
         else:
             driver.executemany(text, values)
 
+    def scalar(self, db: Any, statement: Any) -> Any:
+        """The one value that a statement without parameters finds, within the transaction of a connection."""
+        if self.engine.dialect.name != "sqlite":
+            return db.scalar(statement)
+        return db.connection.driver_connection.execute(_compiled(statement)[0]).fetchone()[0]
+
     def look(self, statement: Any, key: Any) -> list[tuple[Any, ...]] | None:
         """The result of a query with one parameter, on the connection of `writing` between transactions.
 
         None if there is no such connection.
         """
-        if self._writer is None or self._writer.in_transaction():
+        if not self.looks:
             return None
-        found: list[tuple[Any, ...]] = self._writer.connection.driver_connection.execute(
-            _compiled(statement)[0], (key,)
-        ).fetchall()
+        with self._looking:
+            found: list[tuple[Any, ...]] = self._writer.connection.driver_connection.execute(
+                _compiled(statement)[0], (key,)
+            ).fetchall()
         return found
+
+    @property
+    def looks(self) -> bool:
+        """Whether `look` finds something faster than SQLAlchemy."""
+        return self._writer is not None and not self._writer.in_transaction()
 
     def checkpoint(self, mode: str = "PASSIVE") -> bool:
         """Move the write-ahead log into the file; returns whether no reader blocked it.

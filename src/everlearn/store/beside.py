@@ -21,6 +21,7 @@ from .lookup import parts
 ANSWER_KINDS = ("label", "skip", "unsure", "withdrawn")
 _ADD_RECORDS, _ADD_ANSWERS, _ADD_REQUESTS = sa.insert(RECORDS), sa.insert(ANSWERS), sa.insert(REQUESTS)
 _REQUEST = sa.select(REQUESTS.c.digest, REQUESTS.c.outcome).where(REQUESTS.c.key == sa.bindparam("key"))
+_LAST_PLACE = sa.select(sa.func.max(ANSWERS.c.place))
 _AT_A_TIME = 1000
 
 
@@ -98,7 +99,7 @@ def add_answers(writing: Writing, answers: Sequence[GivenAnswer]) -> None:
     """Keep answers, in their order."""
     if not answers:
         return
-    place = int(writing.db.scalar(sa.select(sa.func.max(ANSWERS.c.place))) or 0)
+    place = int(writing.log.database.scalar(writing.db, _LAST_PLACE) or 0)
     lines = [
         {
             "place": place + at,
@@ -162,12 +163,8 @@ def outcome_of(log: Log, key: str, digest: str) -> tuple[bool, Any]:
 
 def records_of(log: Log, numbers: Sequence[int]) -> dict[int, Any]:
     """The records of rows, by number; rows without one are left out."""
-    found: dict[int, Any] = {}
-    for part in parts([int(number) for number in numbers]):
-        with log.reading() as db:
-            ask = sa.select(RECORDS.c.number, RECORDS.c.record).where(RECORDS.c.number.in_(part))
-            found |= {int(number): json.loads(record) for number, record in db.execute(ask)}
-    return found
+    found = log.look_up(RECORDS.c.number, RECORDS.c.record, [int(number) for number in numbers])
+    return {int(number): json.loads(record) for number, record in found}
 
 
 def answers_given(log: Log, numbers: Sequence[int] | None = None) -> list[GivenAnswer]:

@@ -28,7 +28,6 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,7 @@ from sqlalchemy.exc import DBAPIError
 from .._base import persist
 from ..errors import FileFormatError, StoreError
 from ._database import Database
+from ._event_cache import EventCache
 from ._tables import EVENTS, MARKS, META, NOTES, ROWS, SNAPSHOTS
 from .events import Answered, Arrived, Event, Labeled, Withdrawn, decode, encode
 from .lookup import TRIMMED, Id, Lookup, id_key
@@ -68,7 +68,7 @@ class Log(Lookup):
         create = create and not read_only
         self.database = Database(location, read_only, create)
         self.read_only = read_only
-        self._events = lru_cache(maxsize=4)(self._read_event)
+        self._events = EventCache(self._read_event)
         self.event = self._events
         self._held = threading.local()  # the connection of `one_moment`, if this thread is in its block
         try:
@@ -243,7 +243,7 @@ class Log(Lookup):
 
     def forget_events(self) -> None:
         """Clear the cache of events, after the log was rewritten."""
-        self._events.cache_clear()
+        self._events.clear()
 
     def close(self) -> None:
         """Move the write-ahead log into the file, close it and release the lock."""

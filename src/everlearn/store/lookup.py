@@ -22,6 +22,7 @@ from .tombstones import SALT, STONE, tombstone
 Id: TypeAlias = int | str
 TRIMMED = "trimmed"  # the kind of a batch from which rows were dropped
 _AT_A_TIME = 500  # ids in one SQL statement
+_FEW = 20  # ids that are found faster one by one, without SQLAlchemy
 
 
 class Lookup:
@@ -38,7 +39,7 @@ class Lookup:
     def numbers_of(self, ids: Iterable[Id]) -> Ints:
         """The row numbers of ids; an error for ids without a row."""
         keys = [id_key(given) for given in ids]
-        found = dict(self._look(ROWS.c.id, ROWS.c.number, keys))
+        found = dict(self.look_up(ROWS.c.id, ROWS.c.number, keys))
         if erased := self._erased(keys):
             raise ValueError(f"The row with id {some([json.loads(key) for key in erased])} was erased.")
         unknown = [json.loads(key) for key in keys if key not in found]
@@ -50,7 +51,7 @@ class Lookup:
 
     def in_index(self, ids: Sequence[Id]) -> list[Id]:
         """The ids among these that have a row."""
-        keys = {key for key, _ in self._look(ROWS.c.id, ROWS.c.number, [id_key(given) for given in ids])}
+        keys = {key for key, _ in self.look_up(ROWS.c.id, ROWS.c.number, [id_key(given) for given in ids])}
         return [given for given in ids if id_key(given) in keys]
 
     def find_ids(self, names: Iterable[str]) -> list[Id]:
@@ -70,7 +71,7 @@ class Lookup:
     def ids_of(self, numbers: Iterable[int]) -> list[Id]:
         """The ids of row numbers."""
         keys = [int(number) for number in numbers]
-        found = {number: json.loads(key) for number, key in self._look(ROWS.c.number, ROWS.c.id, keys)}
+        found = {number: json.loads(key) for number, key in self.look_up(ROWS.c.number, ROWS.c.id, keys)}
         if gone := [key for key in keys if not isinstance(found.get(key), int | str)]:
             raise StoreError(
                 f"Row number {some(gone)} is no longer in {self.database}: it was erased or has expired "
@@ -81,7 +82,7 @@ class Lookup:
     def known(self, ids: Sequence[Id]) -> list[Id]:
         """The ids among these that are taken, including those of erased rows."""
         keys = [id_key(given) for given in ids]
-        found = {key for key, _ in self._look(ROWS.c.id, ROWS.c.number, keys)}
+        found = {key for key, _ in self.look_up(ROWS.c.id, ROWS.c.number, keys)}
         found.update(self._erased(keys))
         found.update(
             map(str, self._dropped([given for given, key in zip(ids, keys, strict=True) if key not in found]))
@@ -90,12 +91,12 @@ class Lookup:
 
     def rows_of(self, numbers: Ints) -> Rows:
         """Rows as they arrived, by their numbers."""
-        ask = sa.select(ROWS.c.number, ROWS.c.seq, ROWS.c.position)
-        where = {}
-        for part in parts([int(number) for number in numbers]):
-            with self.reading() as db:
-                for number, seq, position in db.execute(ask.where(ROWS.c.number.in_(part))):
-                    where[number] = (int(seq), int(position))
+        where = {
+            number: (int(seq), int(position))
+            for number, seq, position in self.look_up(
+                ROWS.c.number, ROWS.c.seq, numbers.tolist(), ROWS.c.position
+            )
+        }
         found = []
         for number in numbers.tolist():
             seq, position = where[number]
@@ -112,12 +113,12 @@ class Lookup:
 
     def arrived_in(self, numbers: Ints) -> set[int]:
         """The events in which rows arrived."""
-        found = self._look(ROWS.c.number, ROWS.c.seq, numbers.tolist())
+        found = self.look_up(ROWS.c.number, ROWS.c.seq, numbers.tolist())
         return {int(seq) for _, seq in found}
 
     def marked_in(self, numbers: Ints) -> set[int]:
         """The events that gave or withdrew labels of rows."""
-        return {int(seq) for _, seq in self._look(MARKS.c.number, MARKS.c.seq, numbers.tolist())}
+        return {int(seq) for _, seq in self.look_up(MARKS.c.number, MARKS.c.seq, numbers.tolist())}
 
     def batches(self) -> list[int]:
         """The events with rows."""
@@ -146,7 +147,7 @@ class Lookup:
 
     def count_marks(self, numbers: Ints) -> int:
         """The number of labels given to these rows, including replaced and withdrawn ones."""
-        found = self._look(MARKS.c.number, MARKS.c.given, numbers.tolist())
+        found = self.look_up(MARKS.c.number, MARKS.c.given, numbers.tolist())
         return sum(given is not False for _, given in found)
 
     def answered_often(self) -> list[int]:
@@ -158,17 +159,15 @@ class Lookup:
 
     def labeled_at(self, numbers: Ints, before: int) -> dict[int, int]:
         """For each labeled row, the event that gave the label that it has before an event."""
-        ask = sa.select(MARKS.c.number, MARKS.c.seq, MARKS.c.given).order_by(MARKS.c.seq)
+        marks = self.look_up(MARKS.c.number, MARKS.c.seq, numbers.tolist(), MARKS.c.given)
         found: dict[int, int] = {}
-        for part in parts([int(number) for number in numbers]):
-            with self.reading() as db:
-                for number, seq, given in db.execute(
-                    ask.where(MARKS.c.number.in_(part), MARKS.c.seq < before)
-                ):
-                    if given:
-                        found[int(number)] = int(seq)
-                    elif given is not None:
-                        found.pop(int(number), None)
+        for number, seq, given in sorted(marks, key=lambda mark: int(mark[1])):
+            if seq >= before:
+                continue
+            if given:
+                found[int(number)] = int(seq)
+            elif given is not None:
+                found.pop(int(number), None)
         return found
 
     def changed_at(self) -> int:
@@ -206,18 +205,20 @@ class Lookup:
             found = [tuple(row) for row in db.execute(ask)]
         return np.array(found, dtype=np.float64).reshape(-1, 3)
 
-    def _look(self, by: Any, what: Any, keys: list[Any]) -> Iterator[tuple[Any, Any]]:
-        if len(keys) == 1:
-            yield from self.look(_ask_for_one(by, what), keys[0])
+    def look_up(self, by: Any, what: Any, keys: list[Any], *more: Any) -> Iterator[Any]:
+        """Find lines by the values of a column: this value, that of ``what``, and those of ``more``."""
+        if len(keys) == 1 or (len(keys) <= _FEW and self.database.looks):
+            for key in dict.fromkeys(keys):
+                yield from self.look(_ask_for_one(by, what, *more), key)
             return
         for part in parts(keys):
             with self.reading() as db:
-                found = db.execute(sa.select(by, what).where(by.in_(part)))
-                yield from [(a, b) for a, b in found]
+                found = db.execute(sa.select(by, what, *more).where(by.in_(part)))
+                yield from [tuple(line) for line in found]
 
     def _keys_there(self, keys: list[str]) -> set[str]:
         """The id keys among these that have a row or belong to an erased one."""
-        return {key for key, _ in self._look(ROWS.c.id, ROWS.c.number, keys)} | set(self._erased(keys))
+        return {key for key, _ in self.look_up(ROWS.c.id, ROWS.c.number, keys)} | set(self._erased(keys))
 
     def _dropped(self, ids: Sequence[Id]) -> list[Id]:
         """The ids among these, none of them in the index, whose rows were dropped from it.
@@ -228,7 +229,7 @@ class Lookup:
         if not self.meta("complete_from") or self.meta("expires"):
             return []
         numbers = [given for given in ids if type(given) is int and 0 <= given < self.n_rows]
-        there = {int(number) for number, _ in self._look(ROWS.c.number, ROWS.c.seq, numbers)}
+        there = {int(number) for number, _ in self.look_up(ROWS.c.number, ROWS.c.seq, numbers)}
         return [number for number in numbers if number not in there]
 
     def tombstones(self) -> list[dict[str, Any]]:
@@ -243,14 +244,14 @@ class Lookup:
         if salt is None:
             return []
         stones = [tombstone(key, salt) for key in keys]
-        there = {stone for stone, _ in self._look(ROWS.c.id, ROWS.c.number, stones)}
+        there = {stone for stone, _ in self.look_up(ROWS.c.id, ROWS.c.number, stones)}
         return [key for key, stone in zip(keys, stones, strict=True) if stone in there]
 
 
 @lru_cache
-def _ask_for_one(by: Any, what: Any) -> Any:
+def _ask_for_one(by: Any, *what: Any) -> Any:
     """The statement that looks for one key; building it takes longer than running it."""
-    return sa.select(by, what).where(by == sa.bindparam("key"))
+    return sa.select(by, *what).where(by == sa.bindparam("key"))
 
 
 def id_key(given: Any) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.lock import locked
+from .._base.lock import locked, one_writer
 from ..store.beside import (
     GivenAnswer,
     Request,
@@ -38,7 +38,7 @@ from .answers import (
 class AnswerMethods(EraseMethods):
     """Base of `NeverEndingLearner`: answers, and what is kept beside the events."""
 
-    @locked
+    @one_writer
     def label(self, ids: Any, y: Any, *, by: Any = "", weight: Any = 1.0, time: float | None = None) -> None:
         """Label rows of earlier batches; all or none.
 
@@ -69,7 +69,7 @@ class AnswerMethods(EraseMethods):
         given = zip(names, labels.tolist(), annotators, weights, strict=True)
         self.answer([AnswerFor(*answer) for answer in given], time=time)
 
-    @locked
+    @one_writer
     def answer(
         self, answers: Sequence[AnswerFor], *, time: float | None = None, requests: Sequence[Request] = ()
     ) -> list[AnswerEffect]:
@@ -134,7 +134,7 @@ class AnswerMethods(EraseMethods):
         self._commit(events, beside=beside)
         return effects
 
-    @locked
+    @one_writer
     def withdraw(
         self,
         ids: Any,
@@ -203,7 +203,7 @@ class AnswerMethods(EraseMethods):
 
         self._commit(alone, beside=beside)
 
-    @locked
+    @one_writer
     def take_back(self, row: Id, by: str, *, requests: Sequence[Request] = ()) -> None:
         """Note that an annotator takes back that a row was skipped, or that the answer was unsure.
 
@@ -284,7 +284,7 @@ class AnswerMethods(EraseMethods):
         self._check_open()
         return outcome_of(self._log, key, digest)
 
-    @locked
+    @one_writer
     def forget_requests(self, before: float) -> None:
         """Forget the requests that were made before a time, in seconds since 1970.
 
@@ -296,7 +296,7 @@ class AnswerMethods(EraseMethods):
         self._check_open()
         forget_requests(self._log, before)
 
-    @locked
+    @one_writer
     def set_notes(self, notes: Mapping[str, Any]) -> None:
         """Store JSON values by name; see `notes`.
 

@@ -134,6 +134,11 @@ def near_rows(state: LearnerState, row: Rows, similarity: float) -> list[int]:
     return [int(state.pool.numbers[at]) for at in order[: int((values >= similarity).sum())]]
 
 
+def count_near(state: LearnerState, row: Rows, similarity: float) -> int:
+    """The number of unlabeled rows in memory that are at least this similar."""
+    return int((similarities(state.pool.X, row) >= similarity).sum()) if len(state.pool) else 0
+
+
 def support_for(state: LearnerState, row: Rows, n: int) -> list[SupportFor]:
     """The support vectors that speak most for and against the class that is predicted for a scaled row."""
     learner = state.learner

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._base import persist
-from .._base.lock import locked
+from .._base.lock import locked, one_writer
 from .._base.validate import Rows
 from ..errors import InputError, StoreError
 from ..read.quarantine import check_records, erase_records
@@ -67,6 +67,7 @@ class _Plan:
 class EraseMethods(CompareMethods):
     """Base of `NeverEndingLearner`: erasure on request and expiry by age."""
 
+    @one_writer
     @locked
     def erase(
         self,
@@ -196,6 +197,7 @@ class EraseMethods(CompareMethods):
             "scrubbed": scrubbed,
         }
 
+    @one_writer
     @locked
     def expire(self, time: float | None = None) -> int:
         """Remove all rows older than ``max_age`` now, for a stream without new batches.

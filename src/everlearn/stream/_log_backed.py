@@ -7,7 +7,9 @@ from dataclasses import replace
 from threading import RLock
 from typing import Any, TypeAlias, TypeVar
 
-from .._base.lock import locked
+import numpy as np
+
+from .._base.lock import locked, one_writer
 from .._base.validate import Array, Rows
 from ..errors import StoreError
 from ..store import removal, scrub
@@ -16,10 +18,18 @@ from ..store.log import Log, Writing
 from ..store.lookup import Id
 from . import _checks
 from ._expiry import Expiry, expire
-from ._learner_state import EventResult
+from ._learner_state import EventResult, LearnerState
 from ._process_memory import recent_resident_mb
 from ._questions import Question, numbers_of
-from ._replay import recover, recover_behind, step
+from ._replay import (
+    forgets_labels,
+    recover,
+    recover_behind,
+    replaced_by,
+    replayed_without_labels,
+    step,
+    without_labels,
+)
 from ._running_moments import RunningMoments
 from ._settings import StreamSettings, seconds_of
 from ._snapshots import Snapshots
@@ -39,7 +49,9 @@ class LogBacked:
     def __init__(
         self, log: Log, settings: StreamSettings, snapshot_every: int, snapshot_events: int | None = None
     ) -> None:
-        self._lock = RLock()
+        # Who writes holds both, `_writing` first. While it replays the log it holds `_writing` alone: others
+        # read the state from before.
+        self._writing, self._lock = RLock(), RLock()
         self._log, self._settings = log, settings
         drops = settings.retention == "needed"
         self._snapshots = Snapshots(log, snapshot_every, _KEEP_SNAPSHOTS, drops, snapshot_events)
@@ -71,24 +83,45 @@ class LogBacked:
         where it would fail again at every opening. After any failure the state is recovered from the log.
         """
         self._check_open()
+        replaced = self._labels_replaced([event for event, _ in events])
+        ahead = self._replayed_without_labels(events[0][0], replaced) if replaced else None
         effects = []
-        try:
-            with self._log.writing() as writing:
-                for event, ids in events:
-                    start = clock.perf_counter()
-                    self._state, effect = step(self._log, self._state, event, writing.last + 1)
-                    writing.add(event, ids, clock.perf_counter() - start, recent_resident_mb())
-                    effects.append(effect)
-                writing.set_notes(notes or {})
-                if beside is not None:
-                    beside(writing, effects)
-        except BaseException:
-            self._must_recover = True
-            self._check_open()
-            raise
-        self._model_version = self._version_after(events, self._log.last - len(events))
-        self._snapshots.consider(self._state, self._log.last)
+        with self._lock:
+            try:
+                with self._log.writing() as writing:
+                    for event, ids in events:
+                        start = clock.perf_counter()
+                        self._unlearn(replaced_by(event, replaced), writing.last + 1, ahead)
+                        effects.append(self._state.apply(event, self._log.rows_of))
+                        seconds, ahead = clock.perf_counter() - start, None
+                        writing.add(event, ids, seconds, recent_resident_mb())
+                        self._snapshots.add_seconds(seconds)
+                    writing.set_notes(notes or {})
+                    if beside is not None:
+                        beside(writing, effects)
+            except BaseException:
+                self._must_recover = True
+                self._check_open()
+                raise
+            self._model_version = self._version_after(events, self._log.last - len(events))
+            self._snapshots.consider(self._state, self._log.last)
         return effects
+
+    def _labels_replaced(self, events: list[Event]) -> dict[int, int]:
+        """The rows whose labels the events replace or withdraw, and the events that gave these labels."""
+        numbers = [event.numbers for event in events if isinstance(event, Labeled | Withdrawn)]
+        return self._log.labeled_at(np.concatenate(numbers), self._log.last + 1) if numbers else {}
+
+    def _replayed_without_labels(self, first: Event, replaced: dict[int, int]) -> LearnerState | None:
+        """The state without the labels that a first event replaces; None if the learner forgets them."""
+        back = replaced_by(first, replaced)
+        if not back or forgets_labels(self._state):
+            return None
+        return replayed_without_labels(self._log, self._state, back, self._log.last + 1)
+
+    def _unlearn(self, back: dict[int, int], seq: int, ahead: LearnerState | None) -> None:
+        if back:
+            self._state = without_labels(self._log, self._state, back, seq) if ahead is None else ahead
 
     def _version_after(self, events: list[EventWithIds], last: int) -> int:
         """The model version after events that follow event number ``last``."""
@@ -99,19 +132,21 @@ class LogBacked:
         """Remove the rows that arrived before a time; returns how many."""
         self._check_open()
         self._snapshots.wait()
-        event, batches = removal.arrived_before(self._log, limit, time)
-        try:
-            expire(self._log, self._state, event, batches)
-        except BaseException:
-            self._must_recover = True
-            self._check_open()
-            raise
-        self._snapshots.restart(self._state, self._log.last)
-        self._model_version = self._log.last
-        self._expiry.refresh()
-        scrub.scrub(self._log, vacuum=False)
+        with self._lock:
+            event, batches = removal.arrived_before(self._log, limit, time)
+            try:
+                expire(self._log, self._state, event, batches)
+            except BaseException:
+                self._must_recover = True
+                self._check_open()
+                raise
+            self._snapshots.restart(self._state, self._log.last)
+            self._model_version = self._log.last
+            self._expiry.refresh()
+            scrub.scrub(self._log, vacuum=False)
         return len(event.numbers)
 
+    @one_writer
     @locked
     def refresh(self) -> int:
         """Read what another process has written to a store that was opened with ``read_only=True``.
@@ -148,17 +183,26 @@ class LogBacked:
     @contextlib.contextmanager
     def unchanged(self) -> Iterator[None]:
         """Within the block, other threads wait: several calls see the learner as of one moment."""
+        with self._writing, self._lock:
+            yield
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """Within the block, several calls read the learner as of one moment; nothing may be written in it.
+
+        It does not wait for a replay of the log, such as that of `withdraw`: the state from before is read.
+        """
         with self._lock:
             yield
 
     @property
-    @locked
     def model_version(self) -> int:
         """The number of the last event that changed the model; it grows."""
         return self._model_version
 
     # ------------------------------------------------------------------------------------------------ closing
 
+    @one_writer
     @locked
     def close(self) -> None:
         """Write a snapshot and close the store, so that other processes can open it."""
@@ -183,8 +227,10 @@ class LogBacked:
         if self._log is None:
             raise StoreError("The store is closed.")
         if self._must_recover:  # a call has failed, and may have left the state half changed
-            self._state = recover(self._log, self._settings)
-            self._must_recover = False
+            with self._lock:
+                if self._must_recover:
+                    self._state = recover(self._log, self._settings)
+                    self._must_recover = False
 
     def _n_features(self) -> int | None:
         self._check_open()

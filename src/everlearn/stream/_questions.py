@@ -1,7 +1,7 @@
 """Questions: how many to ask, which rows to ask about, and which are open or answered."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,8 +182,8 @@ class QuestionQueue:
         """The questions as plain values, for `from_state`."""
         counts = {name: getattr(self, name) for name in ("n_asked", "n_audits", "n_answered", "draws")}
         return counts | {
-            "open": [asdict(question) for question in self.open.values()],
-            "answered": [asdict(question) for question in self.answered],
+            "open": [dict(vars(question)) for question in self.open.values()],
+            "answered": [dict(vars(question)) for question in self.answered],
         }
 
     @classmethod

@@ -345,7 +345,6 @@ class ReadMethods(LogBacked):
         return self.asks and self._state.questions.within_budget(1) > 0
 
     @property
-    @locked
     def sequence(self) -> int:
         """The number of the last event in the log."""
         self._check_open()

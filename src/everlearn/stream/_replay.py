@@ -28,7 +28,7 @@ def step(log: Log, state: LearnerState, event: Event, seq: int) -> tuple[Learner
     if isinstance(event, Labeled | Withdrawn):
         back = log.labeled_at(event.numbers, seq)
         if back:
-            state = _without(log, state, back, seq)
+            state = without_labels(log, state, back, seq)
         if isinstance(event, Withdrawn):
             return state, EventResult()
     return state, state.apply(event, log.rows_of)
@@ -85,19 +85,31 @@ def _warn_of(start: int, log: Log, exc: Exception) -> None:
     )
 
 
-def _without(log: Log, state: LearnerState, back: dict[int, int], seq: int) -> LearnerState:
-    """The state before event ``seq`` without the labels ``back``."""
-    if state.forgets and state.learner is not None:
+def replaced_by(event: Event, labeled: dict[int, int]) -> dict[int, int]:
+    """The labels among these that an event replaces or withdraws."""
+    numbers = event.numbers.tolist() if labeled and isinstance(event, Labeled | Withdrawn) else []
+    return {number: labeled[number] for number in numbers if number in labeled}
+
+
+def forgets_labels(state: LearnerState) -> bool:
+    """Whether the learner of a state forgets labels; otherwise the log is replayed without them."""
+    return state.forgets and state.learner is not None
+
+
+def without_labels(log: Log, state: LearnerState, back: dict[int, int], seq: int) -> LearnerState:
+    """The state before event ``seq`` without the labels ``back``: rows, and the events that gave them."""
+    if forgets_labels(state):
         before = state.state()
         try:
             unlearn_labels(state, np.array(sorted(back), dtype=np.int64))
             return state
         except ValueError:  # forgetting does not give this state
             state = LearnerState.from_state(before, state.settings)
-    return _replayed_without(log, state, back, seq)
+    return replayed_without_labels(log, state, back, seq)
 
 
-def _replayed_without(log: Log, state: LearnerState, back: dict[int, int], seq: int) -> LearnerState:
+def replayed_without_labels(log: Log, state: LearnerState, back: dict[int, int], seq: int) -> LearnerState:
+    """A new state, as `without_labels`; the given one is not changed."""
     lives = [*log.replaced(seq - 1), *((number, given, seq) for number, given in back.items())]
     return replay_without(log, state.settings, lives, seq, forgets=state.forgets)[0]
 

@@ -1,5 +1,6 @@
 """Snapshots of the state, written at intervals in the background."""
 
+import time as clock
 import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -13,12 +14,15 @@ from ._learner_state import LearnerState
 from ._process_memory import give_back_memory
 
 _MAX_EVENTS = 1000  # between two snapshots, if batches are small
+_SPARING = 10  # a snapshot before _MAX_EVENTS saves a replay of this many times its own seconds
 
 
 class Snapshots:
     """Takes snapshots of the state at intervals, and writes them in another thread.
 
-    A snapshot is a cache. If it cannot be written, a warning says so and nothing is lost.
+    A snapshot is a cache. If it cannot be written, a warning says so and nothing is lost. ``every_events``
+    may ask for snapshots that are near each other; they are only taken where a replay of the events between
+    them would take much longer than a snapshot, so that they never take more than a tenth of the time.
     """
 
     def __init__(
@@ -27,6 +31,8 @@ class Snapshots:
         self.log, self.every_rows, self.keep, self.drop_rows = log, every_rows, keep, drop_rows
         self.every_events = _MAX_EVENTS if every_events is None else every_events
         self.rows = self.seq = 0
+        self._seconds_behind = 0.0  # that it took to apply the events since the newest snapshot
+        self._seconds = 0.0  # that the last snapshot took
         self._before: tuple[int, Ints] | None = None  # the last snapshot written here, and its rows
         self._writer: ThreadPoolExecutor | None = None
         self._writing: Future[None] | None = None
@@ -42,13 +48,24 @@ class Snapshots:
 
     def consider(self, state: LearnerState, seq: int) -> None:
         """Take a snapshot if it is due."""
-        due = state.n_rows - self.rows >= self.every_rows or seq - self.seq >= self.every_events
-        if due and self.log.database.durable:
+        if self._is_due(state.n_rows - self.rows, seq - self.seq) and self.log.database.durable:
             self.wait()
+            start = clock.perf_counter()
             packed = state.packed()
+            self._seconds = clock.perf_counter() - start
+            self._seconds_behind = 0.0
             self._writer = self._writer or ThreadPoolExecutor(1, thread_name_prefix="everlearn-snapshot")
             self._writing = self._writer.submit(self._write, seq, packed, state.needed())
             self.note(state.n_rows, seq)
+
+    def add_seconds(self, seconds: float) -> None:
+        """Note how long it took to apply an event."""
+        self._seconds_behind += seconds
+
+    def _is_due(self, rows: int, events: int) -> bool:
+        if rows >= self.every_rows or events >= max(self.every_events, _MAX_EVENTS):
+            return True
+        return events >= self.every_events and self._seconds_behind >= _SPARING * self._seconds
 
     def finish(self, state: LearnerState) -> None:
         """Write a last snapshot and wait for it."""
@@ -62,7 +79,9 @@ class Snapshots:
                 _warn(exc)
 
     def _write(self, seq: int, state: bytes, needed: Ints) -> None:
+        start = clock.perf_counter()
         self.log.write_snapshot(seq, state, self.keep)
+        self._seconds += clock.perf_counter() - start
         give_back_memory()
         if self.drop_rows:
             if self._before is not None:  # keep rows for two snapshots, in case one is not readable

@@ -154,9 +154,12 @@ def events_for(
             kept += given
             if now != was:
                 decided[number] = now
-    if changed and (decided or len({(answers[at].by, answers[at].weight) for at in changed}) > 1):
+    if (changed and decided) or _annotators(answers, changed) > 1:
         decided |= {int(numbers[at]): answers[at].label for at in changed}
         kept, changed = sorted(kept + changed), []
+    if _annotators(answers, fresh) > 1:  # one event of all: rows are learned faster together
+        decided |= {int(numbers[at]): answers[at].label for at in fresh}
+        kept, fresh = sorted(kept + fresh), []
     events: list[Event] = []
     if decided:
         labels = as_labels(list(decided.values()))
@@ -185,6 +188,11 @@ def events_without(log: Log, numbers: Ints, by: str, time: float) -> list[Event]
         label = Labeled(np.array(list(decided), dtype=np.int64), labels, "", time, decided=True)
         events.insert(0, label)
     return events
+
+
+def _annotators(answers: Sequence[Answer], places: list[int]) -> int:
+    """The number of annotators of some answers; each event has answers of one annotator with one weight."""
+    return len({(answers[at].by, answers[at].weight) for at in places})
 
 
 def _by_annotator(numbers: Ints, answers: Sequence[Answer], places: list[int], time: float) -> list[Any]:

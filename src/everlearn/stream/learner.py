@@ -4,13 +4,13 @@ import contextlib
 import copy
 import os
 import time as clock
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .._base.lock import locked
+from .._base.lock import locked, one_writer
 from ..errors import InputError, StoreError
 from ..store.beside import Request, add_records, add_requests, copy_beside
 from ..store.events import Arrived, Asked, Described
@@ -25,6 +25,7 @@ from ._settings import make_settings, with_learner
 from .outcome import Outcome
 
 _SNAPSHOT_ROWS = 50_000
+_IDS_AT_A_TIME = 100  # of open questions
 
 
 class NeverEndingLearner(AnswerMethods):
@@ -247,7 +248,7 @@ class NeverEndingLearner(AnswerMethods):
 
     # -------------------------------------------------------------------------------------------- the stream
 
-    @locked
+    @one_writer
     def step(
         self,
         X: Any,
@@ -332,7 +333,7 @@ class NeverEndingLearner(AnswerMethods):
             effect.measured,
         )
 
-    @locked
+    @one_writer
     def ask(self, n: int = 1) -> list[Question]:
         """Get open questions; if there are fewer than ``n``, ask about more of the rows in memory.
 
@@ -366,12 +367,28 @@ class NeverEndingLearner(AnswerMethods):
         list of Question
             The questions, newest first.
         """
+        return list(self.each_open_question())
+
+    def each_open_question(self) -> Iterator[Question]:
+        """Iterate over the questions that are open, newest first; use it within a block of `reading`.
+
+        Like `open_questions`, for those who need the first few of many.
+
+        Yields
+        ------
+        Question
+            A question.
+        """
         self._check_open()
-        found = self._state.questions.open
-        if new := [question for number, question in found.items() if number not in self._open_ids]:
+        found = list(self._state.questions.open.values())[::-1]
+        if len(self._open_ids) > 2 * len(found) + _IDS_AT_A_TIME:
+            self._open_ids = {}
+        for start in range(0, len(found), _IDS_AT_A_TIME):
+            part = found[start : start + _IDS_AT_A_TIME]
+            new = [question for question in part if question.number not in self._open_ids]
             self._open_ids |= {question.number: question.id for question in self._with_ids(new)}
-        self._open_ids = {number: self._open_ids[number] for number in found}
-        return [replace(question, id=self._open_ids[number]) for number, question in found.items()][::-1]
+            for question in part:
+                yield replace(question, id=self._open_ids[question.number])
 
     @property
     @locked
@@ -380,7 +397,7 @@ class NeverEndingLearner(AnswerMethods):
         self._check_open()
         return int((~np.isin(self._state.pool.numbers, self._state.questions.open_numbers())).sum())
 
-    @locked
+    @one_writer
     def rescale(self) -> None:
         """Recompute the feature scale from the unlabeled rows in memory, and retrain the learner."""
         self._check_open()
@@ -389,7 +406,7 @@ class NeverEndingLearner(AnswerMethods):
             raise ValueError("rescale needs rows in memory and scaling='standard'.")
         self._record(_checks.scale_of(self._state.raw(kept), self._settings.scale_features, clock.time()))
 
-    @locked
+    @one_writer
     def set_schema(self, schema: dict[str, Any], *, notes: Mapping[str, Any] | None = None) -> None:
         """Store a description of the features, such as the state of a `Schema`, as an event.
 
