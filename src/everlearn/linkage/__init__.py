@@ -8,11 +8,14 @@
 `PairFeatures`        similarities of a pair
 `PairwiseLinker`      a learned decision about pairs, and clusters from it
 `ActiveLinker`        asks about the pairs that matter
+`NeverEndingLinker`   records that arrive without end, in a store; all can be taken back
 `metrics`             pairwise and B-cubed scores
 ====================  ========================================================================================
 
 S. Ertekin, "Learning in Extreme Conditions" (thesis, 2009), section 3.4.
 """
+
+from typing import Any
 
 from . import metrics
 from .active import ActiveLinker, PairQuestion
@@ -48,6 +51,7 @@ __all__ = [
     "Linkage",
     "LinkageScores",
     "MinHash",
+    "NeverEndingLinker",
     "PairAnswers",
     "PairFeatures",
     "PairPredictions",
@@ -70,3 +74,12 @@ __all__ = [
     "pair_scores",
     "pairwise_scores",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `NeverEndingLinker` when it is first used: it needs a database, the rest does not."""
+    if name == "NeverEndingLinker":
+        from .never_ending import NeverEndingLinker
+
+        return NeverEndingLinker
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

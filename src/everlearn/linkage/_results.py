@@ -1,7 +1,8 @@
-"""What a linker returns: scores of pairs, and records with their clusters."""
+"""What linkers return: scores of pairs, records with their clusters, changes of clusters."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,3 +81,64 @@ class Linkage:
     def __repr__(self) -> str:
         n = len(np.unique(self.clusters))
         return f"<Linkage: {len(self.clusters):,} records in {n:,} clusters>"
+
+
+@dataclass(frozen=True)
+class AddedRecords:
+    """What became of new records.
+
+    Attributes
+    ----------
+    ids : list
+        Their ids.
+    clusters : list of int
+        Their clusters.
+    pairs : int
+        The number of pairs that were compared.
+    """
+
+    ids: list[Any]
+    clusters: list[int]
+    pairs: int
+
+
+@dataclass(frozen=True)
+class ClusterChange:
+    """A change of clusters, in the journal.
+
+    Attributes
+    ----------
+    number : int
+        Its number, from 1.
+    time : float
+        When, in seconds since 1970.
+    kind : {"merge", "split", "regroup"}
+        "regroup" if several clusters became several others.
+    before : list of int
+        The clusters that had the records before.
+    after : list of int
+        The clusters that have them now.
+    reason : str
+        Why.
+    """
+
+    number: int
+    time: float
+    kind: str
+    before: list[int]
+    after: list[int]
+    reason: str
+
+
+def reason_in_words(reason: Mapping[str, Any], names: Mapping[int, Any]) -> str:
+    """The reason of a change."""
+    because = reason["because"]
+    if because == "records":
+        return "new records"
+    if because == "forgotten":
+        return "records were forgotten"
+    if because == "model":
+        return f"new model: {reason['labels']} labels, {reason['records']:,} records"
+    left, right = (names.get(reason[end], "(forgotten)") for end in ("left", "right"))
+    words = f"{left} {'=' if reason['same'] else '≠'} {right}"
+    return f"answer {words}" if because == "answer" else f"answer {words} was withdrawn"

@@ -33,8 +33,8 @@ class PairQuestion:
 
     Attributes
     ----------
-    id : int
-        The number of the pair among the candidates; `ActiveLinker.tell` takes it.
+    id : int or str
+        Of the pair: its number among the candidates, or the id of its row in a store. `tell` takes it.
     left : dict of str to str
         The fields of the first record.
     right : dict of str to str
@@ -43,13 +43,19 @@ class PairQuestion:
         The fields that are not equal.
     reason : str
         Why it is asked.
+    left_id : object
+        The id of the first record.
+    right_id : object
+        The id of the second record.
     """
 
-    id: int
+    id: Any
     left: dict[str, str]
     right: dict[str, str]
     differs: list[str]
     reason: str
+    left_id: Any = None
+    right_id: Any = None
 
 
 class ActiveLinker:
@@ -333,8 +339,11 @@ class ActiveLinker:
 
     def _question(self, row: int, reason: str) -> PairQuestion:
         left, right = self.linker.records()
-        a, b = left[int(self.pairs.left[row])], (left if right is None else right)[int(self.pairs.right[row])]
-        return PairQuestion(row, a, b, [name for name in a if a[name] != b[name]], reason)
+        other = left if right is None else right
+        first, second = int(self.pairs.left[row]), int(self.pairs.right[row])
+        a, b = left[first], other[second]
+        differs = [name for name in a if a[name] != b[name]]
+        return PairQuestion(row, a, b, differs, reason, left.ids[first], other.ids[second])
 
     def _learn(self, row: int, label: bool | None) -> None:
         self._started().tell(row, None if label is None else int(label))

@@ -80,6 +80,21 @@ class PairAnswers:
             return True
         return False if b in self._different.get(a, ()) else None
 
+    def group_of(self, record: int) -> int:
+        """Return a record that stands for all that are the same.
+
+        Parameters
+        ----------
+        record : int
+            The record.
+
+        Returns
+        -------
+        int
+            The same one for all records that a chain of matches connects.
+        """
+        return self._root(record)
+
     def add(self, left: int, right: int, same: bool) -> Contradiction | None:
         """Take an answer.
 

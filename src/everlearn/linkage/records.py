@@ -141,6 +141,11 @@ def as_records(data: Any, schema: Mapping[str, str | None] | None = None) -> Rec
     return data if isinstance(data, Records) else Records(data, schema)
 
 
+def has_ids(data: Any, id: str | bool | None = None) -> bool:
+    """Whether a table has a column of ids."""
+    return _id_column(_columns(data), id) is not None
+
+
 def _columns(data: Any) -> dict[str, Sequence[Any]]:
     """Columns of equal length, whatever holds them."""
     columns: dict[str, Sequence[Any]]

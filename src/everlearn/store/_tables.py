@@ -66,6 +66,49 @@ REQUESTS = sa.Table(
     sa.Column("seq", _big, nullable=False),
     sa.Column("time", sa.Float, nullable=False, index=True),
 )
+LINKED = sa.Table(
+    "linked",
+    TABLES,
+    sa.Column("number", _big, primary_key=True, autoincrement=False),
+    sa.Column("id", sa.Text, nullable=False, unique=True),
+    sa.Column("record", sa.Text, nullable=False),
+    sa.Column("cluster", _big, nullable=False, index=True),
+)
+LINK_KEYS = sa.Table(
+    "link_keys",
+    TABLES,
+    sa.Column("key", _big, primary_key=True, autoincrement=False),
+    sa.Column("number", _big, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+)
+LINK_PAIRS = sa.Table(
+    "link_pairs",
+    TABLES,
+    sa.Column("left", _big, primary_key=True, autoincrement=False),
+    sa.Column("right", _big, primary_key=True, autoincrement=False, index=True),
+    sa.Column("features", sa.LargeBinary, nullable=False),
+    sa.Column("row_id", sa.Text),  # the id of its row in the log; null: the pair is not in the log
+    sa.Column("same", sa.Boolean),  # the label; null: none
+    sqlite_with_rowid=False,
+)
+_labeled = LINK_PAIRS.c.same.is_not(None)
+sa.Index("link_pairs_labeled", LINK_PAIRS.c.same, sqlite_where=_labeled, postgresql_where=_labeled)
+LINK_JOURNAL = sa.Table(
+    "link_journal",
+    TABLES,
+    sa.Column("place", _big, primary_key=True, autoincrement=False),
+    sa.Column("time", sa.Float, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("before", sa.Text, nullable=False),
+    sa.Column("after", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+)
+LINK_STATE = sa.Table(
+    "link_state",
+    TABLES,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
 BESIDE = (RECORDS, ANSWERS, REQUESTS)  # written with the events; the state does not depend on them
 _kept = ROWS.c.position >= 0
 sa.Index("rows_kept", ROWS.c.seq, sqlite_where=_kept, postgresql_where=_kept)

@@ -18,6 +18,14 @@ and tables that are written in the same transactions, on which the state does no
                 label, time, weight, about          their order, and what else is known about it, as JSON
     requests    key, digest, outcome, seq, time     requests that were made with a key, and their outcomes
 
+Rows may be pairs of records that are linked; then the records are here, too (see `linked`)::
+
+    linked      number, id, record, cluster         a record as JSON, and its cluster
+    link_keys   key, number                         records by their keys: hashes of equal values
+    link_pairs  left, right, features, row_id, same  pairs that are compared: id in ``rows``, label
+    link_journal  place, time, kind, before, after, reason   merges and splits of clusters
+    link_state  name, content                       settings, counters and statistics, packed
+
 Everything about an event is written in one transaction: completely or not at all.
 """
 
