@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -117,8 +116,8 @@ class NeverEndingLinker(AnswerMethods):
             The linker, a context manager that closes its store.
         """
         constraints.check(PairwiseLinker(clustering=clustering, eps=eps, min_pts=min_pts))
-        features = PairFeatures(**_steady()) if features is None else features
-        if features.preset != "default" or getattr(features, "rivals", False):
+        features = PairFeatures(rivals=False) if features is None else features
+        if features.preset != "default" or features.rivals:
             raise ValueError(
                 f"features={features!r} depend on all records, which never all are there: use "
                 "PairFeatures(rivals=False)."
@@ -410,7 +409,3 @@ class NeverEndingLinker(AnswerMethods):
 
     def __exit__(self, *error: Any) -> None:
         self.close()
-
-
-def _steady() -> dict[str, Any]:
-    return {"rivals": False} if "rivals" in inspect.signature(PairFeatures).parameters else {}
