@@ -18,6 +18,13 @@ from everlearn._base.exact import RowScores
 from everlearn.datasets import make_banana, make_checkerboard, make_twonorm
 
 
+@pytest.fixture(params=[10**6, 40], ids=["one by one", "in chunks"], autouse=True)
+def first_chunk(request, monkeypatch):
+    """Every test runs twice: all rows learned one by one, and all but the first ones in chunks."""
+    monkeypatch.setattr(exact, "_FIRST_CHUNK", request.param)
+    return request.param
+
+
 def noisy(n=600, seed=0, flipped=0.15):
     """Rows of which many are dropped and needed again."""
     X, y = make_checkerboard(n, random_state=seed)
@@ -197,3 +204,47 @@ def test_the_rounds_are_saved(tmp_path):
     model = LASVM(10.0, gamma=8.0, random_state=0).fit(X, y)
     save(model, tmp_path / "model")
     assert load(tmp_path / "model").n_rounds_ == model.n_rounds_ > 0
+
+
+def test_chunks_double_and_only_the_rows_that_violate_are_learned(monkeypatch, first_chunk):
+    X, y = noisy(1000, 5)
+    checked = []
+    check_all = RowScores.check_all
+
+    def noted(scores, limit):
+        before = scores._near.places
+        checked.append((len(before), len(found := check_all(scores, limit))))
+        return found
+
+    monkeypatch.setattr(RowScores, "check_all", noted)
+    model = LASVM(10.0, gamma=8.0, random_state=0).fit(X, y)
+    sizes = [size for size, _ in checked]
+    if first_chunk < len(y):
+        assert sizes[:5] == [
+            50,
+            100,
+            200,
+            400,
+            200,
+        ]  # the first 50 rows, 5 of each class among them, come before
+        assert all(found < size for size, found in checked[:5])
+    assert 1000 in sizes
+    assert model.n_iter_ == 1000
+
+
+def test_the_rows_nearest_to_the_margin_are_reserved():
+    X, y = noisy(800, 6)
+    model = LASVM(10.0, gamma=8.0, reserve=50, random_state=0).fit(X, y)
+    margins = signs(model, y)[:, 0] * model.decision_function(X)
+    outside = np.setdiff1d(np.arange(len(y)), model.support_)
+    nearest = outside[np.argsort(margins[outside])[:50]]
+    np.testing.assert_array_equal(np.sort(model._machine.native.reserved_ids), np.sort(nearest))
+
+
+@pytest.mark.parametrize("size", [20, 1000])
+def test_a_reserve_that_is_not_full_takes_rows_of_any_margin(size):
+    X, y = make_banana(300, random_state=0)
+    model = LASVM(10.0, gamma=1.0, reserve=size, random_state=0).fit(X, y)
+    reserve = model._machine.native.reserve
+    assert len(reserve["ids"]) == min(size, len(y) - len(model.support_))
+    assert reserve["ceiling"] == (max(reserve["margins"]) if size == 20 else np.inf)

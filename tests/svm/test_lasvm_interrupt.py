@@ -44,6 +44,10 @@ print({name!r})
 
 LONG = {
     "fit": ("model = LASVM(epochs=10**6)", "model.fit(X, y)"),
+    "fit in chunks": (
+        "X, y = rng.standard_normal((60000, 5)), rng.integers(0, 2, 60000)\nmodel = LASVM(C=10)",
+        "model.fit(X, y)",
+    ),
     "one long block": (
         "X, y = np.tile(X, (20, 1)), np.tile(y, 20)\nmodel = LASVM()",
         "model.partial_fit(X, y, classes=[0, 1])",

@@ -1,15 +1,17 @@
-"""Exact training: rows that were dropped during a pass are learned again if they violate their condition.
+"""Exact training: rows outside of the model are learned if they violate their condition, until none does.
 
-A learner that drops rows drops those whose coefficient is zero and cannot move. Later steps can change that.
 The optimum over the rows that are kept is the optimum over all rows as soon as every row x with label y that
 is not kept satisfies
 
     y f(x) >= 1 - tol / 2        or, without a bias,    y f(x) >= 1 - tol.
 
-Rows that do not are learned again, until there are none. `fit` has all its rows; a stream does not come back,
-but its machine keeps a reserve of dropped rows. Two things keep checking cheap in `fit`. A score follows only
-the coefficients that have changed since it was last computed. And a row far from the margin needs no new
-score while
+`fit` has all its rows. It learns them in chunks, each as large as all chunks before: of a chunk, only the
+rows that violate their condition under the model so far. Or it passes over all rows one by one, and drops
+those whose coefficient is zero and cannot move. Either way it ends by checking the rows that are not kept. A
+stream does not come back, but its machine keeps a reserve of dropped rows.
+
+Two things keep checking cheap in `fit`. A score follows only the coefficients that have changed since it was
+last computed. And a row far from the margin needs no new score while
 
     y f(x) - ||w - w_then|| sqrt(k(x, x)) - |b - b_then| >= 1,
 
@@ -40,9 +42,14 @@ Floats = npt.NDArray[np.float64]
 _NEAR = 0.25
 # Between two calls of the core Python can stop on Ctrl-C.
 _TARGETS_PER_CALL = 8192
-# The tolerance of the first rounds, until fewer than _FEW rows violate their condition.
+# Rows of the first chunk, which are learned one by one.
+_FIRST_CHUNK = 4000
+# As long as many rows are missing, precision is wasted: a coarse solution is enough to find them. This is the
+# tolerance of chunks and of the first rounds; it falls to a tenth when fewer than FEW_ROWS violate theirs.
 _COARSE_TOL = 0.1
-_FEW = 100
+FEW_ROWS = 100
+# Violations that are below this fraction of what a coarse tolerance allows are left for later.
+_NOTED = 0.3
 # Far more than a problem that can converge needs: three to eight rounds are usual.
 _MAX_ROUNDS = 200
 # Rounds in which optimizing may end above its tolerance, because steps no longer change the model.
@@ -57,9 +64,6 @@ class RowSource(Protocol):
 
     def check_all(self, limit: float) -> Ints:
         """All rows that violate their condition by more than ``limit``."""
-
-    def learn(self, which: Ints) -> None:
-        """Learn such rows."""
 
 
 class ExactLearner(FinishingLearner):
@@ -84,24 +88,75 @@ class ExactLearner(FinishingLearner):
         if self.finishing == "kept":
             super()._finish_fit(rows, learned)
             return
+        scores = self._scores_of(rows, learned)
+        self.n_rounds_ = self._solve(scores, partial(self._learn_again, rows), "finishing", stacklevel=5)
+        self._reserve_nearest(rows, scores)
+
+    def _learn_again(self, rows: LabeledRows, which: Ints) -> None:
+        """Learn rows that violate their condition; some may be kept, but not by every binary problem."""
+        self._feed(self._machine.native.learn, rows, which)
+
+    def _reserve_nearest(self, rows: LabeledRows, scores: "RowScores") -> None:
+        """Reserve the rows outside of the model that are nearest to the margin."""
+        most = self._reserve_size()
+        near, margins = scores.nearest(most)
+        if most:
+            parts = (rows.X[near], rows.ids[near], rows.labels[near], rows.costs[near])
+            self._machine.reserve(*parts, margins, most)
+
+    def _learn_in_chunks(self, rows: LabeledRows, order: Ints, first: Ints) -> None:
+        """Learn rows in chunks; of all but the first one, only those that violate their condition.
+
+        Parameters
+        ----------
+        rows : LabeledRows
+            The rows of the fit.
+        order : ndarray
+            Numbers of the rows to learn, in random order.
+        first : ndarray
+            Places in ``order`` of rows that belong to the first chunk in any case: a few of each class.
+        """
+        native, usual = self._machine.native, self._machine.parameters
+        tol = max(self.tol, _COARSE_TOL)
+        native.set_parameters(**(usual | {"tau": tol, "reserve": 0}))
+        rest = np.delete(order, first)
+        try:
+            with tqdm(total=len(order), desc="learning", unit="row", disable=not self.verbose) as bar:
+                self._feed(native.seed, rows, order[first])
+                chunk, rest = np.split(rest, [min(_FIRST_CHUNK, len(rest))])
+                self._feed(native.learn, rows, chunk)
+                bar.update(len(order) - len(rest))
+                while len(rest):
+                    chunk, rest = np.split(rest, [min(len(order) - len(rest), len(rest))])
+                    needed = self._scores_of(rows, chunk).check_all(self._allowed(tol))
+                    self._feed(native.seed, rows, needed)
+                    self._optimize(native.finish, "optimizing")
+                    bar.update(len(chunk))
+                    bar.set_postfix(kept=native.size)
+        finally:
+            native.set_parameters(**usual)
+            native.set_iterations(len(order) - len(rest))  # rows that were only scored count, too
+
+    def _scores_of(self, rows: LabeledRows, which: Ints) -> "RowScores":
+        """Scores of some rows of a fit, none of which is computed yet."""
         decide = None if self._foreign is None else self.score_validated
-        learn = partial(self._feed, self._machine.native.learn, rows)
-        scores = RowScores(self._machine, rows, learned, learn, decide, bool(self.verbose))
-        self.n_rounds_ = self._solve(scores, "finishing", stacklevel=5)
+        return RowScores(self._machine, rows, which, decide, bool(self.verbose))
+
+    def _allowed(self, tol: float) -> float:
+        """The violation that rows outside of the model may have, if the model is optimal to ``tol``."""
+        limit = max(_NOTED * tol, self.tol)
+        return float(limit / 2 if self._has_bias else limit)
 
     def _finish_stream(self, title: str) -> None:
         if self._reserve_size() == 0:
             super()._finish_stream(title)
         else:
-            self._solve(RowsInMemory(self._machine.native), title, stacklevel=4)
+            native = self._machine.native
+            self._solve(RowsInMemory(native), native.relearn, title, stacklevel=4)
 
-    def _solve(self, others: RowSource, title: str, stacklevel: int) -> int:
-        """Find the optimum over the rows kept and others; returns how many times others were learned.
-
-        As long as many rows are missing, precision is wasted: a coarse solution is enough to find them.
-        """
+    def _solve(self, others: RowSource, learn: Callable[[Ints], None], title: str, stacklevel: int) -> int:
+        """Find the optimum over the rows kept and others; returns how many times others were learned."""
         native, usual = self._machine.native, self._machine.parameters
-        limit = self.tol / 2 if self._has_bias else self.tol
         iterations, tol, check = native.iterations, max(self.tol, _COARSE_TOL), others.check_all
         rounds = unsolved = 0
         try:
@@ -109,19 +164,22 @@ class ExactLearner(FinishingLearner):
                 native.set_parameters(**(usual | {"tau": tol}))
                 self._optimize(native.finish, title)
                 unsolved += self._violation() > tol
-                violating = check(limit)
+                violating = check(self._allowed(tol))
                 if len(violating) == 0 and tol <= self.tol:
                     if check != others.check_all:
-                        violating = others.check_all(limit)
+                        violating = others.check_all(self._allowed(tol))
                     if len(violating) == 0:
                         break
                 if rounds == _MAX_ROUNDS or unsolved > _MAX_UNSOLVED:
                     break
-                if len(violating) < _FEW:
+                if len(violating) < FEW_ROWS:
+                    tol = max(tol / 10, self.tol)
+                if len(violating):
+                    learn(violating)
+                    rounds += 1
+                if rounds == _MAX_ROUNDS:
                     tol = self.tol
-                others.learn(violating)
                 check = others.check_near
-                rounds += 1
         finally:
             native.set_parameters(**usual)
             native.set_iterations(iterations)  # no row counts twice
@@ -141,7 +199,6 @@ class RowsInMemory:
 
     def __init__(self, native: Any) -> None:
         self.check_near = self.check_all = native.violating
-        self.learn = native.relearn
 
 
 class _Group:
@@ -165,8 +222,6 @@ class RowScores:
         The rows of the fit.
     learned : ndarray
         Numbers of the rows that count.
-    learn : callable
-        Learns rows, by their numbers.
     decide : callable or None
         Decision values of rows, where the kernel is not that of the core.
     verbose : bool
@@ -178,11 +233,9 @@ class RowScores:
         machine: Machine,
         rows: LabeledRows,
         learned: Ints,
-        learn: Callable[[Ints], None],
         decide: Callable[[Rows], Floats] | None,
         verbose: bool,
     ) -> None:
-        self.learn = learn
         self._machine, self._rows, self._decide, self._verbose = machine, rows, decide, verbose
         columns = len(machine.native.bias)
         numbers = np.arange(columns) if columns > 1 else np.array([1])
@@ -214,6 +267,14 @@ class RowScores:
             self._near.places = np.concatenate([self._near.places, doubtful])
         self._divide()
         return self._violating(limit)
+
+    def nearest(self, most: int) -> tuple[Ints, Floats]:
+        """Up to ``most`` rows that are not kept, those with the smallest margins, and these margins."""
+        places = np.sort(np.concatenate([self._near.places, *(group.places for group in self._far)]))
+        places = places[~self._kept(places)]
+        margins = self._margins(places).min(axis=1)
+        chosen = np.sort(np.argsort(margins, kind="stable")[:most])
+        return places[chosen], margins[chosen]
 
     def _margins(self, places: Ints) -> Floats:
         return np.asarray(self._signs[places] * (self._scores[places] + self._machine.native.bias))

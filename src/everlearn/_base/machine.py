@@ -323,10 +323,14 @@ class Machine:
             {"solver": self.solver, "spec": self.spec, "parameters": self.parameters, "native": native}
         )
 
-    def reserve(self, X: Rows, ids: Any, labels: Any, costs: Any, margins: npt.NDArray[np.float64]) -> None:
-        """Put rows into the reserve, which is empty."""
+    def reserve(
+        self, X: Rows, ids: Any, labels: Any, costs: Any, margins: npt.NDArray[np.float64], most: int
+    ) -> None:
+        """Replace the rows of the reserve, which has a capacity of ``most``."""
+        self.native.set_parameters(**(self.parameters | {"reserve": 0}))
+        self.native.set_parameters(**self.parameters)
         part = self._image(X) | {"ids": ids, "labels": labels, "costs": costs, "margins": margins}
-        part["ceiling"] = float(margins.max(initial=-np.inf))
+        part["ceiling"] = float(margins.max()) if 0 < len(margins) == most else np.inf
         self.native.set_reserve(as_block(self._stored(part)), part)
 
     def _diagonal(self, X: Rows) -> npt.NDArray[np.float32]:
@@ -335,7 +339,9 @@ class Machine:
 
     def _centered(self, X: Rows) -> Rows:
         center = self.spec["center"]
-        return (X - center).astype(X.dtype) if len(center) else X
+        if not len(center):
+            return X
+        return ((X.toarray() if sparse.issparse(X) else X) - center).astype(X.dtype)
 
     def _image(self, X: Rows) -> dict[str, Any]:
         """Rows as a state stores them."""

@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 from .._base import checked, constraints, device
 from .._base.device import DEVICES
 from .._base.docs import complete
-from .._base.exact import ExactLearner
+from .._base.exact import FEW_ROWS, ExactLearner
 from .._base.forget import ForgettingLearner
 from .._base.learner import ROWS_PER_CALL, KernelLearner, LabeledRows
 from .._base.online import OnlineLearner, StreamLearner
@@ -33,12 +33,14 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     """Support vector machine learned online, one row at a time.
 
     Each new row makes a step together with the most violating row kept so far, then the most violating pair
-    of all makes a step, and rows that cannot matter any more are dropped. After the pass, `fit` takes rows
-    back that were dropped too early, until it has the exact SVM of all rows: to ``tol``, the decision
-    function and the dual objective of scikit-learn's `SVC`. A stream does not come back: after `partial_fit`,
-    `finish` solves the SVM of the rows kept and of those in the ``reserve``. That is the exact SVM as long as
-    the reserve holds every dropped row, and close to it afterwards. Multiclass is one-vs-rest on shared rows.
-    Rows that arrive before a second class are kept and learned when it appears.
+    of all makes a step, and rows that cannot matter any more are dropped. `fit` finds the exact SVM of all
+    rows: to ``tol``, the decision function and the dual objective of scikit-learn's `SVC`. It learns the
+    first 4,000 rows one by one, the others in chunks that double in size: of a chunk, only rows that violate
+    their optimality conditions. In the end it checks all rows and learns those that are missing. A stream
+    does not come back: after `partial_fit`, `finish` solves the SVM of the rows kept and of those in the
+    ``reserve``. That is the exact SVM as long as the reserve holds every dropped row, and close to it
+    afterwards. Multiclass is one-vs-rest on shared rows. Rows that arrive before a second class are kept and
+    learned when it appears.
 
     Forgetting: `forget` leaves the SVM, to ``tol``, of the rows still kept and of those in the reserve,
     whether the model was finished before or not. It is the model that never saw the forgotten rows, unless
@@ -48,10 +50,13 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     Parameters
     ----------
     finishing : {"all", "kept"} or None, default="all"
-        How `fit` ends. "all" solves the SVM of all rows learned. "kept" solves that of the rows kept; with
-        one epoch this is the algorithm of the paper. None ends with the last row.
+        How `fit` ends. "all" solves the SVM of all rows learned. "kept" passes over the rows one by one and
+        solves the SVM of the rows kept; with one epoch this is the algorithm of the paper. None ends with the
+        last row. If ``epochs``, ``delta_max``, ``selection`` or ``max_iter`` is not the default, "all" begins
+        with such a pass, too.
     reserve : int, default=1000
-        Number of dropped rows that stay in memory: those nearest to the margin when they were dropped.
+        Number of rows outside of the model that stay in memory: those nearest to the margin when `fit` ended,
+        or when `partial_fit` dropped them.
         `finish` and `forget` take those back that the model needs after all. 0 keeps none; a callable kernel
         and "precomputed" have no reserve.
     delta_max : float, default=None
@@ -84,7 +89,7 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     Attributes
     ----------
     n_rounds_ : int
-        Rounds in which the last `fit` learned rows again that it had dropped; 0 unless ``finishing="all"``.
+        Rounds in which the last `fit` learned rows that it had left out; 0 unless ``finishing="all"``.
 
     Examples
     --------
@@ -214,6 +219,16 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         if not self._solved_on_device:
             super()._finish_fit(rows, learned)
 
+    def _learn_again(self, rows: LabeledRows, which: Ints) -> None:
+        """Many rows join without a step of their own: optimizing follows, and makes better ones."""
+        if len(which) < FEW_ROWS:
+            super()._learn_again(rows, which)
+            return
+        native = self._machine.native
+        kept = np.isin(rows.ids[which], native.ids)
+        self._feed(native.seed, rows, which[~kept])
+        self._feed(native.learn, rows, which[kept])
+
     def _solve_on(self, module: Any, rows: LabeledRows, usable: Ints) -> None:
         """The SVM of all rows by a device, handed over to the machine."""
         columns = len(self._machine.native.bias)
@@ -236,10 +251,16 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
             (high, low),
         )
         machine.native.set_iterations(len(usable))
-        near, margins = device.nearest_dropped(fit, signs, (high + low) / 2, usable, self._reserve_size())
-        machine.reserve(rows.X[near], rows.ids[near], rows.labels[near], rows.costs[near], margins)
         self._machine = machine
         self._configure()
+        most = self._reserve_size()
+        near, margins = device.nearest_dropped(fit, signs, (high + low) / 2, usable, most)
+        machine.reserve(rows.X[near], rows.ids[near], rows.labels[near], rows.costs[near], margins, most)
+
+    def _solves_all_rows(self) -> bool:
+        """Whether only the solution matters: no parameter asks for a pass over the rows one by one."""
+        a_pass = (self.epochs, self.delta_max, self.selection, self.max_iter) != (1, None, "random", -1)
+        return self.finishing == "all" and not a_pass and not self._keeps_rows
 
     def _pass_over(self, rows: LabeledRows, usable: Ints, random: Any) -> Ints:
         """Seeds of each class first, then the epochs; returns the numbers of the rows learned."""
@@ -257,6 +278,9 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         left = len(order) * self.epochs if self.max_iter < 0 else self.max_iter
         rows_per_call = 1 if self.early_stopping else ROWS_PER_CALL
         counts: deque[int] = deque(maxlen=int(self.n_iter_no_change) + 1)
+        if self._solves_all_rows():
+            self._learn_in_chunks(rows, order, seeds)
+            return usable
         learned = np.zeros(len(rows.labels), dtype=bool)
         with tqdm(total=left, desc="learning", unit="row", disable=not self.verbose) as bar:
             self._feed(native.seed, rows, order[seeds])
