@@ -2,7 +2,7 @@
 
 - Links out of docs/ lead to the pages of the site where there are such pages, and to downloads otherwise.
 - `LASVM(C=10)` in backticks, on a page or in a docstring, links to the reference of `LASVM`.
-- A picture `x.svg` with a sibling `x-dark.svg` is shown in the version that suits the theme.
+- A picture `x.png` with a sibling `x-dark.png` is shown in the version that suits the theme.
 - Examples of the gallery show the pictures that they save.
 - The directive ``everlearn-commands`` writes the reference of the command line from its help.
 """
