@@ -8,6 +8,7 @@ from everlearn.serve.app import create_app
 from everlearn.serve.limits import Limits
 from everlearn.serve.run import bind, server
 from serve.fake_service import FakeService
+from serve.server_process import ServerProcess
 
 SMALL = Limits(
     body_bytes=20_000,
@@ -58,3 +59,9 @@ def address(app):
         running.should_exit = True
         thread.join(60)
         assert not thread.is_alive()
+
+
+@pytest.fixture
+def process(tmp_path):
+    with ServerProcess(tmp_path / "notes.everlearn") as process:
+        yield process

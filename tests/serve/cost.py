@@ -11,11 +11,10 @@ import collections
 import random
 import sys
 import tempfile
-import uuid
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from serve.load import row, set_up, truth
+from serve.load import answer_to, row, set_up
 from serve.server_process import ServerProcess
 
 
@@ -53,15 +52,7 @@ def measure(folder: Path, rounds: int) -> Meter:
             person = people[number % len(people)]
             found = meter.send("questions (3)", person.get, "/v1/questions", params={"n": 3})["questions"]
             for question in found:
-                fields = {one["name"]: one["value"] for one in question["fields"]}
-                answer = {
-                    "id": question["id"],
-                    "kind": "label",
-                    "label": truth(fields),
-                    "key": uuid.uuid4().hex,
-                    "lease": {key: question["lease"][key] for key in ("id", "token")},
-                }
-                meter.send("label", person.post, "/v1/labels", json={"answers": [answer]})
+                meter.send("label", person.post, "/v1/labels", json={"answers": [answer_to(question)]})
             meter.send("status", admin.get, "/v1/status")
             rows = [{"fields": row(0, generator)["fields"]} for _ in range(10)]
             meter.send("predict (10)", admin.post, "/v1/predict", json={"rows": rows})

@@ -153,6 +153,9 @@ class FakeService:
             raise InputError("There is no such upload.", code="not_found", parameter="upload", value=upload)
         return self.status()
 
+    def check_store(self):
+        pass
+
     def notes(self):
         return dict(self.kept)
 

@@ -35,7 +35,7 @@ class ServerProcess:
         """Start it, and wait until it answers."""
         self.ready_file.unlink(missing_ok=True)
         command = [sys.executable, "-m", "everlearn.cli", "serve", str(self.store), "--port", str(self.port)]
-        command += ["--ready-file", str(self.ready_file), *map(str, self.options)]
+        command += ["--ready-file", str(self.ready_file), "--random-state", "0", *map(str, self.options)]
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -71,6 +71,11 @@ class ServerProcess:
         """The memory that the process has in use, in bytes."""
         fields = Path(f"/proc/{self.process.pid}/statm").read_text().split()
         return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def cpu(self):
+        """The CPU time that the process has used, in seconds."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def kill(self):
         """SIGKILL."""

@@ -1,8 +1,12 @@
 """What the tests of the service share: a project that is set up, rows, a clock that the test turns."""
 
 import numpy as np
+import pytest
 
+from everlearn._base import persist
+from everlearn.errors import InputError
 from everlearn.serve.service import AnswerIn, LearningService, RowIn
+from everlearn.stream import NeverEndingLearner
 
 CLASSES = ["no", "yes"]
 
@@ -44,7 +48,7 @@ def rows(n, first=1000, seed=1, labels=False):
 
 
 def set_up(store=":memory:", n=60, **options):
-    service = LearningService(store, **options)
+    service = LearningService(store, **{"random_state": 0} | options)
     upload = service.inspect_upload(table(n).encode(), "points.csv").upload
     service.set_up(upload, classes=CLASSES, name="Points")
     return service
@@ -70,3 +74,24 @@ def work(service, by, n, **options):
         service.answer(by, [answered(question, by)])
         ids.append(question.id)
     return ids
+
+
+def code_of(call):
+    with pytest.raises(InputError) as caught:
+        call()
+    return caught.value.code
+
+
+def state_of(service):
+    return persist.pack(service.learner._state.state())
+
+
+def is_replay(service):
+    """Whether the model is that of a replay of the log, bit for bit, and of the store opened again."""
+    place = service._store
+    bits = state_of(service)
+    service.close()
+    with NeverEndingLearner.replay(place) as again:
+        replayed = persist.pack(again._state.state()) == bits
+    with NeverEndingLearner.open(place) as opened:
+        return replayed and persist.pack(opened._state.state()) == bits

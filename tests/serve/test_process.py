@@ -1,95 +1,22 @@
 """`everlearn serve` as a process, with a learner: from an empty store to a model, through kills."""
 
 import json
-import os
-import re
-import signal
-import socket
-import stat
-import subprocess
-import sys
-import threading
-import time
 import uuid
 from urllib.parse import quote
 
 import httpx
-import pytest
 
 from everlearn.stream import NeverEndingLearner
-from serve.load import differences, load, measure, set_up
-from serve.server_process import TIMEOUT, ServerProcess
-from stream.postgres_server import new_database, programs, server
+from serve.notes_helpers import WORDS, answers_to, ask, note, set_up_notes
+from serve.server_process import TIMEOUT
 from stream.stream_helpers import bits
 
-WORDS = {
-    "praise": ["great", "thanks", "love", "perfect", "happy"],
-    "refund": ["money", "return", "broken", "charged", "back"],
-}
 XSS = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
     "'; DROP TABLE rows; --",
     "\u202etxt.exe",
 ]
-
-
-def note(number):
-    """A row and its class."""
-    label = list(WORDS)[number % 2]
-    words = WORDS[label]
-    text = " ".join(words[(number * step + step) % len(words)] for step in (1, 2, 3))
-    return {"id": f"n{number}", "note": f"{text} {number}", "amount": float(number % 17), "kind": "a"}, label
-
-
-def upload(client, rows):
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
-    kind = {"Content-Type": "application/x-ndjson"}
-    seen = client.post("/v1/setup:inspect?name=notes.jsonl", content=lines, headers=kind)
-    assert seen.status_code == 200, seen.text
-    return seen.json()
-
-
-def set_up_notes(process, n_rows=100):
-    with process.client() as admin:
-        seen = upload(admin, [note(number)[0] for number in range(n_rows)])
-        fields = [{"name": field["name"], "kind": field["kind"]} for field in seen["fields"]]
-        given = {"upload": seen["upload"], "fields": fields, "label_column": None, "classes": list(WORDS)}
-        response = admin.post("/v1/setup", json={**given, "name": "Notes"})
-        assert response.status_code == 200, response.text
-        return response.json()
-
-
-def truth(question):
-    text = next(field["text"] for field in question["fields"] if field["name"] == "note")
-    return next(label for label, words in WORDS.items() if text.split()[0] in words)
-
-
-def answers_to(questions, label=truth):
-    return {
-        "answers": [
-            {
-                "id": question["id"],
-                "kind": "label",
-                "label": label(question),
-                "key": uuid.uuid4().hex,
-                "lease": {name: question["lease"][name] for name in ("id", "token")},
-            }
-            for question in questions
-        ]
-    }
-
-
-def ask(client, n=5):
-    response = client.get("/v1/questions", params={"n": n})
-    assert response.status_code == 200, response.text
-    return response.json()
-
-
-@pytest.fixture
-def process(tmp_path):
-    with ServerProcess(tmp_path / "notes.everlearn") as process:
-        yield process
 
 
 def test_from_nothing_to_a_model(process):
@@ -301,132 +228,3 @@ def test_the_model_is_a_replay_of_the_log(process, tmp_path):
     ):
         assert bits(replayed) == bits(learner)
         assert replayed.status()["labels"] == 19
-
-
-if programs() is not None:  # a test of the store fails without a server
-
-    def test_a_database_as_the_store():
-        with server() as url, ServerProcess(new_database(url, "notes")) as process:
-            set_up_notes(process)
-            with process.person("Ada") as ada:
-                given = answers_to(ask(ada)["questions"])
-                ada.post("/v1/labels", json=given).raise_for_status()
-                process.kill()
-                process.start()
-                again = ada.post("/v1/labels", json=given).raise_for_status().json()
-                assert {result["status"] for result in again["results"]} == {"replayed"}
-                text = "\x00"
-                refused = ada.get("/v1/history", params={"q": text})
-                assert refused.status_code < 500, refused.text
-            with process.client() as admin:
-                assert admin.get("/v1/status").json()["labels"] == 5
-                row = {"id": "z", "fields": note(3)[0] | {"id": "z", "note": "a\x00b"}}
-                assert admin.post("/v1/rows", json={"rows": [row]}).status_code < 500
-
-
-# ------------------------------------------------------------------------------------------------ the process
-
-
-def test_the_ready_file_is_secret_and_removed(process):
-    mode = stat.S_IMODE(os.stat(process.ready_file).st_mode)
-    assert mode == 0o600
-    assert set(json.loads(process.ready_file.read_text())) == {"url", "token"}
-    assert httpx.get(f"{process.url}/readyz").json()["status"] == "ready"
-    addresses = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), 80, socket.AF_INET)}
-    for address in addresses - {"127.0.0.1", "127.0.1.1"}:  # it listens on loopback only
-        with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((address, process.port), timeout=5).close()
-    code, output, errors = process.stop()
-    assert code == 0
-    assert errors == ""
-    assert output.count(process.token) == 1
-    assert re.search(r"http://127\.0\.0\.1:\d+/join\?code=\S+", output)
-    assert not process.ready_file.exists()
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_it_with_listeners_and_work(process, number):
-    set_up_notes(process)
-    headers = {"Authorization": f"Bearer {process.token}"}
-    acknowledged = []
-
-    def send():
-        with process.client() as client:
-            for place in range(10_000):
-                row = note(10_000 + place)[0]
-                try:
-                    done = client.post("/v1/rows", json={"rows": [{"id": row["id"], "fields": row}]})
-                except httpx.TransportError:
-                    return
-                if done.status_code == 200:
-                    acknowledged.append(row["id"])
-
-    with httpx.stream("GET", f"{process.url}/v1/events", headers=headers, timeout=TIMEOUT):
-        sender = threading.Thread(target=send)
-        sender.start()
-        while len(acknowledged) < 5:
-            time.sleep(0.01)
-        code, output, errors = process.stop(number)
-        sender.join(TIMEOUT)
-    assert code == 0, errors
-    assert output.endswith("Stopped.\n")
-    assert "Traceback" not in errors
-    with NeverEndingLearner.open(process.store, read_only=True) as learner:
-        assert set(learner.known_ids(acknowledged)) == set(acknowledged)
-
-
-def test_a_second_service_is_refused(process):
-    command = [sys.executable, "-m", "everlearn.cli", "serve", str(process.store), "--port", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith("Error: ")
-    assert "Traceback" not in done.stderr
-    command[-1] = str(process.port)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    assert done.returncode == 1
-    assert "in use" in done.stderr
-
-
-def test_settings_of_the_command_line_are_kept(tmp_path):
-    store, token = tmp_path / "s.everlearn", "t" * 40
-    options = ("--no-blind", "--overlap", "2:0.5", "--name", "Spring", "--lease-seconds", "30")
-    with ServerProcess(store, *options, "--token", token) as process:
-        assert process.token == token
-        set_up_notes(process)
-    with ServerProcess(store) as process, process.client() as admin:
-        settings = admin.get("/v1/status").json()["settings"]
-        assert settings["blind"] is False
-        assert settings["overlap"] == {"answers": 2, "fraction": 0.5}
-        assert settings["lease_seconds"] == 30
-
-
-# ------------------------------------------------------------------------------------------------------- load
-
-
-def test_a_little_load(tmp_path, capsys):
-    outcome, wrong = measure(tmp_path, annotators=10, rate=200.0, seconds=4.0, pause=0.2)
-    assert wrong == []
-    assert outcome.rows
-    assert outcome.answers
-    assert all(status == 429 for _, status in outcome.refused)
-    assert "p99" in capsys.readouterr().out
-
-
-def test_kills_under_load_lose_nothing(tmp_path):
-    import asyncio
-    import random
-
-    store = tmp_path / "load.everlearn"
-    generator = random.Random(3)
-    with ServerProcess(store, "--token", "t" * 40) as process:
-        set_up(process, generator)
-        outcome = asyncio.run(load(process, 3, 100.0, 1.0, 0.2))
-        for _ in range(3):
-            process.kill()
-            process.start()
-            more = asyncio.run(load(process, 3, 0.0, 1.0, 0.2))
-            for name, people in more.answers.items():
-                outcome.answers[name] += people
-        process.kill()
-    outcome.leased.clear()  # a restart forgets leases
-    assert differences(store, outcome) == []

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -38,6 +39,13 @@ def owner():
 @contextlib.contextmanager
 def server():
     """A running server, by the URL of its database ``postgres``; it listens on a socket in its folder."""
+    with restartable_server() as (url, _):
+        yield url
+
+
+@contextlib.contextmanager
+def restartable_server():
+    """As `server`, with a pair of functions: the first stops it at once, the other starts it again."""
     folder = Path(tempfile.mkdtemp(prefix="pg"))  # a short name: that of a socket has 107 characters at most
     runs_as = owner()
     if runs_as:
@@ -52,12 +60,23 @@ def server():
     )
     assert made.returncode == 0, made.stderr
     words = [bin_ / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="]
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen([*words, "-c", "fsync=off"], stdout=log, stderr=log, **options)
     url = f"postgresql+psycopg://tester@/postgres?host={folder}"
-    try:
+    process = None
+
+    def start():
+        nonlocal process
+        with (folder / "log").open("a") as log:
+            process = subprocess.Popen([*words, "-c", "fsync=off"], stdout=log, stderr=log, **options)
         _wait(url, process, folder / "log")
-        yield url
+
+    def stop():
+        """Connections are cut off; what was committed stays."""
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+
+    try:
+        start()
+        yield url, (stop, start)
     finally:
         process.terminate()
         try:

@@ -90,6 +90,15 @@ def serve(
             help="How long a question is reserved for a person. (default: as before, or 90)",
         ),
     ] = None,
+    random_state: Annotated[
+        int | None,
+        typer.Option(
+            "--random-state",
+            metavar="N",
+            show_default=False,
+            help="The random seed of a project that is set up. (default: random)",
+        ),
+    ] = None,
     image_origin: Annotated[
         list[str] | None,
         typer.Option(
@@ -149,7 +158,7 @@ def serve(
     check_outputs({"--ready-file": ready_file}, store=store)
     if ready_file is not None:
         ready_file.unlink(missing_ok=True)  # of a service that was killed
-    with server.bind(host, port) as listening, LearningService(store) as service:
+    with server.bind(host, port) as listening, LearningService(store, random_state=random_state) as service:
         if changes:
             service.change_settings(dataclasses.replace(service.settings, **changes))
         access = Access(service.notes, service.set_notes)

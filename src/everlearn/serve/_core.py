@@ -40,8 +40,9 @@ class ServiceCore:
         *,
         queue_length: int = 1000,
         clock: Callable[[], float] = time.monotonic,
+        random_state: Any = None,
     ) -> None:
-        self._store, self._clock = store, clock
+        self._store, self._clock, self._random_state = store, clock, random_state
         self._lock, self._noting, self._changed = RLock(), RLock(), Condition()
         self._notes_kept: dict[str, Any] | None = None  # what `notes` returns, once it was read
         self._schema_kept: tuple[Schema | None] | None = None
@@ -138,6 +139,13 @@ class ServiceCore:
             except (TypeError, ValueError):  # a description in another form
                 self._schema_kept = (None,)
         return self._schema_kept[0]
+
+    def check_store(self) -> None:
+        """Read from the store; a `StoreError` if that is not possible."""
+        if self._learner is not None:
+            self._learner.check_store()
+        elif self._log is not None:
+            self._log.check()
 
     def notes(self) -> dict[str, Any]:
         """Get values that were stored by name with `set_notes`, such as the hashes of tokens.

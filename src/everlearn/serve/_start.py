@@ -161,6 +161,7 @@ class Starting(Exchange):
                     learner_for(schema),
                     scale_features=schema.scale_features,
                     snapshot_events=SNAPSHOT_EVENTS,
+                    random_state=self._random_state,
                 )
             except BaseException:
                 self._log = Log(self._store)

@@ -78,6 +78,8 @@ class LearningService(Starting):
         The maximum number of requests that wait to be written.
     clock : callable, default=time.monotonic
         The clock of leases.
+    random_state : int, RandomState instance or None, default=None
+        The seed of everything random in a project that is set up; the store saves it.
 
     Examples
     --------

@@ -118,11 +118,15 @@ class Database:
     def writing(self) -> Iterator[Any]:
         """A transaction that appends events: one at a time, in any thread.
 
-        For SQLite it always has the same connection: SQLAlchemy's pool would take longer than the statements.
+        It always has the same connection. For SQLite, SQLAlchemy's pool would take longer than the
+        statements. In PostgreSQL, it is the one that holds the lock: who has lost the lock cannot write.
         """
         if self.engine.dialect.name != "sqlite":
-            with self.engine.begin() as db:
-                yield db
+            if not _answers(self._connection):  # the server was restarted
+                self._connection.close()
+                self._connection = self._locked_connection()
+            with self._connection.begin():
+                yield self._connection
             return
         if self._writer is None:
             self._writer = self.engine.connect()
@@ -229,7 +233,9 @@ class Database:
 
     def _open_url(self, read_only: bool) -> None:
         try:
-            self.engine = sa.create_engine(self.name).execution_options(schema_translate_map={None: SCHEMA})
+            # The ping finds connections that a restart of the server has cut off.
+            engine = sa.create_engine(self.name, pool_pre_ping=True)
+            self.engine = engine.execution_options(schema_translate_map={None: SCHEMA})
         except (ArgumentError, ImportError) as exc:
             raise StoreError(f"{self.name.split('://')[0]}://... cannot be opened: {exc}.") from exc
         if self.engine.dialect.name != "postgresql":
@@ -237,15 +243,23 @@ class Database:
         if read_only:
             return
         try:
-            self._connection = self.engine.connect()
-            free = self._connection.scalar(sa.text(f"SELECT pg_try_advisory_lock({_LOCK})"))
-            self._connection.commit()
+            self._connection = self._locked_connection()
         except SQLAlchemyError as exc:
             self.engine.dispose()
             raise StoreError(f"{self} cannot be opened: {getattr(exc, 'orig', exc)}.") from exc
+        except StoreError:
+            self.engine.dispose()
+            raise
+
+    def _locked_connection(self) -> Any:
+        """A new connection to PostgreSQL that holds the lock; the server releases it with the connection."""
+        connection = self.engine.connect()
+        free = connection.scalar(sa.text(f"SELECT pg_try_advisory_lock({_LOCK})"))
+        connection.commit()
         if not free:
-            self.close()
+            connection.close()
             raise _in_use(f"{self} is open in another process.")
+        return connection
 
 
 @functools.lru_cache
@@ -253,6 +267,16 @@ def _compiled(statement: Any) -> tuple[str, tuple[str, ...]]:
     """A statement in SQLite's words, and the names of its parameters in their order."""
     found = statement.compile(dialect=sqlite_dialect())
     return str(found), tuple(found.positiontup)
+
+
+def _answers(connection: Any) -> bool:
+    """Whether a connection to a server is alive."""
+    try:
+        with connection.begin():
+            connection.execute(sa.text("SELECT 1"))
+        return True
+    except SQLAlchemyError:
+        return False
 
 
 def _in_use(problem: str) -> StoreError:

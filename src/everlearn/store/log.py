@@ -175,6 +175,11 @@ class Log(Lookup):
             finally:
                 self._held.db = None
 
+    def check(self) -> None:
+        """Read something; a `StoreError` if that is not possible."""
+        with self.reading() as db:
+            db.execute(sa.select(META).limit(1)).all()
+
     def notes(self) -> dict[str, Any]:
         """The notes of the caller; see `Writing.set_notes`."""
         with self.reading() as db:

@@ -333,6 +333,11 @@ class ReadMethods(LogBacked):
         self._check_open()
         return self._log.values_of(self._log.numbers_of([row])) is not None
 
+    def check_store(self) -> None:
+        """Read from the store; a `StoreError` if that is not possible. It does not wait for other threads."""
+        self._check_open()
+        self._log.check()
+
     @property
     def asks(self) -> bool:
         """Whether there is a query strategy."""

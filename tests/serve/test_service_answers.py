@@ -1,0 +1,233 @@
+"""Answers of people: learned, voted about, taken back."""
+
+from dataclasses import replace
+
+import pytest
+
+from everlearn._base import persist
+from everlearn.serve.service import AnswerIn, LearningService, RowIn, ServiceSettings
+from serve.service_helpers import (
+    CLASSES,
+    Clock,
+    answered,
+    code_of,
+    is_replay,
+    set_up,
+    state_of,
+    truth_of,
+    work,
+)
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    monkeypatch.setattr("everlearn.serve._overview._FRESH", 0.0)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def service(clock):
+    with set_up(clock=clock) as service:
+        yield service
+
+
+# ---------------------------------------------------------------------------------------------------- answers
+
+
+def test_an_answer_is_learned_with_why_when_and_by_whom(service):
+    question = service.lease_questions("ada").questions[0]
+    before = service.learner.model_version
+    given = service.answer("ada", [replace(answered(question, "ada"), comment="sure", wrong_field="x")])
+    result = given.results[0]
+    assert (result.status, result.learned_label, result.changed_model) == (
+        "learned",
+        truth_of(question),
+        True,
+    )
+    assert given.model_version > before
+    assert given.sequence == service.sequence
+    entry = service.history(by="ada").entries[0]
+    assert (entry.id, entry.label, entry.comment, entry.wrong_field) == (
+        question.id,
+        truth_of(question),
+        "sure",
+        "x",
+    )
+    assert entry.why == question.why.text
+    assert entry.model_version == before
+    assert "x: " in entry.summary
+
+
+def test_the_prediction_before_the_answer_is_told_afterwards(service):
+    work(service, "ada", 20)
+    question = service.lease_questions("ada").questions[0]
+    expected = service.predict([RowIn({f.name: f.value for f in question.fields})]).predictions[0]
+    result = service.answer("ada", [answered(question, "ada")]).results[0]
+    assert result.prediction_before.label == expected.label
+    assert result.prediction_before.confidence == pytest.approx(
+        expected.probabilities[expected.label], abs=1e-4
+    )
+
+
+def test_the_same_key_is_answered_once(service):
+    question = service.lease_questions("ada").questions[0]
+    first = service.answer("ada", [answered(question, "ada")]).results[0]
+    before = service.sequence, state_of(service)
+    again = service.answer("ada", [answered(question, "ada")]).results[0]
+    assert again == replace(first, status="replayed")
+    other = {"no": "yes", "yes": "no"}[truth_of(question)]
+    assert code_of(lambda: service.answer("ada", [answered(question, "ada", label=other)])) == "key_reused"
+    assert (service.sequence, state_of(service)) == before
+    assert service.history().total == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        (AnswerIn("r2", "guess", "k2"), "unknown_kind"),
+        (AnswerIn("r2", "label", "k2"), "no_label"),
+        (AnswerIn("r2", "label", "k2", "perhaps"), "unknown_label"),
+        (AnswerIn("none", "label", "k2", "yes"), "unknown_id"),
+        (AnswerIn("r2", "label", "k1", "yes"), "key_reused"),
+        (AnswerIn("r1", "label", "k2", "yes"), "duplicate_id"),
+        (AnswerIn("r2", "label", "", "yes"), "no_key"),
+    ],
+)
+def test_answers_are_all_or_none(service, wrong, code):
+    before = service.sequence
+    assert code_of(lambda: service.answer("ada", [AnswerIn("r1", "label", "k1", "yes"), wrong])) == code
+    assert service.sequence == before
+    assert service.history().total == 0
+
+
+def test_a_late_answer_is_accepted_or_kept_as_a_vote_and_never_an_error(service, clock):
+    late = service.lease_questions("ada").questions[0]
+    clock.now += 91
+    prompt = service.lease_questions("bob", 30).questions
+    same = next(question for question in prompt if question.id == late.id)
+    first = service.answer("bob", [answered(same, "bob", label="yes")]).results[0]
+    vote = service.answer("ada", [answered(late, "ada", label="no")]).results[0]
+    assert (first.status, first.learned_label) == ("learned", "yes")
+    assert (vote.status, vote.learned_label, vote.changed_model) == ("vote", "yes", False)
+    assert {a.by: a.label for a in service.learner.answers([late.id])[late.id]} == {"ada": "no", "bob": "yes"}
+    assert service.answer("eve", [AnswerIn(prompt[0].id, "label", "k", "no", "x", "y")]).results[0].status
+
+
+def test_undo_forgets_and_redo_learns_again(tmp_path):
+    with set_up(tmp_path / "store") as service:
+        work(service, "ada", 10)
+        before = service.learner._state.learner
+        bits = persist.pack(before._get_state()) if hasattr(before, "_get_state") else None
+        question = service.lease_questions("ada").questions[0]
+        service.answer("ada", [answered(question, "ada")])
+        version = service.learner.model_version
+        undone = service.undo(question.id, "ada", key="u")
+        assert undone.answers_left == 0
+        assert undone.model_version > version
+        if bits is not None:
+            assert persist.pack(service.learner._state.learner._get_state()) == bits
+        assert service.undo(question.id, "ada", key="u") == replace(undone, replayed=True)
+        assert code_of(lambda: service.undo(question.id, "ada")) == "no_answer"
+        assert code_of(lambda: service.undo("none", "ada")) == "unknown_id"
+        redo = service.answer("ada", [answered(question, "ada", key="again")]).results[0]
+        assert redo.status == "learned"
+        assert service.history().total == 11
+        assert is_replay(service)
+
+
+def test_a_skip_can_be_undone(clock):
+    with set_up(clock=clock, n=3) as service:
+        question = service.lease_questions("ada").questions[0]
+        service.answer("ada", [answered(question, "ada", kind="skip")])
+        assert service.undo(question.id, "ada").answers_left == 0
+        assert question.id in {q.id for q in service.lease_questions("ada", 3).questions}
+
+
+def test_unsure_after_a_label_takes_the_label_back(service):
+    service.answer("ada", [AnswerIn("r1", "label", "a", "yes")])
+    result = service.answer("ada", [AnswerIn("r1", "unsure", "b")]).results[0]
+    assert (result.status, result.learned_label) == ("unsure", None)
+    assert service.learner.labels_of(["r1"]) == {"r1": None}
+    assert [(entry.id, entry.kind) for entry in service.history().entries] == [("r1", "unsure")]
+
+
+def test_undo_takes_back_only_ones_own_answer(service):
+    service.answer("ada", [AnswerIn("r1", "label", "a", "yes")])
+    service.answer("bob", [AnswerIn("r1", "label", "b", "no")])
+    assert service.undo("r1", "ada").answers_left == 1
+    assert service.learner.labels_of(["r1"]) == {"r1": "no"}
+    assert code_of(lambda: service.undo("r1", "eve")) == "no_answer"
+
+
+# --------------------------------------------------------------------------------------------- several people
+
+
+def test_overlap_asks_several_people_and_agreement_is_measured(clock):
+    settings = ServiceSettings(overlap_answers=2, overlap_fraction=1.0)
+    with set_up(clock=clock, n=20, settings=settings) as service:
+        ada = work(service, "ada", 10)
+        found = service.lease_questions("bob", 20).questions
+        shared = [question for question in found if question.why.kind == "overlap"]
+        assert {question.id for question in shared} == set(ada)
+        assert "1 of 2 answers" in shared[0].why.text
+        service.answer("bob", [answered(question, "bob") for question in shared])
+        agreement = service.status()["agreement"]
+        assert agreement["n"] == 10
+        assert agreement["cohen"] == {"ada,bob": 1.0}
+        assert agreement["fleiss"] == 1.0
+        assert not [q for q in service.lease_questions("eve", 20).questions if q.id in ada]
+        people = {person["name"]: person for person in service.status()["people"]}
+        assert people["ada"]["answers"] == 10
+        assert people["ada"]["reliability"] > 0.8
+
+
+def test_disagreements_are_a_queue_until_there_is_a_majority(service):
+    service.answer("ada", [AnswerIn("r1", "label", "a", "yes")])
+    service.answer("bob", [AnswerIn("r1", "label", "b", "no")])
+    question = service.lease_questions("eve", queue="disagreements").questions[0]
+    assert question.id == "r1"
+    assert question.why.kind == "disagreement"
+    assert "two people disagree" in question.why.text
+    assert service.lease_questions("ada", queue="disagreements").empty.reason == "all_leased"
+    result = service.answer("eve", [answered(question, "eve", label="no")]).results[0]
+    assert result.learned_label == "no"
+    assert service.lease_questions("ada", queue="disagreements").empty.reason == "all_answered"
+
+
+def test_suspected_mistakes_are_a_queue_and_a_confirmed_one_leaves_it(clock):
+    with set_up(clock=clock, n=300) as service:
+        fields = {f"r{n}": service.learner.records_of([f"r{n}"])[f"r{n}"] for n in range(300)}
+        right = {row: CLASSES[int(float(f["x"]) * float(f["z"]) > 0)] for row, f in fields.items()}
+        wrong = max(right, key=lambda row: min(abs(float(fields[row]["x"])), abs(float(fields[row]["z"]))))
+        right[wrong] = {"no": "yes", "yes": "no"}[right[wrong]]
+        for start in range(0, 300, 50):
+            part = list(right)[start : start + 50]
+            service.answer("ada", [AnswerIn(row, "label", row, right[row]) for row in part])
+        found = service.lease_questions("bob", 50, queue="suspects").questions
+        assert wrong in [question.id for question in found]
+        question = next(question for question in found if question.id == wrong)
+        assert question.why.kind == "suspect"
+        assert f"contradicts the label {right[wrong]}" in question.why.text
+        service.answer("bob", [answered(question, "bob", label=right[wrong])])
+        again = service.lease_questions("eve", 50, queue="suspects").questions
+        assert wrong not in [question.id for question in again]
+
+
+def test_near_duplicates_are_leased_and_labeled_and_undone_together(clock):
+    settings = ServiceSettings(group_duplicates=True, duplicate_similarity=0.98)
+    with LearningService(":memory:", settings, clock=clock) as service:
+        lines = [f"r{n},{n // 3},{-(n // 3)}" for n in range(12)]  # four groups of three equal rows
+        upload = service.inspect_upload(("id,x,z\n" + "\n".join(lines)).encode(), "a.csv").upload
+        service.set_up(upload, classes=CLASSES)
+        question = service.lease_questions("ada").questions[0]
+        group = {f"r{3 * (int(question.id[1:]) // 3) + at}" for at in range(3)}
+        assert {question.id, *question.duplicates} == group
+        assert not group & {q.id for q in service.lease_questions("bob", 12).questions}
+        service.answer("ada", [answered(question, "ada", label="yes")])
+        assert service.learner.labels_of(sorted(group)) == dict.fromkeys(sorted(group), "yes")
+        service.undo(question.id, "ada")
+        assert service.learner.labels_of(sorted(group)) == dict.fromkeys(sorted(group))
