@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,13 @@ from ._similarities import (
     closest,
     containments,
     jaccards,
+    joined,
     row_products,
     soft_tfidf,
 )
 from ._statistics import FieldStatistics
 from ._strings import edit_similarities, jaro_winkler_similarities
-from ._text import Tokenizer, ascii_tokens, grams, normalized, numbers, tokens
+from ._text import ascii_tokens, first_letter, normalized, number_form, token_grams, tokens
 
 _UNKNOWN = 0.5  # the similarity of texts without numbers, by their numbers
 
@@ -39,27 +41,30 @@ class FieldValues:
         self.values, self.uses = values, uses
         self.missing = np.array([not value for value in values], dtype=bool)
         self.seen_together: Any = None  # see `_count_together` in features.py
-        self.sides: tuple[Codes, Codes] | None = None  # codes of both tables, if each record has its own
         self.statistics: FieldStatistics | None = None  # of other records; None: of these values
-        self._frequencies: dict[str, tuple[list[str], Similarities]] = {}  # of each tokenizer that was used
+        self._frequencies: dict[str, tuple[list[str], Similarities]] = {}  # of each table that was used
 
-    def table(self, tokenizer: Tokenizer) -> TokenTable:
-        """Tokens of each value."""
-        uses = np.where(self.missing, 0, self.uses)
-        found = TokenTable([tokenizer(value) for value in self.values], uses)
-        name = tokenizer.__name__
+    def __len__(self) -> int:
+        return len(self.missing)
+
+    @property
+    def known_uses(self) -> Codes:
+        """How many records have each value; 0 for a missing one."""
+        return np.where(self.missing, 0, self.uses)
+
+    def noted(self, name: str, table: TokenTable) -> TokenTable:
+        """The table with the idf of the statistics if there are any; otherwise its frequencies are kept."""
         if self.statistics is not None:
-            found.idf = self.statistics.idf(name, found.vocabulary)
+            table.idf = self.statistics.idf(name, table.vocabulary)
         else:
-            self._frequencies[name] = found.vocabulary, np.asarray(found.sets.T @ uses.astype(np.float64))
-        return found
+            self._frequencies[name] = table.vocabulary, table.frequency
+        return table
 
     def as_statistics(self) -> FieldStatistics:
         """The statistics of these values, as far as comparisons have used them."""
-        n = float(np.where(self.missing, 0, self.uses).sum())
         spread = self.spread if "numbers" in vars(self) else None
         together = None if self.seen_together is None else (self.values, self.seen_together)
-        return FieldStatistics.of(n, self._frequencies, spread, together)
+        return FieldStatistics.of(float(self.known_uses.sum()), self._frequencies, spread, together)
 
     @cached_property
     def normalized(self) -> list[str]:
@@ -77,7 +82,11 @@ class FieldValues:
 
     @cached_property
     def sorted_tokens(self) -> list[str]:
-        return [" ".join(sorted(tokens(value))) for value in self.values]
+        counts, vocabulary = self.tokens.counts, self.tokens.vocabulary
+        words = [vocabulary[i] for i in np.repeat(counts.indices, counts.data.astype(int))]
+        sizes = np.asarray(counts.sum(axis=1)).ravel().astype(int)
+        ends = np.concatenate([[0], np.cumsum(sizes)]).tolist()
+        return [" ".join(words[i:j]) for i, j in pairwise(ends)]
 
     @cached_property
     def locals(self) -> list[str]:
@@ -86,19 +95,19 @@ class FieldValues:
 
     @cached_property
     def tokens(self) -> TokenTable:
-        return self.table(tokens)
+        return self.noted("tokens", TokenTable.of(map(tokens, self.values), self.known_uses))
 
     @cached_property
     def ascii_tokens(self) -> TokenTable:
-        return self.table(ascii_tokens)
+        return self.noted("ascii_tokens", TokenTable.of(map(ascii_tokens, self.values), self.known_uses))
 
     @cached_property
     def initials(self) -> TokenTable:
-        return self.table(_initials_of)
+        return self.noted("initials", self.tokens.pieces(first_letter))
 
     @cached_property
     def number_tokens(self) -> TokenTable:
-        return self.table(numbers)
+        return self.noted("numbers", self.tokens.pieces(number_form))
 
     @cached_property
     def weights(self) -> Any:
@@ -106,13 +115,7 @@ class FieldValues:
 
     @cached_property
     def gram_weights(self) -> Any:
-        return self.table(grams).weights()
-
-    @cached_property
-    def closest(self) -> tuple[Any, Similarities]:
-        """Weights, and the largest cosine of each record with any other."""
-        assert self.sides is not None
-        return closest(self.weights, *self.sides)
+        return self.noted("grams", self.tokens.pieces(token_grams)).weights()
 
     @cached_property
     def numbers(self) -> Similarities:
@@ -139,8 +142,27 @@ class FieldValues:
         return _parsed(self.values, parse_date)
 
 
-def _initials_of(value: str) -> list[str]:
-    return [token[0] for token in tokens(value)]
+class RecordValues(FieldValues):
+    """All fields of a record as one text, a value for each record; `sides` are the records of both tables."""
+
+    def __init__(
+        self, fields: list[FieldValues], codes: list[Codes], sides: tuple[Codes, Codes], n: int
+    ) -> None:
+        super().__init__([], np.ones(n, dtype=np.intp))
+        self.missing = np.ones(n, dtype=bool)
+        for field, code in zip(fields, codes, strict=True):
+            self.missing &= field.missing[code]
+        self.fields, self.codes, self.sides = fields, codes, sides
+
+    @cached_property
+    def tokens(self) -> TokenTable:
+        tables = [field.tokens for field in self.fields]
+        return self.noted("tokens", joined(tables, self.codes, self.known_uses))
+
+    @cached_property
+    def closest(self) -> tuple[Any, Similarities]:
+        """Weights, and the largest cosine of each record with any other."""
+        return closest(self.weights, *self.sides)
 
 
 def _parsed(values: list[str], parse: Callable[[str], float | None]) -> Similarities:
@@ -196,6 +218,7 @@ def _rivals(field: FieldValues, a: Codes, b: Codes) -> Similarities:
     Two papers called "Editorial" are similar; but not a match if each has a still more similar partner. The
     smaller ratio of the two records, and the larger one.
     """
+    assert isinstance(field, RecordValues)
     weights, best = field.closest
     cosine = row_products(weights, a, b)
     ratios = [np.where(best[c] > 0, cosine / np.where(best[c] > 0, best[c], 1), 1.0) for c in (a, b)]
@@ -219,14 +242,13 @@ def _containment(field: FieldValues, a: Codes, b: Codes) -> Similarities:
 
 
 def _initials(field: FieldValues, a: Codes, b: Codes) -> Similarities:
-    sets = field.initials.sets
-    sizes = np.asarray(sets.sum(axis=1)).ravel()
+    sets, sizes = field.initials.sets, field.initials.set_sizes
     smaller = np.minimum(sizes[a], sizes[b])
     return np.where(smaller > 0, row_products(sets, a, b) / np.maximum(smaller, 1), 0.0)
 
 
 def _number_tokens(field: FieldValues, a: Codes, b: Codes) -> Similarities:
-    sizes = np.asarray(field.number_tokens.sets.sum(axis=1)).ravel()
+    sizes = field.number_tokens.set_sizes
     known = (sizes[a] > 0) & (sizes[b] > 0)
     return np.where(known, jaccards(field.number_tokens, a, b), _UNKNOWN)
 

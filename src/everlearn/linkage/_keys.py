@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -11,7 +11,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ._text import grams, normalized, soundex, tokens
+from ._similarities import TokenTable
+from ._text import normalized, soundex, token_grams, tokens
 from .features import thesis_key
 from .records import Records
 
@@ -47,6 +48,21 @@ class Key:
         """
         raise NotImplementedError
 
+    def keys_of_values(self, values: Sequence[str]) -> Iterable[Iterable[str]]:
+        """Make the keys of each value; an empty one has none.
+
+        Parameters
+        ----------
+        values : sequence of str
+            The values.
+
+        Returns
+        -------
+        iterable of iterable of str
+            The keys of each.
+        """
+        return (self.keys(value) if value else () for value in values)
+
     def keys_of(self, records: Records) -> tuple[Places, list[str]]:
         """Make the keys of all records; a missing value has none.
 
@@ -61,7 +77,7 @@ class Key:
             Places of records and a key of each; a record with several keys occurs several times.
         """
         values, codes = records.distinct(self.field)
-        made = [sorted(set(self.keys(value))) if value else [] for value in values]
+        made = [sorted(set(keys)) for keys in self.keys_of_values(values)]
         counts = np.array([len(made[code]) for code in codes], dtype=np.intp)
         return np.repeat(np.arange(len(codes)), counts), [key for code in codes for key in made[code]]
 
@@ -214,6 +230,7 @@ class AuthorName(Key):
 
 
 _PRIME = (1 << 31) - 1
+_VALUES_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True)
@@ -252,13 +269,37 @@ class MinHash(Key):
         list of str
             A key for each band.
         """
-        found = grams(value)
-        if not found:
-            return []
-        hashes = np.array([_hash(gram) for gram in set(found)], dtype=np.int64)
-        a, b = _hash_functions(self.seed, self.bands * self.rows)
-        smallest = ((a * hashes + b) % _PRIME).min(axis=1).reshape(self.bands, self.rows)
-        return [f"{band}:{','.join(map(str, row))}" for band, row in enumerate(smallest.tolist())]
+        return next(iter(self.keys_of_values([value])))
+
+    def keys_of_values(self, values: Sequence[str]) -> Iterator[list[str]]:
+        """Make the keys of each value; one without letters and digits has none.
+
+        Parameters
+        ----------
+        values : sequence of str
+            The values.
+
+        Returns
+        -------
+        iterator of list of str
+            A key for each band.
+        """
+        for start in range(0, len(values), _VALUES_AT_ONCE):
+            lists = [tokens(value) for value in values[start : start + _VALUES_AT_ONCE]]
+            uses = np.ones(len(lists), dtype=np.intp)
+            found = TokenTable.of(lists, uses).pieces(token_grams)
+            filled = np.flatnonzero(found.set_sizes)
+            signatures = np.zeros((len(lists), self.bands, self.rows), dtype=np.int64)
+            hashes = np.array([_hash(gram) for gram in found.vocabulary], dtype=np.int64)
+            starts = found.counts.indptr[filled]
+            for place, (a, b) in enumerate(
+                zip(*_hash_functions(self.seed, self.bands * self.rows), strict=True)
+            ):
+                hashed = ((a * hashes + b) % _PRIME)[found.counts.indices]
+                smallest = np.minimum.reduceat(hashed, starts) if len(filled) else hashed
+                signatures[filled, place // self.rows, place % self.rows] = smallest
+            for bands, size in zip(signatures, found.set_sizes, strict=True):
+                yield [f"{band}:{row.tobytes().hex()}" for band, row in enumerate(bands)] if size else []
 
 
 @lru_cache
@@ -270,7 +311,8 @@ def _hash_functions(seed: int, n: int) -> tuple[NDArray[np.int64], NDArray[np.in
 
 @lru_cache(maxsize=100_000)
 def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "little") % _PRIME
+    data = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=4).digest(), "little") % _PRIME
 
 
 class Blocks:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,24 +25,46 @@ _SOFT = 0.9  # the least Jaro-Winkler similarity of tokens that count as equal
 class TokenTable:
     """The tokens of distinct values as a sparse matrix of counts, with document frequencies.
 
-    Columns are in alphabetical order of the tokens. `uses` says how many records have each value.
+    `vocabulary` has the tokens in alphabetical order, one for each column. `uses` says how many records have
+    each value.
     """
 
-    def __init__(self, lists: Sequence[Sequence[str]], uses: Codes) -> None:
-        self.vocabulary = sorted({token for found in lists for token in found})
-        place = {token: i for i, token in enumerate(self.vocabulary)}
-        counts = np.fromiter(map(len, lists), dtype=np.intp, count=len(lists))
-        indices = np.fromiter((place[t] for found in lists for t in found), dtype=np.intp, count=counts.sum())
-        shape = len(lists), len(self.vocabulary)
-        matrix = sparse.csr_matrix(
-            (np.ones(len(indices)), indices, np.concatenate([[0], np.cumsum(counts)])), shape=shape
+    def __init__(self, vocabulary: list[str], counts: Any, uses: Codes) -> None:
+        counts.sum_duplicates()
+        counts.sort_indices()
+        self.vocabulary, self.counts, self.uses = vocabulary, counts, uses
+        self.frequency = np.asarray(self.sets.T @ uses.astype(np.float64)).ravel()
+        self.idf = np.log(1 + max(uses.sum(), 1) / np.maximum(self.frequency, 1))
+
+    @classmethod
+    def of(cls, lists: Iterable[Sequence[str]], uses: Codes) -> TokenTable:
+        """The table of the tokens of each value."""
+        known: dict[str, int] = {}
+        found = [[known.setdefault(token, len(known)) for token in tokens] for tokens in lists]
+        lengths = np.fromiter(map(len, found), dtype=np.int64, count=len(found))
+        codes = np.fromiter(chain.from_iterable(found), dtype=np.int64, count=lengths.sum())
+        vocabulary, places = _in_order(known)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        shape = len(found), len(vocabulary)
+        return cls(
+            vocabulary, sparse.csr_matrix((np.ones(len(codes)), places[codes], indptr), shape=shape), uses
         )
-        matrix.sum_duplicates()
-        matrix.sort_indices()
-        self.counts = matrix
-        self.sets = matrix.sign()
-        frequency = np.asarray(self.sets.T @ uses.astype(np.float64)).ravel()
-        self.idf = np.log(1 + max(uses.sum(), 1) / np.maximum(frequency, 1))
+
+    def pieces(self, cut: Callable[[str], Sequence[str]]) -> TokenTable:
+        """The table of the pieces of each token: cut once for each distinct token."""
+        none = np.zeros(len(self.vocabulary), dtype=np.intp)
+        inner = TokenTable.of([cut(token) for token in self.vocabulary], none)
+        return TokenTable(inner.vocabulary, (self.counts @ inner.counts).tocsr(), self.uses)
+
+    @property
+    def sets(self) -> Any:
+        """Which tokens each value has."""
+        return self.counts.sign()
+
+    @cached_property
+    def set_sizes(self) -> Similarities:
+        """The number of distinct tokens of each value."""
+        return np.asarray(np.diff(self.counts.indptr), dtype=np.float64)
 
     def weights(self) -> Any:
         """log(tf + 1) log(1 + N / df), scaled to unit length in each row."""
@@ -50,6 +74,29 @@ class TokenTable:
         norms = np.sqrt(np.asarray(found.multiply(found).sum(axis=1)).ravel())
         found = sparse.diags(1 / np.where(norms > 0, norms, 1)) @ found
         return found.tocsr()
+
+
+def joined(tables: Sequence[TokenTable], codes: Sequence[Codes], uses: Codes) -> TokenTable:
+    """The table of records that have several values each: `codes` has one list of values for each table."""
+    known: dict[str, int] = {}
+    columns = [np.array([known.setdefault(t, len(known)) for t in table.vocabulary], int) for table in tables]
+    vocabulary, places = _in_order(known)
+    counts = sparse.csr_matrix((len(uses), len(vocabulary)))
+    for table, column, code in zip(tables, columns, codes, strict=True):
+        part = table.counts[code]
+        shape = len(uses), len(vocabulary)
+        counts = counts + sparse.csr_matrix(
+            (part.data, places[column][part.indices], part.indptr), shape=shape
+        )
+    return TokenTable(vocabulary, counts.tocsr(), uses)
+
+
+def _in_order(known: dict[str, int]) -> tuple[list[str], Codes]:
+    """The tokens in alphabetical order, and the place of each token by its number."""
+    vocabulary = sorted(known)
+    places = np.empty(len(known), dtype=np.intp)
+    places[[known[token] for token in vocabulary]] = np.arange(len(known))
+    return vocabulary, places
 
 
 def row_products(matrix: Any, left: Codes, right: Codes) -> Similarities:
@@ -65,7 +112,7 @@ def cosines(table: TokenTable, left: Codes, right: Codes) -> Similarities:
 def jaccards(table: TokenTable, left: Codes, right: Codes) -> Similarities:
     """Common tokens over all tokens; 1 for two empty sets."""
     common = row_products(table.sets, left, right)
-    sizes = np.asarray(table.sets.sum(axis=1)).ravel()
+    sizes = table.set_sizes
     union = sizes[left] + sizes[right] - common
     return np.where(union > 0, common / np.maximum(union, 1), 1.0)
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
-
-Tokenizer = Callable[[str], list[str]]
 
 _SPACES = re.compile(r"\s+")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 # A number with its decimal point, or a run of letters of any script: "cs3" and "cs 3" have equal tokens.
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _LATIN_MARKS = re.compile("[\u0300-\u036f]")
 
 
@@ -35,25 +31,25 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(normalized(text))
 
 
-def numbers(text: str) -> list[str]:
-    """Numbers, in a form where 7, 7.0 and 007 are equal."""
-    return [_number_form(found) for found in _NUMBER.findall(normalized(text))]
-
-
-def _number_form(text: str) -> str:
-    digits = text.replace(",", "")
+def number_form(token: str) -> list[str]:
+    """A number in a form where 7, 7.0 and 007 are equal; nothing for a token that is none."""
+    if not token[0].isdigit():
+        return []
+    digits = token.replace(",", "")
     if digits.count(".") == 1:
         digits = digits.rstrip("0").rstrip(".")
-    return digits.lstrip("0") or "0"
+    return [digits.lstrip("0") or "0"]
 
 
-def grams(text: str, size: int = 3) -> list[str]:
-    """Character n-grams of each token, with its ends marked."""
-    found = []
-    for token in tokens(text):
-        padded = f"^{token}$"
-        found += [padded[i : i + size] for i in range(max(1, len(padded) - size + 1))]
-    return found
+def token_grams(token: str, size: int = 3) -> list[str]:
+    """Character n-grams of a token, with its ends marked."""
+    padded = f"^{token}$"
+    return [padded[i : i + size] for i in range(max(1, len(padded) - size + 1))]
+
+
+def first_letter(token: str) -> list[str]:
+    """The first letter of a token."""
+    return [token[0]]
 
 
 _SOUNDS = {

@@ -113,10 +113,30 @@ def average_linkage(
         The cluster of each record, numbered from 0 in order of their first records.
     """
     first, second = np.asarray(left, dtype=np.intp), np.asarray(right, dtype=np.intp)
+    far = np.asarray(distance, dtype=np.float64)
+    # Clusters that are merged have a pair within eps: each component of such pairs is clustered by itself,
+    # and one of two records is a cluster. A distance of 1 is that of records that were not compared.
+    found = connected_components(n, first, second, far, eps=min(eps, np.nextafter(1, 0)))
+    sizes = np.bincount(found, minlength=1)
+    inner = np.flatnonzero((found[first] == found[second]) & (first != second) & (sizes[found[first]] > 2))
+    inner = inner[np.argsort(found[first[inner]], kind="stable")]
+    n_clusters = len(sizes)
+    for part in np.split(inner, np.flatnonzero(np.diff(found[first[inner]])) + 1):
+        if len(part):
+            members, ends = np.unique([first[part], second[part]], return_inverse=True)
+            a, b = ends.reshape(2, -1).tolist()
+            labels = _merged(len(members), a, b, far[part].tolist(), eps)
+            found[members] = n_clusters + labels
+            n_clusters += len(members)
+    return _in_order(found)
+
+
+def _merged(n: int, first: list[int], second: list[int], distance: list[float], eps: float) -> Labels:
+    """Average linkage of few records: for each of them the smallest record of its cluster."""
     # The sum of 1 - d over the compared pairs of two clusters gives their mean distance.
     gain: list[dict[int, float]] = [{} for _ in range(n)]
-    for a, b, d in zip(first.tolist(), second.tolist(), np.asarray(distance, float).tolist(), strict=True):
-        if a != b and d < 1:
+    for a, b, d in zip(first, second, distance, strict=True):
+        if d < 1:
             gain[a][b] = gain[b][a] = max(1.0 - d, gain[a].get(b, 0.0))
     size, alive = [1] * n, [True] * n
     parent = list(range(n))
@@ -138,7 +158,7 @@ def average_linkage(
             new = _mean_distance(gain, size, a, c)
             if new <= eps:
                 heapq.heappush(heap, (new, min(a, c), max(a, c)))
-    return _in_order(np.array([_root(parent, i) for i in range(n)], dtype=np.intp))
+    return np.array([_root(parent, i) for i in range(n)], dtype=np.intp)
 
 
 def _mean_distance(gain: list[dict[int, float]], size: list[int], a: int, b: int) -> float:

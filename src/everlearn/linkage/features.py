@@ -11,7 +11,16 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from .._base import constraints
-from ._comparisons import ASCII_JACCARD, COMPARISONS, LOWER_EDIT, RECORD, RIVALS, Comparison, FieldValues
+from ._comparisons import (
+    ASCII_JACCARD,
+    COMPARISONS,
+    LOWER_EDIT,
+    RECORD,
+    RIVALS,
+    Comparison,
+    FieldValues,
+    RecordValues,
+)
 from ._similarities import Codes, Similarities, soft_tfidf
 from ._statistics import FieldStatistics
 from ._text import ascii_tokens
@@ -212,9 +221,9 @@ class _Field:
         """The similarities of each comparison, 0 where a value is missing, and the flags of those."""
         a, b = self.left[left], self.right[right]
         # Similarities do not depend on the order: one of the two orders is computed.
-        keys = np.minimum(a, b).astype(np.int64) * len(self.values.values) + np.maximum(a, b)
+        keys = np.minimum(a, b).astype(np.int64) * len(self.values) + np.maximum(a, b)
         distinct, inverse = np.unique(keys, return_inverse=True)
-        first, second = (c.astype(np.intp) for c in np.divmod(distinct, max(len(self.values.values), 1)))
+        first, second = (c.astype(np.intp) for c in np.divmod(distinct, max(len(self.values), 1)))
         known = ~(self.values.missing[first] | self.values.missing[second])
         columns: list[Similarities] = []
         for compare in self.comparisons.values():
@@ -268,22 +277,14 @@ def _count_together(field: _Field, others: list[_Field]) -> None:
 
 
 def _whole(fields: list[_Field]) -> tuple[FieldValues, Codes, Codes]:
-    """All fields of a record as one text, a distinct value for each record."""
-    sides = [f.left for f in fields], [f.right for f in fields]
-    texts = [
-        [
-            " ".join(field.values.values[code] for field, code in zip(fields, codes, strict=True))
-            for codes in zip(*side, strict=True)
-        ]
-        for side in sides
-    ]
+    """All fields of a record as one text."""
     one_table = all(field.left is field.right for field in fields)
-    values = texts[0] if one_table else texts[0] + texts[1]
-    left = np.arange(len(texts[0]))
-    right = left if one_table else len(left) + np.arange(len(texts[1]))
-    found = FieldValues(values, np.ones(len(values), dtype=np.intp))
-    found.sides = left, right
-    return found, left, right
+    sides = [[f.left for f in fields]] if one_table else [[f.left for f in fields], [f.right for f in fields]]
+    codes = [np.concatenate(both) for both in zip(*sides, strict=True)]
+    left = np.arange(len(fields[0].left))
+    right = left if one_table else len(left) + np.arange(len(fields[0].right))
+    n = len(left) if one_table else len(left) + len(right)
+    return RecordValues([f.values for f in fields], codes, (left, right), n), left, right
 
 
 # ------------------------------------------------------------------------------------- features of the thesis
