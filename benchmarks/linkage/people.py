@@ -60,4 +60,4 @@ def people(n: int, seed: int = 0) -> tuple[Records, np.ndarray]:
 
 def blocking() -> Blocking:
     """Five to ten pairs for each record, whatever their number: similar names, equal streets or emails."""
-    return Blocking(MinHash("name", bands=8, rows=5), Exact("street"), Exact("email"), max_block_size=200)
+    return Blocking(MinHash("name", bands=10, rows=6), Exact("street"), Exact("email"), max_block_size=200)
