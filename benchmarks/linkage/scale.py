@@ -21,7 +21,7 @@ def measure(n: int) -> dict[str, Any]:
     """CPU seconds of each step, and the largest memory, of this process."""
     import numpy as np
 
-    from everlearn.linkage import Linkage, PairwiseLinker, Pairs, average_linkage, b_cubed_scores
+    from everlearn.linkage import Linkage, Pairs, PairwiseLinker, average_linkage, b_cubed_scores
 
     from .people import blocking, people
 
@@ -90,10 +90,16 @@ def report(data: Data) -> str:
     CPU seconds of each step with the default features, learner and clustering; {N_LABELS} labels. "words and
     labels": the tables of words, the closest record of each record, and learning. GB: the largest memory of
     the process."""
-    columns = ["records", "pairs each", *(f"{s} s" for s in steps), "records/s", "pairs/s", "GB", "B-cubed F1"]
-    return "\n".join(
-        [*head("Record linkage: time and memory", data), fill(text), markdown(columns, lines)]
-    )
+    columns = [
+        "records",
+        "pairs each",
+        *(f"{s} s" for s in steps),
+        "records/s",
+        "pairs/s",
+        "GB",
+        "B-cubed F1",
+    ]
+    return "\n".join([*head("Record linkage: time and memory", data), fill(text), markdown(columns, lines)])
 
 
 if __name__ == "__main__":
