@@ -191,7 +191,7 @@ def report(data: Data) -> str:
             values = [run[column] for run in result["runs"] if column in run]
             cells.append(f"{np.mean(values):.1f}" if values else "")
         lines.append([result["set"], result["tool"], *cells, f"{result['seconds']:.1f}"])
-    text = f"""F1 in percent on the test part by the number of labels, mean of {data["settings"]["seeds"]} runs.
+    text = """F1 in percent on the test part by the number of labels, mean of the runs.
     All tools score the same pairs. everlearn asks; dedupe and recordlinkage have random labels of the pool
     (dedupe's own questions fail with its current dependencies); splink has none. everlearn has its defaults.
     The others compare each field: recordlinkage by Jaro-Winkler and cosine, splink by Jaro-Winkler and, for
