@@ -133,7 +133,7 @@ class FakeService:
 
     def export_labels(self, format="csv"):
         self._work()
-        return json.dumps([a.label for _, a in self.answers]).encode(), "text/csv"
+        return iter([json.dumps([a.label for _, a in self.answers]).encode()]), "text/csv"
 
     def export_model(self):
         self._work()

@@ -147,6 +147,23 @@ def test_a_skip_can_be_undone(clock):
         assert question.id in {q.id for q in service.lease_questions("ada", 3).questions}
 
 
+def test_a_clock_that_jumps_changes_neither_leases_nor_the_order_of_answers(tmp_path, clock, monkeypatch):
+    with set_up(tmp_path / "store", clock=clock) as service:
+        given = []
+        for jump in (0.0, 86_400.0, -86_400.0, 0.0):
+            now = 1.7e9 + jump
+            monkeypatch.setattr("time.time", lambda now=now: now)
+            (question,) = service.lease_questions("ada").questions
+            assert question.lease.expires_in == pytest.approx(90, abs=0.01)
+            service.answer("ada", [answered(question, "ada")])
+            given.append(question.id)
+        assert [entry.id for entry in service.history().entries] == given[::-1]
+        times = [answer.time for _, answer in service.learner.given_answers()]
+        assert times[2] < times[1], "times are those of the machine's clock; the order is that of the log"
+        service.undo(given[1], "ada")
+        assert is_replay(service)
+
+
 def test_unsure_after_a_label_takes_the_label_back(service):
     service.answer("ada", [AnswerIn("r1", "label", "a", "yes")])
     result = service.answer("ada", [AnswerIn("r1", "unsure", "b")]).results[0]

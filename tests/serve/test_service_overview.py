@@ -70,6 +70,31 @@ def test_history_is_searched_by_person_and_text(service):
     assert service.history(by="bob").total == 1
 
 
+def test_history_and_export_are_read_in_parts(clock, monkeypatch):
+    monkeypatch.setattr("everlearn.stream._answer_methods._PART", 4)
+    with set_up(clock=clock) as service:
+        ids = work(service, "ada", 11)
+        service.answer("bob", [AnswerIn(row, "label", f"b{row}", "no") for row in ids[:3]])
+        service.undo(ids[5], "ada")
+        service.answer("ada", [AnswerIn(ids[0], "label", "again", "yes")])  # the newest now
+        mine = [ids[0], *[row for row in reversed(ids) if row not in (ids[0], ids[5])]]
+        pages = [service.history(by="ada", offset=at, limit=3) for at in range(0, 12, 3)]
+        assert [entry.id for page in pages for entry in page.entries] == mine
+        assert {page.total for page in pages} == {10}
+        assert service.history(limit=2).total == 13
+        assert service.history(by="ada", q="again", limit=2).total == 0
+        found = service.history(by="ada", q="red", offset=1, limit=2)
+        assert found.total == sum(int(row[1:]) % 2 == 0 for row in mine)
+        assert len(found.entries) == min(2, found.total - 1)
+        pieces = list(service.export_labels("jsonl")[0])
+        lines = [json.loads(line) for line in b"".join(pieces).decode().splitlines()]
+        assert len(pieces) == 4
+        assert [(line["id"], line["by"]) for line in lines[-4:]] == [
+            *((row, "bob") for row in ids[:3]),
+            (ids[0], "ada"),
+        ]
+
+
 def test_status_has_what_the_page_shows(clock):
     with set_up(clock=clock, n=300) as service:
         work(service, "ada", 150)
@@ -96,15 +121,15 @@ def test_labels_are_exported_and_imported_with_who_when_and_why(service, tmp_pat
     ids = work(service, "ada", 3)
     service.answer("bob", [AnswerIn("r1" if "r1" not in ids else "r2", "label", "b", "no", comment="=1+1")])
     content, media = service.export_labels("jsonl")
-    lines = [json.loads(line) for line in content.decode().splitlines()]
+    lines = [json.loads(line) for line in b"".join(content).decode().splitlines()]
     assert media == "application/x-ndjson"
     assert [line["id"] for line in lines[:3]] == ids
     assert all(line["by"] == "ada" and line["why_asked"] and line["at"] for line in lines[:3])
-    csv = service.export_labels("csv")[0].decode()
+    csv = b"".join(service.export_labels("csv")[0]).decode()
     assert "'=1+1" in csv
     import pyarrow.parquet as pq
 
-    (tmp_path / "labels.parquet").write_bytes(service.export_labels("parquet")[0])
+    (tmp_path / "labels.parquet").write_bytes(b"".join(service.export_labels("parquet")[0]))
     assert pq.read_table(tmp_path / "labels.parquet").num_rows == 4
     assert code_of(lambda: service.export_labels("xls")) == "unknown_format"
     with set_up() as other:

@@ -149,6 +149,25 @@ def test_a_replaced_label_and_a_decided_one_in_one_call():
         assert len(learner.answers([36])[36]) == 4
 
 
+def test_first_answers_of_several_people_are_learned_together_and_taken_back_alone(tmp_path):
+    with begun(tmp_path / "s") as learner:
+        start = learner.sequence
+        learner.label([35, 36, 37], [0, 1, 0], by=["Ada", "Bob", "Ada"])
+        events = [event for _, event in learner.events(start)]
+        (labeled,) = [event for event in events if isinstance(event, Labeled)]
+        assert labeled.decided
+        assert labeled.numbers.tolist() == [35, 36, 37]
+        assert [event.by for event in events if isinstance(event, Answered)] == ["Ada", "Bob"]
+        assert learner.status()["labels"] == 33
+        assert [answer.by for answer in learner.answers([36])[36]] == ["Bob"]
+        learner.withdraw([36], answers_by="Bob", by="Bob")
+        assert [label_of(learner, row) for row in (35, 36, 37)] == [0, None, 0]
+        assert learner.disagreements() == {}
+        found = bits(learner)
+    with NeverEndingLearner.replay(tmp_path / "s") as again:
+        assert bits(again) == found
+
+
 def test_one_of_several_answers_is_withdrawn():
     with begun() as learner:
         learner.label([35], [0], by="Ada")

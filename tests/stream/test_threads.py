@@ -6,10 +6,11 @@ import threading
 import numpy as np
 import pytest
 
-from everlearn import IDSVM
+from everlearn import IDSVM, LASVM
 from everlearn._base import persist
 from everlearn.errors import StoreError
 from everlearn.stream import NeverEndingLearner
+from everlearn.stream._replay import replayed_without_labels
 from stream.stream_helpers import bits, opened, xor
 from thread_helpers import in_threads
 
@@ -97,3 +98,36 @@ def test_a_store_that_one_thread_closes_is_closed_for_all(tmp_path):
     with NeverEndingLearner.open(tmp_path / "store") as again:
         assert again.status()["rows"] % 5 == 0
         assert persist.pack(again._state.state())
+
+
+def test_a_replay_keeps_writers_waiting_but_nobody_who_reads(tmp_path, monkeypatch):
+    X, y = xor(60)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(*given):
+        begun.set()
+        assert go_on.wait(60)
+        return replayed_without_labels(*given)
+
+    monkeypatch.setattr("everlearn.stream._log_backed.replayed_without_labels", slow)
+    with opened(tmp_path / "store", LASVM(C=10, gamma=0.5)) as learner:
+        learner.step(X[:50], y[:50])
+        before, version = learner.decision_function(X), learner.model_version
+        undo = threading.Thread(target=learner.withdraw, args=([7],))
+        more = threading.Thread(target=learner.step, args=(X[50:], y[50:]))
+        undo.start()
+        assert begun.wait(60)
+        more.start()
+        # In this thread: a reader that had to wait would wait for ever.
+        assert np.array_equal(learner.decision_function(X), before)
+        with learner.reading():
+            assert (learner.status()["rows"], learner.model_version) == (50, version)
+        assert learner.labels_of([7]) == {7: y[7]}
+        go_on.set()
+        undo.join(60)
+        more.join(60)
+        assert learner.n_rows == 60
+        assert learner.labels_of([7]) == {7: None}
+        found = bits(learner)
+    with NeverEndingLearner.replay(tmp_path / "store") as again:
+        assert bits(again) == found

@@ -171,11 +171,12 @@ class Answering(AddingRows):
         return given
 
     def _guesses(self, rows: list[Id]) -> dict[Id, Guess | None]:
-        """What the model predicts for rows, all at once."""
-        names = list(dict.fromkeys(rows))
-        with self.learner.reading():
-            found = guesses(self.learner, self.learner.rows(names))
-        return dict(zip(names, found, strict=True))
+        """What the model predicts for rows, all at once; None for rows whose values were dropped."""
+        learner = self.learner
+        with learner.reading():
+            names = [row for row in dict.fromkeys(rows) if learner.has_values(row)]
+            found = guesses(learner, learner.rows(names)) if names else []
+        return dict.fromkeys(rows) | dict(zip(names, found, strict=True))
 
     def _others(self, row: Id, by: str) -> bool:
         """Whether somebody else has labeled a row."""

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import tempfile
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from importlib import import_module
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 from ..errors import InputError
 from ..export import export_onnx
 from ..read.records import read_records
+from ..store.beside import GivenAnswer
+from ..store.lookup import Id
 from ._overview import Overview
 from ._results import AnswerIn, AnswersGiven
 
@@ -32,13 +35,14 @@ _MEDIA = {
     "jsonl": "application/x-ndjson",
     "parquet": "application/vnd.apache.parquet",
 }
+_PIECE = 2**16  # bytes of a file that are sent at a time
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run these
 
 
 class Exchange(Overview):
     """Base of `LearningService`: exports and imports."""
 
-    def export_labels(self, format: str = "csv") -> tuple[bytes, str]:
+    def export_labels(self, format: str = "csv") -> tuple[Iterator[bytes], str]:
         """Export the answers that count now, with who, when, why asked, and the version of the model.
 
         Parameters
@@ -48,29 +52,19 @@ class Exchange(Overview):
 
         Returns
         -------
-        tuple of (bytes, str)
-            The content and its media type.
+        tuple of (iterator of bytes, str)
+            The pieces of the content, which are read from the store as they are needed, and its media type.
         """
         if format not in _MEDIA:
             raise InputError(
                 f"format must be one of {', '.join(map(repr, _MEDIA))}, got {format!r}.",
                 code="unknown_format",
             )
-        lines = self._lines()
-        if format == "jsonl":
-            text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-            return text.encode(), _MEDIA[format]
-        if format == "csv":
-            out = io.StringIO()
-            writer = csv.writer(out, lineterminator="\n")
-            writer.writerow(_COLUMNS)
-            writer.writerows([_cell(line[name]) for name in _COLUMNS] for line in lines)
-            return out.getvalue().encode(), _MEDIA[format]
-        return _parquet(lines), _MEDIA[format]
+        pieces = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}[format]
+        return pieces(map(self._lines, self.learner.answers_that_count())), _MEDIA[format]
 
-    def _lines(self) -> list[dict[str, Any]]:
-        found = self._answers_now()
-        labels = self.learner.labels_of(list(dict.fromkeys(row for row, _ in found))) if found else {}
+    def _lines(self, found: list[tuple[Id, GivenAnswer]]) -> list[dict[str, Any]]:
+        labels = self.learner.labels_of(list(dict.fromkeys(row for row, _ in found)))
         return [
             {
                 "id": row,
@@ -177,17 +171,36 @@ def _cell(value: Any) -> Any:
     return f"'{text}" if isinstance(value, str) and text.startswith(_FORMULA) else text
 
 
-def _parquet(lines: list[dict[str, Any]]) -> bytes:
+def _jsonl(parts: Iterable[list[dict[str, Any]]]) -> Iterator[bytes]:
+    for lines in parts:
+        yield "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+
+
+def _csv(parts: Iterable[list[dict[str, Any]]]) -> Iterator[bytes]:
+    yield (",".join(_COLUMNS) + "\n").encode()
+    for lines in parts:
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerows([_cell(line[name]) for name in _COLUMNS] for line in lines)
+        yield out.getvalue().encode()
+
+
+def _parquet(parts: Iterable[list[dict[str, Any]]]) -> Iterator[bytes]:
+    """A file with a group of rows for each part; it is made on disk, because its head is at its end."""
     pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")
-    columns = {
-        name: [line[name] if name == "model_version" else _text(line[name]) for line in lines]
-        for name in _COLUMNS
-    }
     types = [pa.int64() if name == "model_version" else pa.string() for name in _COLUMNS]
     schema = pa.schema(list(zip(_COLUMNS, types, strict=True)))
-    out = io.BytesIO()
-    pq.write_table(pa.table(columns, schema=schema), out)
-    return out.getvalue()
+    with tempfile.TemporaryFile() as file:
+        with pq.ParquetWriter(file, schema) as writer:
+            for lines in parts:
+                columns = {
+                    name: [line[name] if name == "model_version" else _text(line[name]) for line in lines]
+                    for name in _COLUMNS
+                }
+                writer.write_table(pa.table(columns, schema=schema))
+        file.seek(0)
+        while piece := file.read(_PIECE):
+            yield piece
 
 
 def _text(value: Any) -> str | None:

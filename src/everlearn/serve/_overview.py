@@ -153,30 +153,29 @@ class Overview(Asking):
         History
             The entries, and how many there are in all.
         """
-        found = [(row, answer) for row, answer in self._answers_now() if by is None or answer.by == by][::-1]
-        if q:
-            wanted = q.casefold()
-            found = [pair for pair in found if wanted in self._searched(*pair).casefold()]
-        part = found[max(0, offset) : max(0, offset) + max(0, limit)]
-        labels = self.learner.labels_of(list(dict.fromkeys(row for row, _ in part))) if part else {}
-        return History([self._entry(row, answer, labels[row]) for row, answer in part], len(found))
+        first, last = max(0, offset), max(0, offset) + max(0, limit)
+        found: list[tuple[Id, GivenAnswer]] = []
+        total = 0
+        for part in self.learner.answers_that_count(by=by, newest_first=True):
+            matching = self._matching(part, q.casefold()) if q else part
+            found += matching[max(0, first - total) : max(0, last - total)]
+            total += len(matching)
+            if not q and total >= last:  # the rest is only counted
+                counts = self._votes.counts()[0]
+                total = max(total, sum(counts.values()) if by is None else counts.get(by, 0))
+                break
+        labels = self.learner.labels_of(list(dict.fromkeys(row for row, _ in found))) if found else {}
+        return History([self._entry(row, answer, labels[row]) for row, answer in found], total)
 
-    def _answers_now(self) -> list[tuple[Id, GivenAnswer]]:
-        """The answers that count now, in the order in which they were given."""
-        found: dict[tuple[Id, str], tuple[Id, GivenAnswer]] = {}
-        for row, answer in self.learner.given_answers():
-            if answer.by is None:
-                for pair in [pair for pair in found if pair[0] == row]:
-                    del found[pair]
-                continue
-            found.pop((row, answer.by), None)
-            if answer.kind != "withdrawn":
-                found[row, answer.by] = row, answer
-        return list(found.values())
+    def _matching(self, part: list[tuple[Id, GivenAnswer]], wanted: str) -> list[tuple[Id, GivenAnswer]]:
+        """The answers with a text in the id, the label, the comment or the row."""
+        records = self.learner.records_of(list(dict.fromkeys(row for row, _ in part)))
 
-    def _searched(self, row: Id, answer: GivenAnswer) -> str:
-        record = self.learner.records_of([row]).get(row) or {}
-        return " ".join(map(str, (row, answer.label, answer.about.get("comment", ""), *record.values())))
+        def text(row: Id, answer: GivenAnswer) -> str:
+            values = (records.get(row) or {}).values()
+            return " ".join(map(str, (row, answer.label, answer.about.get("comment", ""), *values)))
+
+        return [pair for pair in part if wanted in text(*pair).casefold()]
 
     def _entry(self, row: Id, answer: GivenAnswer, learned: Any) -> HistoryEntry:
         about = answer.about
@@ -253,6 +252,8 @@ def _told(event: Event) -> tuple[str, dict[str, Any]] | None:
     match event:
         case Arrived():
             return "rows", {"rows": event.count, "labels": len(event.labeled)}
+        case Labeled() if event.decided:
+            return None  # the answers that decided it are told
         case Labeled() | Answered() if not getattr(event, "retracted", None):
             return "labels", {"labels": len(event.numbers), "by": event.by}
         case Withdrawn() | Answered():

@@ -67,6 +67,8 @@ class GivenAnswer:
         What else is known: "comment", "wrong_field", "why", "why_text" and "model_version", for example.
     seq : int, default=0
         The last event of its transaction.
+    place : int, default=0
+        Its place in the order of all answers, from 1.
     """
 
     number: int
@@ -77,6 +79,7 @@ class GivenAnswer:
     weight: float = 1.0
     about: Mapping[str, Any] = field(default_factory=dict)
     seq: int = 0
+    place: int = 0
 
 
 # ------------------------------------------------------------------------------------------------- writing
@@ -177,19 +180,58 @@ def answers_given(log: Log, numbers: Sequence[int] | None = None) -> list[GivenA
         else:
             for part in parts([int(number) for number in numbers]):
                 found += db.execute(ask.where(ANSWERS.c.number.in_(part)))
-    return [
-        GivenAnswer(
-            int(line.number),
-            line.by,
-            line.kind,
-            None if line.label is None else json.loads(line.label),
-            float(line.time),
-            float(line.weight),
-            {} if line.about is None else json.loads(line.about),
-            int(line.seq),
-        )
-        for line in sorted(found, key=lambda line: int(line.place))
+    return [_given(line) for line in sorted(found, key=lambda line: int(line.place))]
+
+
+def last_place(log: Log) -> int:
+    """The place of the last answer."""
+    with log.reading() as db:
+        return int(db.scalar(_LAST_PLACE) or 0)
+
+
+def answers_that_count(
+    log: Log, until: int, limit: int, *, by: str | None = None, newest_first: bool = False, beyond: int = 0
+) -> list[GivenAnswer]:
+    """A part of the answers that were neither replaced nor withdrawn, as of the answer at a place.
+
+    They are those of ``by``, or of all; in their order those behind the place ``beyond``, or before it if the
+    newest are first (0: from the newest on).
+    """
+    later = ANSWERS.alias()
+    replaced = sa.and_(
+        later.c.number == ANSWERS.c.number,
+        later.c.place > ANSWERS.c.place,
+        later.c.place <= until,
+        sa.or_(later.c.by == ANSWERS.c.by, later.c.by.is_(None)),
+    )
+    where = [
+        ANSWERS.c.place <= until,
+        ANSWERS.c.kind != "withdrawn",
+        ~sa.exists(sa.select(later.c.place).where(replaced)),
     ]
+    if by is not None:
+        where.append(ANSWERS.c.by == by)
+    if beyond:
+        where.append(ANSWERS.c.place < beyond if newest_first else ANSWERS.c.place > beyond)
+    order = ANSWERS.c.place.desc() if newest_first else ANSWERS.c.place
+    with log.reading() as db:
+        return [
+            _given(line) for line in db.execute(sa.select(ANSWERS).where(*where).order_by(order).limit(limit))
+        ]
+
+
+def _given(line: Any) -> GivenAnswer:
+    return GivenAnswer(
+        int(line.number),
+        line.by,
+        line.kind,
+        None if line.label is None else json.loads(line.label),
+        float(line.time),
+        float(line.weight),
+        {} if line.about is None else json.loads(line.about),
+        int(line.seq),
+        int(line.place),
+    )
 
 
 def copy_beside(source: Log, into: Log) -> None:

@@ -138,11 +138,8 @@ class Lookup:
 
     def values_of(self, numbers: Ints) -> Rows | None:
         """The rows among these that still have values; None if there are none."""
-        with_values = sa.and_(ROWS.c.number.in_(sa.bindparam("n", expanding=True)), ROWS.c.position >= 0)
-        found: list[int] = []
-        with self.reading() as db:
-            for part in parts(numbers.tolist()):
-                found += db.scalars(sa.select(ROWS.c.number).where(with_values), {"n": part})
+        places = self.look_up(ROWS.c.number, ROWS.c.position, numbers.tolist())
+        found = sorted(int(number) for number, position in places if position >= 0)
         return self.rows_of(np.array(found, dtype=np.int64)) if found else None
 
     def count_marks(self, numbers: Ints) -> int:

@@ -1,6 +1,6 @@
 """The methods of the never-ending learner that give and withdraw answers, and what is kept beside them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from ..store.beside import (
     add_answers,
     add_requests,
     answers_given,
+    answers_that_count,
     forget_requests,
+    last_place,
     outcome_of,
     records_of,
 )
@@ -33,6 +35,8 @@ from .answers import (
     majorities,
     majority,
 )
+
+_PART = 500  # answers that are read at a time
 
 
 class AnswerMethods(EraseMethods):
@@ -240,6 +244,42 @@ class AnswerMethods(EraseMethods):
         found = answers_given(
             self._log, None if ids is None else self._log.numbers_of(_checks.ids(ids)).tolist()
         )
+        return self._with_names(found)
+
+    def answers_that_count(
+        self, *, by: str | None = None, newest_first: bool = False
+    ) -> Iterator[list[tuple[Id, GivenAnswer]]]:
+        """Iterate over the answers that were neither replaced nor withdrawn, in parts.
+
+        Parameters
+        ----------
+        by : str, default=None
+            Whose answers; None for all.
+        newest_first : bool, default=False
+            Whether the newest come first.
+
+        Yields
+        ------
+        list of tuple of (id, GivenAnswer)
+            Up to 500 answers, with the ids of their rows: those that count when the first part is read.
+        """
+        self._check_open()
+        until, beyond = last_place(self._log), 0
+        while True:
+            with self._lock:
+                self._check_open()
+                found = answers_that_count(
+                    self._log, until, _PART, by=by, newest_first=newest_first, beyond=beyond
+                )
+                part = self._with_names(found)
+            if part:
+                yield part
+            if len(found) < _PART:
+                return
+            beyond = found[-1].place
+
+    def _with_names(self, found: list[GivenAnswer]) -> list[tuple[Id, GivenAnswer]]:
+        """Answers with the ids of their rows."""
         numbers = sorted({answer.number for answer in found})
         names = dict(zip(numbers, self._log.ids_of(numbers), strict=True)) if numbers else {}
         return [(names[answer.number], answer) for answer in found]

@@ -143,8 +143,9 @@ class NeverEndingLearner(AnswerMethods):
         snapshot_every : int, default=50_000
             The number of rows between snapshots.
         snapshot_events : int, default=None
-            The number of batches and answers between snapshots; None for 1,000. Unless the learner forgets
-            exactly, `withdraw` replays the log from a snapshot: with few events between them it is faster.
+            The least number of batches and answers between snapshots; None for 1,000. Unless the learner
+            forgets exactly, `withdraw` replays the log from a snapshot: with few events between them it is
+            faster. Below 1,000, one is taken only if the events since took ten times as long as a snapshot.
         retention : {"all", "needed"}, default="all"
             Which rows stay in the log after a snapshot. "needed" drops rows that are neither in memory nor in
             an open question. Then the log cannot be replayed, and labels from before the last snapshot can

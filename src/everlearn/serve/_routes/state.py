@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from .. import _openapi
 from .._context import Here, Reader, Viewer, json_response
@@ -104,10 +104,10 @@ async def export(
             value=format,
             remedy="Labels are exported as csv, parquet or jsonl, the model as onnx.",
         )
-    if what == "model":
-        content, kind = await here.read(here.service.export_model), "application/octet-stream"
-    else:
-        content, kind = await here.read(here.service.export_labels, format or "csv")
     ending = "onnx" if what == "model" else format or "csv"
     headers = {"Content-Disposition": f'attachment; filename="{what}.{ending}"', "Cache-Control": "no-store"}
-    return Response(content, headers=headers, media_type=kind)
+    if what == "model":
+        content = await here.read(here.service.export_model)
+        return Response(content, headers=headers, media_type="application/octet-stream")
+    pieces, kind = await here.read(here.service.export_labels, ending)
+    return StreamingResponse(pieces, headers=headers, media_type=kind)
