@@ -11,7 +11,10 @@ from everlearn import cli
 from everlearn.cli import app
 from everlearn.stream import NeverEndingLearner
 
-COMMANDS = sorted(command.callback.__name__ for command in app.registered_commands)
+COMMANDS = sorted(
+    [command.callback.__name__ for command in app.registered_commands]
+    + [group.name for group in app.registered_groups]
+)
 
 
 def test_version():

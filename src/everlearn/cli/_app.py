@@ -55,14 +55,28 @@ app = typer.Typer(
 )
 
 
-def command(*examples: str, **options: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add a command with examples; its docstring is its help."""
+class DefaultGroup(Group):
+    """Commands of a command: `everlearn link FILE` is `everlearn link records FILE`."""
+
+    default = "records"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Insert the name of the default command, unless there is one."""
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
+def command(
+    *examples: str, to: typer.Typer | None = None, **options: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add a command with examples, to a group of commands if one is given; its docstring is its help."""
 
     def add(function: Callable[..., None]) -> Callable[..., None]:
         paragraphs = (inspect.getdoc(function) or "").split("\n\n")
         text = "\n\n".join(" ".join(part.split()) for part in paragraphs)  # the terminal wraps the lines
         epilog = "\n".join(["[dim]Example:[/dim]", *(f"  {line}" for line in examples)])
-        app.command(help=text, epilog=epilog, **options)(reporting(function))
+        (app if to is None else to).command(help=text, epilog=epilog, **options)(reporting(function))
         return function
 
     return add

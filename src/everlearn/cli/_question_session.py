@@ -1,6 +1,6 @@
 """Questions at the terminal: shows a row, the reason and the prediction, and reads the answer."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -9,7 +9,7 @@ from rich.table import Table
 from .._visible import visible
 from ..read import Schema
 from ..stream import NeverEndingLearner
-from ..stream.row_fields import ShownField, row_fields
+from ..stream.row_fields import ShownField, paired_names, row_fields
 from ._console import linked, notice, paragraph, show, styled
 from ._format import plural
 from ._keyboard import Keyboard
@@ -42,6 +42,10 @@ class QuestionSession:
         The rows as they are in their sources.
     blind : bool, default=False
         Whether to hide the prediction, so that it does not influence the answer.
+    asking : callable, default=None
+        ``asking(n)`` gets up to n questions; None asks the learner.
+    follows : callable, default=None
+        ``follows(id)`` says whether the answer to a question follows from others, so that it is not asked.
     """
 
     def __init__(
@@ -53,14 +57,18 @@ class QuestionSession:
         keyboard: Keyboard,
         rows: SourceRows,
         blind: bool = False,
+        asking: Callable[[int], Sequence[Any]] | None = None,
+        follows: Callable[[Any], bool] | None = None,
     ) -> None:
         self._learner, self._schema, self._by = learner, schema, by
+        self._asking = learner.ask if asking is None else asking
+        self._follows = follows
         self._console, self._keyboard, self._rows, self._blind = console, keyboard, rows, blind
         self.answered: list[tuple[int, Any]] = []  # the position of a question, and its id
 
     def run(self, n: int) -> None:
         """Ask up to n questions."""
-        questions = self._learner.ask(n)
+        questions = self._asking(n)
         if not questions:
             self._console.print("No questions: there is no unlabeled row, or the label budget is used up.")
             return
@@ -70,6 +78,9 @@ class QuestionSession:
             if position == len(questions):
                 position = self._undo(position)
             question = questions[position]
+            if self._follows is not None and self._follows(question.id):
+                position += 1
+                continue
             self._show(question, position, len(questions))
             answer = self._answer(question)
             if answer == QUIT:
@@ -96,7 +107,7 @@ class QuestionSession:
         head.append(styled(f"  row {question.id}", style="dim"))
         self._console.print()
         self._console.print(head)
-        self._show_fields(row, question.number, "bold cyan")
+        self._show_fields(row, question, "bold cyan")
         notes = Table.grid(padding=(0, 2))
         notes.add_column(style="dim")
         notes.add_column(overflow="fold")
@@ -105,9 +116,13 @@ class QuestionSession:
             notes.add_row("  prediction", styled(prediction(self._learner, row)))
         show(notes, self._console)
 
-    def _show_fields(self, row: Any, number: int, style: str) -> None:
-        found, folder = self._rows.fields_of(number)
+    def _show_fields(self, row: Any, asked: Any, style: str) -> None:
+        found, folder = self._rows.fields_of(asked.number)
+        found = found or self._learner.records_of([asked.id]).get(asked.id) or {}
         fields = row_fields(self._learner, row, self._schema, found, folder)
+        if pairs := paired_names([field.name for field in fields]):
+            self._show_pair(fields, pairs, style)
+            return
         grid = Table.grid(padding=(0, 2))
         grid.add_column(max_width=40, overflow="fold")
         grid.add_column(overflow="fold")
@@ -127,6 +142,21 @@ class QuestionSession:
             rest = plural(len(fields) - len(shown), "more field")
             self._console.print(styled(f"  and {rest}, nothing unusual", style="dim"))
 
+    def _show_pair(self, fields: list[ShownField], pairs: list[tuple[str, str, str]], style: str) -> None:
+        """Show two records side by side; fields in which they differ are marked."""
+        values = {field.name: shortened(field.value) for field in fields}
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column()
+        grid.add_column(max_width=30, overflow="fold")
+        grid.add_column(overflow="fold")
+        grid.add_column(overflow="fold")
+        for name, left, right in pairs:
+            differ = values[left] != values[right]
+            shown = "yellow" if differ and name != "id" else style
+            sides = [paragraph(values[side], style=shown, indent="") for side in (left, right)]
+            grid.add_row("≠" if differ else " ", styled(name), *sides)
+        show(grid, self._console)
+
     def _show_similar(self, question: Any) -> None:
         """Show the most similar rows that have a label."""
         row = self._learner.rows([question.id])
@@ -140,7 +170,7 @@ class QuestionSession:
             head.append(styled(f"  row {similar.id}, distance {similar.distance:.3g}", style="dim"))
             self._console.print()
             self._console.print(head)
-            self._show_fields(self._learner.rows([similar.id]), similar.number, "")
+            self._show_fields(self._learner.rows([similar.id]), similar, "")
         self._console.print()
 
     # ------------------------------------------------------------------------------------------- reading

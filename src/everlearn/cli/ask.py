@@ -1,15 +1,16 @@
 """`everlearn ask`: answer questions at the terminal."""
 
-from typing import Annotated
+import contextlib
+from typing import Annotated, Any
 
 import typer
 
-from ..stream import NeverEndingLearner
 from . import _options as option
 from ._app import command
 from ._console import console
 from ._interrupt import Interrupt
 from ._keyboard import Keyboard
+from ._linked_store import open_store, print_linkage, questions_of
 from ._question_session import QuestionSession
 from ._source_rows import SourceRows
 from ._source_spec import schema_or_none
@@ -32,18 +33,24 @@ def ask(
     Each row is shown with its fields, and what is unusual about them, as it is in the source that `everlearn
     run` has read. One key answers: that of the class. ? skips the row, s shows similar rows that have a
     label, + adds a class, u undoes the last answer, q quits. If standard input is not a terminal, lines are
-    read instead: the name or the number of a class, or a command.
+    read instead: the name or the number of a class, or a command. In a store of `everlearn link`, two records
+    are shown side by side, and nothing is asked that follows from other answers.
     """
-    with Interrupt() as interrupt:
+    with Interrupt() as interrupt, contextlib.ExitStack() as opened:
         with interrupt.at_once():
-            learner = NeverEndingLearner.open(store, create=False)
-        with learner:
-            rows = SourceRows(source, learner, interrupt.at_once)
-            schema = schema_or_none(learner.status()["schema"])
-            keyboard = Keyboard(interrupt.at_once)
-            session = QuestionSession(learner, schema, option.name_of(by), console(), keyboard, rows, blind)
-            try:
-                session.run(n)
-            finally:
-                n_open = learner.status()["open_questions"]
-                console().print(f"{len(session.answered)} answered, {n_open} open.")
+            linker, learner = open_store(store, opened)
+        rows = SourceRows(source, learner, interrupt.at_once)
+        schema = schema_or_none(learner.status()["schema"])
+        keyboard = Keyboard(interrupt.at_once)
+        more: dict[str, Any] = {}
+        if linker is not None:
+            more = {"asking": lambda n: questions_of(linker, n), "follows": linker.follows}
+        name = option.name_of(by)
+        session = QuestionSession(learner, schema, name, console(), keyboard, rows, blind, **more)
+        try:
+            session.run(n)
+        finally:
+            n_open = learner.status()["open_questions"]
+            console().print(f"{len(session.answered)} answered, {n_open} open.")
+        if linker is not None:
+            print_linkage(linker)

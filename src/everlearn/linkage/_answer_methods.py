@@ -54,6 +54,27 @@ class AnswerMethods(RelinkMethods):
             self._learner.label(list(follows), labels, by=TRANSITIVE)
             self._take_up()
 
+    @locked
+    def follows(self, question: str) -> bool:
+        """Whether the answer to a question follows from others by now; then it is learned.
+
+        Parameters
+        ----------
+        question : str
+            Its id.
+
+        Returns
+        -------
+        bool
+            Whether it does.
+        """
+        self._follow()
+        same = self._known().implied(*_ends(question))
+        if same is not None:
+            self._learner.label([question], [SAME if same else DIFFERENT], by=TRANSITIVE)
+            self._follow()
+        return same is not None
+
     def _question(self, question: Any) -> PairQuestion:
         a, b = _ends(question.id)
         found = self._linked.records([a, b])

@@ -31,6 +31,7 @@ from .blocking import Blocking
 from .features import PairFeatures
 from .records import Records
 
+NOTE = "linkage"  # a note of stores whose rows are pairs of records
 TRANSITIVE = "(follows from other answers)"  # who gives answers that follow from others
 STATISTICS_FROM = 20_000  # the maximum number of records from which statistics are computed
 _PAIRS_AT_ONCE = 100_000
@@ -187,6 +188,8 @@ class LinkedState:
         self._linked.add_to_journal(writing, clock.time(), [(*change, reason) for change in changes])
 
     def _write_state(self, writing: Writing, seen: int | None = None) -> None:
+        if not self._state["seen"]:
+            writing.set_notes({NOTE: True})
         self._state["seen"] = writing.last if seen is None else seen
         self._linked.set_state(writing, _STATE, self._state)
 

@@ -394,6 +394,27 @@ class NeverEndingLinker(AnswerMethods):
             "up_to_date": counts["linked_version"] == self._learner.model_version,
         }
 
+    @locked
+    def find_ids(self, names: Iterable[str]) -> list[Id]:
+        """Convert ids that are given as text, such as on a command line.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Ids as text; "17" is the string or the integer, whichever is in the store.
+
+        Returns
+        -------
+        list of int or str
+            The ids. Unknown ones are returned as strings.
+        """
+        texts = list(names)
+        numbers = {
+            text: int(text) for text in texts if text.lstrip("-").isascii() and text.lstrip("-").isdigit()
+        }
+        known = self._linked.numbers_of([*texts, *numbers.values()])
+        return [text if text in known or numbers.get(text) not in known else numbers[text] for text in texts]
+
     @property
     def learner(self) -> PairLearner:
         """The `NeverEndingLearner` whose rows are pairs."""

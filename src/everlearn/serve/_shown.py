@@ -7,7 +7,7 @@ from typing import Any
 from ..read import Schema
 from ..read.records import flat_record
 from ..stream import NeverEndingLearner
-from ..stream.row_fields import row_fields
+from ..stream.row_fields import paired_names, row_fields
 from ._questions import Evidence, FieldShown, Guess, PairShown, Unusual, Why
 
 _KINDS = {
@@ -24,8 +24,6 @@ _SIMILAR = 0.5  # kernel value from which on a row is "like" another one
 _MAX_SUMMARY = 120
 _IMAGE = re.compile(r"(?i)(data:image/|\S+\.(?:png|jpe?g|gif|webp|bmp|svg|avif)(?:[?#]\S*)?$)")
 _URL = re.compile(r"(?i)https?://\S+$")
-_SIDES = (("left_", "right_"), ("left.", "right."), ("a_", "b_"), ("a.", "b."), ("l_", "r_"))
-_ENDS = (("_left", "_right"), ("_l", "_r"), ("_a", "_b"), ("_1", "_2"))
 _TEXTS = {
     "audit": "random check: drawn at random, for an unbiased estimate of the accuracy",
     "overlap": "asked several people: {n} of {wanted} answers so far",
@@ -93,24 +91,14 @@ def _plain(value: Any, text: str) -> Any:
 def pair_shown(fields: list[FieldShown]) -> PairShown | None:
     """The fields as two records, if at least half of them come in pairs such as left_name and right_name."""
     by_name = {field.name: field for field in fields}
-    for ends, cut in ((_SIDES, str.removeprefix), (_ENDS, str.removesuffix)):
-        for one, other in ends:
-            names = [cut(name, one) for name in by_name if cut(name, one) != name]
-            both = [
-                name
-                for name in names
-                if (other + name if ends is _SIDES else name + other) in by_name and name
-            ]
-            if both and 4 * len(both) >= len(fields):
-                left = [by_name[one + name if ends is _SIDES else name + one] for name in both]
-                right = [by_name[other + name if ends is _SIDES else name + other] for name in both]
-                apart = [
-                    name
-                    for name, a, b in zip(both, left, right, strict=True)
-                    if a.text.strip() != b.text.strip()
-                ]
-                return PairShown(_renamed(left, both), _renamed(right, both), apart)
-    return None
+    pairs = paired_names(list(by_name))
+    if not pairs:
+        return None
+    names = [name for name, _, _ in pairs]
+    left, right = ([by_name[pair[side]] for pair in pairs] for side in (1, 2))
+    ends = zip(names, left, right, strict=True)
+    apart = [name for name, a, b in ends if a.text.strip() != b.text.strip()]
+    return PairShown(_renamed(left, names), _renamed(right, names), apart)
 
 
 def _renamed(fields: list[FieldShown], names: list[str]) -> list[FieldShown]:

@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,6 +21,8 @@ _MAX_VECTOR = 4  # numbers shown of a vector
 _MAX_COLUMNS = 30  # shown of a row without a schema
 _FEW_ROWS = 50  # too few to call a value unusual
 _FAR, _RARE = 0.01, 0.02  # fractions of rows
+_SIDES = (("left_", "right_"), ("left.", "right."), ("a_", "b_"), ("a.", "b."), ("l_", "r_"))
+_ENDS = (("_left", "_right"), ("_l", "_r"), ("_a", "_b"), ("_1", "_2"))
 _URL = re.compile(r"https?://\S+", re.IGNORECASE)
 _IMAGE = re.compile(r".+\.(?:png|jpe?g|gif|webp|bmp|tiff?|svg|heic|avif)", re.IGNORECASE)
 
@@ -87,6 +89,34 @@ def row_fields(
         _shown(name, text, remarks, _link(text, folder))
         for name, text in ((name, as_text(value)) for name, value in found.items() if name not in hidden)
     ]
+
+
+def paired_names(names: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Find the names that come in pairs, such as left_name and right_name: then a row is two records.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The names of all fields.
+
+    Returns
+    -------
+    list of tuple of (str, str, str)
+        What both have in common, the first and the second name; empty unless half of the fields are in pairs.
+    """
+    known = set(names)
+    for ends, is_prefix in ((_SIDES, True), (_ENDS, False)):
+        for one, other in ends:
+            cut = [(name.removeprefix(one) if is_prefix else name.removesuffix(one), name) for name in names]
+            both = [
+                (bare, name, other + bare if is_prefix else bare + other)
+                for bare, name in cut
+                if bare and bare != name
+            ]
+            both = [pair for pair in both if pair[2] in known]
+            if both and 4 * len(both) >= len(names):
+                return both
+    return []
 
 
 def _shown(name: str, text: str, remarks: Remarks, link: str = "") -> ShownField:

@@ -1,0 +1,186 @@
+"""Records at the command line: linked, asked about, exported, forgotten."""
+
+import csv
+import json
+
+import pytest
+
+from cli.cli_helpers import everlearn
+from everlearn.linkage import NeverEndingLinker
+from everlearn.serve.service import LearningService
+
+PEOPLE = """id,name,born,city
+1,Ann Lee,1980-02-01,Rome
+2,Anne Lee,1980-02-01,Rome
+3,Bob Ray,1975-07-30,Oslo
+4,Bob Rae,1975-07-30,Oslo
+5,=1+1,1991-11-11,Rome
+6,Rob Ray,,Oslo
+"""
+SCHEMA = ("--schema", "name=name,born=date,city=category", "--block", "exact:city")
+
+
+@pytest.fixture
+def store(tmp_path):
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    store = tmp_path / "people.everlearn"
+    out = everlearn("link", tmp_path / "people.csv", "--store", store, *SCHEMA).stdout
+    assert "Added 6 records of" in out
+    assert "compared 6 pairs." in out
+    assert "Fields: name (name), born (date), city (category)." in out
+    assert "6 records in 6 clusters; 0 labels" in out
+    assert f"Next: everlearn ask {store}" in out
+    return store
+
+
+def exported(store):
+    """The clusters, as groups of ids."""
+    groups = {}
+    for line in csv.DictReader(everlearn("link", "export", store).stdout.splitlines()):
+        groups.setdefault(line["cluster"], []).append(line["id"])
+    return sorted(groups.values())
+
+
+def test_ask_shows_both_records_with_differences_marked(store):
+    out = everlearn("ask", store, "-n", 6, "--by", "Ada", input="q\n").stdout
+    assert "Question 1 of 6" in out
+    block = out[out.index("Question 1") : out.index("why")].splitlines()[1:-1]
+    assert next(line.split()[:2] for line in block if line.startswith("≠")) == ["≠", "id"]
+    city = next(line for line in block if "city" in line)
+    assert not city.startswith("≠")
+    assert city.split() in (["city", "Rome", "Rome"], ["city", "Oslo", "Oslo"])
+    assert "class [1: different  2: same]" in out
+
+
+def test_answers_link_records_and_nothing_that_follows_is_asked(store):
+    everlearn("link", "answer", store, 1, 2, "same")
+    everlearn("link", "answer", store, 3, 4, "same")
+    everlearn("link", "answer", store, 2, 5, "different")
+    out = everlearn("ask", store, "-n", 6, input="different\n" * 6).stdout
+    assert out.count("Question") == 1  # 1 and 5 follow, and one of the two about 6
+    assert "1 answered, 0 open." in out
+    assert "6 records in 4 clusters; 6 labels (2 same, 4 different)." in out
+    assert exported(store) == [["1", "2"], ["3", "4"], ["5"], ["6"]]
+
+
+def test_an_answer_is_undone(store):
+    out = everlearn("ask", store, "-n", 1, "--by", "Ada", input="same\nu\n?\n").stdout
+    assert "Withdrew the answer" in out
+    assert "0 answered" in out
+    assert exported(store) == [["1"], ["2"], ["3"], ["4"], ["5"], ["6"]]
+
+
+def test_export_and_journal(store, tmp_path):
+    everlearn("link", "answer", store, 1, 2, "same", "--by", "Ada")
+    everlearn("link", "answer", store, 1, 2, "withdraw")
+    lines = everlearn("link", "journal", store).stdout.splitlines()
+    assert lines[0].endswith("merge 0, 1 -> 0: answer 1 = 2")
+    assert lines[1].endswith("answer 1 = 2 was withdrawn")
+    assert everlearn("link", "journal", store, "--after", 1).stdout.splitlines() == lines[1:]
+    out = everlearn("link", "export", store, "--out", tmp_path / "out.csv")
+    assert "Wrote 6 records" in out.stderr
+    assert (tmp_path / "out.csv").read_text().splitlines()[:2] == [
+        "cluster,id,name,born,city",
+        "0,1,Ann Lee,1980-02-01,Rome",
+    ]
+    assert ",'=1+1," in (tmp_path / "out.csv").read_text()  # no formula in a spreadsheet
+    assert ",=1+1," in everlearn("link", "export", store, "--raw").stdout
+
+
+def test_more_records_are_attached(store, tmp_path):
+    more = tmp_path / "more.jsonl"
+    rows = [
+        {"id": "1", "name": "x", "born": "", "city": ""},
+        {"id": "7", "name": "Ann Lee", "born": None, "city": "Rome"},
+    ]
+    more.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    error = everlearn("link", more, "--store", store, code=1).stderr
+    assert "Duplicate id '1'" in error
+    assert "--duplicate-ids skip" in error
+    out = everlearn("link", more, "--store", store, "--duplicate-ids", "skip").stdout
+    assert "Added 1 record of" in out
+    assert "compared 3 pairs" in out
+
+
+def test_contradictions_are_shown(store):
+    everlearn("link", "answer", store, 1, 2, "same")
+    everlearn("link", "answer", store, 2, 5, "same")
+    out = everlearn("link", "answer", store, 1, 5, "different").stdout
+    assert "Contradiction: 1 ≠ 5 contradicts 1 = 2, 2 = 5." in out
+
+
+def test_forget(store):
+    error = everlearn("link", "forget", store, 3, code=1).stderr
+    assert "pass --yes" in error
+    assert "Forgot 1 record." in everlearn("link", "forget", store, 3, "--yes").stdout
+    assert exported(store) == [["1"], ["2"], ["4"], ["5"], ["6"]]
+    assert "No record with the id '3'" in everlearn("link", "forget", store, 3, "--yes", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--schema", "nme=name"), "missing column: 'nme'; the columns are id, name, born, city"),
+        (("--schema", "name=words"), "the kinds are name, text"),
+        (("--schema", "name"), "must have the form name=name,born=date"),
+        (("--block", "sounds:name"), "must have the form KEY:FIELD"),
+        (("--id", "number"), "id='number' names a missing column"),
+    ],
+)
+def test_bad_options(tmp_path, options, message):
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    result = everlearn(
+        "link",
+        tmp_path / "people.csv",
+        "--store",
+        tmp_path / "s",
+        *options,
+        code=2 if "form" in message else 1,
+    )
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_bad_files(tmp_path):
+    assert "standard input" in everlearn("link", "-", "--store", tmp_path / "s", code=1).stderr
+    (tmp_path / "kinds.json").write_text("[1]")
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    kinds = ("--schema", tmp_path / "kinds.json")
+    assert (
+        "must hold an object"
+        in everlearn("link", tmp_path / "people.csv", "--store", tmp_path / "s", *kinds, code=1).stderr
+    )
+    assert "No store at" in everlearn("link", "export", tmp_path / "none", code=1).stderr
+
+
+def test_a_schema_file_and_ids_of_another_field(tmp_path):
+    (tmp_path / "people.csv").write_text(PEOPLE.replace("id,", "number,", 1))
+    (tmp_path / "kinds.json").write_text('{"name": "name", "city": null}')
+    options = (
+        "--schema",
+        tmp_path / "kinds.json",
+        "--id",
+        "number",
+        "--clustering",
+        "components",
+        "--eps",
+        0.3,
+    )
+    everlearn("link", tmp_path / "people.csv", "--store", tmp_path / "s", *options)
+    with NeverEndingLinker.open(tmp_path / "s") as linker:
+        assert list(linker.clusters()) == list("123456")
+        assert list(linker.status()["schema"]) == ["name", "city"]
+
+
+def test_the_labeling_page_shows_pairs_and_its_answers_link_records(store):
+    service = LearningService(store)
+    try:
+        (question,) = service.lease_questions("Ada", 1).questions
+        assert [field.name for field in question.pair.left] == ["id", "name", "born", "city"]
+        assert {"id", "name"} <= set(question.pair.differs)
+        assert "city" not in question.pair.differs
+        assert service.classes() == ["different", "same"]
+        service.learner.label([question.id], ["same"], by="Ada")
+        pair = [question.pair.left[0].text, question.pair.right[0].text]
+    finally:
+        service.close()
+    assert pair in exported(store)
