@@ -95,8 +95,14 @@ html_theme_options = {
     "logo": {"text": "everlearn"},
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
-    "footer_start": ["copyright"],
+    # Pages of wide figures have no second sidebar.
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        "algorithms": [],
+        "parameters": [],
+        "which-learner": [],
+    },
+    "footer_start": ["sphinx-version"],
     "footer_end": [],
     "show_prev_next": False,
     "header_links_before_dropdown": 7,
