@@ -145,3 +145,22 @@ def test_pages_outside_docs_are_included():
 def test_the_version_is_the_same_everywhere():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.search(r"^version: (.+)$", citation, flags=re.MULTILINE)[1] == everlearn.__version__
+
+
+SCREENS = {"label", "progress", "start"}  # made by the tests of the page, in a browser
+
+
+def test_every_figure_is_drawn_by_code_for_both_themes():
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (DOCS / "figures").glob("*.py"))
+    pictures = {path.stem for path in (DOCS / "images").glob("*.png")}
+    light = {name for name in pictures if not name.endswith("-dark")} - SCREENS
+    assert {f"{name}-dark" for name in light} == pictures - light - SCREENS
+    assert sorted(name for name in light if not re.search(rf"\b{name.replace('-', '_')}\b", code)) == []
+
+
+def test_the_gallery_is_large_enough_and_its_examples_have_titles():
+    examples = [path for path in (ROOT / "examples").glob("*.py") if path.name != "serve_demo.py"]
+    assert len(examples) >= 12
+    for path in examples:
+        title, line = path.read_text(encoding="utf-8").split("\n")[:2]
+        assert line == "=" * (len(title) - 3), f"{path.name}: the docstring begins with an underlined title"
