@@ -110,6 +110,46 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
+/// Copies host memory to the device in pieces through two pinned buffers: one is filled while the other travels.
+class Pump {
+ public:
+  Pump(std::size_t piece, cudaStream_t stream)
+      : stream_(stream), piece_(piece), pinned_(2 * piece), landed_(2 * piece) {
+    for (auto& event : used_) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
+  }
+  Pump(const Pump&) = delete;
+  Pump& operator=(const Pump&) = delete;
+  ~Pump() {
+    cudaStreamSynchronize(stream_);
+    for (auto& event : used_) cudaEventDestroy(event);
+  }
+  /// The largest number of bytes that are copied at once.
+  std::size_t piece() const { return piece_; }
+  /// Where to write the next piece.
+  unsigned char* begin() {
+    side_ ^= 1;
+    check(cudaEventSynchronize(used_[side_]), "copying to the device");  // at once, if it was never recorded
+    return pinned_.data() + side_ * piece_;
+  }
+  /// Sends it; returns where it will be on the device until the next but one begins. Call mark_used() after the work on
+  /// it has been started.
+  const void* send(std::size_t bytes) {
+    unsigned char* there = landed_.data() + side_ * piece_;
+    check(cudaMemcpyAsync(there, pinned_.data() + side_ * piece_, bytes, cudaMemcpyHostToDevice, stream_),
+          "copying to the device");
+    return there;
+  }
+  void mark_used() { check(cudaEventRecord(used_[side_], stream_), "copying to the device"); }
+
+ private:
+  cudaStream_t stream_;
+  std::size_t piece_;
+  PinnedBuffer<unsigned char> pinned_;
+  Buffer<unsigned char> landed_;
+  cudaEvent_t used_[2]{};
+  std::size_t side_ = 0;
+};
+
 /// The launches of one round, recorded once and started with one call.
 class Graph {
  public:

@@ -1,5 +1,7 @@
 #include "kernel_rows.hpp"
 
+#include <algorithm>
+
 #include "tiles.cuh"
 
 namespace everlearn::cuda {
@@ -269,7 +271,7 @@ __global__ void diagonal_kernel(RowsView x, KernelFunction kernel, float* out) {
 
 template <class F>
 void by_split(const RowsView& a, const RowsView& b, F&& launch) {
-  if (a.has_low || b.has_low) launch(std::true_type());
+  if (a.split > 0 || b.split > 0) launch(std::true_type());
   else launch(std::false_type());
 }
 
@@ -309,11 +311,16 @@ void sum_rows(const RowsView& z, const Terms& terms, const RowsView& x, const Ke
 
 void score_rows(const RowsView& z, const float* coefficients, int count, int columns, const RowsView& x,
                 const KernelFunction& kernel, double* out, cudaStream_t stream) {
+  constexpr int kAtOnce = 14;  // columns whose totals fit into shared memory beside two tiles
   by_split(z, x, [&](auto split) {
-    const int bytes = kTileBytes<split.value> + columns * kTile * static_cast<int>(sizeof(double));
-    with_room(score_rows_kernel<split.value>, bytes);
-    score_rows_kernel<split.value>
-        <<<blocks_for(x.rows, kTile), kTileThreads, bytes, stream>>>(z, coefficients, count, columns, x, kernel, out);
+    for (int first = 0; first < columns; first += kAtOnce) {
+      const int some = std::min(kAtOnce, columns - first);
+      const int bytes = kTileBytes<split.value> + some * kTile * static_cast<int>(sizeof(double));
+      with_room(score_rows_kernel<split.value>, bytes);
+      score_rows_kernel<split.value><<<blocks_for(x.rows, kTile), kTileThreads, bytes, stream>>>(
+          z, coefficients + static_cast<std::size_t>(first) * count, count, some, x, kernel,
+          out + static_cast<std::size_t>(first) * x.rows);
+    }
   });
   check_launch("scoring rows");
 }

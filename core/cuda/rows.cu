@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "rows.hpp"
@@ -53,9 +56,24 @@ __global__ void widen(const void* values, std::size_t count, float* out, Facts* 
   if (off) facts->off_grid = 1;
 }
 
-/// One block a row: both halves, the norm, and whether any low half is not 0.
-__global__ void split_rows(const float* exact, std::size_t rows, int columns, int width, float scale, bool unit,
-                           bool grid, __half* high, __half* low, float* norm, double* exact_norm, int* any_low) {
+struct Halves {
+  __half high, low;
+};
+__device__ Halves halves_of(double entry, double factor, bool grid) {
+  const double x = grid ? rint(entry * 255) * (factor / 255) : entry * factor;
+  const __half high = __double2half(x);
+  return {high, __double2half(x - double(__half2float(high)))};
+}
+
+/// Marks the columns in which some low half is not 0.
+__global__ void mark_low_columns(const float* exact, std::size_t count, int columns, float scale, bool grid, int* low) {
+  for (std::size_t at = blockIdx.x * blockDim.x + threadIdx.x; at < count; at += gridDim.x * blockDim.x)
+    if (__half2float(halves_of(exact[at], scale, grid).low) != 0) low[at % columns] = 1;
+}
+
+/// One block a row: both halves of its entries in the order of columns, and the norm.
+__global__ void split_rows(const float* exact, const int* order, int columns, int width, float scale, bool unit,
+                           bool grid, __half* high, __half* low, float* norm, double* exact_norm) {
   __shared__ double sums[8];
   const std::size_t row = blockIdx.x;
   const float* from = exact + row * columns;
@@ -74,19 +92,14 @@ __global__ void split_rows(const float* exact, std::size_t rows, int columns, in
   if (threadIdx.x == 0) exact_norm[row] = sum;
   const double factor = !unit ? scale : sum > 0 ? scale / sqrt(sum) : 0;
   sum = 0;
-  bool has_low = false;
   for (int c = threadIdx.x; c < width; c += blockDim.x) {
-    const double entry = c < columns ? from[c] : 0, x = grid ? rint(entry * 255) * (factor / 255) : entry * factor;
-    const __half h = __double2half(x);
-    const __half l = __double2half(x - double(__half2float(h)));
-    high[row * width + c] = h, low[row * width + c] = l;
-    has_low |= __half2float(l) != 0;
-    const double kept = double(__half2float(h)) + double(__half2float(l));
+    const Halves halves = halves_of(c < columns ? from[order[c]] : 0, factor, grid);
+    high[row * width + c] = halves.high, low[row * width + c] = halves.low;
+    const double kept = double(__half2float(halves.high)) + double(__half2float(halves.low));
     sum += kept * kept;
   }
   sum = block_sum(sum);
   if (threadIdx.x == 0) norm[row] = static_cast<float>(sum);
-  if (has_low) *any_low = 1;
 }
 
 void widen_any(Scalar scalar, const void* values, std::size_t count, float* out, Facts* facts, cudaStream_t stream) {
@@ -101,39 +114,6 @@ void widen_any(Scalar scalar, const void* values, std::size_t count, float* out,
   check_launch("reading rows");
 }
 
-/// Copies host memory to the device in pieces through two pinned buffers: one is filled while the other travels.
-class Pump {
- public:
-  explicit Pump(cudaStream_t stream) : stream_(stream), pinned_(2 * kPiece), landed_(2 * kPiece) {
-    for (auto& event : sent_) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
-  }
-  Pump(const Pump&) = delete;
-  Pump& operator=(const Pump&) = delete;
-  ~Pump() {
-    cudaStreamSynchronize(stream_);
-    for (auto& event : sent_) cudaEventDestroy(event);
-  }
-  /// Lets `fill(to)` write `bytes` bytes, and returns where they will be on the device.
-  template <class F>
-  const void* send(std::size_t bytes, F&& fill) {
-    const int side = turn_++ & 1;
-    if (turn_ > 2) check(cudaEventSynchronize(sent_[side]), "copying to the device");
-    unsigned char* host = pinned_.data() + side * kPiece;
-    unsigned char* device = landed_.data() + side * kPiece;
-    fill(host);
-    check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_), "copying to the device");
-    return device;
-  }
-  void mark_used() { check(cudaEventRecord(sent_[(turn_ - 1) & 1], stream_), "copying to the device"); }
-
- private:
-  cudaStream_t stream_;
-  PinnedBuffer<unsigned char> pinned_;
-  Buffer<unsigned char> landed_;
-  cudaEvent_t sent_[2]{};
-  int turn_ = 0;
-};
-
 template <class T>
 void densify(const Source& source, std::size_t first, std::size_t count, void* out) {
   T* to = static_cast<T*>(out);
@@ -144,34 +124,53 @@ void densify(const Source& source, std::size_t first, std::size_t count, void* o
       to[r * source.columns + source.indices[k]] = values[k];
 }
 
+/// Writes rows to `to`, as they are copied to the device.
+void fill(const Source& source, std::size_t first, std::size_t count, unsigned char* to) {
+  const std::size_t line = source.columns * bytes_of(source.scalar);
+  if (!source.starts) std::memcpy(to, static_cast<const unsigned char*>(source.values) + first * line, count * line);
+  else if (source.scalar == Scalar::f64) densify<double>(source, first, count, to);
+  else densify<float>(source, first, count, to);
+}
+
+/// The same by several threads, where there is much to write: one alone cannot keep up with the bus.
+void fill_in_parallel(const Source& source, std::size_t first, std::size_t count, unsigned char* to) {
+  constexpr std::size_t kBytesEach = std::size_t{2} << 20;
+  const std::size_t line = source.columns * bytes_of(source.scalar);
+  const std::size_t most = std::min<std::size_t>(8, std::max(1u, std::thread::hardware_concurrency()));
+  const std::size_t workers = std::clamp<std::size_t>(count * line / kBytesEach, 1, most);
+  const std::size_t each = (count + workers - 1) / workers;
+  std::vector<std::jthread> threads;
+  for (std::size_t at = each; at < count; at += each)
+    threads.emplace_back([&, at] { fill(source, first + at, std::min(each, count - at), to + at * line); });
+  fill(source, first, std::min(each, count), to);
+}
+
 }  // namespace
 
-DeviceRows::DeviceRows(const Source& source, float scale, bool unit, bool keep_exact, cudaStream_t stream)
+DeviceRows::DeviceRows(const Source& source, const DeviceRows* like, bool unit, bool keep_exact, cudaStream_t stream,
+                       Pump* pump)
     : rows_(source.rows),
       columns_(static_cast<int>(source.columns)),
       width_(static_cast<int>((source.columns + kChunk - 1) / kChunk * kChunk)) {
   Buffer<float> exact(rows_ * source.columns);
   Buffer<Facts> facts(1);
-  Buffer<int> any_low(1);
-  facts.fill_bytes(0, stream), any_low.fill_bytes(0, stream);
+  facts.fill_bytes(0, stream);
   const std::size_t line = source.columns * bytes_of(source.scalar);
   if (source.on_device) {
     widen_any(source.scalar, source.values, rows_ * source.columns, exact.data(), facts.data(), stream);
   } else if (rows_ > 0 && line > 0) {
-    if (line > kPiece) throw std::invalid_argument("rows on the device have at most half a million columns");
-    Pump pump(stream);
-    const std::size_t at_once = kPiece / line;
+    std::optional<Pump> own;
+    if (!pump) pump = &own.emplace(kPiece, stream);
+    if (line > pump->piece()) throw std::invalid_argument("rows on the device have at most half a million columns");
+    const std::size_t at_once = pump->piece() / line;
     for (std::size_t first = 0; first < rows_; first += at_once) {
       const std::size_t count = std::min(at_once, rows_ - first);
-      const void* there = pump.send(count * line, [&](unsigned char* to) {
-        if (!source.starts)
-          std::memcpy(to, static_cast<const unsigned char*>(source.values) + first * line, count * line);
-        else if (source.scalar == Scalar::f64) densify<double>(source, first, count, to);
-        else densify<float>(source, first, count, to);
-      });
+      unsigned char* host = pump->begin();
+      fill_in_parallel(source, first, count, host);
+      const void* there = pump->send(count * line);
       widen_any(source.scalar, there, count * source.columns, exact.data() + first * source.columns, facts.data(),
                 stream);
-      pump.mark_used();
+      pump->mark_used();
     }
   }
   Facts known{};
@@ -180,27 +179,52 @@ DeviceRows::DeviceRows(const Source& source, float scale, bool unit, bool keep_e
   float largest;
   std::memcpy(&largest, &known.largest, sizeof(float));
   if (unit) largest = 1;
-  const bool grid = !unit && !known.off_grid && largest > 0 && largest <= 1 && (scale == 0 || scale == kGridScale);
-  scale_ = scale > 0 ? scale : grid ? kGridScale : largest > 0 ? std::ldexp(1.0f, 10 - std::ilogb(largest)) : 1.0f;
+  const bool grid =
+      !unit && !known.off_grid && largest > 0 && largest <= 1 && (like == nullptr || like->scale_ == kGridScale);
+  scale_ = like ? like->scale_ : grid ? kGridScale : largest > 0 ? std::ldexp(1.0f, 10 - std::ilogb(largest)) : 1.0f;
+  order_columns(exact.data(), like, unit, grid, stream);
 
+  Buffer<int> order(order_.size());
+  order.from_host(order_.data(), order_.size(), stream);
   high_ = Buffer<__half>(rows_ * width_), low_ = Buffer<__half>(rows_ * width_), norm_ = Buffer<float>(rows_);
   exact_norm_ = Buffer<double>(rows_);
   if (rows_ > 0) {
-    split_rows<<<static_cast<unsigned>(rows_), 128, 0, stream>>>(exact.data(), rows_, columns_, width_, scale_, unit,
-                                                                 grid, high_.data(), low_.data(), norm_.data(),
-                                                                 exact_norm_.data(), any_low.data());
+    split_rows<<<static_cast<unsigned>(rows_), 128, 0, stream>>>(exact.data(), order.data(), columns_, width_, scale_,
+                                                                 unit, grid, high_.data(), low_.data(), norm_.data(),
+                                                                 exact_norm_.data());
     check_launch("splitting rows");
   }
-  int has_low = 0;
-  any_low.to_host(&has_low, 1, stream);
   check(cudaStreamSynchronize(stream), "splitting rows");
-  has_low_ = has_low != 0;
   if (keep_exact) exact_ = std::move(exact);
+}
+
+/// Columns with low halves come first: the others need one product instead of three.
+void DeviceRows::order_columns(const float* exact, const DeviceRows* like, bool unit, bool grid, cudaStream_t stream) {
+  std::vector<int> low(static_cast<std::size_t>(columns_), unit ? 1 : 0);
+  if (!unit && rows_ > 0 && columns_ > 0) {
+    Buffer<int> marks(low.size());
+    marks.fill_bytes(0, stream);
+    const std::size_t count = rows_ * low.size();
+    mark_low_columns<<<std::min(blocks_for(count, 256), 132 * 16), 256, 0, stream>>>(exact, count, columns_, scale_,
+                                                                                     grid, marks.data());
+    check_launch("looking at columns");
+    marks.to_host(low.data(), low.size(), stream);
+    check(cudaStreamSynchronize(stream), "looking at columns");
+  }
+  if (like) order_ = like->order_;
+  else {
+    order_.resize(low.size());
+    std::iota(order_.begin(), order_.end(), 0);
+    std::stable_partition(order_.begin(), order_.end(), [&](int c) { return low[static_cast<std::size_t>(c)] != 0; });
+  }
+  split_ = 0;
+  for (int place = 0; place < columns_; ++place)
+    if (low[static_cast<std::size_t>(order_[static_cast<std::size_t>(place)])]) split_ = place + 1;
 }
 
 RowsView DeviceRows::view() const {
   return {high_.data(), low_.data(), norm_.data(), exact_.data(), exact_norm_.data(),
-          rows_,        columns_,    width_,       scale_,        has_low_};
+          rows_,        columns_,    width_,       split_,        scale_};
 }
 
 }  // namespace everlearn::cuda

@@ -2,13 +2,15 @@
 //
 // Every entry x is multiplied by a power of two, so that the largest one is near 2^10, and split into two numbers of 16
 // bits: x = high + low + r with |r| <= 2^-22 |x|. A product of rows is then high high + high low + low high, summed in
-// float32; where every low part is 0 (bytes, counts, one-hot columns), one product is exact. Entries that are k / 255 in
-// float32, as pictures often are, count as k. Rows are filled up with zeros to whole chunks of 32 columns.
+// float32; in columns where every low part is 0 (bytes, counts, one-hot columns), one product is exact. Columns are
+// ordered so that the others come first. Entries that are k / 255 in float32, as pictures often are, count as k. Rows are
+// filled up with zeros to whole chunks of 32 columns.
 #pragma once
 
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "device.hpp"
 
@@ -36,25 +38,30 @@ struct RowsView {
   const double* exact_norm;  // |x|^2 of those
   std::size_t rows;
   int columns, width;  // width: columns with padding
+  int split;           // columns from here on have low halves of 0
   float scale;         // what entries were multiplied by
-  bool has_low;        // some low half is not 0
 };
 
 class DeviceRows {
  public:
-  /// Takes rows over. With `scale` 0 the scale is chosen by the largest entry; rows that are compared must have one
-  /// scale. `unit` divides each row by its length, for the cosine kernel.
-  DeviceRows(const Source& source, float scale, bool unit, bool keep_exact, cudaStream_t stream);
+  /// Takes rows over. Rows that are compared with others must have their scale and their order of columns: those of
+  /// `like`. `unit` divides each row by its length, for the cosine kernel. Rows come through `pump`, or a small one of
+  /// their own.
+  DeviceRows(const Source& source, const DeviceRows* like, bool unit, bool keep_exact, cudaStream_t stream,
+             Pump* pump = nullptr);
   RowsView view() const;
 
  private:
+  void order_columns(const float* exact, const DeviceRows* like, bool unit, bool grid, cudaStream_t stream);
+
   Buffer<__half> high_, low_;
   Buffer<float> norm_, exact_;
   Buffer<double> exact_norm_;
   std::size_t rows_;
   int columns_, width_;
+  int split_ = 0;
   float scale_;
-  bool has_low_ = true;
+  std::vector<int> order_;
 };
 
 }  // namespace everlearn::cuda

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "kernel_rows.hpp"
 #include "refresh.hpp"
@@ -25,7 +26,7 @@ class Solver {
  public:
   Solver(const Source& source, const std::vector<double>& edge, int problems, const Task& task)
       : task_(task),
-        rows_(source, 0, task.kernel.kind == KernelKind::cosine, true, stream_),
+        rows_(source, nullptr, task.kernel.kind == KernelKind::cosine, true, stream_),
         view_(rows_.view()),
         kernel_(KernelFunction::of(task.kernel, view_.scale)),
         n_(static_cast<int>(source.rows)),
@@ -187,13 +188,15 @@ Solution solve(const Source& source, const std::vector<double>& edge, int proble
 }
 
 struct Scorer::State {
+  static constexpr std::size_t kPiece = std::size_t{32} << 20;  // bytes that are copied at once
   Stream stream;
+  std::optional<Pump> pump;  // made when the first rows come from the host
   DeviceRows vectors;
   Buffer<float> coefficients;
   int columns;
   Kernel kernel;
   State(const Source& source, const std::vector<float>& values, int count, const Kernel& k)
-      : vectors(source, 0, k.kind == KernelKind::cosine, false, stream),
+      : vectors(source, nullptr, k.kind == KernelKind::cosine, false, stream),
         coefficients(values.size()),
         columns(count),
         kernel(k) {
@@ -207,8 +210,11 @@ Scorer::Scorer(const Source& vectors, std::vector<float> coefficients, int colum
 Scorer::~Scorer() = default;
 
 void Scorer::scores(const Source& rows, double* out) {
+  if (rows.rows == 0) return;
   const RowsView z = state_->vectors.view();
-  const DeviceRows targets(rows, z.scale, state_->kernel.kind == KernelKind::cosine, false, state_->stream);
+  if (!rows.on_device && !state_->pump) state_->pump.emplace(State::kPiece, state_->stream);
+  const DeviceRows targets(rows, &state_->vectors, state_->kernel.kind == KernelKind::cosine, false, state_->stream,
+                           rows.on_device ? nullptr : &*state_->pump);
   RowsView x = targets.view();
   Buffer<double> sums(rows.rows * static_cast<std::size_t>(state_->columns));
   score_rows(z, state_->coefficients.data(), static_cast<int>(z.rows), state_->columns, x,

@@ -63,6 +63,7 @@ __device__ void products(Products& sums, const RowsView& a, const int* a_rows, c
                          __half* shared) {
   constexpr int kMatrices = kSplit ? 4 : 2;
   const int t = threadIdx.x, lane = t & 31, warp_row = t >> 7, warp_column = (t >> 5) & 3, width = a.width;
+  const int split = kSplit ? max(a.split, b.split) : 0;
   for (auto& m : sums.of)
     for (auto& n : m)
       for (float& x : n) x = 0;
@@ -76,7 +77,7 @@ __device__ void products(Products& sums, const RowsView& a, const int* a_rows, c
       const std::size_t from_b = static_cast<std::size_t>(b_rows[row]) * width + chunk * kChunk + piece * 8;
       copy_16(to + place, a.high + from_a);
       copy_16(to + kTileHalves + place, b.high + from_b);
-      if constexpr (kSplit) {
+      if (kSplit && chunk * kChunk < split) {
         copy_16(to + 2 * kTileHalves + place, a.low + from_a);
         copy_16(to + 3 * kTileHalves + place, b.low + from_b);
       }
@@ -105,7 +106,7 @@ __device__ void products(Products& sums, const RowsView& a, const int* a_rows, c
       for (int m = 0; m < 4; ++m) load_fragments(ah[m], from + swizzled(a_row + m * 16, k * 2 + a_piece));
 #pragma unroll
       for (int n = 0; n < 2; ++n) load_fragments(bh[n], from + kTileHalves + swizzled(b_row + n * 16, k * 2 + b_piece));
-      if constexpr (kSplit) {
+      if (kSplit && chunk * kChunk + k * 16 < split) {
         std::uint32_t bl[2][4];
 #pragma unroll
         for (int n = 0; n < 2; ++n)

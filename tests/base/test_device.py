@@ -36,9 +36,25 @@ class OutOfDeviceMemory(RuntimeError):
     pass
 
 
+class Scorer:
+    """Decision values without the bias, as the module computes them."""
+
+    built = 0
+
+    def __init__(self, vectors, coefficients, kernel, gamma, coef0, degree):
+        self.vectors, self.coefficients, self.options = vectors, coefficients, (kernel, gamma, coef0, degree)
+        Scorer.built += 1
+
+    def scores(self, rows):
+        both = np.vstack([self.vectors, rows])
+        K = working_set.kernel_matrix(both, *self.options)
+        return self.coefficients.astype(float) @ K[: len(self.vectors), len(self.vectors) :]
+
+
 TWIN = types.SimpleNamespace(
     solve=working_set.solve,
     solve_sparse=solve_sparse,
+    Scorer=Scorer,
     DeviceError=RuntimeError,
     OutOfDeviceMemory=OutOfDeviceMemory,
     devices=lambda: [("Twin", 9, 0, 2**30)],
@@ -206,3 +222,59 @@ def test_cuda_code_compiles(tmp_path):
         command = [nvcc, "-arch=sm_80", "-std=c++20", "-ptx", "-G", str(source), "-o", str(tmp_path / "code")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("offset", [0.0, 300.0])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_large_batches_are_scored_on_the_device(twin, monkeypatch, form, offset, classes):
+    monkeypatch.setattr(device, "_WORTH_COPYING", 1)
+    monkeypatch.setattr(device, "_ENTRIES_AT_ONCE", 70)
+    X, y = make_banana(150, random_state=0)
+    X, y = X + offset, np.arange(150) % classes if classes > 2 else y
+    model = LASVM(C=5, gamma=0.5, device="cuda").fit(form(X), y)
+    here = model.set_params(device="cpu").decision_function(form(X))
+    there = model.set_params(device="auto").decision_function(form(X))
+    np.testing.assert_allclose(there, here, atol=1e-5)
+    np.testing.assert_array_equal(model.predict(form(X)), model.set_params(device="cpu").predict(form(X)))
+
+
+def test_a_model_is_copied_to_the_device_when_it_has_changed(twin, monkeypatch):
+    monkeypatch.setattr(device, "_WORTH_COPYING", 1)
+    X, y = make_banana(200, random_state=0)
+    model = LASVM(C=5, gamma=0.5, device="cuda").fit(X[:150], y[:150])
+    model.predict(X), model.predict(X)
+    before = Scorer.built
+    model.predict(X)
+    assert Scorer.built == before
+    model.partial_fit(X[150:], y[150:])
+    there = model.decision_function(X)
+    assert Scorer.built == before + 1
+    np.testing.assert_allclose(there, model.set_params(device="cpu").decision_function(X), atol=1e-5)
+
+
+def test_a_model_from_a_device_predicts_without_one(monkeypatch, twin):
+    monkeypatch.setattr(device, "_WORTH_COPYING", 1)
+    X, y = make_banana(100, random_state=0)
+    model = LASVM(C=5, gamma=0.5, device="cuda").fit(X, y)
+    expected = model.decision_function(X)
+    monkeypatch.undo()
+    monkeypatch.setattr(device, "_WORTH_COPYING", 1)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "error"), [("cuda", True), ("auto", False)])
+def test_a_device_that_fails_in_a_prediction(monkeypatch, twin, name, error):
+    monkeypatch.setattr(device, "_WORTH_COPYING", 1)
+    X, y = make_banana(100, random_state=0)
+    model = LASVM(C=5, gamma=0.5, device=name).fit(X, y)
+
+    def fail(*_):
+        raise OutOfDeviceMemory("no memory for 8 bytes")
+
+    monkeypatch.setattr(Scorer, "scores", fail)
+    if error:
+        with pytest.raises(DeviceError, match="ran out of memory: no memory for 8 bytes"):
+            model.predict(X)
+    else:
+        assert len(model.predict(X)) == 100

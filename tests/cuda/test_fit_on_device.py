@@ -159,3 +159,21 @@ def test_scores_on_the_device(dtype, columns):
     distances = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
     expected = (np.exp(-gamma * distances) @ weights.T.astype(np.float64)).T
     np.testing.assert_allclose(scorer.scores(X), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid", "cosine"])
+@pytest.mark.parametrize(("classes", "d"), [(2, 20), (5, 120), (30, 40)])
+def test_predictions_on_the_device_are_those_of_the_cpu(monkeypatch, kernel, classes, d):
+    X, y = problem(4000, d)
+    y = np.random.default_rng(0).integers(0, classes, len(y)) if classes > 5 else problem(4000, d, classes)[1]
+    options = {"gamma": 0.01, "coef0": 0.5, "degree": 2}
+    clf = LASVM(C=0.5, kernel=kernel, device="cuda", **options).fit(X[:2000], y[:2000])
+    here = clf.set_params(device="cpu").decision_function(X)
+    monkeypatch.setattr(device, "_WORTH_COPYING", 1)
+    monkeypatch.setattr(device, "_ENTRIES_AT_ONCE", 50_000)  # several pieces
+    there = clf.set_params(device="cuda").decision_function(X)
+    largest = (X**2).sum(axis=1).max() if kernel == "linear" else 1
+    terms = np.abs(clf.dual_coef_).sum(axis=1).max() * largest  # float32 rounds each of them
+    np.testing.assert_allclose(there, here, atol=max(1e-4, 1e-6 * terms))
+    np.testing.assert_array_equal(clf.decision_function(X), there)
+    np.testing.assert_allclose(clf.decision_function(sparse.csr_matrix(X)), there, atol=1e-9)

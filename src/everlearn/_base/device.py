@@ -1,4 +1,4 @@
-"""Fits on a CUDA device: which device, and the exact SVM that its module computes.
+"""Fits and predictions on a CUDA device: which device, the exact SVM, and decision values.
 
 The module ``everlearn._cuda`` is built with ``-DEVERLEARN_CUDA=ON`` and is not part of every installation.
 What it computes is handed over to an ordinary machine, which continues on the CPU.
@@ -6,8 +6,11 @@ What it computes is handed over to an ordinary machine, which continues on the C
 
 import importlib
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +24,10 @@ DEVICES = ("cpu", "cuda", "auto")
 _KERNELS = ("linear", "poly", "rbf", "sigmoid", "cosine")
 _LEAST_CAPABILITY = (8, 0)
 _USE_CPU = "Or set device='cpu'."
+# Products of entries from which on rows are scored on a device: a fraction of a second on a CPU.
+_WORTH_COPYING = 2**31
+# Entries of rows that are copied to the device at once.
+_ENTRIES_AT_ONCE = 2**28
 
 
 class DeviceFit(NamedTuple):
@@ -90,29 +97,10 @@ def kernel_obstacle(kernel: Any) -> str | None:
     return f"kernel={name} runs on the CPU only; choose one of {', '.join(_KERNELS)}."
 
 
-def solve(
-    module: ModuleType, machine: Machine, X: Rows, edge: npt.NDArray[np.float64], tol: float, cache_bytes: int
-) -> DeviceFit:
-    """Solve the SVM of all rows on the device.
-
-    ``edge`` has a line for each binary problem: the cost of each row, with the sign of its label.
-    """
-    spec = machine.spec
-    options = {name: spec[name] for name in ("kernel", "gamma", "coef0", "degree")}
-    options |= {"edge": np.ascontiguousarray(edge), "tol": float(tol), "cache_bytes": cache_bytes}
+@contextmanager
+def _errors_in_words(module: ModuleType) -> Iterator[None]:
     try:
-        if sparse.issparse(X):
-            found = module.solve_sparse(
-                np.ascontiguousarray(X.data),
-                np.ascontiguousarray(X.indices, dtype=np.int32),
-                np.ascontiguousarray(X.indptr, dtype=np.int64),
-                X.shape[1],
-                **options,
-            )
-        else:
-            center = spec["center"]
-            moved = (X - center).astype(X.dtype) if len(center) else X
-            found = module.solve(np.ascontiguousarray(moved), **options)
+        yield
     except module.OutOfDeviceMemory as error:
         raise DeviceError(
             f"The CUDA device ran out of memory: {error}.",
@@ -123,6 +111,32 @@ def solve(
         raise DeviceError(
             f"The CUDA device failed: {error}.", code="device_failed", remedy=_USE_CPU
         ) from None
+
+
+def _kernel_options(machine: Machine) -> dict[str, Any]:
+    return {name: machine.spec[name] for name in ("kernel", "gamma", "coef0", "degree")}
+
+
+def solve(
+    module: ModuleType, machine: Machine, X: Rows, edge: npt.NDArray[np.float64], tol: float, cache_bytes: int
+) -> DeviceFit:
+    """Solve the SVM of all rows on the device.
+
+    ``edge`` has a line for each binary problem: the cost of each row, with the sign of its label.
+    """
+    options = _kernel_options(machine)
+    options |= {"edge": np.ascontiguousarray(edge), "tol": float(tol), "cache_bytes": cache_bytes}
+    with _errors_in_words(module):
+        if sparse.issparse(X):
+            found = module.solve_sparse(
+                np.ascontiguousarray(X.data),
+                np.ascontiguousarray(X.indices, dtype=np.int32),
+                np.ascontiguousarray(X.indptr, dtype=np.int64),
+                X.shape[1],
+                **options,
+            )
+        else:
+            found = module.solve(np.ascontiguousarray(machine.centered(X)), **options)
     return DeviceFit(found["alpha"], found["g"], int(found["rounds"]))
 
 
@@ -135,3 +149,54 @@ def nearest_dropped(
     order = np.argsort(margins[others], kind="stable")[:most]
     chosen = np.sort(others[order])
     return chosen, margins[chosen]
+
+
+class _Loaded(NamedTuple):
+    """A model on a device, and what tells whether it is still the present one."""
+
+    iterations: int
+    steps: int
+    ids: Ints
+    alpha: npt.NDArray[np.float64]
+    scorer: Any
+
+
+_loaded: WeakKeyDictionary[Machine, _Loaded] = WeakKeyDictionary()
+
+
+def _on_device(module: ModuleType, machine: Machine) -> Any:
+    """The model on the device; copied there if it has changed."""
+    native = machine.native
+    slots = machine.support()
+    ids, alpha = native.ids[slots], np.array(native.alpha[:, slots])
+    last = _loaded.get(machine)
+    if (
+        last is None
+        or (last.iterations, last.steps) != (native.iterations, native.steps)
+        or not (np.array_equal(last.ids, ids) and np.array_equal(last.alpha, alpha))
+    ):
+        vectors = _dense(machine, machine.rows(slots))
+        scorer = module.Scorer(vectors, alpha.astype(np.float32), **_kernel_options(machine))
+        last = _loaded[machine] = _Loaded(native.iterations, native.steps, ids, alpha, scorer)
+    return last.scorer
+
+
+def _dense(machine: Machine, X: Rows) -> npt.NDArray[Any]:
+    return np.ascontiguousarray(machine.centered(X.toarray() if sparse.issparse(X) else X))
+
+
+def worth_copying(machine: Machine, X: Rows) -> bool:
+    """Whether scoring rows costs enough to do it on a device."""
+    return bool(X.shape[0] * X.shape[1] * machine.native.size >= _WORTH_COPYING)
+
+
+def scores(module: ModuleType, machine: Machine, X: Rows) -> npt.NDArray[np.float64]:
+    """Decision values of rows, computed on the device: one column for each binary problem."""
+    found = np.empty((X.shape[0], len(machine.native.bias)))
+    at_once = max(1, _ENTRIES_AT_ONCE // max(1, X.shape[1]))
+    with _errors_in_words(module):
+        scorer = _on_device(module, machine)
+        for start in range(0, X.shape[0], at_once):
+            some = slice(start, start + at_once)
+            found[some] = scorer.scores(_dense(machine, X[some])).T + machine.native.bias
+    return found

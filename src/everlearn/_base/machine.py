@@ -334,10 +334,11 @@ class Machine:
         self.native.set_reserve(as_block(self._stored(part)), part)
 
     def _diagonal(self, X: Rows) -> npt.NDArray[np.float32]:
-        squares = row_norms(self._centered(X).astype(np.float64), squared=True)
+        squares = row_norms(self.centered(X).astype(np.float64), squared=True)
         return self.kernel.diagonal(squares).astype(np.float32)
 
-    def _centered(self, X: Rows) -> Rows:
+    def centered(self, X: Rows) -> Rows:
+        """Rows relative to the center; dense, if there is one."""
         center = self.spec["center"]
         if not len(center):
             return X
@@ -345,7 +346,7 @@ class Machine:
 
     def _image(self, X: Rows) -> dict[str, Any]:
         """Rows as a state stores them."""
-        stored = self._centered(X)
+        stored = self.centered(X)
         if self.spec["layout"] == "sparse":
             stored = sparse.csr_matrix(stored)
         elif sparse.issparse(stored):

@@ -21,7 +21,8 @@ from .._base.online import OnlineLearner, StreamLearner
 from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
 from .._base.selection import MAX_DRAWN, pick, support_settled
-from .._base.validate import Ints, as_block
+from .._base.validate import Ints, Rows, as_block
+from ..errors import DeviceError
 
 _SEEDS_PER_CLASS = 5
 _UNLABELED_RULES = ("active", "autoactive")  # choose rows without looking at their labels
@@ -84,7 +85,8 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         Where `fit` solves the SVM. "cuda" solves it on a GPU, without a pass over the rows one by one; the
         model then continues on the CPU: `partial_fit`, `forget` and `finish` work as ever. It needs a build
         with CUDA, ``finishing="all"`` and ``selection="random"``. "auto" takes the CPU, with a warning that
-        says why, where "cuda" raises a `DeviceError`.
+        says why, where "cuda" raises a `DeviceError`. With either, large batches are also predicted on the
+        GPU, if there is one.
 
     Attributes
     ----------
@@ -218,6 +220,29 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     def _finish_fit(self, rows: LabeledRows, learned: Ints) -> None:
         if not self._solved_on_device:
             super()._finish_fit(rows, learned)
+
+    def score_validated(self, X: Rows) -> npt.NDArray[np.float64]:
+        """Score rows from `validate_rows`; many rows on the device, if there is one.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 1) or (n_samples, n_classes)
+            The decision values, one column for each binary problem.
+        """
+        if self.device != "cpu" and device.worth_copying(self._machine, X):
+            try:
+                if device.kernel_obstacle(self.kernel) is None:
+                    return device.scores(device.cuda_module(), self._machine, X)
+            except DeviceError as error:
+                # A model may be loaded where there is no device; "auto" also goes on where one fails.
+                if self.device == "cuda" and error.code in ("device_memory", "device_failed"):
+                    raise
+        return super().score_validated(X)
 
     def _learn_again(self, rows: LabeledRows, which: Ints) -> None:
         """Many rows join without a step of their own: optimizing follows, and makes better ones."""
