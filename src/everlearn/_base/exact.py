@@ -44,6 +44,8 @@ _NEAR = 0.25
 _TARGETS_PER_CALL = 8192
 # Rows of the first chunk, which are learned one by one.
 _FIRST_CHUNK = 4000
+# Rows that join at once: so many kernel rows are computed, beside the cache.
+_JOINING = 256
 # As long as many rows are missing, precision is wasted: a coarse solution is enough to find them. This is the
 # tolerance of chunks and of the first rounds; it falls to a tenth when fewer than FEW_ROWS violate theirs.
 _COARSE_TOL = 0.1
@@ -104,6 +106,11 @@ class ExactLearner(FinishingLearner):
             parts = (rows.X[near], rows.ids[near], rows.labels[near], rows.costs[near])
             self._machine.reserve(*parts, margins, most)
 
+    def _join(self, rows: LabeledRows, which: Ints) -> None:
+        """Let rows that are not kept join all binary problems, without a step."""
+        for start in range(0, len(which), _JOINING):
+            self._feed(self._machine.native.seed, rows, which[start : start + _JOINING])
+
     def _learn_in_chunks(self, rows: LabeledRows, order: Ints, first: Ints) -> None:
         """Learn rows in chunks; of all but the first one, only those that violate their condition.
 
@@ -129,7 +136,7 @@ class ExactLearner(FinishingLearner):
                 while len(rest):
                     chunk, rest = np.split(rest, [min(len(order) - len(rest), len(rest))])
                     needed = self._scores_of(rows, chunk).check_all(self._allowed(tol))
-                    self._feed(native.seed, rows, needed)
+                    self._join(rows, needed)
                     self._optimize(native.finish, "optimizing")
                     bar.update(len(chunk))
                     bar.set_postfix(kept=native.size)

@@ -249,10 +249,9 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         if len(which) < FEW_ROWS:
             super()._learn_again(rows, which)
             return
-        native = self._machine.native
-        kept = np.isin(rows.ids[which], native.ids)
-        self._feed(native.seed, rows, which[~kept])
-        self._feed(native.learn, rows, which[kept])
+        kept = np.isin(rows.ids[which], self._machine.native.ids)
+        self._join(rows, which[~kept])
+        super()._learn_again(rows, which[kept])
 
     def _solve_on(self, module: Any, rows: LabeledRows, usable: Ints) -> None:
         """The SVM of all rows by a device, handed over to the machine."""
