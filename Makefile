@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(shell find core CMakeLists.txt pyproject.toml -type f)
 
-.PHONY: run serve test test-cuda lint docs bench torture soak fuzz sanitize tsan clean
+.PHONY: run serve test test-cuda test-label-studio lint docs bench torture soak fuzz sanitize tsan clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/python examples/fraud_stream.py
@@ -36,6 +36,12 @@ docs: $(VENV)/docs.stamp
 test-cuda:
 	sh tests/cuda/run.sh
 
+# The service beside the real Label Studio, which is installed into an environment of its own (about 1 GB); minutes.
+test-label-studio: $(VENV)/test.stamp
+	test -x $(VENV)-label-studio/bin/label-studio || { $(PYTHON) -m venv $(VENV)-label-studio && \
+	  $(VENV)-label-studio/bin/python -m pip install --quiet "label-studio==1.23.*"; }
+	$(BIN)/python tests/serve/with_label_studio.py --label-studio $(VENV)-label-studio/bin/label-studio
+
 # Memory errors and undefined behavior, in the C++ tests and in random calls from Python; about a quarter of an hour.
 # `make sanitize ARGS="--seed 1 --calls 50000"` for other calls.
 sanitize: $(VENV)/test.stamp
@@ -61,7 +67,7 @@ soak: $(VENV)/bench.stamp
 	$(BIN)/python -m benchmarks.soak $(ARGS)
 
 clean:
-	rm -rf $(VENV) build out docs/gallery docs/reference/generated
+	rm -rf $(VENV) $(VENV)-label-studio build out docs/gallery docs/reference/generated
 
 $(VENV)/base.stamp: $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

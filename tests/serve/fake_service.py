@@ -3,6 +3,7 @@
 import json
 
 from everlearn.errors import InputError
+from everlearn.serve._explaining import Explanation
 from everlearn.serve._questions import Empty, FieldShown, Guess, LeaseShown, Questions, QuestionShown, Why
 from everlearn.serve._results import (
     AnswerResult,
@@ -69,6 +70,11 @@ class FakeService:
                 for row in self.rows[:n]
             ]
         )
+
+    def explain(self, row, by):
+        self._work()
+        field = FieldShown("text", "text", "free prize", "free prize", highlights=[(0, 4, 1.0)])
+        return Explanation(row, len(self.answers), Guess("spam", 0.75), [], [field])
 
     def renew(self, lease_id, token):
         self._work()

@@ -47,6 +47,28 @@ def test_other_tokens_are_unknown(notes, token):
     assert opened(notes).person(token) is None
 
 
+def test_people_are_listed_with_what_they_have(notes):
+    now = [0.0]
+    access = opened(notes, clock=lambda: now[0])
+    access.start_token()
+    access.create_token("crm", "producer")
+    used, left = access.create_link("Ada", "annotator"), access.create_link("Ada", "annotator")
+    access.join(used)
+    session = access.create_session(Person("Bo", "viewer"))
+    assert access.person(session) == Person("Bo", "viewer")
+    assert access.people() == [
+        {"name": "Ada", "role": "annotator", "sessions": 1, "tokens": 0, "links": 1},
+        {"name": "Bo", "role": "viewer", "sessions": 1, "tokens": 0, "links": 0},
+        {"name": "crm", "role": "producer", "sessions": 0, "tokens": 1, "links": 0},
+    ]
+    now[0] += 8 * 24 * 3600
+    assert access.people()[0]["links"] == 0
+    with pytest.raises(InputError):
+        access.join(left)
+    access.end_session(session)
+    assert [person["name"] for person in access.people()] == ["Ada", "crm"]
+
+
 def test_a_link_opens_once(notes):
     access = opened(notes)
     code = access.create_link("Ada", "annotator")

@@ -281,6 +281,31 @@ def test_links_and_sessions(client, app):
         assert browser.post("/v1/leave").status_code == 204
         assert_problem(browser.get("/v1/status"), 401, "no_token")
     assert_problem(client.get(url, follow_redirects=False), 410, "link_used")
+    page = client.get(url, follow_redirects=False, headers={"Accept": "text/html,*/*"})
+    assert (page.status_code, page.headers["location"]) == (303, "/#/used-link")
+    assert "set-cookie" not in page.headers
+
+
+def test_a_token_of_a_person_signs_in(client, app, access):
+    token = access.create_token("Ada", "annotator")
+    with TestClient(app, raise_server_exceptions=False) as browser:
+        signed = browser.post("/v1/session", headers={"Authorization": f"Bearer {token}"})
+        assert signed.status_code == 204
+        assert "HttpOnly" in signed.headers["set-cookie"]
+        assert browser.get("/v1/status").json()["me"] == {"name": "Ada", "role": "annotator"}
+        assert access.people()[0] == {
+            "name": "Ada", "role": "annotator", "sessions": 1, "tokens": 1, "links": 0
+        }  # fmt: skip
+        assert_problem(browser.get("/v1/people"), 403, "forbidden")
+    assert [person["name"] for person in client.get("/v1/people").json()["people"]] == ["Ada", "Root"]
+    assert_problem(client.post("/v1/session", headers={"Authorization": "Bearer el_wrong"}), 401)
+
+
+def test_an_explanation_is_plain_json(client):
+    found = client.get("/v1/explanations/p%2F1").json()
+    assert found["id"] == "p/1"
+    assert found["prediction"] == {"label": "spam", "confidence": 0.75}
+    assert found["fields"][0]["highlights"] == [[0, 4, 1.0]]
 
 
 def test_only_an_admin_sees_and_undoes_the_answers_of_others(client, app, access):

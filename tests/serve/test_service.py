@@ -183,13 +183,15 @@ def test_posts_of_many_threads_are_grouped_and_each_gets_its_own_predictions(tmp
 
 def test_one_wrong_post_does_not_spoil_the_block_of_the_others(service):
     done = []
-    taken = threading.Event()
+    begun, taken = threading.Event(), threading.Event()
 
     def hold():
+        begun.set()
         taken.wait()
 
     waiting = threading.Thread(target=lambda: service._writer.do("call", hold))
     waiting.start()
+    begun.wait()  # else a post may be done before it
     posts = [rows(2, first=3000), [replace(rows(1)[0], id="r1")], rows(2, first=4000)]
 
     def post(content):

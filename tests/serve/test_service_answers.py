@@ -228,7 +228,7 @@ def test_suspected_mistakes_are_a_queue_and_a_confirmed_one_leaves_it(clock):
         assert wrong in [question.id for question in found]
         question = next(question for question in found if question.id == wrong)
         assert question.why.kind == "suspect"
-        assert f"contradicts the label {right[wrong]}" in question.why.text
+        assert f"labeled {right[wrong]}, but the model disagrees" in question.why.text
         service.answer("bob", [answered(question, "bob", label=right[wrong])])
         again = service.lease_questions("eve", 50, queue="suspects").questions
         assert wrong not in [question.id for question in again]

@@ -107,7 +107,7 @@ def test_status_has_what_the_page_shows(clock):
         assert status["curve"][-1]["labels"] <= 150
         assert status["budget"]["left"] is None
         assert set(service._empty_status()) == set(status)
-        assert {"stop", "text", "expected_gain_100"} == set(status["stopping"])
+        assert {"stop", "text", "expected_gain_100", "largest_gain_100"} == set(status["stopping"])
 
 
 def test_the_report_and_the_model_are_exported(service):

@@ -58,8 +58,8 @@ def reconcile(
     from ..serve import reconcile as work
 
     found = work.reconcile(service, token, label_studio, api_key, project, dry_run=dry_run)
-    done = "would be" if dry_run else "were"
+    added, forgotten = ("to add", "to forget") if dry_run else ("added", "forgotten")
     console().print(
-        f"{plural(found.annotations, 'annotation')} in Label Studio. {found.missing:,} {done} added, "
-        f"{plural(found.deleted, 'deleted one')} {done} forgotten."
+        f"{plural(found.annotations, 'annotation')} in Label Studio: {found.missing:,} {added}, "
+        f"{found.deleted:,} {forgotten}."
     )

@@ -221,26 +221,26 @@ class Asking(Answering):
         """Why there is no question for a person, and until when."""
         learner = self.learner
         if learner.n_rows == 0:
-            return Empty("no_rows", "There are no rows yet.")
+            return Empty("no_rows", "There are no rows yet. Questions appear when rows arrive.")
         held = self._leases.held_by_others(by) - without
         retry = self._leases.next_expiry()
         if queue == "disagreements":
             rows = set(self._votes.undecided())
             if rows & held:
-                return Empty("all_leased", "Others are looking at the rows on which people disagree.", retry)
-            return Empty("all_answered", "There is no row on which people disagree.")
+                return Empty("all_leased", "Others are reviewing the rows on which people disagree.", retry)
+            return Empty("all_answered", "No row has conflicting answers.")
         if queue == "suspects":
             if held & {row for row, _ in suspects}:
-                return Empty("all_leased", "Others are looking at the suspected mistakes.", retry)
-            return Empty("all_answered", "There is no suspected mistake.")
+                return Empty("all_leased", "Others are reviewing the suspected mistakes.", retry)
+            return Empty("all_answered", "No label looks like a mistake.")
         mine = [row for row in self._leases.held(by) if row not in held]
         if held:
-            text = f"{len(held)} question{'' if len(held) == 1 else 's'} are with others."
-            return Empty("all_leased", f"{text} What they do not answer comes back.", retry)
+            text = "The open question is" if len(held) == 1 else f"All {len(held):,} open questions are"
+            return Empty("all_leased", f"{text} with other people. Unanswered ones come back.", retry)
         if not learner.asks:
-            return Empty("no_strategy", "This project does not ask: it has no query strategy.")
+            return Empty("no_strategy", "This project asks no questions: it has no query strategy.")
         if mine:
-            return Empty("all_leased", "You have all open questions.", retry)
+            return Empty("all_leased", "You already hold all open questions.", retry)
         if not learner.can_ask:
             return Empty("budget_spent", "The label budget is spent.")
         version = learner.model_version
@@ -248,7 +248,7 @@ class Asking(Answering):
         if skipped:
             return Empty(
                 "all_answered",
-                f"Only rows are left that you skipped ({len(skipped):,}): they come back when the model has "
+                f"Only rows that you skipped are left ({len(skipped):,}). They come back once the model has "
                 "changed.",
             )
-        return Empty("all_answered", "All rows in memory are answered. New rows bring new questions.")
+        return Empty("all_answered", "Every row in memory is answered. New rows bring new questions.")

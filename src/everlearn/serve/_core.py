@@ -65,6 +65,7 @@ class ServiceCore:
             0.0,
             {},
         )  # the slow part of the status, and when it was made
+        self._random_baseline: tuple[int, list[dict[str, Any]]] = (0, [])  # the checks it had; its curve
         self._open_store()
         kept = self.notes().get(SETTINGS_NOTE)
         self.settings = settings or (ServiceSettings() if kept is None else ServiceSettings(**kept))

@@ -156,6 +156,22 @@ class LinkOut(BaseModel):
     url: str
 
 
+class PersonOut(BaseModel):
+    """Somebody who can sign in or send requests: how many sessions, tokens and open links there are."""
+
+    name: str
+    role: str
+    sessions: int
+    tokens: int
+    links: int
+
+
+class PeopleOut(BaseModel):
+    """Everybody who can sign in or send requests."""
+
+    people: list[PersonOut]
+
+
 class RevokedOut(BaseModel):
     """How many tokens, sessions and links were revoked."""
 

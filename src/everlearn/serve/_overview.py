@@ -1,28 +1,23 @@
 """What everybody sees: status, history, events, the report."""
 
-import math
 import time
-from collections.abc import Sequence
 from typing import Any
 
-from ..evaluate.intervals import wilson
 from ..report.html import render
 from ..store.beside import GivenAnswer
 from ..store.events import Answered, Arrived, Asked, Erased, Event, Expired, Labeled, Withdrawn
 from ..store.lookup import Id
-from ._asking import Asking
+from ._curve import accuracy, baseline, curve, stopping
+from ._explaining import Explaining
 from ._results import History, HistoryEntry, ServiceEvent
 from ._shown import summary
 
 _FRESH = 1.0  # seconds for which the expensive part of the status is kept
 _ACTIVE = 120.0  # seconds after an answer for which a person counts as being at work
-_FEW = 30  # random rows, fewer say little
-_STOP_GAIN = 0.002  # accuracy that 100 labels must be expected to bring
-_MAX_CURVE = 200  # points
 _RATE_SECONDS = 10.0  # over which rows per second are counted
 
 
-class Overview(Asking):
+class Overview(Explaining):
     """Base of `LearningService`: what changes nothing."""
 
     def status(self) -> dict[str, Any]:
@@ -75,8 +70,9 @@ class Overview(Asking):
             "budget": {"asked": 0, "limit": None, "left": None},
             "accuracy": None,
             "curve": [],
+            "baseline": [],
             "drift": [],
-            "stopping": {"stop": False, "text": "", "expected_gain_100": None},
+            "stopping": stopping([], 0),
             "agreement": {"cohen": {}, "fleiss": None, "n": 0},
             "people": [],
             "rows_per_second": 0.0,
@@ -100,17 +96,30 @@ class Overview(Asking):
         if kept and time.monotonic() - made < _FRESH:
             return kept
         learner = self.learner
-        curves = learner.curves()
-        accuracy, curve = _accuracy(curves), _curve(curves)
+        checks = learner.random_checks()
+        points = curve(checks)
         found = {
-            "accuracy": accuracy,
-            "curve": curve,
+            "accuracy": accuracy(points),
+            "curve": points,
+            "baseline": self._baseline(len(checks)),
             "drift": learner.drift_alarms,
-            "stopping": _stopping(curves, accuracy),
+            "stopping": stopping(checks, learner.n_labels),
             "agreement": self._votes.agreement(),
         }
         with self._lock:
             self._slow = time.monotonic(), found
+        return found
+
+    def _baseline(self, n_checks: int) -> list[dict[str, Any]]:
+        """The learning curve on random rows alone; trained again when there are a fifth more of them."""
+        with self._lock:
+            n_before, kept = self._random_baseline
+            if n_before <= n_checks < 1.2 * n_before + 1:
+                return kept
+            self._random_baseline = n_checks, kept  # others do not train it meanwhile
+        found = baseline(self.learner.random_baseline())
+        with self._lock:
+            self._random_baseline = n_checks, found
         return found
 
     def _people(self) -> list[dict[str, Any]]:
@@ -263,68 +272,3 @@ def _told(event: Event) -> tuple[str, dict[str, Any]] | None:
         case Erased() | Expired():
             return "withdrawn", {"rows": len(event.numbers)}
     return None
-
-
-def _accuracy(curves: dict[str, list[float]]) -> dict[str, Any] | None:
-    """The accuracy on the random rows now, with its interval."""
-    points = _curve(curves)
-    if not points:
-        return None
-    last, n = points[-1], int(curves["audit_n"][-1])
-    return {"value": last["value"], "low": last["low"], "high": last["high"], "n": n}
-
-
-def _curve(curves: dict[str, list[float]]) -> list[dict[str, Any]]:
-    """The accuracy on random rows over the number of labels, with its interval."""
-    if "audit" not in curves:
-        return []
-    points = [
-        (int(labels), value, n)
-        for labels, value, n in zip(curves["labels"], curves["audit"], curves["audit_n"], strict=True)
-        if n > 0 and value == value
-    ]
-    step = max(1, math.ceil(len(points) / _MAX_CURVE))
-    kept: Sequence[Any] = points[::-1][::step][::-1]
-    found = []
-    for labels, value, n in kept:
-        low, high = (float(bound) for bound in wilson(value, n))
-        found.append(
-            {
-                "labels": labels,
-                "value": round(value, 4),
-                "low": round(low, 4),
-                "high": round(high, 4),
-                "random": None,
-            }
-        )
-    return found
-
-
-def _stopping(curves: dict[str, list[float]], accuracy: dict[str, Any] | None) -> dict[str, Any]:
-    """Whether more labels are worth it: errors fall as a power of the number of labels, err = a n^-b."""
-    nothing = {
-        "stop": False,
-        "text": "Too few random checks yet to say when to stop.",
-        "expected_gain_100": None,
-    }
-    if accuracy is None or accuracy["n"] < _FEW:
-        return nothing
-    pairs = [
-        (math.log(labels), math.log(max(1 - value, 0.5 / max(n, 1))))
-        for labels, value, n in zip(curves["labels"], curves["audit"], curves["audit_n"], strict=True)
-        if labels > 0 and n >= _FEW / 2 and value == value
-    ]
-    if len(pairs) < 3 or len({x for x, _ in pairs}) < 2:
-        return nothing
-    mean_x, mean_y = (sum(values) / len(pairs) for values in zip(*pairs, strict=True))
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in pairs) / sum((x - mean_x) ** 2 for x, _ in pairs)
-    labels = max(1.0, curves["labels"][-1])
-    error = max(0.0, 1 - accuracy["value"])
-    gain = error * (1 - ((labels + 100) / labels) ** min(slope, 0.0))
-    stop = gain < _STOP_GAIN
-    text = (
-        f"{100 * accuracy['value']:.1f} % of {accuracy['n']} random rows are right "
-        f"({100 * accuracy['low']:.0f} to {100 * accuracy['high']:.0f} %). 100 more labels are expected "
-        f"to add {100 * gain:.1f} points" + (": it is time to stop." if stop else ".")
-    )
-    return {"stop": stop, "text": text, "expected_gain_100": round(gain, 5)}

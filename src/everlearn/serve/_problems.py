@@ -26,6 +26,7 @@ STATUS_OF_CODE = {
     "duplicate_id": 409,
     "in_use": 503,
     "forbidden": 403,
+    "blind": 403,
     "key_reused": 422,
     "lease_gone": 404,
     "link_used": 410,
@@ -49,7 +50,7 @@ STATUS_OF_CODE = {
 TITLES = {
     400: "The request cannot be read",
     401: "A token is needed",
-    403: "Not allowed for this role",
+    403: "Not allowed",
     404: "Not found",
     405: "Method not allowed",
     408: "The request came too slowly",

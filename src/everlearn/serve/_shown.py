@@ -7,7 +7,7 @@ from typing import Any
 from ..read import Schema
 from ..read.records import flat_record
 from ..stream import NeverEndingLearner
-from ..stream.row_fields import paired_names, row_fields
+from ..stream.row_fields import MISSING, paired_names, row_fields
 from ._questions import Evidence, FieldShown, Guess, PairShown, Unusual, Why
 
 _KINDS = {
@@ -25,10 +25,10 @@ _MAX_SUMMARY = 120
 _IMAGE = re.compile(r"(?i)(data:image/|\S+\.(?:png|jpe?g|gif|webp|bmp|svg|avif)(?:[?#]\S*)?$)")
 _URL = re.compile(r"(?i)https?://\S+$")
 _TEXTS = {
-    "audit": "random check: drawn at random, for an unbiased estimate of the accuracy",
-    "overlap": "asked several people: {n} of {wanted} answers so far",
+    "audit": "random check: drawn at random, to measure the accuracy without bias",
+    "overlap": "asked of several people: {n} of {wanted} answers so far",
     "disagreement": "asked again: {labels}",
-    "suspect": "the model contradicts the label {label} (y f(x) = {value:.2f})",
+    "suspect": "labeled {label}, but the model disagrees (margin {value:.2f})",
 }
 
 
@@ -110,8 +110,17 @@ def _renamed(fields: list[FieldShown], names: list[str]) -> list[FieldShown]:
 
 def summary(fields: list[FieldShown]) -> str:
     """The first fields of a row in one line."""
-    text = "; ".join(f"{field.name}: {field.text}" for field in fields if field.kind != "vector")
+    said = [field for field in fields if field.kind != "vector" and field.text not in ("", MISSING)]
+    parts = [_in_short(field, first=not at) for at, field in enumerate(said)]
+    text = " · ".join(parts)
     return text if len(text) <= _MAX_SUMMARY else f"{text[: _MAX_SUMMARY - 1]}…"
+
+
+def _in_short(field: FieldShown, *, first: bool) -> str:
+    """A field and its value; a text that comes first needs no name, and a picture is not spelled out."""
+    if field.kind == "image":
+        return f"{field.name}: (picture)"
+    return field.text if first and field.kind == "text" else f"{field.name}: {field.text}"
 
 
 def evidence(learner: NeverEndingLearner, row: Any, schema: Schema | None, n: int = 3) -> list[Evidence]:
@@ -142,7 +151,14 @@ def why_asked(learner: NeverEndingLearner, question: Any, rank: int) -> Why:
     if question.kind == "cold_start":
         if question.reason.startswith("far"):
             return Why("cold_start", f"no label near here yet: {others}", rank, utility, None, like_it)
-        return Why("cold_start", f"first labels: {question.reason}; {others}", rank, utility, None, like_it)
+        return Why(
+            "cold_start",
+            f"one of the first labels, {question.reason}; {others}",
+            rank,
+            utility,
+            None,
+            like_it,
+        )
     between = _between(learner, row)
     return Why("uncertain", f"{question.reason}; {others}", rank, utility, between, like_it)
 

@@ -166,6 +166,35 @@ class Access:
             self._entries[key] = session
         return Person(entry.name, entry.role), token
 
+    def create_session(self, person: Person) -> str:
+        """The token of a new session of somebody who has shown another token."""
+        return self._create(person.name, person.role, "session")
+
+    def people(self) -> list[dict[str, Any]]:
+        """Everybody who can sign in or send requests, by name; the admin token of the start is left out.
+
+        Returns
+        -------
+        list of dict
+            "name" and "role"; the numbers of "sessions", of "tokens", and of "links" that are still open.
+        """
+        now = self._clock()
+        with self._lock:
+            entries = [
+                entry
+                for entry in self._entries.values()
+                if entry.kind != "start" and (entry.expires is None or entry.expires >= now)
+            ]
+        pairs = sorted({(entry.name, entry.role) for entry in entries})
+        return [
+            {"name": name, "role": role}
+            | {
+                f"{kind}s": sum(entry == (name, role, kind) for entry in _kinds(entries))
+                for kind in ("session", "token", "link")
+            }
+            for name, role in pairs
+        ]
+
     def end_session(self, token: str) -> None:
         """Delete a session; other tokens stay."""
         with self._lock:
@@ -209,6 +238,10 @@ class Access:
         # Also hashed and compared without an entry: an unknown id takes as long as a wrong secret.
         right = hmac.compare_digest(_digest(token), "" if entry is None else entry.digest)
         return entry if right else None
+
+
+def _kinds(entries: list[_Entry]) -> list[tuple[str, str, str]]:
+    return [(entry.name, entry.role, entry.kind) for entry in entries]
 
 
 def _new(name: str, role: str, kind: str, expires: float | None = None) -> tuple[str, str, _Entry]:

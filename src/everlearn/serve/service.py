@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ._explaining import Explanation
 from ._questions import (
     Empty,
     Evidence,
@@ -38,6 +39,7 @@ __all__ = [
     "AnswersGiven",
     "Empty",
     "Evidence",
+    "Explanation",
     "FieldShown",
     "Guess",
     "History",

@@ -16,6 +16,8 @@ from ._row_buffer import RowBuffer
 from ._training import predict_scored
 
 _MAX_LEFT_OUT = 20  # labeled rows that are left out, one after another
+OUTLIER = -1.0  # the margin below which a ramp loss is flat
+LEFT_OUT = -0.5  # the margin of a row for a model without it, below which its label is suspected
 _SAME = 1e-9  # relative difference of values that are equal but for rounding
 
 
@@ -196,17 +198,17 @@ class LabelMargins:
         self.rows, self.codes, self.margins = kept.X[there][lowest], codes[lowest], margins[lowest]
         self.learner = copy.deepcopy(state.learner)
 
-    def suspects(self) -> list[tuple[int, float]]:
-        """The rows with margin < -1, or < -0.5 for the model that was not trained on them; and the margin.
+    def suspects(self, outlier: float = OUTLIER, left_out: float = LEFT_OUT) -> list[tuple[int, float]]:
+        """The rows whose margin is below ``outlier``, or ``left_out`` without them; and the margin.
 
-        A ramp loss is flat below -1: it takes such a label for an outlier. It needs no lock.
+        It needs no lock.
         """
         found = []
         for at, number in enumerate(self.numbers):
             margin = float(self.margins[at])
-            if margin >= -1:
-                left_out = self._left_out(at)
-                margin = left_out if left_out < -0.5 else 0.0
+            if margin >= outlier:
+                without = self._left_out(at)
+                margin = without if without < left_out else 0.0
             if margin < 0:
                 found.append((number, margin))
         return sorted(found, key=lambda pair: pair[1])

@@ -9,6 +9,8 @@ from .._base.lock import locked
 from ..store.lookup import Id
 from . import _checks
 from ._compare import (
+    LEFT_OUT,
+    OUTLIER,
     FeatureRanks,
     LabelMargins,
     SimilarRow,
@@ -20,6 +22,7 @@ from ._compare import (
     support_for,
 )
 from ._read_methods import ReadMethods
+from .random_checks import BaselinePoint, RandomBaseline, RandomCheck, random_checks
 
 
 class CompareMethods(ReadMethods):
@@ -129,12 +132,21 @@ class CompareMethods(ReadMethods):
         there = dict(zip((f.number for f in found), self._log.ids_of([f.number for f in found]), strict=True))
         return [replace(support, id=there[support.number]) for support in found]
 
-    def suspected_mistakes(self) -> list[tuple[Id, float]]:
+    def suspected_mistakes(
+        self, *, outlier: float = OUTLIER, left_out: float = LEFT_OUT
+    ) -> list[tuple[Id, float]]:
         """Find the labeled rows in memory whose label the model contradicts.
 
         A label y with y f(x) < -1 lies where the ramp loss is flat: it is treated as an outlier. Of the other
         labels that are contradicted most, each is left out once: it is suspected if y f(x) < -0.5 for a model
         that has forgotten it. Other threads do not wait meanwhile.
+
+        Parameters
+        ----------
+        outlier : float, default=-1.0
+            The largest y f(x) of an outlier.
+        left_out : float, default=-0.5
+            The largest y f(x) for a model that has forgotten the row.
 
         Returns
         -------
@@ -145,7 +157,37 @@ class CompareMethods(ReadMethods):
         with self._lock:
             self._check_open()
             found = LabelMargins(self._state)
-        suspects = found.suspects()
+        suspects = found.suspects(outlier, left_out)
         with self._lock:
             names = self._log.ids_of([number for number, _ in suspects]) if suspects else []
         return [(name, value) for name, (_, value) in zip(names, suspects, strict=True)]
+
+    @locked
+    def random_checks(self) -> list[RandomCheck]:
+        """Get the rows that were drawn at random and labeled, with what the model predicted for them.
+
+        Returns
+        -------
+        list of RandomCheck
+            In the order of the answers, the last 2,000: ``labels`` that the model had learned, ``label``,
+            ``predicted`` just before the label was learned, and ``right``. Checks without a model are left
+            out.
+        """
+        self._check_open()
+        return random_checks(self._state)
+
+    def random_baseline(self) -> list[BaselinePoint]:
+        """Train a learner of the same kind on the random checks alone, and test it on the later ones.
+
+        Its learning curve shows what the query strategy is worth: both are tested on rows drawn at random.
+        It has no more labels than there are checks. Other threads do not wait meanwhile.
+
+        Returns
+        -------
+        list of BaselinePoint
+            After 10, 15, 20, ... checks: ``labels``, ``tested`` later checks, ``right`` predictions of them.
+        """
+        with self._lock:
+            self._check_open()
+            found = RandomBaseline(self._state)
+        return found.points()

@@ -191,7 +191,7 @@ class LearnerState:
 
     def _learn(self, numbers: Ints, X: Rows, labels: list[Any], time: float, late: bool = True) -> bool:
         """Score the predictions of newly labeled rows, then learn; returns whether drift was detected."""
-        drift = self._score_predictions(numbers, labels, time)
+        drift = self._score_predictions(numbers, X, labels, time)
         self.n_labels += len(numbers)
         if late:  # rows that came with their label are not in the pool
             self.pool.remove(numbers)
@@ -216,11 +216,14 @@ class LearnerState:
         self.history.add_matrix(self.scores, self.n_rows)
         return drift
 
-    def _score_predictions(self, numbers: Ints, labels: list[Any], time: float) -> bool:
+    def _score_predictions(self, numbers: Ints, X: Rows, labels: list[Any], time: float) -> bool:
         found, predicted, scores = self.pending.take(numbers.tolist())
+        checks = [at for at, number in enumerate(numbers.tolist()) if self.questions.is_check(number)]
+        last = dict(zip(checks, self.predict_scored(X[checks])[0], strict=True)) if checks else {}
+        now = {"answered_row": self.n_rows, "answered_labels": self.n_labels}
         answers = [
-            self.questions.answer(number, label, self.n_rows)
-            for number, label in zip(numbers.tolist(), labels, strict=True)
+            self.questions.answer(number, label=label, predicted_last=last.get(at), **now)
+            for at, (number, label) in enumerate(zip(numbers.tolist(), labels, strict=True))
         ]
         for i, question in enumerate(answers):
             if found[i] and predicted[i] is None and question is not None:
@@ -244,7 +247,7 @@ class LearnerState:
         ]
         alarms = self.drift.update(errors) if errors else []
         for _ in alarms:
-            alarm = {"row": self.n_rows, "time": time, "policy": self.drift.policy}
+            alarm = {"row": self.n_rows, "labels": self.n_labels, "time": time, "policy": self.drift.policy}
             self.alarms = [*self.alarms, alarm | {"note": self._action(self.drift.policy)}][-_MAX_ALARMS:]
         return bool(alarms)
 

@@ -43,6 +43,10 @@ class Question:
         The answer; None while the question is open.
     answered_row : int, default=None
         The number of rows that had arrived when it was answered.
+    answered_labels : int, default=None
+        The number of labels that had been learned when it was answered, without its own.
+    predicted_last : label, default=None
+        The prediction just before the answer was learned, if it was drawn at random.
     """
 
     number: int
@@ -54,6 +58,8 @@ class Question:
     id: Any = None
     label: Any = None
     answered_row: int | None = None
+    answered_labels: int | None = None
+    predicted_last: Any = None
 
 
 class _Choice(NamedTuple):
@@ -139,12 +145,24 @@ class QuestionQueue:
         self._open(questions)
         return questions
 
-    def answer(self, number: int, label: Any, n_rows: int) -> Question | None:
-        """Close the question about a row that was labeled; returns it, or None if there is none."""
+    def is_check(self, number: int) -> bool:
+        """Whether there is an open question about a row that was drawn at random."""
+        return number in self.open and self.open[number].kind == "audit"
+
+    def answer(self, number: int, **answer: Any) -> Question | None:
+        """Close the question about a row that was labeled; returns it, or None if there is none.
+
+        Random checks are kept longer than other questions: the learning curve is made of them.
+        """
         question = self.open.pop(number, None)
         if question is not None:
-            question = replace(question, label=label, answered_row=n_rows)
-            self.answered = [*self.answered, question][-_MAX_ANSWERED:]
+            question = replace(question, **answer)
+            self.answered = [*self.answered, question]
+            alike = [
+                at for at, q in enumerate(self.answered) if (q.kind == "audit") == (question.kind == "audit")
+            ]
+            if len(alike) > _MAX_ANSWERED:
+                del self.answered[alike[0]]
             self.n_answered += 1
         return question
 
@@ -173,6 +191,7 @@ class QuestionQueue:
                 reason="near a boundary" if named else question.reason,
                 predicted=None if question.predicted in dropped else question.predicted,
                 label=None if question.label in dropped else question.label,
+                predicted_last=None if question.predicted_last in dropped else question.predicted_last,
             )
 
         self.open = {number: cleaned(question) for number, question in self.open.items()}

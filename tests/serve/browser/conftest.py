@@ -1,6 +1,5 @@
 """Servers for the page, each a process of its own as `everlearn serve` starts it, and people who open it."""
 
-import base64
 import contextlib
 import csv
 import io
@@ -8,16 +7,16 @@ import json
 import os
 import random
 import signal
-import struct
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-import zlib
 from pathlib import Path
 
 import pytest
+
+from serve.browser.gallery import picture
 
 SCREENS = Path(__file__).parents[3] / "out" / "screens"
 HOSTILE = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>\"'&lt;b&gt;"
@@ -39,21 +38,6 @@ UNTIL = """async arg => {
     await new Promise(resolve => setTimeout(resolve, 5));
   }
 }"""
-
-
-def picture(width=240, height=120):
-    """A picture with a slope of gray, as a data URL."""
-    lines = b"".join(
-        b"\0" + bytes((x + y) * 255 // (width + height) for x in range(width)) for y in range(height)
-    )
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    parts = (b"IHDR", header), (b"IDAT", zlib.compress(lines)), (b"IEND", b"")
-    png = b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
-    return "data:image/png;base64," + base64.b64encode(png).decode()
 
 
 def mails(count, seed=0):
@@ -172,9 +156,9 @@ def serving(folder, rows=None, *options):
             server.kill()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """A server with rows, for all tests of a module: each comes as another person."""
+    """A server with rows, for all tests: each comes as another person."""
     with serving(tmp_path_factory.mktemp("serve"), mails(700)) as started:
         yield started
 

@@ -247,7 +247,7 @@ def test_keys_can_be_changed_and_switched_off(server, person):
     ann.all_sent()
     assert [entry["kind"] for entry in server.answers("keys")] == ["skip"]
     ann.page.click("nav >> text=Settings")
-    ann.page.click("text=Single keys act")
+    ann.page.click("text=Single-key shortcuts")
     ann.page.click("nav >> text=Label")
     row, _ = ann.question()
     ann.page.keyboard.press("1")

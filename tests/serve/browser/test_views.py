@@ -1,20 +1,8 @@
 """Every view: on a phone, in the dark, enlarged, by keyboard, for a screen reader; markup in rows."""
 
-import pytest
-from axe_playwright_python.sync_playwright import Axe
+from serve.browser.looks import LOOKS, fits, no_violation
 
 VIEWS = ["label", "review", "history", "progress", "settings"]
-
-
-def no_violation(page):
-    """What axe finds wrong for people with disabilities, with the elements."""
-    found = Axe().run(page).response["violations"]
-    assert not [(rule["id"], [node["target"] for node in rule["nodes"]]) for rule in found]
-
-
-def fits(page):
-    """Nothing is wider than the window."""
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def visit(one, view):
@@ -31,29 +19,19 @@ def visit(one, view):
         one.page.wait_for_timeout(300)
 
 
-LOOKS = {
-    "desk": {},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
-}
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_views(server, person, look):
-    ann = person(server, f"Ann, {look}", "admin", **LOOKS[look])
-    ann.answer(12)
+def test_views_have_no_violation_and_fit(server, person):
+    """With what the service says; see test_gallery.py for all looks."""
+    ann = person(server, "Ann, views", "admin", **LOOKS["phone"])
+    ann.answer(6)
     ann.all_sent()
     for view in VIEWS:
         visit(ann, view)
         no_violation(ann.page)
         fits(ann.page)
-        ann.shoot(f"{view}-{look}", full_page=view not in ("label", "review"))
     ann.page.click("button[aria-label='Show all keys']")
     ann.page.wait_for_selector("dialog[open]")
     no_violation(ann.page)
-    ann.shoot(f"keys-{look}")
-    background = ann.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-    assert (background == "rgb(23, 24, 26)") == (look == "dark")
+    ann.shoot("keys-phone")
 
 
 def test_the_theme_can_be_chosen(server, person):
@@ -177,11 +155,11 @@ def test_a_file_that_is_dropped(empty_server, person):
       document.querySelector(".drop").dispatchEvent(drop);
     }}"""
     ann.page.evaluate(drop)
-    ann.page.wait_for_selector("select[aria-label='Kind of subject']")
+    ann.page.wait_for_selector("select[aria-label='Type of subject']")
     no_violation(ann.page)
     ann.page.fill("textarea", "spam\nham")
     ann.shoot("start-fields", full_page=True)
-    ann.page.click("text=Start labeling")
+    ann.page.click("button:has-text('Start labeling')")
     row, text = ann.question()
     assert text
     ann.page.keyboard.press(ann.keys()["spam"])
@@ -205,11 +183,52 @@ def test_without_a_session_the_page_asks_for_a_token(server, browser):
         page.wait_for_selector("input[type=password]")
         no_violation(page)
         page.fill("input[type=password]", "el_wrong")
-        page.click("button:has-text('Open')")
-        page.wait_for_selector("text=This token is not known.")
+        page.click("button:has-text('Sign in')")
+        page.wait_for_selector("text=This token is not valid.")
         page.fill("input[type=password]", server.token)
-        page.click("button:has-text('Open')")
+        page.click("button:has-text('Sign in')")
         page.wait_for_selector("[data-question]")
+
+
+def test_who_signed_out_comes_back_by_a_new_link_or_a_token(server, person):
+    """The admin makes both from the page and the interface; a used link says what to do."""
+    first = server.link("Returning")
+    ann = person(server, "admin of people", "admin")
+    guest = person(server, "Returning")
+    guest.question()
+    guest.page.goto(first)  # another open link: the same person
+    guest.question()
+    guest.page.click("header nav >> text=Settings")
+    guest.page.click("text=Sign out")
+    guest.page.wait_for_selector("input[type=password]")
+    guest.page.goto(first)
+    guest.page.wait_for_selector("text=This link was used before")
+    visit(ann, "settings")
+    ann.page.click("button[aria-label='New link for Returning']")
+    link = ann.page.input_value(".new-link input")
+    guest.page.goto(link)
+    guest.question()
+    assert server.call("GET", "/v1/people")["people"][-1]["sessions"] >= 1
+    ann.page.click("button[aria-label='Revoke the access of Returning']")
+    ann.page.click("text=Revoke all access")
+    ann.page.wait_for_selector("button[aria-label='New link for Returning']", state="detached")
+    guest.page.reload()
+    guest.page.wait_for_selector("input[type=password]")
+    token = server.call("POST", "/v1/tokens", {"name": "Returning", "role": "annotator"})["token"]
+    guest.page.fill("input[type=password]", token)
+    guest.page.click("button:has-text('Sign in')")
+    guest.page.wait_for_selector("[data-question]")
+
+
+def test_words_and_rows_explain_an_answer_in_a_blind_project(server, person):
+    ann = person(server, "explained")
+    ann.answer(12)
+    ann.all_sent()
+    ann.page.wait_for_selector("text=Model:")
+    ann.page.keyboard.press("e")
+    ann.page.wait_for_selector("#evidence h2")
+    ann.page.wait_for_selector("#evidence .prose mark")
+    assert ann.page.query_selector(".question > .card mark") is None
 
 
 def test_a_viewer_sees_progress_only(server, person):

@@ -6,10 +6,11 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import RedirectResponse, Response
 
+from ...errors import InputError
 from .. import _openapi
 from .._bodies import read_json
-from .._context import Admin, Anybody, Here, json_response
-from .._models import LinkIn, LinkOut, RevokedOut, TokenOut
+from .._context import Admin, Anybody, Context, Here, Reader, json_response
+from .._models import LinkIn, LinkOut, PeopleOut, RevokedOut, TokenOut
 from .._problems import Problem
 
 router = APIRouter(tags=["people"])
@@ -42,6 +43,12 @@ async def create_token(request: Request, here: Here, person: Admin) -> Response:
     return json_response({"name": given.name, "role": given.role, "token": token})
 
 
+@router.get("/v1/people", response_model=PeopleOut, responses=_openapi.errors())
+async def people(here: Here, person: Admin) -> Response:
+    """Everybody who has a token, a session or an open link."""
+    return json_response({"people": here.access.people()})
+
+
 @router.delete("/v1/people/{name:path}", response_model=RevokedOut, responses=_openapi.errors(404))
 async def revoke(here: Here, person: Admin, name: Annotated[str, Path(max_length=100)]) -> Response:
     """Revoke all tokens, sessions and links of a name; answers stay."""
@@ -59,19 +66,38 @@ async def revoke(here: Here, person: Admin, name: Annotated[str, Path(max_length
 )
 async def join(request: Request, here: Here, code: Annotated[str, Query(max_length=200)]) -> Response:
     """Exchange a one-time link for a session, and go to the page."""
-    _, token = await here.write(here.access.join, code)
     root = request.scope.get("root_path", "").rstrip("/")
+    try:
+        _, token = await here.write(here.access.join, code)
+    except InputError:
+        # A person sees the page, which says so, or is signed in already; a program gets the problem.
+        if "text/html" not in request.headers.get("accept", ""):
+            raise
+        return RedirectResponse(f"{root}/#/used-link", 303, headers={"Cache-Control": "no-store"})
     response = RedirectResponse(f"{root}/", 303, headers={"Cache-Control": "no-store"})
+    _set_cookie(response, request, here, token)
+    return response
+
+
+@router.post("/v1/session", status_code=204, response_class=Response, responses=_openapi.errors())
+async def sign_in(request: Request, here: Here, person: Reader) -> Response:
+    """Exchange a token for a session in a cookie, for the page."""
+    token = await here.write(here.access.create_session, person)
+    response = Response(status_code=204)
+    _set_cookie(response, request, here, token)
+    return response
+
+
+def _set_cookie(response: Response, request: Request, here: Context, token: str) -> None:
     response.set_cookie(
         here.access.cookie,
         token,
         max_age=_YEAR,
-        path=root or "/",
+        path=request.scope.get("root_path", "").rstrip("/") or "/",
         secure=request.url.scheme == "https",
         httponly=True,
         samesite="strict",
     )
-    return response
 
 
 @router.post("/v1/leave", status_code=204, response_class=Response, responses=_openapi.errors())

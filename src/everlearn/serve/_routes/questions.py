@@ -8,6 +8,7 @@ from starlette.responses import Response
 from .. import _openapi
 from .._bodies import read_json
 from .._context import Annotator, Here, json_response
+from .._explaining import Explanation
 from .._models import ReleaseIn, ReleaseOut, RenewIn, RenewOut
 from .._problems import Problem
 from .._questions import Questions
@@ -69,3 +70,14 @@ async def release(request: Request, here: Here, person: Annotator) -> Response:
     given = await read_json(request, ReleaseIn, here.limits)
     released = here.service.release([(lease.id, lease.token) for lease in given.leases])
     return json_response({"released": released})
+
+
+@router.get(
+    "/v1/explanations/{id:path}", response_model=Explanation, responses=_openapi.errors(403, 404, 409)
+)
+async def explain(here: Here, person: Annotator, id: Annotated[str, Path(max_length=1_000)]) -> Response:
+    """Why the model predicts the class of a row: labeled rows and words that speak for and against it.
+
+    In a blind project, only those who have answered the row may know.
+    """
+    return json_response(await here.read(here.service.explain, id, person.name))

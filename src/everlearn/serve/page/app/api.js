@@ -7,7 +7,7 @@ export const ROOT = new URL("../../", import.meta.url);
 export class Problem extends Error {
   /** @param {number} status @param {any} details @param {number} [retryAfter] seconds */
   constructor(status, details = {}, retryAfter = 0) {
-    super(details.detail || details.title || (status ? `The server answered ${status}.` : "The server cannot be reached."));
+    super(details.detail || details.title || (status ? `The server answered with status ${status}.` : "No connection to the server."));
     this.status = status;
     this.code = details.code ?? "";
     this.remedy = details.remedy ?? "";

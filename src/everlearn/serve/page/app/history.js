@@ -1,4 +1,4 @@
-/** Everything one has answered: searched, changed, taken back. */
+/** Everything one has answered: searched, changed, removed. */
 import { newKey, request } from "./api.js";
 import { classes, onSent, outbox, status } from "./state.js";
 import { ago, html, plural, useEffect, useState } from "./ui.js";
@@ -12,15 +12,15 @@ const written = (entry) => (entry.kind === "label" ? String(entry.label) : entry
 function Entry({ entry, own, onChange }) {
   const options = [...new Set([written(entry), ...classes.value])];
   return html`<tr>
-    <td class="what" dir="auto"><span class="summary">${entry.summary || `Row ${entry.id}`}</span>
+    <td class="what"><span class="summary" dir="auto">${entry.summary || `Row ${entry.id}`}</span>
       ${entry.comment && html`<span class="note" dir="auto">“${entry.comment}”</span>`}
       ${entry.wrong_field && html`<span class="chip wrong">wrong field: ${entry.wrong_field}</span>`}</td>
     <td>${own
       ? html`<select aria-label=${`Answer for row ${entry.id}`} value=${written(entry)} onChange=${(/** @type {any} */ e) => onChange(entry, e.target.value)}>
           ${options.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-          <option value="">Take back</option></select>`
+          <option value="">Remove answer</option></select>`
       : html`<b>${written(entry)}</b>`}</td>
-    <td class="muted by">${entry.by}</td>
+    <td class="muted by" dir="auto" title=${entry.by}>${entry.by}</td>
     <td class="muted when">${ago(entry.at)}</td>
   </tr>`;
 }
@@ -64,8 +64,8 @@ export function History() {
   return html`<div class="page">
     <h1>History</h1>
     <label class="search"><span class="visually-hidden">Search answers</span>
-      <input type="search" placeholder="Search rows, labels, comments" value=${q} onInput=${(/** @type {any} */ e) => (setQ(e.target.value), setOffset(0))} /></label>
-    <p class="muted" role="status">${problem || (found ? plural(total, "answer") : "Loading…")}</p>
+      <input type="search" placeholder="Search rows, labels and comments" value=${q} onInput=${(/** @type {any} */ e) => (setQ(e.target.value), setOffset(0))} /></label>
+    <p class="muted" role="status">${problem || (found ? (total || q ? plural(total, "answer") : "Your answers will be listed here.") : "Loading…")}</p>
     ${entries.length > 0 &&
     html`<div class="scroll" role="region" aria-label="Answers" tabindex="0"><table class="plain history">
       <thead><tr><th scope="col">Row</th><th scope="col">Answer</th><th scope="col" class="by">By</th><th scope="col" class="when">When</th></tr></thead>

@@ -12,14 +12,14 @@ export const ACTIONS = [
   { id: "redo", name: "Redo", key: "r" },
   { id: "comment", name: "Comment", key: "c" },
   { id: "wrong_field", name: "Wrong field", key: "w" },
-  { id: "evidence", name: "Evidence", key: "e" },
-  { id: "fold", name: "Unfold text", key: "f" },
+  { id: "evidence", name: "Show why", key: "e" },
+  { id: "fold", name: "Show whole text", key: "f" },
   { id: "view_label", name: "Go to Label", key: "l" },
   { id: "view_review", name: "Go to Review", key: "v" },
   { id: "view_history", name: "Go to History", key: "h" },
   { id: "view_progress", name: "Go to Progress", key: "p" },
   { id: "view_settings", name: "Go to Settings", key: "," },
-  { id: "theme", name: "Light or dark", key: "t" },
+  { id: "theme", name: "Switch theme", key: "t" },
   { id: "help", name: "Show all keys", key: "?" },
 ];
 

@@ -1,9 +1,11 @@
 /** The view in which people spend their hours: a question, its answers, what the last answer did. */
+import { request } from "./api.js";
 import { shown } from "./keys.js";
-import { Row, fieldNames } from "./row.js";
+import { cut } from "./marks.js";
+import { Marked, Row, fieldNames } from "./row.js";
 import { sessions } from "./session.js";
 import { classes, keyOf, status, view } from "./state.js";
-import { Key, html, percent, plural, short, signal, useEffect, useLayoutEffect, useRef } from "./ui.js";
+import { Key, html, percent, plural, short, signal, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
 
 const unfolded = signal(false);
 const evidenceOpen = signal(false);
@@ -44,42 +46,78 @@ export function pickByKey(key) {
 function Why({ why, duplicates }) {
   if (!why) return null;
   const details = [
-    why.rank !== null && why.rank !== undefined ? `rank ${why.rank}` : "",
+    why.rank !== null && why.rank !== undefined ? `no. ${why.rank} in queue` : "",
     why.utility !== null && why.utility !== undefined ? `utility ${short(why.utility)}` : "",
     why.like_it && !why.text.includes(String(why.like_it)) ? `${plural(why.like_it, "row")} like it` : "",
-    duplicates?.length ? `answers ${plural(duplicates.length, "near-duplicate")} too` : "",
+    duplicates?.length ? `also labels ${plural(duplicates.length, "near-duplicate")}` : "",
   ].filter(Boolean);
-  return html`<p class="why"><span class=${`dot ${why.kind}`} aria-hidden="true"></span><span class="reason">${why.text}</span>
-    ${details.length > 0 && html`<span class="details">${details.join(" · ")}</span>`}</p>`;
+  return html`<p class="why"><span class=${`dot ${why.kind}`} aria-hidden="true"></span><span class="said"><span class="reason">${why.text.slice(0, 1).toUpperCase() + why.text.slice(1)}</span>
+    ${details.length > 0 && html` <span class="details">${details.join(" · ")}</span>`}</span></p>`;
 }
 
-/** @param {{evidence: any[]}} props */
-function Evidence({ evidence }) {
-  if (!evidence.length && status.value?.settings?.blind) return null;
-  const open = evidenceOpen.value;
+/**
+ * Why the model predicts what it predicts, once it is asked for: of the question on screen or, in a blind project,
+ * of the row that was answered last.
+ * @param {any} id @param {any} version the explanation is fetched again when it changes
+ */
+function useExplanation(id, version) {
+  const [found, setFound] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    if (id === undefined || id === null) return void setFound(null);
+    let gone = false;
+    request(`v1/explanations/${encodeURIComponent(id)}`).then(
+      (explanation) => gone || setFound(explanation),
+      (problem) => gone || setFound({ id, problem }),
+    );
+    return () => void (gone = true);
+  }, [id, version]);
+  return found && String(found.id) === String(id) ? found : null;
+}
+
+/** @param {{evidence: any[], label: any}} props */
+function Evidence({ evidence, label }) {
+  if (!evidence.length) return html`<p class="muted">No single labeled row stands out for this prediction.</p>`;
   const sides = ["for", "against"].map((side) => [side, evidence.filter((item) => item.speaks === side)]);
+  return sides.map(
+    ([side, items]) => items.length > 0 && html`<section key=${side}>
+      <h3 class="name">Labeled rows that speak ${side} <b>${String(label)}</b></h3>
+      <ul>${items.map(
+        (/** @type {any} */ item) => html`<li key=${item.id}>
+          <span class="share">${percent(item.share, 0)}</span>
+          <span class="summary" dir="auto">${item.summary || item.id}</span>
+          <span class="tag">${String(item.label)}</span>
+        </li>`,
+      )}</ul></section>`,
+  );
+}
+
+/** The texts of a row in which words are marked. @param {{fields: any[]}} props */
+function MarkedTexts({ fields }) {
+  const marked = fields.filter((field) => field.highlights?.length);
+  if (!marked.length) return null;
+  return html`<div class="marked">${marked.map((field) => html`<p key=${field.name} class="prose" dir="auto"><${Marked} parts=${cut(field.text, field.highlights)} /></p>`)}
+    <p class="legend"><mark class="for w3">words for it</mark> <mark class="against w3">words against it</mark></p></div>`;
+}
+
+/** @param {{of: any, blind: boolean, explanation: any}} props */
+function Explained({ of, blind, explanation }) {
+  const open = evidenceOpen.value;
+  if (!of) return null;
+  const { prediction, problem } = explanation ?? {};
+  const name = blind ? "Why the model thought so" : "Why the model thinks so";
   return html`<div class="evidence">
     <button class="quiet" aria-expanded=${String(open)} aria-controls="evidence" onClick=${() => act("evidence")}>
-      Evidence <${Key}>${shown(keyOf("evidence"))}<//></button>
-    <div id="evidence" hidden=${!open}>
-      ${!evidence.length && html`<p class="muted">No labeled row speaks for or against yet.</p>`}
-      ${sides.map(
-        ([side, items]) => items.length > 0 && html`<section key=${side}>
-          <h2 class="name">Speaks ${side}</h2>
-          <ul>${items.map(
-            (/** @type {any} */ item) => html`<li key=${item.id}>
-              <span class="tag">${String(item.of ?? item.label)}</span>
-              <span class="share">${percent(item.share, 0)}</span>
-              <span class="summary" dir="auto">${item.summary || item.id}</span>
-              <span class="muted">labeled ${String(item.label)}</span>
-            </li>`,
-          )}</ul></section>`,
-      )}
+      ${name} <${Key}>${shown(keyOf("evidence"))}<//></button>
+    <div id="evidence" class=${open ? "card explained" : ""} hidden=${!open} aria-live="polite">
+      ${!explanation ? html`<p class="muted">Loading…</p>` : problem ? html`<p class="muted">${problem.message}</p>` : !prediction ? html`<p class="muted">There is no model yet.</p>` : html`
+        <h2>${blind ? "Your last answer" : "This question"}: the model ${blind ? "now says" : "says"} <b>${String(prediction.label)}</b>${prediction.confidence === null ? "" : `, ${percent(prediction.confidence, 0)}`}</h2>
+        ${blind && html`<${MarkedTexts} fields=${explanation.fields} />`}
+        <${Evidence} evidence=${explanation.evidence} label=${prediction.label} />`}
     </div>
   </div>`;
 }
 
-const WORDS = { skip: "skipped", unsure: "marked unsure" };
+const WORDS = { skip: "skipped", unsure: "unsure" };
 
 /** What the last answer, undo or redo did, and what the model thought. @param {{event: any}} props */
 function Last({ event }) {
@@ -88,19 +126,19 @@ function Last({ event }) {
   const named = answer.kind === "label" ? html`<b>${String(answer.label)}</b>` : html`<b>${WORDS[answer.kind]}</b>`;
   if (what === "undo") {
     const text = !result
-      ? "Taking it back…"
+      ? "Undoing…"
       : result.unsent
-        ? "It had not been sent."
+        ? "It had not been sent yet."
         : result.gone
           ? "The server did not have it."
-          : `The model has unlearned it (version ${result.model_version}).`;
+          : `The model has unlearned it (now version ${result.model_version}).`;
     return html`<p class="last" aria-live="polite"><span class="did">Undone: ${named}.</span> ${text}</p>`;
   }
   const before = result?.prediction_before;
   const agreed = before && answer.kind === "label" && String(before.label) === String(answer.label);
   const state = !result
     ? "saved"
-    : { vote: "kept as a vote", learned: "learned", skipped: "comes back when the model has changed", unsure: "noted" }[
+    : { vote: "counted as a vote", learned: "learned", skipped: "comes back once the model has changed", unsure: "left to others" }[
         /** @type {string} */ (result.status)
       ] ?? "saved";
   return html`<p class="last" aria-live="polite">
@@ -122,22 +160,23 @@ function Tool({ id, name, disabled = false, pressed }) {
 function Answers({ now, question }) {
   const { done, undone } = now.past.value;
   const names = classes.value;
+  if (!question && !done.length && !undone.length) return null;
   return html`<div class="answers" role="group" aria-label="Answers">
     <${Last} event=${now.event.value} />
     ${now.wrongField.value && html`<p class="attached"><span class="chip wrong">Wrong field: ${now.wrongField.value}</span>
       <button class="quiet" onClick=${() => (now.wrongField.value = "")}>Remove</button></p>`}
     ${commenting.value && html`<${Comment} now=${now} />`}
-    <div class=${`classes${names.length > 6 ? " many" : ""}`}>
+    ${question && html`<div class=${`classes${names.length > 6 ? " many" : ""}`}>
       ${names.map(
-        (name) => html`<button key=${name} class="class" disabled=${!question} aria-keyshortcuts=${keyOf(`class:${name}`) || undefined}
+        (name) => html`<button key=${name} class="class" aria-keyshortcuts=${keyOf(`class:${name}`) || undefined}
           onClick=${() => now.answer("label", name)}><span dir="auto">${name}</span> <${Key}>${shown(keyOf(`class:${name}`))}<//></button>`,
       )}
-    </div>
+    </div>`}
     <div class="tools">
-      <${Tool} id="skip" name="Skip" disabled=${!question} />
-      <${Tool} id="unsure" name="Unsure" disabled=${!question} />
-      <${Tool} id="comment" name="Comment" disabled=${!question} pressed=${commenting.value} />
-      <${Tool} id="wrong_field" name="Wrong field" disabled=${!question} pressed=${picking.value} />
+      ${question && html`<${Tool} id="skip" name="Skip" />
+      <${Tool} id="unsure" name="Unsure" />
+      <${Tool} id="comment" name="Comment" pressed=${commenting.value} />
+      <${Tool} id="wrong_field" name="Wrong field" pressed=${picking.value} />`}
       <span class="gap"></span>
       <${Tool} id="undo" name="Undo" disabled=${!done.length} />
       <${Tool} id="redo" name="Redo" disabled=${!undone.length} />
@@ -155,26 +194,27 @@ function Comment({ now }) {
     event.preventDefault();
     commenting.value = false;
   };
-  return html`<label class="comment"><span>Comment, sent with the answer (Enter closes)</span>
+  return html`<label class="comment"><span>Comment, sent with your answer (Enter closes)</span>
     <textarea ref=${box} rows="2" dir="auto" maxlength="2000" value=${now.comment.value} onKeyDown=${close}
       onInput=${(/** @type {any} */ e) => (now.comment.value = e.target.value)}></textarea></label>`;
 }
 
 const TITLES = {
   no_rows: "No rows yet",
-  all_leased: "Others are answering the open questions",
-  budget_spent: "The budget is spent",
-  all_answered: "All answered",
-  no_strategy: "No questions are asked",
+  all_leased: "Nothing for you right now",
+  budget_spent: "The label budget is spent",
+  all_answered: "All done for now",
+  no_strategy: "No questions",
   offline: "No connection",
   waiting: "One moment",
 };
 
-/** @param {{empty: any}} props */
-function Empty({ empty }) {
-  if (!empty) return html`<div class="empty" aria-busy="true"><p class="muted">Fetching questions…</p></div>`;
-  return html`<div class="empty" role="status"><h2>${TITLES[empty.reason] ?? "No question now"}</h2><p>${empty.message}</p>
-    ${empty.retry_after ? html`<p class="muted">Looking again in ${plural(Math.ceil(empty.retry_after), "second")}.</p>` : ""}</div>`;
+/** @param {{empty: any, queue: string}} props */
+function Empty({ empty, queue }) {
+  if (!empty) return html`<div class="empty" aria-busy="true"><p class="muted">Loading questions…</p></div>`;
+  const title = queue !== "asked" && empty.reason === "all_answered" ? "Nothing to review" : TITLES[empty.reason];
+  return html`<div class="empty" role="status"><h2>${title ?? "No questions"}</h2><p>${empty.message}</p>
+    ${empty.retry_after ? html`<p class="muted">Checking again in ${plural(Math.ceil(empty.retry_after), "second")}.</p>` : ""}</div>`;
 }
 
 export function Label() {
@@ -191,6 +231,13 @@ export function Label() {
     commenting.value = Boolean(now.comment.value);
     scrollTo({ top: 0, behavior: "instant" });
   }, [question?.id]);
+  const blind = status.value?.settings?.blind ?? true;
+  const event = now.event.value;
+  const answered = event?.result?.prediction_before && event.what !== "undo" ? event.question : null;
+  const of = blind ? answered : question?.prediction ? question : null;
+  // Without blinding, words are marked in the question itself; else only those who ask see why.
+  const explanation = useExplanation(!blind || evidenceOpen.value ? of?.id : null, blind ? event?.result?.model_version : 0);
+  const marked = !blind && question && !question.pair && explanation?.fields ? { ...question, fields: explanation.fields } : question;
   return html`<div class=${`labeling${question?.pair ? " wide" : ""}`}>
     <article class="question" aria-label="Question" data-question=${question?.id}>
       <h1 class="visually-hidden">${view.value === "review" ? "Review" : "Label"}</h1>
@@ -198,12 +245,13 @@ export function Label() {
         ? html`<${Why} why=${question.why} duplicates=${question.duplicates} />
           ${question.prediction && html`<p class="prediction">Model: <b>${String(question.prediction.label)}</b> ${percent(question.prediction.confidence, 0)}</p>`}
           <div class="card" key=${question.id}>
-            <${Row} question=${question} unfolded=${unfolded.value} onUnfold=${() => act("fold")} foldKey=${shown(keyOf("fold"))}
+            <${Row} question=${marked} unfolded=${unfolded.value} onUnfold=${() => act("fold")} foldKey=${shown(keyOf("fold"))}
               picking=${picking.value} wrong=${now.wrongField.value}
               onPick=${(/** @type {string} */ name) => ((now.wrongField.value = name), (picking.value = false))} />
           </div>
-          <${Evidence} evidence=${question.evidence ?? []} />`
-        : html`<${Empty} empty=${now.empty.value} />`}
+`
+        : html`<${Empty} empty=${now.empty.value} queue=${now.name} />`}
+      <${Explained} of=${of} blind=${blind} explanation=${explanation} />
     </article>
     <${Answers} now=${now} question=${question} />
   </div>`;
@@ -214,8 +262,8 @@ export function Review() {
   const tab = (/** @type {any} */ name, /** @type {string} */ text) =>
     html`<button role="tab" aria-selected=${String(reviewQueue.value === name)} class="tab" onClick=${() => (reviewQueue.value = name)}>${text}</button>`;
   const explain = {
-    disagreements: "Rows that people answered differently.",
-    suspects: "Rows whose label the model cannot reconcile with their neighbors.",
+    disagreements: "Rows that people labeled differently.",
+    suspects: "Rows whose label the model contradicts. Confirm the label, or correct it.",
   };
   return html`<div class="review">
     <div class="tabs" role="tablist" aria-label="Review queue">${tab("disagreements", "Disagreements")}${tab("suspects", "Suspected mistakes")}</div>

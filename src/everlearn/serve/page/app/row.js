@@ -17,7 +17,7 @@ export function safeUrl(value, { image = false } = {}) {
 }
 
 /** @param {{parts: {text: string, weight: number}[], difference?: boolean}} props */
-function Marked({ parts, difference = false }) {
+export function Marked({ parts, difference = false }) {
   return parts.map(({ text, weight }) => {
     if (!weight) return text;
     const strength = Math.abs(weight) > 0.66 ? 3 : Math.abs(weight) > 0.33 ? 2 : 1;
@@ -33,7 +33,7 @@ function Text({ text, highlights, unfolded, onUnfold, keyName }) {
   const folded = long && !unfolded;
   return html`<div class=${`prose${folded ? " folded" : ""}`} dir="auto"><${Marked} parts=${parts} /></div>
     ${long && html`<button class="quiet unfold" aria-expanded=${unfolded ? "true" : "false"} onClick=${onUnfold}>
-      ${unfolded ? "Fold" : "Show all"} ${keyName && html`<kbd aria-hidden="true">${keyName}</kbd>`}
+      ${unfolded ? "Show less" : "Show all"} ${keyName && html`<kbd aria-hidden="true">${keyName}</kbd>`}
     </button>`}`;
 }
 
@@ -43,7 +43,7 @@ function Picture({ value, name }) {
   const url = safeUrl(value, { image: true });
   if (!url || broken)
     return html`<p class="missing" role="note">The picture could not be loaded.${" "}
-      ${url && !url.startsWith("data:") && html`<a href=${url} target="_blank" rel="noopener noreferrer">Open its address</a>`}</p>`;
+      ${url && !url.startsWith("data:") && html`<a href=${url} target="_blank" rel="noopener noreferrer">Open the link</a>`}</p>`;
   return html`<img class="picture" src=${url} alt=${`Picture in ${name}`} onError=${() => setBroken(true)} referrerpolicy="no-referrer" />`;
 }
 
@@ -63,19 +63,23 @@ export function Series({ values, name }) {
     path += `${pen}${x(i).toFixed(1)} ${y(v).toFixed(1)}`;
     pen = "L";
   });
-  const label = `${name}: ${numbers.length} values from ${short(low)} to ${short(high)}, last ${short(known.at(-1))}`;
+  // As many digits as it takes to tell the ends apart.
+  const digits = Math.max(3, Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high)) / (high - low || 1))) + 2);
+  const written = (/** @type {number} */ v) => String(Number(v.toPrecision(Math.min(digits, 12))));
+  const label = `${name}: ${numbers.length} values from ${written(low)} to ${written(high)}, last ${written(/** @type {number} */ (known.at(-1)))}`;
   return html`<span class="series"><svg viewBox="0 0 300 48" preserveAspectRatio="none" role="img" aria-label=${label}>
       <path d=${path} vector-effect="non-scaling-stroke" /></svg>
-    <span class="range" aria-hidden="true"><span>${short(high)}</span><span>${short(low)}</span></span></span>`;
+    <span class="range" aria-hidden="true"><span>${written(high)}</span><span>${written(low)}</span></span></span>`;
 }
 
 /** Where a value lies among those seen. @param {{unusual: any}} props */
 function Unusual({ unusual }) {
   if (!unusual) return null;
-  const share = Math.min(Math.max(Number(unusual.percentile ?? 50), 0), 100);
-  return html`<span class="unusual"><svg class="gauge" viewBox="0 0 56 6" aria-hidden="true">
-      <rect x="0" y="2" width="56" height="2" rx="1" /><circle cx=${3 + share * 0.5} cy="3" r="3" /></svg>
-    ${unusual.text}</span>`;
+  const { percentile, text } = unusual;
+  const at = 3 + Math.min(Math.max(Number(percentile), 0), 100) * 0.5;
+  const gauge = html`<svg class="gauge" viewBox="0 0 56 6" aria-hidden="true">
+      <rect x="0" y="2" width="56" height="2" rx="1" /><circle cx=${at} cy="3" r="3" /></svg>`;
+  return html`<span class="unusual">${percentile !== null && percentile !== undefined && gauge} ${text}</span>`;
 }
 
 /** @param {{field: any, parts?: any}} props */
@@ -155,7 +159,7 @@ function Pair({ pair, ...row }) {
 /** @param {RowProps & {question: any}} props */
 export function Row({ question, ...row }) {
   if (question.pair) return html`<${Pair} pair=${question.pair} ...${row} />`;
-  if (!question.fields?.length) return html`<p class="none">The contents of row ${question.id} are not kept.</p>`;
+  if (!question.fields?.length) return html`<p class="none">The contents of row ${question.id} are not stored.</p>`;
   return html`<${Fields} fields=${question.fields} ...${row} />`;
 }
 

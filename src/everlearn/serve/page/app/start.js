@@ -1,4 +1,4 @@
-/** An empty project: drop a file, see what its fields were taken for, name the classes. */
+/** An empty project: upload a file, check the types of its fields, name the classes. */
 import { post, request } from "./api.js";
 import { go, status } from "./state.js";
 import { html, plural, useRef, useState } from "./ui.js";
@@ -15,8 +15,8 @@ function Drop({ onFile, busy }) {
   };
   return html`<div class=${`drop${over ? " over" : ""}`} onDragOver=${(/** @type {Event} */ e) => (e.preventDefault(), setOver(true))}
       onDragLeave=${() => setOver(false)} onDrop=${drop}>
-    <p class="big">Drop a file with rows here</p>
-    <p class="muted">CSV or JSON lines. It stays on this server.</p>
+    <p class="big">Drop a file here</p>
+    <p class="muted">CSV or JSON lines, one row per line. It stays on this server.</p>
     <button class="primary" disabled=${busy} onClick=${() => input.current.click()}>${busy ? "Reading…" : "Choose a file"}</button>
     <input ref=${input} type="file" class="visually-hidden" tabindex="-1" aria-label="File with rows" accept=".csv,.tsv,.jsonl,.ndjson,.json,.txt,.gz"
       onChange=${(/** @type {any} */ e) => e.target.files[0] && onFile(e.target.files[0])} />
@@ -58,32 +58,32 @@ export function Start() {
       go("label");
     });
   };
-  const steps = html`<ol class="steps" aria-label="Steps"><li class=${inspection ? "done" : "now"}>Drop a file</li><li class=${inspection ? "now" : ""}>Check the fields, name the classes</li><li>Answer</li></ol>`;
+  const steps = html`<ol class="steps" aria-label="Steps"><li class=${inspection ? "done" : "now"}>Upload a file</li><li class=${inspection ? "now" : ""}>Check the fields and name the classes</li><li>Start labeling</li></ol>`;
   const failed = problem && html`<p class="problem" role="alert">${problem.message} ${problem.remedy ?? ""}</p>`;
   if (status.value && !status.value.setup_needed)
-    return html`<div class="page narrow"><h1>Start</h1><p>This project is set up: it has ${plural(status.value.rows ?? 0, "row")}.</p><p><a class="primary" href="#/label">Answer questions</a></p></div>`;
+    return html`<div class="page narrow"><h1>Start</h1><p>This project is set up and has ${plural(status.value.rows ?? 0, "row")}.</p><p><a class="primary" href="#/label">Answer questions</a></p></div>`;
   if (status.value && status.value.me?.role !== "admin")
-    return html`<div class="page narrow"><h1>Start</h1><p>This project has no data yet. Somebody with the role admin adds a file here.</p></div>`;
+    return html`<div class="page narrow"><h1>Start</h1><p>This project has no data yet. An admin can upload a file here.</p></div>`;
   if (!inspection) return html`<div class="page narrow"><h1>Start</h1>${steps}${failed}<${Drop} onFile=${inspect} busy=${busy} /></div>`;
   return html`<form class="page narrow" onSubmit=${create}>
     <h1>Start</h1>${steps}${failed}
     ${inspection.messages?.map((/** @type {string} */ m) => html`<p class="notice" key=${m}>${m}</p>`)}
-    <h2>Fields <span class="muted">${plural(inspection.rows_seen, "row")} looked at</span></h2>
+    <h2>Fields <span class="muted">inferred from ${plural(inspection.rows_seen, "row")}</span></h2>
     <div class="scroll" role="region" aria-label="Fields" tabindex="0"><table class="plain">
-      <thead><tr><th scope="col">Field</th><th scope="col">Example</th><th scope="col">Taken for</th></tr></thead>
+      <thead><tr><th scope="col">Field</th><th scope="col">Example</th><th scope="col">Type</th></tr></thead>
       <tbody>${inspection.fields.map(
         (/** @type {any} */ f) => html`<tr key=${f.name}><th scope="row" dir="auto">${f.name}</th><td class="example" dir="auto">${f.example}</td>
-          <td><select aria-label=${`Kind of ${f.name}`} value=${kinds[f.name] ?? f.kind} onChange=${(/** @type {any} */ e) => setKinds({ ...kinds, [f.name]: e.target.value })}>
+          <td><select aria-label=${`Type of ${f.name}`} value=${kinds[f.name] ?? f.kind} onChange=${(/** @type {any} */ e) => setKinds({ ...kinds, [f.name]: e.target.value })}>
             ${[...new Set([f.kind, ...(f.choices ?? [])])].map((kind) => html`<option key=${kind} value=${kind}>${kind}</option>`)}</select></td></tr>`,
       )}</tbody></table></div>
     <div class="form">
-      <label><span>Field with known labels</span>
-        <select value=${label} onChange=${(/** @type {any} */ e) => setLabel(e.target.value)}><option value="">none: people give all labels</option>
+      <label><span>Label column</span>
+        <select value=${label} onChange=${(/** @type {any} */ e) => setLabel(e.target.value)}><option value="">None: people label everything</option>
           ${inspection.fields.map((/** @type {any} */ f) => html`<option key=${f.name} value=${f.name}>${f.name}</option>`)}</select></label>
-      <label><span>Classes, one a line</span><textarea rows="4" dir="auto" value=${names} onInput=${(/** @type {any} */ e) => setNames(e.target.value)} placeholder=${"spam\nham"}></textarea></label>
-      <label><span>Name of the project</span><input value=${project} dir="auto" onInput=${(/** @type {any} */ e) => setProject(e.target.value)} /></label>
+      <label><span>Classes, one per line</span><textarea rows="4" dir="auto" value=${names} onInput=${(/** @type {any} */ e) => setNames(e.target.value)} placeholder=${"spam\nham"}></textarea></label>
+      <label><span>Project name</span><input value=${project} dir="auto" onInput=${(/** @type {any} */ e) => setProject(e.target.value)} /></label>
     </div>
     <p class="actions"><button class="primary" type="submit" disabled=${busy}>${busy ? "Setting up…" : "Start labeling"}</button>
-      <button class="tool" type="button" onClick=${() => setInspection(null)}>Another file</button></p>
+      <button class="tool" type="button" onClick=${() => setInspection(null)}>Choose another file</button></p>
   </form>`;
 }

@@ -86,6 +86,9 @@ export function refreshSoon() {
   }, pause);
 }
 
+/** Whether the page was opened by a link that had been used before. */
+export const usedLink = location.hash === "#/used-link";
+
 function readHash() {
   const name = location.hash.replace(/^#\/?/, "");
   view.value = VIEWS.includes(name) ? name : "label";
