@@ -43,11 +43,11 @@ def _active(
     make: Callable[[], Any], X: Any, y: Any, score: Callable[[Any], float], points: Any, seed: int
 ) -> Any:
     """The score after some numbers of labels: near the boundary in small random pools, and at random."""
-    from everlearn import query
+    from everlearn import ActiveLearner, query
 
     found: dict[str, list[float]] = {}
     for how, strategy in (("active", query.Margin(POOL)), ("random", query.Random())):
-        loop = query.ActiveLearner(make(), strategy, random_state=seed)
+        loop = ActiveLearner(make(), strategy, random_state=seed)
         loop.start(X, classes=np.array([0, 1]))
         order = np.random.default_rng(seed).permutation(len(y))
         first = [int(order[y[order] == c][0]) for c in (0, 1)]

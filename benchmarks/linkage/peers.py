@@ -83,10 +83,12 @@ def dedupe(task: Task, seed: int) -> Scores:
 
 
 def _positive(text: str) -> float | None:
-    from everlearn.linkage._kinds import parse_number
-
-    value = parse_number(text)
-    return value if value is not None and value > 0 else None
+    """A price, as dedupe wants it."""
+    try:
+        value = float(text.replace(",", "").lstrip("$"))
+    except ValueError:
+        return None
+    return value if value > 0 else None
 
 
 def recordlinkage(task: Task, seed: int) -> Scores:

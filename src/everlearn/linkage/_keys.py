@@ -33,7 +33,7 @@ class Key:
     # Whether a key of very many records says nothing, as a frequent word does, and is dropped without a word.
     drops_large: ClassVar[bool] = False
 
-    def keys(self, value: str) -> Iterable[str]:
+    def keys(self, value: str) -> list[str]:
         """Make the keys of a value.
 
         Parameters
@@ -43,9 +43,12 @@ class Key:
 
         Returns
         -------
-        iterable of str
+        list of str
             Its keys.
         """
+        return self._make(value)
+
+    def _make(self, value: str) -> list[str]:
         raise NotImplementedError
 
     def keys_of_values(self, values: Sequence[str]) -> Iterable[Iterable[str]]:
@@ -98,19 +101,7 @@ class Exact(Key):
     ['rome']
     """
 
-    def keys(self, value: str) -> list[str]:
-        """Make the keys of a value.
-
-        Parameters
-        ----------
-        value : str
-            The value.
-
-        Returns
-        -------
-        list of str
-            Its normal form.
-        """
+    def _make(self, value: str) -> list[str]:
         return [normalized(value)]
 
 
@@ -128,19 +119,7 @@ class Prefix(Key):
 
     length: int = 4
 
-    def keys(self, value: str) -> list[str]:
-        """Make the keys of a value.
-
-        Parameters
-        ----------
-        value : str
-            The value.
-
-        Returns
-        -------
-        list of str
-            Its first characters.
-        """
+    def _make(self, value: str) -> list[str]:
         return [normalized(value)[: self.length]]
 
 
@@ -154,19 +133,7 @@ class Phonetic(Key):
         The field.
     """
 
-    def keys(self, value: str) -> list[str]:
-        """Make the keys of a value.
-
-        Parameters
-        ----------
-        value : str
-            The value.
-
-        Returns
-        -------
-        list of str
-            The code of each word.
-        """
+    def _make(self, value: str) -> list[str]:
         return [soundex(token) for token in tokens(value)]
 
 
@@ -182,19 +149,7 @@ class Tokens(Key):
 
     drops_large: ClassVar[bool] = True
 
-    def keys(self, value: str) -> list[str]:
-        """Make the keys of a value.
-
-        Parameters
-        ----------
-        value : str
-            The value.
-
-        Returns
-        -------
-        list of str
-            Its words.
-        """
+    def _make(self, value: str) -> list[str]:
         return tokens(value)
 
 
@@ -212,19 +167,7 @@ class AuthorName(Key):
 
     field: str = "name"
 
-    def keys(self, value: str) -> list[str]:
-        """Make the keys of a value.
-
-        Parameters
-        ----------
-        value : str
-            The value.
-
-        Returns
-        -------
-        list of str
-            Last token and first letter of the first token, in lower case, if there are any.
-        """
+    def _make(self, value: str) -> list[str]:
         found = thesis_key(value)
         return [found] if found else []
 
@@ -256,19 +199,7 @@ class MinHash(Key):
     seed: int = 0
     drops_large: ClassVar[bool] = True
 
-    def keys(self, value: str) -> list[str]:
-        """Make the keys of a value.
-
-        Parameters
-        ----------
-        value : str
-            The value.
-
-        Returns
-        -------
-        list of str
-            A key for each band.
-        """
+    def _make(self, value: str) -> list[str]:
         return next(iter(self.keys_of_values([value])))
 
     def keys_of_values(self, values: Sequence[str]) -> Iterator[list[str]]:
