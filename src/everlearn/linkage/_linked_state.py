@@ -113,7 +113,8 @@ class LinkedState:
         """Statistics of records, of some of them if they are many."""
         n = len(records)
         places = np.unique(np.linspace(0, n - 1, min(n, STATISTICS_FROM)).astype(np.intp))
-        columns = {name: [records.values(name)[place] for place in places] for name in records.schema}
+        values = {name: records.values(name) for name in records.schema}
+        columns = {name: [cells[place] for place in places] for name, cells in values.items()}
         some = _describe.made_records([records.ids[place] for place in places], columns, records.schema)
         self._statistics = self._features().fit(some).statistics()
 
