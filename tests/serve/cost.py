@@ -11,6 +11,8 @@ import collections
 import random
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -36,6 +38,14 @@ class Meter:
         self.seconds[name].append(self._now() - before)
         return response.raise_for_status().json()
 
+    def send_together(self, name, requests):
+        """Send requests at the same time, and note what each cost in the mean."""
+        before = self._now()
+        with ThreadPoolExecutor(len(requests)) as pool:
+            for response in pool.map(lambda request: request(), requests):
+                response.raise_for_status()
+        self.seconds[name].append((self._now() - before) / len(requests))
+
 
 def measure(folder: Path, rounds: int) -> Meter:
     """Blocks of rows, then people who take turns, and one answer in ten taken back."""
@@ -58,6 +68,16 @@ def measure(folder: Path, rounds: int) -> Meter:
             meter.send("predict (10)", admin.post, "/v1/predict", json={"rows": rows})
             if number % 10 == 9 and found:
                 meter.send("undo", person.delete, f"/v1/labels/{found[-1]['id']}")
+        for _ in range(rounds // 5):
+            found = [person.get("/v1/questions", params={"n": 1}).json()["questions"] for person in people]
+            meter.send_together(
+                "label, of 10 people",
+                [
+                    partial(person.post, "/v1/labels", json={"answers": [answer_to(questions[0])]})
+                    for person, questions in zip(people, found, strict=True)
+                    if questions
+                ],
+            )
         for client in (admin, *people):
             client.close()
     return meter
@@ -69,11 +89,11 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         meter = measure(Path(folder), arguments.rounds)
-    print(f"{'request':<14} {'count':>6} {'mean ms':>8} {'median':>8} {'most':>8}   CPU of the service")
+    print(f"{'request':<20} {'count':>6} {'mean ms':>8} {'median':>8} {'most':>8}   CPU of the service")
     for name, seconds in meter.seconds.items():
         ordered = sorted(seconds)
         mean, half = sum(ordered) / len(ordered), ordered[len(ordered) // 2]
-        print(f"{name:<14} {len(ordered):>6} {1e3 * mean:>8.2f} {1e3 * half:>8.2f} {1e3 * ordered[-1]:>8.2f}")
+        print(f"{name:<20} {len(ordered):>6} {1e3 * mean:>8.2f} {1e3 * half:>8.2f} {1e3 * ordered[-1]:>8.2f}")
 
 
 if __name__ == "__main__":

@@ -214,13 +214,17 @@ def test_one_wrong_post_does_not_spoil_the_block_of_the_others(service):
 
 def test_a_full_queue_is_busy_and_nothing_is_done(clock):
     with set_up(clock=clock, queue_length=2) as service:
-        taken = threading.Event()
-        threads = [threading.Thread(target=lambda: service._writer.do("call", taken.wait)) for _ in range(3)]
+        taken, begun = threading.Event(), threading.Event()
+
+        def hold():
+            begun.set()
+            taken.wait()
+
+        threads = [threading.Thread(target=lambda: service._writer.do("call", hold)) for _ in range(3)]
         for at, thread in enumerate(threads):
             thread.start()
-            while at and service._writer.waiting() < at:
-                pass
-            while not at and service._writer.waiting():
+            assert begun.wait(60)  # the first job is being done, the others wait
+            while service._writer.waiting() < at:
                 pass
         with pytest.raises(BusyError) as caught:
             service.answer("ada", [AnswerIn("r1", "label", "k", "yes")])
