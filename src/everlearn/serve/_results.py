@@ -282,5 +282,5 @@ class ServiceSettings:
     overlap_answers: int = 1
     overlap_fraction: float = 0.0
     group_duplicates: bool = False
-    duplicate_similarity: float = 0.95
+    duplicate_similarity: float = 0.98
     lease_seconds: float = 90.0
