@@ -1,4 +1,7 @@
-"""The same paper in two libraries, found with 200 answers.
+"""The same paper in two libraries
+===============================
+
+The same paper in two libraries, found with 200 answers.
 
     python examples/citations.py
 

@@ -147,7 +147,7 @@ def test_the_version_is_the_same_everywhere():
     assert re.search(r"^version: (.+)$", citation, flags=re.MULTILINE)[1] == everlearn.__version__
 
 
-SCREENS = {"label", "progress", "start"}  # made by the tests of the page, in a browser
+SCREENS = {"label", "progress", "start", "why"}  # made by the tests of the page, in a browser
 
 
 def test_every_figure_is_drawn_by_code_for_both_themes():

@@ -119,12 +119,14 @@ def content_of(place):
     try:
         verdict = db.execute("PRAGMA integrity_check").fetchall()
         demand(verdict == [("ok",)], f"integrity_check: {verdict[:3]}")
-        tables = [
-            t for (t,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        ]
-        for table in tables:
+        tables = dict(
+            db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+        )
+        for table, sql in tables.items():
             found.update(table.encode())
-            for row in db.execute(f'SELECT * FROM "{table}" ORDER BY rowid'):
+            key = [f'"{row[1]}"' for row in db.execute(f'PRAGMA table_info("{table}")') if row[5]]
+            order = ", ".join(key) if "WITHOUT ROWID" in sql else "rowid"
+            for row in db.execute(f'SELECT * FROM "{table}" ORDER BY {order}'):
                 for value in row:
                     found.update(value if isinstance(value, bytes) else repr(value).encode())
         last = db.execute("SELECT max(seq) FROM events").fetchone()[0] if "events" in tables else None

@@ -236,7 +236,7 @@ def test_keys_can_be_changed_and_switched_off(server, person):
     ann = person(server, "keys")
     ann.question()
     ann.page.keyboard.press(",")
-    ann.page.click("button[aria-label^='Key of Skip']")
+    ann.page.click("button[aria-label^='Key for Skip']")
     ann.page.keyboard.press("x")
     ann.page.reload()
     ann.page.wait_for_selector("main.settings")
