@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,7 @@ def generated(seed: int) -> dict[str, Any]:
             scores.append([s(people, clusters).f1 for s in (pairwise_scores, b_cubed_scores)])
         pairwise, b_cubed = 100 * np.mean(scores, axis=0)
         result[name] = {"error": error(model), "pairwise": pairwise, "b_cubed": b_cubed}
-    make = lambda: LASVM(C=1, gamma=0.05)  # noqa: E731
-    return result | _active(make, X, y, error, LABELS["generated"], seed)
+    return result | _active(partial(LASVM, C=1, gamma=0.05), X, y, error, LABELS["generated"], seed)
 
 
 def _pairs(name: str, seed: int) -> tuple[Any, ...]:

@@ -100,11 +100,11 @@ class ExactLearner(FinishingLearner):
 
     def _reserve_nearest(self, rows: LabeledRows, scores: "RowScores") -> None:
         """Reserve the rows outside of the model that are nearest to the margin."""
-        most = self._reserve_size()
+        if (most := self._reserve_size()) == 0:
+            return
         near, margins = scores.nearest(most)
-        if most:
-            parts = (rows.X[near], rows.ids[near], rows.labels[near], rows.costs[near])
-            self._machine.reserve(*parts, margins, most)
+        parts = (rows.X[near], rows.ids[near], rows.labels[near], rows.costs[near])
+        self._machine.reserve(*parts, margins, most)
 
     def _join(self, rows: LabeledRows, which: Ints) -> None:
         """Let rows that are not kept join all binary problems, without a step."""
