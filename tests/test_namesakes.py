@@ -29,7 +29,17 @@ def test_a_public_module_has_a_namesake(module):
 
 def test_every_folder_of_tests_is_a_room_or_serves_all_rooms():
     rooms = {path.name.lstrip("_") for path in PACKAGE.iterdir() if path.is_dir()}
-    others = {"benchmarks", "contract", "cpp", "cuda", "fuzz", "reference", "sanitize", "torture"}
+    others = {
+        "benchmarks",
+        "contract",
+        "cpp",
+        "cuda",
+        "fuzz",
+        "packaging",
+        "reference",
+        "sanitize",
+        "torture",
+    }
     folders = {
         path.name for path in TESTS.iterdir() if path.is_dir() and [*path.glob("*.py"), *path.glob("*.cpp")]
     }

@@ -1,7 +1,9 @@
 # The public names. `__init__.py` reads this file and imports a room when one of its names is first used.
 from . import adaptive as adaptive
+from . import broker as broker
 from . import calibration as calibration
 from . import datasets as datasets
+from . import distributed as distributed
 from . import errors as errors
 from . import evaluate as evaluate
 from . import export as export
@@ -13,6 +15,7 @@ from . import report as report
 from . import semi as semi
 from . import store as store
 from . import stream as stream
+from ._base.merging import merge as merge
 from ._base.persist import load as load
 from ._base.persist import save as save
 from .adaptive import AdaptiveSVM as AdaptiveSVM

@@ -65,3 +65,7 @@ class BusyError(EverlearnError, RuntimeError):
     def __init__(self, problem: str, *, retry_after: float = 1.0) -> None:
         super().__init__(problem, code="busy", remedy=f"Try again in {retry_after:g} s.")
         self.retry_after = retry_after
+
+
+class BrokerError(EverlearnError, RuntimeError):
+    """A broker cannot be used: it is down, refuses the login, has no such topic, or has dropped messages."""

@@ -32,6 +32,7 @@ from .constraints import NONE, integer_from, one_of
 from .kernels import is_built_in
 from .learner import LabeledRows
 from .machine import Machine
+from .merging import RowUnion, learn_rows
 from .online import FinishingLearner
 from .parameters import Table
 from .validate import Ints, Rows
@@ -48,12 +49,21 @@ _FIRST_CHUNK = 4000
 _JOINING = 256
 # As long as many rows are missing, precision is wasted: a coarse solution is enough to find them. This is the
 # tolerance of chunks and of the first rounds; it falls to a tenth when fewer than FEW_ROWS violate theirs.
-_COARSE_TOL = 0.1
+COARSE_TOL = 0.1
 FEW_ROWS = 100
 # Violations that are below this fraction of what a coarse tolerance allows are left for later.
 _NOTED = 0.3
 # Far more than a problem that can converge needs: three to eight rounds are usual.
 _MAX_ROUNDS = 200
+# Parameters of a fit that solves the problem of all rows.
+_ALL_ROWS = {
+    "epochs": 1,
+    "finishing": "all",
+    "delta_max": None,
+    "selection": "random",
+    "max_iter": -1,
+    "early_stopping": False,
+}
 # Rounds in which optimizing may end above its tolerance, because steps no longer change the model.
 _MAX_UNSOLVED = 3
 
@@ -77,6 +87,10 @@ class ExactLearner(FinishingLearner):
 
     EXACT: ClassVar[Table] = {"finishing": NONE | one_of("all", "kept"), "reserve": integer_from(0)}
     n_rounds_: int
+    _mergeable: ClassVar[bool] = True
+
+    def _learn_union(self, union: RowUnion) -> None:
+        learn_rows(self, union, **_ALL_ROWS)
 
     def _reserve_size(self) -> int:
         """The capacity of the reserve; rows that are kernel values cannot be in one."""
@@ -124,7 +138,7 @@ class ExactLearner(FinishingLearner):
             Places in ``order`` of rows that belong to the first chunk in any case: a few of each class.
         """
         native, usual = self._machine.native, self._machine.parameters
-        tol = max(self.tol, _COARSE_TOL)
+        tol = max(self.tol, COARSE_TOL)
         native.set_parameters(**(usual | {"tau": tol, "reserve": 0}))
         rest = np.delete(order, first)
         try:
@@ -164,7 +178,7 @@ class ExactLearner(FinishingLearner):
     def _solve(self, others: RowSource, learn: Callable[[Ints], None], title: str, stacklevel: int) -> int:
         """Find the optimum over the rows kept and others; returns how many times others were learned."""
         native, usual = self._machine.native, self._machine.parameters
-        iterations, tol, check = native.iterations, max(self.tol, _COARSE_TOL), others.check_all
+        iterations, tol, check = native.iterations, max(self.tol, COARSE_TOL), others.check_all
         rounds = unsolved = 0
         try:
             while True:
@@ -327,6 +341,7 @@ class RowScores:
                     self._scores[some] = self._decide(self._rows.X[some]) - native.bias
                 else:
                     native.add_kernel_sums(self._rows.block, sources, weights, some, self._scores)
+                    native.evaluations += len(sources) * len(some)
                 bar.update(len(some))
         self._scores[native.ids] = self._signs[native.ids] - native.gradients.T
         group.coefficients, group.bias = coefficients, np.array(native.bias)

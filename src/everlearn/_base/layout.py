@@ -12,14 +12,14 @@ from .validate import Rows
 # is faster dense when rows are narrow. The results are the same bits.
 _SPARSE_BELOW = 0.3
 _WIDE = 100
-_FIRST_ROWS = 4096  # enough to see what rows are like
+FIRST_ROWS = 4096  # enough to see what rows are like
 
 
 def choose_layout(X: Rows) -> str:
     """Dense or sparse, by the width and the zeros of the first rows, whatever type of matrix they come in."""
     if X.shape[1] < _WIDE:
         return "dense"
-    first = X[:_FIRST_ROWS]
+    first = X[:FIRST_ROWS]
     filled = first.count_nonzero() if sparse.issparse(X) else np.count_nonzero(first)
     filled /= max(1, first.shape[0] * first.shape[1])
     return "sparse" if filled < _SPARSE_BELOW else "dense"
@@ -38,7 +38,7 @@ def choose_center(
     allowed = kernel.shift_invariant or (kernel.is_linear and has_bias)
     if not allowed or X.shape[0] == 0:
         return np.zeros(0)
-    first = X[:_FIRST_ROWS].toarray() if sparse.issparse(X) else X[:_FIRST_ROWS]
+    first = X[:FIRST_ROWS].toarray() if sparse.issparse(X) else X[:FIRST_ROWS]
     with np.errstate(over="ignore", invalid="ignore"):
         mean = first.mean(axis=0, dtype=np.float64)
         spread = float(np.mean(np.var(first, axis=0, dtype=np.float64)))

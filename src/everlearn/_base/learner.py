@@ -61,6 +61,9 @@ class LabeledRows:
     def __post_init__(self) -> None:
         self.block = as_block(self.X)
 
+    def __reduce__(self) -> tuple[Any, ...]:  # the block is made again
+        return LabeledRows, (self.X, self.labels, self.costs, self.ids, self.counts)
+
     def for_core(self) -> CoreRows:
         """The leading arguments of the core's learning methods."""
         return self.block, self.labels, self.costs, self.ids

@@ -134,6 +134,13 @@ class Machine:
         is_sum = self.in_halves and len(self.spec["center"]) > 0
         return self._matrix(image, len(slots), "float64" if is_sum else None)
 
+    def reserved_rows(self) -> Rows:
+        """Features of the rows in the reserve, as `rows` returns those of kept rows."""
+        reserve = self.native.reserve
+        stored, center = self._matrix(reserve, len(reserve["ids"]), "float64"), self.spec["center"]
+        given = stored + center if len(center) else stored
+        return given if self.in_halves and len(center) else given.astype(self._computed_in())
+
     def expansion(self, slots: npt.NDArray[np.intp]) -> Expansion:
         """The decision function over the rows in some slots, such as those of `support`."""
         spec = self.spec

@@ -1,10 +1,14 @@
 """The base of learners on a budget: each row is processed once, and few rows are kept."""
 
+from typing import ClassVar
+
 import numpy as np
 import numpy.typing as npt
 
 from . import constraints
 from .learner import KernelLearner
+from .merging import RowUnion
+from .mixing import learn_mean
 
 _NO_LIMIT = 2**31 - 1
 
@@ -24,7 +28,11 @@ class OnePassLearner(KernelLearner):
     C: float = 1.0
     cache_size: float = 200  # MB: far more than the kernel matrix of a buffer
     _svm = False
+    _mergeable: ClassVar[bool] = True
     _draws = True
+
+    def _learn_union(self, union: RowUnion) -> None:
+        learn_mean(self, union, limit(getattr(self, "budget", None)))
 
     @property
     def n_mistakes_(self) -> npt.NDArray[np.int64]:

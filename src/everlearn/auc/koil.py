@@ -77,6 +77,7 @@ class KOIL(OnePassLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     """
 
     _solver = "koil"
+    _mergeable = False  # its buffers hold each class apart
     class_weight = None  # not a parameter: a pair has a row of each class
     _constraints: ClassVar[Table] = {
         "budget": constraints.NONE | SHARED["budget"],

@@ -92,6 +92,7 @@ class AveragedKernelPerceptron(OnePassLearner, OnlineLearner, StreamLearner, For
     """
 
     _solver = "perceptron"
+    _mergeable = False  # it predicts with all models that it ever was
     _constraints: ClassVar[Table] = {"average": constraints.one_of("vote", "mean")}
 
     def __init__(

@@ -20,6 +20,7 @@ from .._base.docs import complete
 from .._base.forget import ForgettingLearner
 from .._base.kernels import is_built_in, kernel_named
 from .._base.learner import KernelLearner, LabeledRows, balanced_weights
+from .._base.merging import RowUnion, begin, problem_of
 from .._base.online import StreamLearner
 from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
@@ -95,6 +96,7 @@ class IDSVM(StreamLearner, ForgettingLearner):
     """
 
     forgetting = "exact"
+    _mergeable: ClassVar[bool] = True
     _solver = "incremental"
     _has_bias = True
     _exact = True
@@ -190,19 +192,33 @@ class IDSVM(StreamLearner, ForgettingLearner):
             rows, usable = self._take_all(X, y, sample_weight, ids)
             usable = usable if self.window is None else usable[-self.window :]
             self._configure()
-            native = self._machine.native
-            self._feed(native.gather, rows, usable.astype(np.int64))
-            if start is not None:
-                native.guess(self._coefficients_of(start, rows, usable))
-            else:
-                self._optimize(native.solve, "approaching")
-            left = native.settle(0)
-            with tqdm(total=left, desc="settling", unit="row", disable=not self.verbose) as bar:
-                while left > 0:
-                    now = native.settle(_ROWS_PER_CALL)
-                    bar.update(left - now)
-                    left = now
+            self._solve_gathered(rows, usable, start)
         return self
+
+    def _solve_gathered(self, rows: LabeledRows, usable: Ints, start: Any) -> None:
+        native = self._machine.native
+        self._feed(native.gather, rows, usable.astype(np.int64))
+        if start is not None:
+            native.guess(self._coefficients_of(start, rows, usable))
+        else:
+            self._optimize(native.solve, "approaching")
+        left = native.settle(0)
+        with tqdm(total=left, desc="settling", unit="row", disable=not self.verbose) as bar:
+            while left > 0:
+                now = native.settle(_ROWS_PER_CALL)
+                bar.update(left - now)
+                left = now
+
+    def _learn_union(self, union: RowUnion) -> None:
+        if self.window is not None and len(union.labels) > self.window:
+            raise ValueError(
+                f"The models have {len(union.labels)} rows together, more than window={self.window}: set a "
+                "larger window in the first model, or None, before merging."
+            )
+        with problem_of(self, union):
+            rows = begin(self, union)
+        self._configure()
+        self._solve_gathered(rows, np.flatnonzero(rows.costs > 0), None)
 
     def _coefficients_of(self, svm: Any, rows: LabeledRows, usable: Ints) -> npt.NDArray[np.float64]:
         """The signed coefficients of another machine for the rows gathered, line by line."""

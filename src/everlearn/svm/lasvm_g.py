@@ -14,6 +14,7 @@ from .._base.docs import complete
 from .._base.exact import ExactLearner
 from .._base.forget import ForgettingLearner
 from .._base.learner import KernelLearner
+from .._base.merging import RowUnion, stack_machines
 from .._base.online import FinishingLearner, OnlineLearner, StreamLearner
 from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
@@ -26,6 +27,7 @@ class _GapSolver(FinishingLearner):
     """The native solver of all four learners; they differ in their loss and in whether rows are dropped."""
 
     _solver = "gap"
+    _mergeable: ClassVar[bool] = True
     _ramp: ClassVar[str] = "none"
     # Of a learner that has no such parameter: the hinge loss, and every row is kept.
     s: float = -np.inf
@@ -46,6 +48,14 @@ class _GapSolver(FinishingLearner):
 
     def _reserve_size(self) -> int:
         return 0
+
+    def _learn_union(self, union: RowUnion) -> None:
+        """Rows keep their boxes: an outlier stays one."""
+        stack_machines(self, union)
+        self._finish_stream("merging")
+        self._warn_if_unsolved("Merging", stacklevel=4)
+        self._drop_idle()
+        self._follow_machine()
 
     def _after_forgetting(self) -> None:
         if self.finishing:

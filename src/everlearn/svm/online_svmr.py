@@ -12,14 +12,16 @@ import numpy.typing as npt
 from .._base import constraints
 from .._base.docs import complete
 from .._base.forget import ForgettingLearner
+from .._base.merging import RowUnion
 from .._base.online import OnlineLearner, StreamLearner
 from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
+from ._ramp_rounds import RampRounds
 
 
 @register
 @complete
-class OnlineSVMR(OnlineLearner, StreamLearner, ForgettingLearner):
+class OnlineSVMR(RampRounds, OnlineLearner, StreamLearner, ForgettingLearner):
     """Online support vector machine that satisfies the conditions of the ramp-loss optimum after every row.
 
     The ramp loss is the hinge loss, cut off at ``1 - s``: a row far on the wrong side does not affect the
@@ -98,6 +100,10 @@ class OnlineSVMR(OnlineLearner, StreamLearner, ForgettingLearner):
             "max_idle": sys.maxsize if self.max_idle is None else int(self.max_idle),
             "outside": "shut",
         }
+
+    def _learn_union(self, union: RowUnion) -> None:
+        self._solve_union(union)
+        self._follow_machine()
 
     @property
     def objective_(self) -> npt.NDArray[np.float64]:

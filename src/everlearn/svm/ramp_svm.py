@@ -5,26 +5,26 @@ S. Vucetic, "Fast Online Training of Ramp Loss Support Vector Machines", ICDM 20
 """
 
 import sys
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import ConvergenceWarning
 
 from .._base import checked, constraints
 from .._base.docs import complete
 from .._base.forget import ForgettingLearner
 from .._base.learner import KernelLearner
+from .._base.merging import RowUnion
 from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
+from ._ramp_rounds import RampRounds
 
 _VARIANTS = {"active_set": "shut", "cccp": "fold"}
 
 
 @register
 @complete
-class RampSVM(ForgettingLearner):
+class RampSVM(RampRounds, ForgettingLearner):
     """Support vector machine with the ramp loss, learned from all rows at once, without a bias.
 
     Starts from the solution for the hinge loss, then solves it again for the rows within the ramp until these
@@ -108,37 +108,20 @@ class RampSVM(ForgettingLearner):
         with self._unchanged_on_error():
             rows, usable = self._take_all(X, y, sample_weight)
             self._configure()
-            native = self._machine.native
-            self._feed(native.gather, rows, usable.astype(np.int64))
-            self.objectives_ = self._rounds()
-            native.drop_idle()
+            self.objectives_ = self._solve_gathered(rows, usable)
+            self._machine.native.drop_idle()
             self._follow_machine()
         return self
+
+    def _learn_union(self, union: RowUnion) -> None:
+        self.objectives_ = self._solve_union(union)
+        self._machine.native.drop_idle()
+        self._follow_machine()
 
     def _resume(self, state: dict[str, Any], fitted: dict[str, Any]) -> None:
         super()._resume(state, fitted)
         columns = len(self._machine.native.bias)
         checked.floats("objectives_", fitted["objectives_"], (None, columns))
-
-    def _rounds(self) -> npt.NDArray[np.float64]:
-        """Solve hinge problems until the rows within the ramp stay the same; the objective after each."""
-        native = self._machine.native
-        self._optimize(native.solve, "start")
-        path: list[npt.NDArray[np.float64]] = [native.objective]
-        while (changed := native.redraw(commit=False)) and len(path) != self.max_iter + 1:
-            native.redraw(commit=True)
-            self._optimize(native.solve, f"round {len(path)}")
-            path.append(native.objective)
-        self._warn_if_unsolved("The last round", stacklevel=3)
-        if changed:
-            warnings.warn(
-                f"The rows within the ramp still change after max_iter={self.max_iter} rounds, in "
-                f"{changed} binary problems. Choose a larger max_iter, or a smaller tol: where rounds "
-                "are solved too coarsely, rows may alternate without end.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return np.array(path)
 
     def _after_forgetting(self) -> None:
         self.objectives_ = self._rounds()

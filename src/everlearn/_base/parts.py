@@ -1,0 +1,254 @@
+"""Rows of one fit that lie in several places: what is known about each part, and what all parts must share.
+
+Each part is described by `describe_part`. `plan_of` combines the descriptions into what a fit of all rows
+would have chosen: classes, costs, the value of gamma, the layout and the center of rows. `prepare_part` then
+turns a part into rows for the core, and `candidates` finds those that may become support vectors.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+
+from .exact import COARSE_TOL
+from .kernels import is_built_in, resolve_gamma
+from .layout import FIRST_ROWS
+from .learner import LabeledRows
+from .machine import Machine
+from .validate import Array, Ints, Rows, check_rows_and_labels, encode_labels, row_weights
+
+Floats = npt.NDArray[np.float64]
+
+# Rows of each class that a part with one class sends, where no local model can choose.
+_SAMPLE = 200
+_SEEDS_PER_CLASS = 5
+
+
+@dataclass
+class Part:
+    """Validated rows of one part, their labels and weights."""
+
+    X: Rows
+    y: Array
+    weights: Floats
+    names: list[str] | None = None  # of the features
+
+
+@dataclass
+class PartFacts:
+    """What the fit of all parts has to know of one."""
+
+    rows: int
+    features: int
+    dtype: str
+    is_sparse: bool
+    names: list[str] | None
+    labels: list[Any]  # those that occur, in order
+    counts: list[int]  # of each, with a weight above 0
+    moments: tuple[int, float, float]  # entries, their mean, and the sum of squared differences from it
+
+
+@dataclass
+class Plan:
+    """What all parts share."""
+
+    learner: Any  # not fitted
+    classes: Array
+    spec: dict[str, Any]  # of the native machine
+    class_weights: Floats | None
+    counts: Ints
+    features: int
+    names: list[str] | None
+    is_sparse: bool
+    first: list[int] = field(default_factory=list)  # the number of the first row of each part
+    rows: int = 0
+
+    def machine(self) -> Machine:
+        """An empty machine under this plan."""
+        fresh = self.begin()
+        machine: Machine = fresh._machine
+        return machine
+
+    def begin(self) -> Any:
+        """A learner that is ready for rows."""
+        learner = clone(self.learner)
+        learner.classes_ = self.classes
+        learner.n_features_in_ = self.features
+        if self.names is not None:
+            learner.feature_names_in_ = np.array(self.names, dtype=object)
+        learner._rows_seen, learner._label_counts = 0, np.zeros(len(self.classes), dtype=np.int64)
+        learner._sparse_input, learner._foreign = self.is_sparse, None
+        learner._machine = Machine(learner._solver, self.spec)
+        learner._configure()
+        return learner
+
+
+def validate_part(learner: Any, X: Any, y: Any, sample_weight: Any = None) -> Part:
+    """Validate the rows of one part, as `fit` does; a part may be empty."""
+    judge = clone(learner)
+    if len(y) == 0:
+        width = int(np.shape(X)[1]) if len(np.shape(X)) == 2 else 0
+        return Part(np.zeros((0, width)), np.asarray(y), np.zeros(0))
+    X, y = check_rows_and_labels(judge, X, y, reset=True)
+    check_classification_targets(y)
+    names = getattr(judge, "feature_names_in_", None)
+    # A part may have no row with a weight above 0; all parts together have.
+    weights = row_weights(sample_weight, X, all_zero=True)
+    return Part(X, y, weights, None if names is None else names.tolist())
+
+
+def describe_part(part: Part) -> PartFacts:
+    """Describe a part."""
+    labels, places = np.unique(part.y, return_inverse=True)
+    counts = np.bincount(places[part.weights > 0], minlength=len(labels))
+    stored = part.X.data if sparse.issparse(part.X) else part.X
+    entries = part.X.shape[0] * part.X.shape[1]
+    values = stored[stored != 0].astype(np.float64)
+    mean = float(values.sum() / entries) if entries else 0.0
+    squares = float(np.square(values - mean).sum() + (entries - len(values)) * mean**2)
+    return PartFacts(
+        rows=part.X.shape[0],
+        features=part.X.shape[1],
+        dtype=part.X.dtype.name,
+        is_sparse=sparse.issparse(part.X),
+        names=part.names,
+        labels=labels.tolist(),
+        counts=counts.tolist(),
+        moments=(entries, mean, squares),
+    )
+
+
+def head_of(part: Part, most: int) -> Rows:
+    """The first rows of a part."""
+    return part.X[:most]
+
+
+def heads_needed(facts: Sequence[PartFacts]) -> dict[int, int]:
+    """The parts whose first rows show what rows are like, and how many of them."""
+    needed, left = {}, FIRST_ROWS
+    for number, fact in enumerate(facts):
+        if fact.rows and left > 0:
+            needed[number] = min(left, fact.rows)
+            left -= fact.rows
+    return needed
+
+
+def plan_of(learner: Any, facts: Sequence[PartFacts], heads: Sequence[Rows]) -> Plan:
+    """Combine the descriptions of all parts; a `ValueError` if they do not fit together.
+
+    Parameters
+    ----------
+    learner : LASVM
+        The learner, not fitted.
+    facts : sequence of PartFacts
+        One for each part, in their order.
+    heads : sequence of ndarray or CSR matrix
+        The rows that `heads_needed` asked for.
+    """
+    if not is_built_in(learner.kernel):
+        raise ValueError(
+            f"Rows in several places need a built-in kernel, got {learner.kernel!r}: a callable and "
+            '"precomputed" are only known here.'
+        )
+    filled = [fact for fact in facts if fact.rows]
+    if not filled:
+        raise ValueError("There are no rows: all parts are empty.")
+    first = filled[0]
+    for what in ("features", "names", "is_sparse"):
+        for number, fact in enumerate(facts):
+            if fact.rows and getattr(fact, what) != getattr(first, what):
+                raise ValueError(
+                    f"All parts must have the same features: {what} of part {number} is "
+                    f"{getattr(fact, what)!r}, that of the first one {getattr(first, what)!r}."
+                )
+    classes = np.unique(np.array([label for fact in filled for label in fact.labels]))
+    counts = np.zeros(len(classes), dtype=np.int64)
+    for fact in filled:
+        np.add.at(counts, np.searchsorted(classes, np.array(fact.labels)), np.array(fact.counts))
+    if len(classes) < 2 or np.count_nonzero(counts) < 2:
+        raise ValueError(
+            f"fit needs rows of two classes or more with a weight above 0, got {classes.tolist()!r}."
+        )
+    dtype = np.result_type(*(fact.dtype for fact in filled))
+    head = (sparse.vstack(heads, format="csr") if first.is_sparse else np.vstack(heads)).astype(dtype)
+    fresh = clone(learner).set_params(gamma=_gamma(learner.gamma, filled, head))
+    fresh._start(head, classes)
+    weights = fresh._class_weights(counts)
+    return Plan(
+        learner=clone(learner),
+        classes=classes,
+        spec=dict(fresh._machine.spec),
+        class_weights=weights,
+        counts=counts,
+        features=first.features,
+        names=first.names,
+        is_sparse=first.is_sparse,
+        first=np.cumsum([0, *(fact.rows for fact in facts)])[:-1].tolist(),
+        rows=sum(fact.rows for fact in facts),
+    )
+
+
+def _gamma(gamma: Any, facts: Sequence[PartFacts], head: Rows) -> float:
+    """The value of gamma for all rows."""
+    if gamma != "scale":
+        return resolve_gamma(gamma, head)
+    entries, mean, squares = 0, 0.0, 0.0
+    for count, its_mean, its_squares in (fact.moments for fact in facts):
+        whole = entries + count
+        squares += its_squares + (its_mean - mean) ** 2 * entries * count / whole
+        mean += (its_mean - mean) * count / whole
+        entries = whole
+    variance = squares / entries
+    return 1.0 / (facts[0].features * variance) if variance > 0 else 1.0
+
+
+def prepare_part(part: Part, plan: Plan) -> LabeledRows:
+    """Turn a part into rows for the core, numbered from 0."""
+    if len(part.y) == 0:
+        nothing = np.zeros(0, dtype=np.int64)
+        empty = np.zeros((0, plan.features))
+        rows = sparse.csr_matrix(empty) if plan.is_sparse else empty
+        return LabeledRows(rows, nothing.astype(np.int32), np.zeros(0), nothing)
+    learner = plan.begin()
+    labels = encode_labels(part.y, plan.classes)
+    weights = part.weights if plan.class_weights is None else part.weights * plan.class_weights[labels]
+    learner._machine.check_range(part.X)
+    costs = float(learner.C) * weights
+    return LabeledRows(part.X, labels, costs, np.arange(len(labels), dtype=np.int64))
+
+
+def candidates(rows: LabeledRows, plan: Plan, seed: int) -> tuple[Ints, int]:
+    """Find rows of a part that may be support vectors of all rows: those of a local, coarse model.
+
+    Returns
+    -------
+    tuple
+        Their numbers in the part, in order, and the number of kernel values computed.
+    """
+    usable = np.flatnonzero(rows.costs > 0)
+    random = check_random_state(seed)
+    order = random.permutation(usable).astype(np.int64)
+    if len(np.unique(rows.labels[usable])) < 2:
+        return np.sort(order[:_SAMPLE]), 0
+    learner = plan.begin()
+    learner._machine.seed(random)
+    learn_coarsely(learner, rows, order)
+    native = learner._machine.native
+    return np.sort(native.ids[learner._machine.support()]), int(native.evaluations)
+
+
+def learn_coarsely(learner: Any, rows: LabeledRows, order: Ints) -> None:
+    """Learn rows in chunks, to the coarse tolerance of chunks."""
+    of_class = [np.flatnonzero(rows.labels[order] == number) for number in range(len(learner.classes_))]
+    seeds = np.sort(np.concatenate([places[:_SEEDS_PER_CLASS] for places in of_class]))
+    learner._learn_in_chunks(rows, order, seeds)
+    native, usual = learner._machine.native, learner._machine.parameters
+    native.set_parameters(**(usual | {"tau": max(learner.tol, COARSE_TOL)}))
+    learner._optimize(native.finish, "optimizing")
+    native.set_parameters(**usual)

@@ -1,0 +1,10 @@
+"""More than one machine, with Dask: the same answers as on one.
+
+Needs the ``dask`` extra: ``pip install everlearn[dask]``.
+"""
+
+from .distributed_exemplars import DistributedExemplars
+from .distributed_pool import DistributedPool
+from .distributed_svm import DistributedSVM, ExchangeRound
+
+__all__ = ["DistributedExemplars", "DistributedPool", "DistributedSVM", "ExchangeRound"]

@@ -1,0 +1,163 @@
+"""The parts of a fit as futures of Dask.
+
+Every state of a part is the result of a task whose inputs are results of others. So Dask computes again, on
+another worker, what is lost with a worker: the result is the same bit for bit.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from .._base import part_scores, parts
+from .._base.learner import LabeledRows
+from .._base.part_scores import ModelChange, PartState, Violators
+from ._client import n_workers
+from ._partitions import Source, read_part
+
+
+class TaskNames:
+    """Tasks whose names are different in each fit, and tell what they do."""
+
+    def __init__(self) -> None:
+        self._name, self._count = uuid.uuid4().hex[:12], 0
+
+    def submit(
+        self, client: Any, what: str, function: Callable[..., Any], *columns: Sequence[Any]
+    ) -> list[Any]:
+        """One task for each line, with an argument from each column."""
+        import dask
+
+        self._count += 1
+        name = f"everlearn-{what}-{self._name}-{self._count}"
+        # Rows from the memory of the client, and models, are large and part of the graph.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100 GiB"}):
+            return [
+                client.submit(function, *given, key=f"{name}-{number}", pure=False)
+                for number, given in enumerate(zip(*columns, strict=True))
+            ]
+
+
+class Cluster:
+    """Partitions on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The client.
+    sources : list of Source
+        What partitions are read from.
+    """
+
+    def __init__(self, client: Any, sources: list[Source]) -> None:
+        self.client, self._sources, self._names = client, sources, TaskNames()
+        self.bytes_sent = self.bytes_received = 0
+        self.plan: parts.Plan
+        self._plan: Any = None
+        self._held: list[Any] = []
+        self._rows: list[Any] = []
+        self._states: list[Any] = []
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def submit(self, what: str, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+        """One task for each partition, with an argument from each column."""
+        return self._names.submit(self.client, what, function, *columns)
+
+    def share(self, value: Any) -> Any:
+        """Make a value known to every worker that needs it.
+
+        It is the result of a task, not scattered data: that is computed again if its worker is lost. Until
+        the fit is over, the scheduler holds a copy.
+        """
+        (future,) = self.submit("share", _same, [value])
+        self._held.append(future)
+        self.bytes_sent += getattr(value, "nbytes", 0) * n_workers(self.client)
+        return future
+
+    def prepare(self, learner: Any) -> parts.Plan:
+        """Read all partitions and agree on what they share."""
+        count = range(len(self))
+        shared = self.share(learner)
+        X, y, weights = zip(*self._sources, strict=True)
+        raw = self.submit("read", read_part, [shared] * len(self), X, y, weights, count)
+        facts = self.client.gather(self.submit("describe", parts.describe_part, raw))
+        needed = parts.heads_needed(facts)
+        some = [self.client.submit(parts.head_of, raw[k], most, pure=False) for k, most in needed.items()]
+        heads = self.client.gather(some)
+        self.bytes_received += sum(map(part_scores.bytes_of, heads))
+        self.plan = parts.plan_of(learner, facts, heads)
+        self._plan = self.share(self.plan)
+        self._rows = self.submit("prepare", parts.prepare_part, raw, [self._plan] * len(self))
+        return self.plan
+
+    def candidates(self, seeds: Sequence[int]) -> tuple[list[LabeledRows], int]:
+        """Rows of each partition that a local model chooses, and the kernel values that it needed."""
+        local = self.submit("local", _local, self._rows, [self._plan] * len(self), self.plan.first, seeds)
+        self._states = local
+        found = self.client.gather(self.submit("candidates", itemgetter(1), local))
+        self.bytes_received += sum(_bytes(rows) for rows, _ in found)
+        return [rows for rows, _ in found], sum(count for _, count in found)
+
+    def check(self, model: ModelChange, limit: float, everything: bool) -> list[Violators]:
+        """Let every partition check its rows."""
+        shared, count = self.share(model), len(self)
+        self._states = self.submit(
+            "check",
+            _check,
+            *(self._rows, self._states, [shared] * count, [self._plan] * count),
+            *([limit] * count, [everything] * count),
+        )
+        found = self.client.gather(self.submit("found", itemgetter(1), self._states))
+        self.bytes_received += sum(answer.nbytes for answer in found)
+        return list(found)
+
+    def nearest(self, model: ModelChange, most: int) -> list[tuple[LabeledRows, Any]]:
+        """Of every partition, the rows outside of the model that are nearest to the margin."""
+        shared, count = self.share(model), len(self)
+        tasks = (self._rows, self._states, [shared] * count, [self._plan] * count, [most] * count)
+        found = self.client.gather(self.submit("nearest", _nearest, *tasks))
+        self.bytes_received += sum(_bytes(rows) + margins.nbytes for rows, margins in found)
+        return list(found)
+
+    def close(self) -> None:
+        """Let the workers forget everything."""
+        for future in (*self._states, *self._rows, *self._held):
+            future.release()
+        self._states, self._rows, self._held = [], [], []
+
+
+def _bytes(rows: LabeledRows) -> int:
+    arrays = (rows.labels, rows.costs, rows.ids)
+    return part_scores.bytes_of(rows.X) + sum(array.nbytes for array in arrays)
+
+
+# ------------------------------------------------------------------------------------------------ on a worker
+
+Found = tuple[PartState, Any]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _local(rows: LabeledRows, plan: parts.Plan, first: int, seed: int) -> Found:
+    places, count = parts.candidates(rows, plan, seed)
+    columns = 1 if len(plan.classes) == 2 else len(plan.classes)
+    state = part_scores.begin_state(rows, first, columns, places)
+    return state, (part_scores.take_rows(rows, places, first), count)
+
+
+def _check(
+    rows: LabeledRows, found: Found, model: ModelChange, plan: parts.Plan, limit: float, everything: bool
+) -> Found:
+    return part_scores.Check(rows, found[0], model, plan.machine()).run(limit, everything)
+
+
+def _nearest(
+    rows: LabeledRows, found: Found, model: ModelChange, plan: parts.Plan, most: int
+) -> tuple[LabeledRows, np.ndarray[Any, Any]]:
+    return part_scores.Check(rows, found[0], model, plan.machine()).nearest(most)

@@ -1,0 +1,236 @@
+"""DistributedSVM: the exact SVM of rows that are on several machines."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from tqdm.auto import tqdm
+
+from .._base import constraints
+from .._base.parts_fit import PartsFit
+from ..svm import LASVM
+from ._client import check_asynchronous, client_of
+from ._exchange import Cluster
+from ._partitions import is_dask, partition
+
+
+@dataclass(frozen=True)
+class ExchangeRound:
+    """One exchange of a `DistributedSVM` with its partitions.
+
+    Attributes
+    ----------
+    violators : int
+        Rows that violated their optimality condition and were sent to the solver.
+    bytes_sent : int
+        Bytes sent to workers so far: each message times the number of workers.
+    bytes_received : int
+        Bytes received from workers so far.
+    """
+
+    violators: int
+    bytes_sent: int
+    bytes_received: int
+
+
+class DistributedSVM:
+    """The exact support vector machine of rows on the workers of a Dask cluster.
+
+    A coarse local `LASVM` on each partition finds candidates for support vectors. The solver, in the process
+    of the client, learns these; then every partition checks all its rows against the solution and sends back
+    those that violate their optimality conditions, until none violates by more than ``tol``. The result is
+    an ordinary `LASVM`: to ``tol``, the dual and the decisions of one that is fitted to all rows on one
+    machine, whatever the partitions are. Only candidates and violators travel, and the model.
+
+    For the same partitions and ``random_state`` the result is the same bit for bit, also if workers are lost,
+    added or slow. Several classes are learned one-vs-rest.
+
+    Memory: a worker needs its partitions, the solver the support vectors and its cache. Until the fit is
+    over, the scheduler holds the models that were sent and, if X is an array or a frame in memory, the rows:
+    for large ones pass a Dask collection or files.
+
+    Parameters
+    ----------
+    learner : LASVM, default=None
+        The learner, with its parameters; None is ``LASVM()``. The kernel must be a built-in one. ``n_jobs``
+        is the number of threads of one task. ``epochs``, ``selection`` and others that say how a single
+        machine passes over rows are not used.
+    client : distributed.Client, default=None
+        The client of the cluster; None takes the present one.
+    n_partitions : int, default=None
+        Number of partitions of rows in memory; None is one for each worker. Dask collections and files keep
+        theirs.
+    verbose : bool, default=False
+        Whether to show progress.
+
+    Attributes
+    ----------
+    model_ : LASVM
+        The fitted learner. Save it, export it, or continue with `partial_fit` on one machine.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_partitions_ : int
+        Number of partitions.
+    n_candidates_ : int
+        Rows that the local models sent.
+    rounds_ : list of ExchangeRound
+        The exchanges with the partitions.
+    bytes_sent_, bytes_received_ : int
+        Bytes of the arrays that were sent to workers, in all, and received from them.
+    n_kernel_evaluations_ : int
+        Kernel values computed by the solver and by all workers.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from everlearn import LASVM
+    >>> from everlearn.datasets import make_banana
+    >>> from everlearn.distributed import DistributedSVM
+    >>> X, y = make_banana(2000, random_state=0)
+    >>> client = Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0")
+    >>> svm = DistributedSVM(LASVM(C=10, random_state=0))
+    >>> svm = svm.fit(da.from_array(X, chunks=(500, 2)), da.from_array(y, chunks=500))
+    >>> central = LASVM(C=10).fit(X, y)
+    >>> bool(abs(svm.decision_function(X) - central.decision_function(X)).max() < 0.01)
+    True
+    >>> client.close()
+    """
+
+    model_: LASVM
+
+    def __init__(
+        self,
+        learner: LASVM | None = None,
+        *,
+        client: Any = None,
+        n_partitions: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.learner = learner
+        self.client = client
+        self.n_partitions = n_partitions
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "DistributedSVM":
+        """Solve the SVM of all rows.
+
+        Parameters
+        ----------
+        X : Dask array or frame, ndarray, sparse matrix, pandas frame, or paths
+            The rows. Paths are Parquet files, each of which is a partition: a list, a folder or a pattern.
+            Workers read them, so that they must be reachable from there.
+        y : Dask array or series, array-like, or str
+            The labels; the name of a column if X is a frame or files.
+        sample_weight : like y, default=None
+            Multiplies C for each row.
+
+        Returns
+        -------
+        DistributedSVM
+            The object itself.
+        """
+        learner = self._checked_learner()
+        if y is None:
+            raise TypeError("fit needs labels: y is None.")
+        client = client_of(self.client)
+        check_asynchronous(client)
+        random = check_random_state(learner.random_state)
+        sources = partition(client, X, y, sample_weight, self.n_partitions)
+        cluster = Cluster(client, sources)
+        rounds: list[ExchangeRound] = []
+        try:
+            with tqdm(desc="checking", unit="round", disable=not self.verbose) as bar:
+                plan = cluster.prepare(learner)
+                seeds = random.randint(0, 2**31 - 1, size=len(cluster)).tolist()
+                found, evaluations = cluster.candidates(seeds)
+
+                def note(violators: int) -> None:
+                    rounds.append(ExchangeRound(violators, cluster.bytes_sent, cluster.bytes_received))
+                    bar.update()
+                    bar.set_postfix(violators=violators)
+
+                fit = PartsFit(plan, cluster)
+                model = fit.run(found, note)
+        finally:
+            cluster.close()
+        self.model_ = model
+        self.classes_ = model.classes_
+        self.n_partitions_ = len(sources)
+        self.n_candidates_ = sum(len(rows.labels) for rows in found)
+        self.rounds_ = rounds
+        self.bytes_sent_, self.bytes_received_ = cluster.bytes_sent, cluster.bytes_received
+        self.n_kernel_evaluations_ = evaluations + fit.part_evaluations + model.n_kernel_evaluations_
+        return self
+
+    def _checked_learner(self) -> LASVM:
+        learner = LASVM() if self.learner is None else self.learner
+        if not isinstance(learner, LASVM):
+            raise TypeError(f"learner must be a LASVM, got {type(learner).__name__}.")
+        if self.n_partitions is not None and not (
+            isinstance(self.n_partitions, int | np.integer) and self.n_partitions >= 1
+        ):
+            raise ValueError(f"n_partitions must be an integer of at least 1, got {self.n_partitions!r}.")
+        constraints.check(learner)
+        return learner
+
+    def decision_function(self, X: Any) -> Any:
+        """Score rows; those of a Dask collection lazily, on the workers.
+
+        Parameters
+        ----------
+        X : Dask array or frame, array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        Dask array or ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The decision values.
+        """
+        return self._apply("decision_function", X, np.dtype(np.float64), len(self._fitted().classes_))
+
+    def predict(self, X: Any) -> Any:
+        """Predict the class of rows; those of a Dask collection lazily, on the workers.
+
+        Parameters
+        ----------
+        X : Dask array or frame, array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        Dask array or ndarray of shape (n_samples,)
+            The predicted labels.
+        """
+        return self._apply("predict", X, self._fitted().classes_.dtype, 2)
+
+    def _apply(self, method: str, X: Any, dtype: Any, columns: int) -> Any:
+        model = self._fitted()
+        if not is_dask(X):
+            return getattr(model, method)(X)
+        import dask.array as da
+        from dask import delayed
+
+        lengths = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * X.npartitions
+        shared, blocks = delayed(model, pure=False), []
+        for block, length in zip(np.ravel(X.to_delayed()), lengths, strict=True):
+            value = delayed(_score)(method, shared, block)
+            shape = (length,) if columns == 2 else (length, columns)
+            blocks.append(da.from_delayed(value, shape=shape, dtype=dtype))
+        return da.concatenate(blocks)
+
+    def _fitted(self) -> LASVM:
+        if "model_" not in vars(self):
+            raise NotFittedError("This DistributedSVM is not fitted yet: call fit first.")
+        return self.model_
+
+    def __repr__(self) -> str:
+        return f"DistributedSVM({self.learner!r})"
+
+
+def _score(method: str, model: LASVM, block: Any) -> Any:
+    if len(block) == 0:
+        return np.zeros(0)
+    return getattr(model, method)(block)
