@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from property_helpers import property_test
+from servers import WITHOUT_BROKER, NoBrokerError, running
 
 # With this scikit-learn's estimator checks also feed array-API input instead of skipping that check.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -37,10 +38,32 @@ def browser():
         yield started
 
 
+@pytest.fixture(scope="session")
+def redis_server():
+    """A Redis server, the same for all tests of this process: each uses streams of its own."""
+    yield from _server("redis")
+
+
+@pytest.fixture(scope="session")
+def kafka_server():
+    """A Kafka-compatible broker, the same for all tests of this process: each uses topics of its own."""
+    yield from _server("kafka")
+
+
+def _server(kind):
+    with contextlib.ExitStack() as stack:
+        try:
+            started = stack.enter_context(running(kind))
+        except NoBrokerError as error:
+            pytest.skip(f"{WITHOUT_BROKER}{kind}: {error}")
+        yield started
+
+
 def pytest_terminal_summary(terminalreporter):
-    """Say what was not tested for lack of a browser."""
-    skipped = [r for r in terminalreporter.stats.get("skipped", []) if WITHOUT_BROWSER in str(r.longrepr)]
-    if skipped:
-        reason = str(skipped[0].longrepr[2]).partition(WITHOUT_BROWSER)[2]
-        terminalreporter.section("NOT TESTED: PAGES IN A BROWSER", sep="!", red=True, bold=True)
-        terminalreporter.write_line(f"{len(skipped)} tests were skipped: {reason}", red=True)
+    """Say what was not tested for lack of a browser or of a broker."""
+    for reason, title in ((WITHOUT_BROWSER, "PAGES IN A BROWSER"), (WITHOUT_BROKER, "BROKERS")):
+        skipped = [r for r in terminalreporter.stats.get("skipped", []) if reason in str(r.longrepr)]
+        if skipped:
+            why = " ".join(sorted({str(r.longrepr[2]).partition(reason)[2] for r in skipped}))
+            terminalreporter.section(f"NOT TESTED: {title}", sep="!", red=True, bold=True)
+            terminalreporter.write_line(f"{len(skipped)} tests were skipped: {why}", red=True)

@@ -120,7 +120,7 @@ def test_source_and_store_may_be_in_the_file(stream, store, config):
     ("text", "message"),
     [
         ("labelrate = 0.1", "unknown key 'labelrate': did you mean 'label_rate'?"),
-        ("xyzzy = 1", "unknown key 'xyzzy': the keys are audit, batch_size"),
+        ("xyzzy = 1", "unknown key 'xyzzy': the keys are answers_from, audit, batch_size"),
         ("traceback = true", "unknown key 'traceback'"),
         ("label_rate = 1 2", "is not valid TOML"),
         ("label_rate = 'much'", "--label-rate"),

@@ -14,6 +14,6 @@ except ModuleNotFoundError as error:
     ) from error
 
 from . import run, watch, ask, questions, label, withdraw, predict, status  # noqa: F401, I001 - in this order in the help
-from . import link, serve, reconcile, report, export, schema, backup, erase, expire, bench  # noqa: F401
+from . import link, serve, reconcile, report, export, schema, backup, erase, expire, bench, reproduce  # noqa: F401
 
 __all__ = ["app", "main"]

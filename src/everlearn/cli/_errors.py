@@ -17,6 +17,8 @@ from ._interrupt import exit_status, message_for, raising
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _REMEDIES = {  # what to do at the command line, by the code of an error
+    "messages_gone": "To go on without them, use --offset-reset earliest, or latest for new messages only.",
+    "other_topic": "Use a store of its own for each topic or stream.",
     "duplicate_id": "Use --duplicate-ids skip to skip such rows.",
     "file_exists": "Choose another name, or use --overwrite.",
     "in_use": "Close it there, or look at it with `everlearn status`.",

@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from ..stream.sharded import is_sharded
 from ._arguments import learners
 from ._config import load_config
 
 _SOURCE, _LEARNER, _QUERIES, _OUTPUT = "Source", "Learner", "Questions", "Output"
+_BROKERS = "Kafka, Redis and growing folders"
 
 
 def _option(panel: str, *names: str, help: str, metavar: str | None = None, min: int | None = None) -> Any:
@@ -25,11 +27,34 @@ Source = Annotated[
         metavar="SOURCE",
         help="CSV, JSON lines or LIBSVM, also compressed; Parquet, Arrow, .npy or .npz; a folder of such "
         'files or of Hugging Face datasets; an http(s) address; with --sql, a database; "-" for standard '
-        "input.",
+        "input; kafka://host:port/topic or redis://host:port/stream.",
     ),
 ]
+
+
+def _one_store(store: str) -> str:
+    """A callback: this command is for one store, not for a folder of shards."""
+    if is_sharded(store):
+        raise typer.BadParameter(
+            f"{store} is a folder of shards; this command is for one store, such as "
+            f"{os.path.join(store, 'shard-0.everlearn')}."
+        )
+    return store
+
+
 Store = Annotated[
-    str, typer.Argument(metavar="STORE", help="The store: a file, or the URL of a PostgreSQL database.")
+    str,
+    typer.Argument(
+        metavar="STORE",
+        help="The store: a file, or the URL of a PostgreSQL database.",
+        callback=_one_store,
+    ),
+]
+StoreOrShards = Annotated[
+    str,
+    typer.Argument(
+        metavar="STORE", help="The store: a file, the URL of a PostgreSQL database, or a folder of shards."
+    ),
 ]
 NewStore = Annotated[
     str,
@@ -214,6 +239,83 @@ DuplicateIds = Annotated[
         _SOURCE,
         "--duplicate-ids",
         help="What to do with rows whose id is already in the store. (default: error)",
+    ),
+]
+
+# ------------------------------------------------------------------------------- topics, streams and folders
+
+Idle = Annotated[
+    float | None,
+    typer.Option(
+        "--idle",
+        metavar="SECONDS",
+        min=0.0,
+        rich_help_panel=_BROKERS,
+        show_default=False,
+        help="Stop when nothing has arrived for so long. (default: until Ctrl-C)",
+    ),
+]
+Follow = Annotated[
+    bool,
+    _option(
+        _BROKERS,
+        "--follow",
+        help="Keep reading files that are added to the folder, until Ctrl-C or --idle. A file is read "
+        "once it has not changed for a second.",
+    ),
+]
+OffsetReset = Annotated[
+    Literal["earliest", "latest"] | None,
+    _option(
+        _BROKERS,
+        "--offset-reset",
+        help="If messages that should come next were removed, go on with the oldest one that is left, "
+        "or with the next one that arrives. A new store starts there, too. (default: it is an error; a new "
+        "store starts with the oldest)",
+    ),
+]
+Shards = Annotated[
+    int | None,
+    _option(
+        _BROKERS,
+        "--shards",
+        metavar="N",
+        min=1,
+        help="Split the rows by a key into N stores in the folder --store, learned at the same time.",
+    ),
+]
+ShardBy = Annotated[
+    str | None,
+    _option(
+        _BROKERS,
+        "--shard-by",
+        metavar="FIELD",
+        help="The field that is the key, such as a customer. (default: the key of the Kafka message)",
+    ),
+]
+Shard = Annotated[
+    int | None,
+    _option(
+        _BROKERS,
+        "--shard",
+        metavar="K",
+        min=0,
+        help="Feed only shard K, from 0: others are fed by other processes. (default: all)",
+    ),
+]
+QuestionsTo = Annotated[
+    str | None,
+    _option(
+        _BROKERS,
+        "--questions-to",
+        metavar="URL",
+        help="Publish questions to this Kafka topic or Redis stream.",
+    ),
+]
+AnswersFrom = Annotated[
+    str | None,
+    _option(
+        _BROKERS, "--answers-from", metavar="URL", help="Learn answers from this Kafka topic or Redis stream."
     ),
 ]
 

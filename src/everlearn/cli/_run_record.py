@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..broker import is_broker
+
 RUN_NOTE = "run"  # the name of the record among the notes of a store
 _START_BYTES = 1 << 16  # of a file, by which it is recognized
 _ORDERED = re.compile(r"\border\s+by\b", re.IGNORECASE)
@@ -115,6 +117,8 @@ class RunRecord:
         """Note that the following rows come from this source, unless those before them did, too."""
         if self.sources and source.is_same(self.sources[-1]):
             return
+        if self.sources and is_broker(source.name) and self.sources[-1]["name"] == source.name:
+            return  # how far it was read is in its offsets
         if self.sources and self.sources[-1]["first_row"] == n_rows and not self.sources[-1].get("done"):
             self.sources.pop()  # no row came from it
         self.sources.append(source.as_record() | {"first_row": n_rows, "options": dict(options or {})})

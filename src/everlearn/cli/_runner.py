@@ -12,12 +12,13 @@ import numpy as np
 
 from ..errors import StoreError
 from ..read import Schema, Source
-from ..read.sources import BadRow
+from ..read.sources import OFFSETS_NOTE, BadRow
 from ..select import Exemplars
 from ..semi import StreamS3VM
 from ..store.discard import discard_if_untouched, remove_files
 from ..stream import NeverEndingLearner
 from ..stream.default_learner import learner_for
+from ..stream.exchange import Exchange
 from ._errors import message_of
 from ._interrupt import Interrupt
 from ._oracle import Oracle
@@ -39,6 +40,7 @@ class Runner:
     skip_duplicates: bool = False
     max_bad_fraction: float = 1.0
     n_duplicates: int = 0
+    exchange: Exchange | None = None
 
     def __post_init__(self) -> None:
         self._n_rows = int(self.learner.status()["rows"])
@@ -59,6 +61,7 @@ class Runner:
         learner, oracle = self.learner, self.oracle
         if oracle is not None:
             oracle.answer(learner)  # questions left open by an interrupted run
+        self.source.on_wait(self._while_waiting)
         for batch in self._batches(interrupt):
             first = self._n_rows
             if self.skip_duplicates and batch.ids is not None:
@@ -68,6 +71,8 @@ class Runner:
             if oracle is not None:
                 oracle.see(first, [None] * len(batch) if batch.y is None else batch.y)
                 oracle.answer(learner)
+            if self.exchange is not None:
+                self.exchange.take()
             progress.update(self)
             self._check_bad()
             if interrupt.asked:
@@ -78,23 +83,46 @@ class Runner:
         source = self.source
         check_bad(source, source.bad, source.quarantined, source.n_rows, self.max_bad_fraction)
 
+    def _while_waiting(self) -> None:
+        """While no message arrives: learn answers."""
+        if self.exchange is not None:
+            self.exchange.take()
+
     def _step(self, batch: Any) -> None:
         labels = None if self.oracle is not None else batch.y
+        live = self.source.is_live
+        # Messages may be gone when a row is to be shown: rows are kept as they were sent.
+        records = [self.source.fields_of(raw) for raw in batch.raw] if live else None
         try:
-            self.learner.step(batch.X, labels, ids=batch.ids, time=_time_of(batch.time))
+            out = self.learner.step(
+                batch.X,
+                labels,
+                ids=batch.ids,
+                time=time_of(batch.time),
+                notes=self.source.notes,
+                records=records,
+            )
         except ValueError as error:
+            if live:
+                first, last = batch.messages[0].place, batch.messages[-1].place
+                raise ValueError(
+                    f"{message_of(error)} The row is in the messages {first} to {last} of "
+                    f"{self.source.name}; the {self._n_rows:,} rows before them are stored."
+                ) from error
             raise ValueError(
                 f"{message_of(error)} The row is in the batch of {self.source.name} that starts in line "
                 f"{batch.first_line}; the {self._n_rows:,} rows before it are stored. Correct or remove "
                 f"the row, and resume with --skip-rows {self._n_before}."
             ) from error
         self._n_rows += len(batch)
+        if self.exchange is not None:
+            self.exchange.publish(out.questions)
 
     def _without_duplicates(self, batch: Any) -> Any:
         """The rows of a batch whose ids are not in the store."""
         known = set(self.learner.known_ids(batch.ids.tolist()))
         self.n_duplicates += len(known)
-        return _rows_of(batch, np.array([name not in known for name in batch.ids], dtype=bool))
+        return rows_of(batch, np.array([name not in known for name in batch.ids], dtype=bool))
 
     def _batches(self, interrupt: Interrupt) -> Iterator[Any]:
         """Batches up to the limit; while a pipe is silent, an interrupt stops at once."""
@@ -105,7 +133,9 @@ class Runner:
             if batch is None:
                 return
             self._n_before = self.source.n_rows - len(batch)
-            if left is not None:
+            if left is not None and self.source.is_live:
+                left -= len(batch)  # a whole one: the offsets are those behind it
+            elif left is not None:
                 batch = _first_rows(batch, left)
                 left -= len(batch)
             yield batch
@@ -114,7 +144,7 @@ class Runner:
         """Note that the source was read to its end."""
         record = RunRecord.from_notes(self.learner.notes)
         record.set_done(identity)
-        self.learner.set_schema(self.schema.state(), notes={RUN_NOTE: record.as_notes()})
+        self.learner.set_schema(self.schema.state(), notes={RUN_NOTE: record.as_notes()} | self.source.notes)
 
 
 @dataclass(frozen=True)
@@ -137,6 +167,8 @@ class Plan:
     max_bad_fraction: float = 0.2
     snapshot_every: int | None = None
     snapshot_events: int | None = None
+    questions_to: str | None = None
+    answers_from: str | None = None
 
     @property
     def opening(self) -> dict[str, Any]:
@@ -175,7 +207,8 @@ def begin(plan: Plan, learner: NeverEndingLearner | None) -> Runner:
     created = learner is None
     with contextlib.ExitStack() as opened:
         schema = None if learner is None else stored_schema(learner.status()["schema"])
-        source = opened.enter_context(plan.source.open(schema))
+        offsets = None if learner is None else learner.notes.get(OFFSETS_NOTE)
+        source = opened.enter_context(plan.source.open(schema, offsets))
         if source.schema is None:
             raise ValueError(source.message)
         n_good, bad = source.preview()
@@ -203,7 +236,8 @@ def begin(plan: Plan, learner: NeverEndingLearner | None) -> Runner:
         return runner
 
 
-def _create(plan: Plan, schema: Schema) -> NeverEndingLearner:
+def creation_of(plan: Plan, schema: Schema) -> tuple[Any, dict[str, Any]]:
+    """The learner of a new store, and its settings."""
     settings = dict(plan.settings) | {"drift": plan.drift}
     if settings.get("query_strategy") == "none":
         settings["query_strategy"] = None
@@ -212,10 +246,15 @@ def _create(plan: Plan, schema: Schema) -> NeverEndingLearner:
     for name, make in (("semi_supervised", StreamS3VM), ("exemplars", Exemplars)):
         if name in settings:
             settings[name] = make() if settings[name] else None
-    learner, existed = plan.learner, os.path.exists(plan.store)
+    learner = plan.learner
     if learner is None:
         learner = learner_for(schema, settings.get("memory_rows"))
-    settings |= {"scale_features": schema.scale_features} | plan.opening
+    return learner, settings | {"scale_features": schema.scale_features} | plan.opening
+
+
+def _create(plan: Plan, schema: Schema) -> NeverEndingLearner:
+    existed = os.path.exists(plan.store)
+    learner, settings = creation_of(plan, schema)
     try:
         return NeverEndingLearner.open(plan.store, learner, **settings)
     except (TypeError, ValueError):  # a setting that is wrong
@@ -242,7 +281,7 @@ def _resume(plan: Plan, learner: NeverEndingLearner, source: Source, schema: Sch
     status, identity = learner.status(), plan.source.identity(source)
     record = RunRecord.from_notes(learner.notes)
     if record.sources:
-        _check_settings(record.settings, plan.settings, status["store"])
+        check_settings(record.settings, plan.settings, status["store"])
     elif status["events"] and plan.settings:
         raise ValueError(
             f"{status['store']} was not created by `everlearn run`, and its settings cannot be changed: "
@@ -250,11 +289,13 @@ def _resume(plan: Plan, learner: NeverEndingLearner, source: Source, schema: Sch
         )
     else:
         record.settings = dict(plan.settings)
-    ranges = record.rows_from(identity, status["rows"])
+    ranges = [] if source.is_live else record.rows_from(identity, status["rows"])
     n_stored = sum(end - start for start, end in ranges)
     skipped = n_stored if plan.skip_rows is None else plan.skip_rows
     changed = not ranges and record.has_name(identity)
     note = "" if ranges and not skipped else _note(source.name, status["rows"], skipped, changed)
+    if source.is_live:
+        note = _live_note(source.name, status["rows"], OFFSETS_NOTE in learner.notes)
     record.add_source(identity, status["rows"], plan.source.reading_options)
     if plan.source.quarantine is not None:
         record.add_quarantine(plan.source.quarantine)
@@ -267,6 +308,13 @@ def _resume(plan: Plan, learner: NeverEndingLearner, source: Source, schema: Sch
     return Runner(
         learner, source, oracle, skipped, note, plan.limit, plan.skip_duplicates, plan.max_bad_fraction
     )
+
+
+def _live_note(name: str, n_rows: int, goes_on: bool) -> str:
+    """What to print about a topic or a stream."""
+    where = f"Going on behind the last message of {name} that is in the store"
+    first = where if goes_on else f"Reading {name} from its oldest message on"
+    return f"{first}. The store has {n_rows:,} rows. Ctrl-C stops."
 
 
 def _note(name: str, n_rows: int, skipped: int, changed: bool) -> str:
@@ -283,7 +331,7 @@ def _note(name: str, n_rows: int, skipped: int, changed: bool) -> str:
     )
 
 
-def _check_settings(stored: Mapping[str, Any], given: Mapping[str, Any], store: str) -> None:
+def check_settings(stored: Mapping[str, Any], given: Mapping[str, Any], store: str) -> None:
     """Settings cannot be changed: raise an error instead of ignoring an option."""
     defaults = inspect.signature(NeverEndingLearner.open).parameters
     for key, value in given.items():
@@ -327,29 +375,30 @@ def _show_ranges(oracle: Oracle, numbers: list[int], labels: Any) -> None:
 
 
 def _first_rows(batch: Any, count: int) -> Any:
-    return batch if len(batch) <= count else _rows_of(batch, np.arange(len(batch)) < count)
+    return batch if len(batch) <= count else rows_of(batch, np.arange(len(batch)) < count)
 
 
-def _rows_of(batch: Any, keep: Any) -> Any:
-    """The rows of a batch selected by a mask; their raw text is not needed here."""
+def rows_of(batch: Any, keep: Any) -> Any:
+    """The rows of a batch selected by a mask; their raw text is needed only if they are messages."""
     return replace(
         batch,
         ids=None if batch.ids is None else batch.ids[keep],
         X=batch.X[np.flatnonzero(keep)],
         y=None if batch.y is None else batch.y[keep],
         time=batch.time[keep],
-        raw=(),
+        raw=[text for text, kept in zip(batch.raw, keep, strict=True) if kept] if batch.messages else (),
+        messages=[message for message, kept in zip(batch.messages, keep, strict=False) if kept],
     )
 
 
 def how_to_resume(source: Source) -> str:
     """What to print after an interrupt."""
-    if source.bytes_total is None:
+    if source.bytes_total is None and not source.is_live:
         return "Stopped. To resume, pipe in the following rows."
     return "Stopped. To resume, run the same command again."
 
 
-def _time_of(times: Any) -> float | None:
+def time_of(times: Any) -> float | None:
     """The last known time in a batch."""
     known = times[np.isfinite(times)]
     return float(known[-1]) if len(known) else None

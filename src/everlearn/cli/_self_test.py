@@ -1,11 +1,8 @@
-"""A speed test of some learners, and the benchmarks of the source checkout."""
+"""A speed test of some learners."""
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +15,6 @@ from ..svm import LASVM, OnlineSVMR
 
 _BATCH_SIZE = 200
 _ROWS = 200_000
-_CHECKOUT = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True)
@@ -78,14 +74,3 @@ def _until(seconds: float, X: Any, y: Any, learn: Callable[[Any, Any], Any]) -> 
 def _batches(n: int) -> Iterator[slice]:
     for start in range(0, n, _BATCH_SIZE):
         yield slice(start, min(start + _BATCH_SIZE, n))
-
-
-def benchmarks() -> list[str]:
-    """The names of the benchmarks; none outside a source checkout."""
-    return sorted(path.parent.name for path in (_CHECKOUT / "benchmarks").glob("*/__main__.py"))
-
-
-def run_benchmark(name: str, options: list[str]) -> int:
-    """Run a benchmark; return its exit code."""
-    command = [sys.executable, "-m", f"benchmarks.{name}", *options]
-    return subprocess.run(command, cwd=_CHECKOUT, check=False).returncode

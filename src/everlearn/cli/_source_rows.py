@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ..broker import is_broker
 from ..errors import EverlearnError
 from ..read import Schema
 from ..stream import NeverEndingLearner
@@ -134,7 +135,7 @@ def _remembered(record: RunRecord, n_rows: int) -> list[_Place]:
     ranges: dict[str, list[tuple[int, int]]] = {}
     options: dict[str, Mapping[str, Any]] = {}
     for known, start, end in zip(record.sources, starts, [*starts, n_rows][1:], strict=True):
-        if known["name"] != "standard input":
+        if known["name"] != "standard input" and not is_broker(known["name"]):
             key = repr((known["name"], known.get("options")))
             ranges.setdefault(key, []).append((start, end))
             options[key] = {"name": known["name"], "options": known.get("options", {})}

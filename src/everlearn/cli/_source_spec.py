@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..broker import is_broker
 from ..read import Schema, Source, open_source
 from ..read.sources import format_by_name, is_dataset
 from ._remedies import example_of
@@ -35,10 +36,20 @@ class SourceSpec:
     decimal: str | None = None
     time_format: str | None = None
     sql: str | None = None
+    offset_reset: str | None = None
+    idle: float | None = None
 
-    def open(self, stored: Schema | None) -> Source:
+    @property
+    def is_broker(self) -> bool:
+        """Whether it is a topic or a stream."""
+        return is_broker(self.path)
+
+    def open(self, stored: Schema | None, offsets: Mapping[str, Any] | None = None) -> Source:
         """Open the source with the schema of a store; without one, with the options and inferred kinds."""
         options: dict[str, Any] = {
+            "offsets": offsets if self.is_broker else None,
+            "offset_reset": self.offset_reset,
+            "idle": self.idle,
             "format": self.format,
             "batch_size": self.batch_size,
             "unknown_fields": self.unknown_fields,
@@ -74,19 +85,31 @@ class SourceSpec:
         given = {"format": self.format, "encoding": self.encoding, "sql": self.sql}
         return {name: value for name, value in given.items() if value is not None}
 
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of files."""
+        return os.path.isdir(self.path) and not is_dataset(self.path)
+
     def files(self) -> list["SourceSpec"]:
         """The sources of a folder, one for each file that has a known format, by name; otherwise this one."""
-        if not os.path.isdir(self.path) or is_dataset(self.path):
+        if not self.is_folder:
             return [self]
+        files = self.files_now()
+        if not files:
+            raise ValueError(f"The folder {self.path} has no file of a known format: give --format.")
+        return files
+
+    def files_now(self) -> list["SourceSpec"]:
+        """The files of a folder that are there now."""
         names = sorted(name for name in os.listdir(self.path) if not name.startswith((".", "_")))
         paths = [os.path.join(self.path, name) for name in names]
         files = [path for path in paths if os.path.isfile(path) and (self.format or format_by_name(path))]
-        if not files:
-            raise ValueError(f"The folder {self.path} has no file of a known format: give --format.")
         return [replace(self, path=path) for path in files]
 
     def identity(self, source: Source) -> SourceIdentity:
         """How the open source is recognized by a later run."""
+        if self.is_broker:
+            return SourceIdentity(source.name, None)  # without what is secret in the address
         if self.sql is not None:
             return SourceIdentity(source.name, None, self.sql)
         local = source.identity_file
@@ -159,4 +182,6 @@ def bad_rows_message(source: Source, quarantine: Path | None) -> str:
     elif quarantine is not None:
         where = f"Nothing was written to {quarantine}: earlier runs skipped them."
     rows = f"{source.quarantined:,} bad row{'' if source.quarantined == 1 else 's'} skipped"
-    return f"{rows} (first in line {source.bad[0].line}): {reasons}. {where}"
+    first = source.bad[0]
+    at = f"at {first.place}" if first.place else f"in line {first.line}"
+    return f"{rows} (first {at}): {reasons}. {where}"

@@ -91,6 +91,30 @@ def print_status(status: Mapping[str, Any], record: RunRecord, console: Console)
         show(_score_table(scores, status["audit"]), console)
 
 
+def print_shards(status: Mapping[str, Any], console: Console) -> None:
+    """Print the state of the shards of a folder, a line for each and one for all."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_column(overflow="fold")
+    known = f" ({some(status['classes'])})" if status["classes"] else ""
+    rest = status["shards"] - len(status["open_shards"])
+    more = f", {rest} of them not open here" if rest else ""
+    for name, value in (
+        ("folder", f"{status['store']}, {plural(status['shards'], 'shard')}{more}"),
+        ("learner", status["learner"]),
+        ("classes", f"{len(status['classes'])}{known}"),
+    ):
+        grid.add_row(name, styled(value))
+    show(grid, console)
+    console.print()
+    table = _table("shard", ">rows", ">labels", ">open questions", ">support vectors", ">alarms", ">accuracy")
+    for name, found in [*((store["shard"], store) for store in status["stores"]), ("all", status)]:
+        cells = [count(found[part] or 0) for part in ("rows", "labels", "open_questions", "support_vectors")]
+        accuracy = score(found["scores"]["window"].get("accuracy"))
+        table.add_row(str(name), *cells, count(len(found["drift_alarms"])), accuracy)
+    show(table, console)
+
+
 def print_disagreements(answers: Mapping[Any, list[Answer]], console: Console) -> None:
     """Print the rows whose annotators disagree: the answers, and the one that is learned."""
     if not answers:

@@ -6,8 +6,8 @@ import typer
 
 from . import _options as option
 from ._app import command
+from ._checkout import benchmarks, run_benchmark
 from ._console import console
-from ._self_test import benchmarks, run_benchmark
 from ._tables import print_timings
 
 

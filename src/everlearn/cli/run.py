@@ -5,18 +5,23 @@ from dataclasses import replace
 
 import typer
 
+from ..broker import is_broker
 from ..store.discard import remove_files
 from ..stream import NeverEndingLearner
+from ..stream.exchange import Exchange
+from ..stream.sharded import is_sharded
 from . import _options as option
 from ._app import command
 from ._arguments import make_drift, make_learner, parse_pairs
 from ._console import console, error_console, show
 from ._errors import interrupted
 from ._interrupt import Interrupt
+from ._live import Follow, check_live, exchange_message, exchange_of, one_consumer
 from ._outputs import check_outputs
 from ._progress import Progress, Silent, facts
 from ._run_record import RunRecord, SourceIdentity
 from ._runner import Plan, Runner, TooManyBadRows, begin, how_to_resume, open_store
+from ._sharded_run import Sharding, learn_shards
 from ._source_spec import SourceSpec, bad_rows_message
 from ._tables import print_schema
 
@@ -27,6 +32,9 @@ from ._tables import print_schema
     "everlearn run umsatz.csv --store umsatz.everlearn --decimal , --time-format '%d.%m.%Y'",
     "everlearn run shop.sqlite --sql 'SELECT * FROM orders ORDER BY id' --store orders.everlearn",
     "tail -n +1 -f log.jsonl | everlearn run - --store log.everlearn --batch-size 100",
+    "everlearn run kafka://localhost:9092/payments --store fraud.everlearn --label is_fraud",
+    "everlearn run kafka://localhost/payments --store shards --shards 4 --shard-by customer",
+    "everlearn run redis://localhost:6379/rows --store rows.everlearn --questions-to redis://localhost/asked",
 )
 def run(
     source: option.Source,
@@ -75,6 +83,14 @@ def run(
     audit: option.Audit = None,
     oracle: option.OracleField = None,
     label_delay: option.LabelDelay = 0,
+    idle: option.Idle = None,
+    follow: option.Follow = False,
+    offset_reset: option.OffsetReset = None,
+    shards: option.Shards = None,
+    shard_by: option.ShardBy = None,
+    shard: option.Shard = None,
+    questions_to: option.QuestionsTo = None,
+    answers_from: option.AnswersFrom = None,
     config: option.Config = None,
     quiet: option.Quiet = False,
     traceback: option.Traceback = False,
@@ -85,7 +101,10 @@ def run(
     asked about. Ctrl-C or SIGTERM stops after the current batch. Run the same command again to resume, or to
     read what has been appended to the file. Settings of the learner and of the questions are fixed when a
     store is created. All files of a folder are read in the order of their names; run
-    the same command again to read new ones.
+    the same command again to read new ones, or use --follow.
+
+    A Kafka topic or a Redis stream is read until Ctrl-C or --idle. The place behind the last message is
+    stored with the rows, in one transaction: after a crash, no row is missing or doubled.
     """
     if not 0.0 <= max_bad_fraction <= 1.0:
         raise typer.BadParameter(
@@ -95,6 +114,18 @@ def run(
         raise typer.BadParameter(f"must be the label field, which is {label!r}.", param_hint="--oracle")
     if oracle is not None and duplicate_ids == "skip":
         raise typer.BadParameter("'skip' cannot be used with --oracle.", param_hint="--duplicate-ids")
+    check_live(
+        source,
+        follow,
+        idle,
+        {
+            "--offset-reset": offset_reset,
+            "--oracle": oracle,
+            "--sql": sql,
+            "--skip-rows": skip_rows,
+            "--format": format,
+        },
+    )
     check_outputs({"--store": store}, sources=[source, schema, config])
     check_outputs({"--quarantine": quarantine}, store=store, sources=[source, schema])
     given = {
@@ -136,6 +167,8 @@ def run(
         decimal=decimal,
         time_format=time_format,
         sql=sql,
+        offset_reset=offset_reset,
+        idle=idle if is_broker(source) else None,
     )
     plan = Plan(
         store,
@@ -151,31 +184,42 @@ def run(
         max_bad_fraction=max_bad_fraction,
         snapshot_every=snapshot_every,
         snapshot_events=snapshot_events,
+        questions_to=questions_to,
+        answers_from=answers_from,
     )
-    _learn(plan, quiet)
+    if shards is not None or is_sharded(store):
+        return learn_shards(plan, Sharding(shards, shard_by, shard), quiet)
+    if shard_by is not None or shard is not None:
+        raise ValueError("--shard-by and --shard need --shards N, or a folder of shards as --store.")
+    _learn(plan, quiet, Follow(idle) if follow else None)
 
 
-def _learn(plan: Plan, quiet: bool) -> None:
+def _learn(plan: Plan, quiet: bool, follow: Follow | None) -> None:
     """Run the plan until the source ends or the user stops it, and print the progress and the result."""
     progress = Silent() if quiet else Progress(error_console())
     stopping = "Stopping after this batch. Press Ctrl-C again to stop immediately."
-    specs = plan.source.files()
-    if len(specs) > 1 and (plan.limit is not None or plan.skip_rows is not None):
+    folder = plan.source.is_folder
+    if folder and (plan.limit is not None or plan.skip_rows is not None):
         raise ValueError("--limit and --skip-rows are for a single file, not for a folder.")
     with Interrupt(lambda: progress.print(stopping)) as interrupt, contextlib.ExitStack() as opened:
-        with interrupt.at_once():  # nothing has been learned yet
+        with interrupt.at_once(), one_consumer(plan.source):  # nothing has been learned yet
             learner = open_store(plan)
         created, shows_schema = learner is None, not quiet
         if learner is not None:
             opened.enter_context(learner)
         runner: Runner | None = None
+        exchange: Exchange | None = None
+        specs = plan.source.files() if follow is None else follow.files(plan.source, interrupt)
         for spec in specs:
-            if learner is not None and len(specs) > 1 and _was_read(learner, spec):
+            if learner is not None and folder and _was_read(learner, spec):
                 continue
             with interrupt.at_once(created and runner is None):
                 runner = begin(replace(plan, source=spec), learner)
             if learner is None:
                 learner = opened.enter_context(runner.learner)
+            exchange = runner.exchange = exchange or exchange_of(plan, learner, opened)
+            if follow is not None:
+                follow.note()
             identity = spec.identity(runner.source)
             with runner.source:
                 if shows_schema:
@@ -192,7 +236,8 @@ def _learn(plan: Plan, quiet: bool) -> None:
                 _print_bad(runner, plan, progress)
             if interrupt.asked:
                 break
-        assert learner is not None
+        if learner is None:
+            raise ValueError(f"The folder {plan.source.path} has no file of a known format: give --format.")
         status = learner.status()
         if runner is None:
             progress.print(f"{plan.source.path} has no new file.")
@@ -220,6 +265,8 @@ def _print_bad(runner: Runner, plan: Plan, progress: Progress | Silent) -> None:
     progress.print(runner.source.message)
     progress.print(bad_rows_message(runner.source, plan.source.quarantine))
     progress.print(f"{runner.n_duplicates:,} duplicate rows skipped." if runner.n_duplicates else "")
+    if runner.exchange is not None:
+        progress.print(exchange_message(runner.exchange))
 
 
 def _keep_or_remove(store: str, runner: Runner, created: bool) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..broker import Message
 from . import _cells, _nested, _times
 from ._arrow import JSONRows
 from ._blocks import BadRow, Block, printable
@@ -36,6 +37,8 @@ class Batch:
         The line number of the first row (Parquet: its row number), from 1.
     raw : sequence of str
         The rows as they are in the source; Parquet rows as JSON.
+    messages : sequence of Message, default=()
+        The messages of the rows, if they come from a broker.
     """
 
     ids: NDArray[np.object_] | None
@@ -44,6 +47,7 @@ class Batch:
     time: NDArray[np.float64]
     first_line: int
     raw: Sequence[str]
+    messages: Sequence[Message] = ()
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -58,6 +62,7 @@ def without_first(batch: Batch, n: int, first_line: int) -> Batch:
         time=batch.time[n:],
         first_line=first_line,
         raw=batch.raw[n:],
+        messages=batch.messages[n:],
     )
 
 
@@ -65,7 +70,7 @@ def encode_block(block: Block, schema: Schema) -> tuple[Batch | None, list[int],
     """The good rows of a block (None if there are none), their line numbers, and the bad rows."""
     n_rows = len(block.lines)
     if not n_rows:
-        return None, [], block.bad
+        return None, [], _placed(block, block.bad)
     X, bad, field_of = _features(block, schema)
     columns: dict[str, Any] = {}
     for kind in ("label", "time", "id"):
@@ -88,7 +93,7 @@ def encode_block(block: Block, schema: Schema) -> tuple[Batch | None, list[int],
         name = field_of.get(row, "")
         value = _value(cells_of[name][row]) if name else ""
         rows.append(BadRow(block.lines[row], reason, printable(block.raw[row]), name, value))
-    bad_rows = sorted([*block.bad, *rows], key=lambda row: row.line)
+    bad_rows = _placed(block, sorted([*block.bad, *rows], key=lambda row: row.line))
     if len(bad) == n_rows:
         return None, [], bad_rows
     time = columns.get("time", np.full(n_rows, np.nan))
@@ -99,7 +104,13 @@ def encode_block(block: Block, schema: Schema) -> tuple[Batch | None, list[int],
         ids = None if ids is None else ids[keep]
         y = None if y is None else y[keep]
         lines, raw = [lines[row] for row in keep], _picked(raw, keep)
-    return Batch(ids, X, y, time, lines[0], raw), lines, bad_rows
+    messages = [block.message(line) for line in lines] if block.messages else ()
+    return Batch(ids, X, y, time, lines[0], raw, messages), lines, bad_rows
+
+
+def _placed(block: Block, bad: list[BadRow]) -> list[BadRow]:
+    """Bad rows with their places on the broker, if they come from one."""
+    return [replace(row, place=block.message(row.line).place) for row in bad] if block.messages else bad
 
 
 def _value(cell: Any) -> str:

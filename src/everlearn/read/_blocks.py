@@ -1,10 +1,12 @@
 """Blocks: what the readers of all formats return, and the base class of these readers."""
 
+import dataclasses
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..broker import Message
 from ._line_reader import LineReader
 from ._nested import flattened
 
@@ -25,6 +27,8 @@ class BadRow:
         The field whose value is wrong; "" if it is the whole row.
     value : str, default=""
         That value.
+    place : str, default=""
+        Where the message is on its broker: partition and offset, or the id of the entry.
     """
 
     line: int
@@ -32,6 +36,7 @@ class BadRow:
     raw: str
     field: str = ""
     value: str = ""
+    place: str = dataclasses.field(default="", repr=False)
 
 
 @dataclass
@@ -44,6 +49,13 @@ class Block:
     bad: list[BadRow] = field(default_factory=list)
     rows: Any = None  # LIBSVM: the features, column j for index j
     others: dict[str, int] = field(default_factory=dict)  # unused field -> the first row that has it
+    messages: Sequence[Message] = ()  # of a broker: those of the block, bad rows included
+    first: int = 1  # the line number of the first message
+    offsets: dict[str, Any] | None = None  # of a broker: where the message behind the block is
+
+    def message(self, line: int) -> Message:
+        """The message that is the row with a line number."""
+        return self.messages[line - self.first]
 
 
 class BlockReader:
@@ -80,6 +92,8 @@ class BlockReader:
         The fields whose cells are needed; None for all. Set by the source.
     headers_skipped : int
         Repeated headers.
+    is_live : bool
+        Whether rows arrive while it is read.
     """
 
     has_all_fields = True
@@ -90,6 +104,7 @@ class BlockReader:
     layout = ""
     identity_file: str | None = None
     temporary: str | None = None
+    is_live = False
 
     def __init__(self, lines: LineReader) -> None:
         self._lines = lines
@@ -106,6 +121,10 @@ class BlockReader:
         Block boundaries therefore do not depend on which records are bad.
         """
         raise NotImplementedError
+
+    def read_first(self, n: int) -> Block | None:
+        """As `read`, for the rows from which the schema is inferred."""
+        return self.read(n)
 
     def fields_of(self, raw: str) -> dict[str, Any]:
         """The fields of a row, from its text in `Block.raw`; empty if it has no named fields."""

@@ -17,7 +17,7 @@ def read_first_blocks(reader: BlockReader, batch_size: int, infer_rows: int) -> 
     blocks: deque[Block] = deque()
     n_good = n_read = 0
     while n_good < infer_rows and n_read < _MAX_READ * infer_rows:
-        block = reader.read(batch_size)
+        block = reader.read_first(batch_size)
         if block is None:
             break
         blocks.append(block)

@@ -2,11 +2,15 @@
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from ..broker import is_broker, open_consumer
 from . import _compression
 from ._arrow import ArrowReader, ParquetReader, dataset_files
 from ._blocks import BlockReader
+from ._broker import MessageReader
 from ._csv import CSVReader
 from ._jsonl import JSONLinesReader
 from ._libsvm import LIBSVMReader
@@ -47,6 +51,9 @@ class ReaderOptions:
     max_row_bytes: int
     encoding: str | None
     sql: str | None
+    offsets: Mapping[str, Any] | None = None
+    offset_reset: str | None = None
+    idle: float | None = None
 
 
 def open_reader(path: str, options: ReaderOptions) -> tuple[BlockReader, str]:
@@ -54,6 +61,8 @@ def open_reader(path: str, options: ReaderOptions) -> tuple[BlockReader, str]:
     if options.sql is not None:
         _check_kind("sql", options.schema, path)
         return SQLReader(path, options.sql), "sql"
+    if is_broker(path):
+        return _open_broker(path, options), "messages"
     if os.path.isdir(path):
         return _open_folder(path, options), "arrow"
     if not is_url(path):
@@ -66,6 +75,16 @@ def open_reader(path: str, options: ReaderOptions) -> tuple[BlockReader, str]:
         raise
     reader.temporary = local
     return reader, found
+
+
+def _open_broker(path: str, options: ReaderOptions) -> BlockReader:
+    consumer = open_consumer(path, offsets=options.offsets, offset_reset=options.offset_reset)
+    try:
+        _check_kind("messages", options.schema, consumer.name)
+    except BaseException:
+        consumer.close()
+        raise
+    return MessageReader(consumer, options.idle, options.max_row_bytes)
 
 
 def _open_folder(path: str, options: ReaderOptions) -> BlockReader:

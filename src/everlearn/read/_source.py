@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..broker import Message
 from ..errors import InputError
 from ._batches import Batch, encode_block, without_first
 from ._blocks import BadRow, Block, BlockReader
+from ._broker import MessageReader
 from ._examples import examples
 from ._first_blocks import infer_libsvm_schema, infer_table_schema, read_first_blocks
 from ._nested import outer_names
@@ -18,6 +20,7 @@ from ._url import remove
 from .quarantine import Quarantine
 from .schema import Schema
 
+OFFSETS_NOTE = "offsets"  # the name of the offsets among the notes of a store
 _OPTIONAL_KINDS = ("label", "time", "ignore")  # fields that a later file may lack
 
 
@@ -53,7 +56,7 @@ class Source(Iterator[Batch]):
     name : str
         The file, or "standard input".
     format : str
-        "csv", "jsonl", "libsvm", "parquet", "arrow", "npy", "npz" or "sql".
+        "csv", "jsonl", "libsvm", "parquet", "arrow", "npy", "npz", "sql" or "messages".
     layout : str
         How the file is laid out, in a few words, such as its delimiter and its encoding; may be empty.
     identity_file : str or None
@@ -67,7 +70,10 @@ class Source(Iterator[Batch]):
     n_rows_total : int or None
         Rows in the file, good and bad, if known (Parquet, NumPy).
     bytes_total : int or None
-        Size of the file; None for a pipe.
+        Size of the file; None for a pipe and for a broker.
+    offsets : dict or None
+        Of a broker: where the message behind the rows returned so far is. Store it in the transaction of
+        these rows, as in ``learner.step(batch.X, batch.y, notes=source.notes)``.
     """
 
     def __init__(self, reader: BlockReader, options: SourceOptions) -> None:
@@ -78,15 +84,16 @@ class Source(Iterator[Batch]):
         self._blocks: deque[Block] = deque()  # read, but not returned yet
         self._pending: tuple[Batch, list[int]] | None = None  # rest of a block after skip_rows, and its lines
         self.n_rows = 0
+        self.offsets: dict[str, Any] | None = None
         self.n_rows_total, self.bytes_total = reader.n_rows_total, reader.bytes_total
         self.layout, self.identity_file = reader.layout, reader.identity_file
         if self.schema is None:
             self._blocks = read_first_blocks(reader, options.batch_size, options.infer_rows)
             self.schema = self._infer_schema()
         self._check_fields()
-        if not self._blocks and (block := reader.read(options.batch_size)) is not None:
+        if not self._blocks and not reader.is_live and (block := reader.read(options.batch_size)) is not None:
             self._blocks.append(block)
-        self._is_empty = not self._blocks
+        self._is_empty = not self._blocks and (self.schema is None or not reader.is_live)
         first = next((block for block in self._blocks if block.lines), None)
         self.examples: dict[str, str] = {}
         if first is not None and self.schema is not None:
@@ -192,6 +199,62 @@ class Source(Iterator[Batch]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    # -------------------------------------------------------------------------------------------- brokers
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is a topic or a stream: rows arrive while it is read."""
+        return self._reader.is_live
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """`offsets` as the notes of a store; empty if the source is no broker."""
+        return {} if self.offsets is None else {OFFSETS_NOTE: self.offsets}
+
+    def on_wait(self, call: Callable[[], None]) -> None:
+        """While no message arrives, call a function four times a second.
+
+        Parameters
+        ----------
+        call : callable
+            The function, without arguments.
+        """
+        if isinstance(self._reader, MessageReader):
+            self._reader.on_wait = call
+
+    def reject(self, batch: Batch, rows: Iterable[int], reason: str) -> None:
+        """Quarantine rows of a batch that turn out to be bad after it was read.
+
+        Parameters
+        ----------
+        batch : Batch
+            A batch of messages.
+        rows : iterable of int
+            Their positions in it.
+        reason : str
+            What is wrong with them.
+        """
+        at = [(batch.raw[row], batch.messages[row].place) for row in rows]
+        self._quarantine.add([BadRow(batch.first_line, reason, raw, place=place) for raw, place in at])
+
+    def is_after(self, message: Message, offsets: Mapping[str, Any] | None) -> bool:
+        """Whether a message was not yet read when these offsets were stored.
+
+        Parameters
+        ----------
+        message : Message
+            A message of this source; see `Batch.messages`.
+        offsets : mapping or None
+            Stored `offsets`; None if nothing was read.
+
+        Returns
+        -------
+        bool
+            Whether it was not read.
+        """
+        assert isinstance(self._reader, MessageReader)
+        return self._reader.consumer.is_after(message, offsets)
+
     # ------------------------------------------------------------------------------------------- progress
 
     @property
@@ -242,6 +305,7 @@ class Source(Iterator[Batch]):
         self._add_missing_fields(block, self.schema)
         batch, lines, bad = encode_block(block, self.schema)
         self._pending = None if batch is None else (batch, lines)
+        self.offsets = block.offsets or self.offsets
         return bad
 
     def _infer_schema(self) -> Schema | None:
@@ -271,6 +335,8 @@ class Source(Iterator[Batch]):
         required = {field.name for field in schema.fields if field.kind not in _OPTIONAL_KINDS}
         self._reader.required = required
         self._reader.used = outer_names(field.name for field in schema.fields if field.kind != "ignore")
+        if isinstance(self._reader, MessageReader) and self._options.unknown_fields == "error":
+            self._reader.known = outer_names(_in_order(schema))  # one message must not stop all others
         if names is None:
             return
         there = set(names)

@@ -64,6 +64,7 @@ class Quarantine:
         for row in rows:
             record = {"source": self._source, "line": row.line, "reason": row.reason, "raw": row.raw}
             record |= {"field": row.field, "value": row.value} if row.field else {}
+            record |= {"place": row.place} if row.place else {}
             self._file.write(json_visible(json.dumps(record, ensure_ascii=False)) + "\n")
         self._file.flush()
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
+from ..broker import is_broker
 from ._arrow import is_dataset
 from ._batches import Batch
 from ._blocks import BadRow
 from ._open import FORMATS, ReaderOptions, format_by_name, open_reader
-from ._source import Source, SourceOptions
+from ._source import OFFSETS_NOTE, Source, SourceOptions
 from ._times import suggest_time_format
 from .quarantine import check_path
 from .schema import Schema
 
 __all__ = [
+    "OFFSETS_NOTE",
     "BadRow",
     "Batch",
     "Source",
@@ -47,6 +50,9 @@ def open_source(
     decimal: str | None = None,
     time_format: str | None = None,
     sql: str | None = None,
+    offsets: Mapping[str, Any] | None = None,
+    offset_reset: str | None = None,
+    idle: float | None = None,
 ) -> Source:
     """Open a file, standard input, an address or an SQL query as a stream of batches.
 
@@ -63,7 +69,9 @@ def open_source(
     path : str or path-like
         The file; text formats may be compressed with gzip, bzip2, xz or zstd. "-" is standard input. An HTTP
         or HTTPS address is downloaded to a temporary file. A folder must be one that Hugging Face `datasets`
-        has saved. With `sql`, the SQLAlchemy address of a database, or an SQLite file.
+        has saved. With `sql`, the SQLAlchemy address of a database, or an SQLite file. A Kafka topic
+        (kafka://host:port/topic) or a Redis stream (redis://host:port/stream), whose messages are JSON
+        objects or, in Redis, entries with the fields of a row.
     format : {"csv", "jsonl", "libsvm", "parquet", "arrow", "npy", "npz"}, default=None
         The format. None detects it from the first bytes, from the file extension (.csv, .tsv, .jsonl,
         .ndjson, .libsvm, .svmlight, .svm) or from the first line. The CSV delimiter (comma, semicolon, tab or
@@ -111,6 +119,15 @@ def open_source(
         since 1970. None infers it.
     sql : str, default=None
         A query whose rows are the stream; `path` is then a database.
+    offsets : mapping, default=None
+        Brokers: where to go on, as stored with the rows; see `Source.offsets`. None starts at the oldest
+        message.
+    offset_reset : {None, "earliest", "latest"}, default=None
+        Brokers: what to do if messages that should come next were removed. None raises a `BrokerError`,
+        "earliest" goes on with the oldest message that is left, "latest" with the next one that arrives.
+        Without `offsets`, "latest" skips the messages that are there.
+    idle : float, default=None
+        Brokers: the seconds without a message after which the stream ends; None waits for ever.
 
     Returns
     -------
@@ -151,6 +168,7 @@ def open_source(
         if number is not None and number < 1:
             raise ValueError(f"{option}={number} must be at least 1.")
     name = os.fspath(path)
+    _check_broker_options(name, format, sql, {"offsets": offsets, "offset_reset": offset_reset, "idle": idle})
     schema_file = None if schema is None or isinstance(schema, Schema) else os.fspath(schema)
     if quarantine is not None:
         check_path(os.fspath(quarantine), name, schema_file)
@@ -167,7 +185,19 @@ def open_source(
         raise ValueError(f"format={format!r} is for files: leave it out for a query.")
     header = header if schema is None else schema.header
     reader, found = open_reader(
-        name, ReaderOptions(format, schema, header, unknown_fields, max_row_bytes, encoding, sql)
+        name,
+        ReaderOptions(
+            format,
+            schema,
+            header,
+            unknown_fields,
+            max_row_bytes,
+            encoding,
+            sql,
+            offsets,
+            offset_reset,
+            idle,
+        ),
     )
     try:
         if found == "libsvm" and any(value is not None for value in given.values()):
@@ -190,3 +220,16 @@ def open_source(
     except BaseException:
         reader.close()
         raise
+
+
+def _check_broker_options(name: str, format: str | None, sql: str | None, options: Mapping[str, Any]) -> None:
+    """Options of brokers are for brokers, and those of files are not."""
+    if not is_broker(name):
+        for option, value in options.items():
+            if value is not None:
+                raise ValueError(f"{option}={value!r} is for Kafka and Redis, not for {name}.")
+        return
+    if format is not None or sql is not None:
+        raise ValueError("A topic or a stream has no format and no query: leave out format and sql.")
+    if options["idle"] is not None and not options["idle"] >= 0:
+        raise ValueError(f"idle={options['idle']} must not be negative.")

@@ -75,7 +75,12 @@ class AnswerMethods(EraseMethods):
 
     @one_writer
     def answer(
-        self, answers: Sequence[AnswerFor], *, time: float | None = None, requests: Sequence[Request] = ()
+        self,
+        answers: Sequence[AnswerFor],
+        *,
+        time: float | None = None,
+        requests: Sequence[Request] = (),
+        notes: Mapping[str, Any] | None = None,
     ) -> list[AnswerEffect]:
         """Give answers for rows of earlier batches, with what is known about them; all or none.
 
@@ -91,6 +96,8 @@ class AnswerMethods(EraseMethods):
         requests : sequence of Request, default=()
             The requests that these answers came with; they are kept with their outcomes in the same
             transaction.
+        notes : mapping, default=None
+            Values to store in the same transaction; see `notes`.
 
         Returns
         -------
@@ -98,7 +105,7 @@ class AnswerMethods(EraseMethods):
             For each answer, the label that the row had ``before`` and has ``after``.
         """
         self._check_open()
-        if not answers and not requests:
+        if not answers and not requests and not notes:
             return []
         labels = [at for at, answer in enumerate(answers) if answer.kind == "label"]
         _checks.kinds([answer.kind for answer in answers])
@@ -135,7 +142,7 @@ class AnswerMethods(EraseMethods):
             version = self._version_after(events, writing.last - len(events))
             add_requests(writing, requests, effects, version)
 
-        self._commit(events, beside=beside)
+        self._commit(events, notes, beside)
         return effects
 
     @one_writer

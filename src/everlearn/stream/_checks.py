@@ -133,6 +133,17 @@ def scale_of(X: Rows, columns: Array | None, time: float) -> Scaled:
     return scale_by(moments, not sparse.issparse(X), columns, time)
 
 
+def given_scale(mean: Any, scale: Any, n_features: int | None, time: float) -> Scaled:
+    """The event that sets a scale that is given."""
+    found = [np.asarray(values, dtype=np.float64) for values in (mean, scale)]
+    shape = found[0].shape if n_features is None else (n_features,)
+    if len(shape) != 1 or any(values.shape != shape or not np.isfinite(values).all() for values in found):
+        raise ValueError(f"mean and scale must be finite numbers of the shape {shape}.")
+    if not (found[1] > 0).all():
+        raise ValueError("scale must be positive.")
+    return Scaled(found[0], found[1], time)
+
+
 def scale_by(moments: RunningMoments, centered: bool, columns: Array | None, time: float) -> Scaled:
     """The event that sets the scale to the mean and standard deviation; constant features are not divided.
 

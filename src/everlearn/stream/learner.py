@@ -408,6 +408,24 @@ class NeverEndingLearner(AnswerMethods):
         self._record(_checks.scale_of(self._state.raw(kept), self._settings.scale_features, clock.time()))
 
     @one_writer
+    def set_scale(self, mean: Any, scale: Any) -> None:
+        """Scale features as (x - mean) / scale; before the first row of a store with scaling="none".
+
+        Parameters
+        ----------
+        mean : array-like of shape (n_features,)
+            What is subtracted from each feature.
+        scale : array-like of shape (n_features,)
+            What each feature is divided by.
+        """
+        self._check_open()
+        if self._settings.scaling != "none":
+            raise ValueError("set_scale needs a store with scaling='none'; this one sets its scale itself.")
+        if self._log.n_rows:
+            raise ValueError(f"set_scale must come before the first row; there are {self._log.n_rows:,}.")
+        self._record(_checks.given_scale(mean, scale, self._n_features(), clock.time()))
+
+    @one_writer
     def set_schema(self, schema: dict[str, Any], *, notes: Mapping[str, Any] | None = None) -> None:
         """Store a description of the features, such as the state of a `Schema`, as an event.
 
