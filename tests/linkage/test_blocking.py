@@ -15,6 +15,7 @@ from everlearn.linkage import (
     Prefix,
     Records,
     Tokens,
+    WordPairs,
     default_blocking,
 )
 
@@ -108,6 +109,44 @@ def test_min_hash_finds_similar_values_and_not_others():
     )
     assert report.recall == 1
     assert report.reduction > 0.9
+
+
+def test_word_pairs_find_records_of_which_every_word_is_frequent():
+    first, last, city = (["Ann", "Bob", "Cyd", "Dee"], ["Lee", "Ray", "Orr", "Poe"], ["Rome", "Oslo", "Bern"])
+    people = [{"name": f"{a} {b}", "city": c} for a in first for b in last for c in city]
+    twins = [{"name": f"{b}, {a}", "city": c} for a in first for b in last for c in city]
+    records = Records(people + twins, {"name": "name", "city": "category"})
+    n = len(people)
+    truth = {(at, at + n) for at in range(n)}
+    words = as_set(Blocking(Tokens("name"), Tokens("city"), max_block_size=20).pairs(records))
+    pairs = as_set(Blocking(WordPairs(), max_block_size=20).pairs(records))
+    assert not words
+    assert len(truth & pairs) > 0.95 * n
+    drawn = [set(key.split()) for key in WordPairs(draws=40).keys("ann lee rome")]
+    assert sorted(map(sorted, drawn)) == [["ann", "lee"], ["ann", "rome"], ["lee", "rome"]]
+
+
+def test_word_pairs_of_a_record_do_not_depend_on_the_others():
+    table = [
+        {"name": "Ann Lee", "born": "1980-02-01"},
+        {"name": "", "born": ""},
+        {"name": "李 明 王", "born": ""},
+    ]
+    schema = {"name": "name", "born": "date"}
+    places, keys = WordPairs().keys_of(Records(table, schema))
+    assert set(places.tolist()) == {0, 2}
+    assert any("1980-02-01" in key for key in keys)  # a date is one word
+    for at in (0, 2):
+        alone = WordPairs().keys_of(Records(table[at : at + 1], schema))[1]
+        assert alone == [key for place, key in zip(places.tolist(), keys, strict=True) if place == at]
+    assert WordPairs().keys_of(Records([{"name": "Ann"}]))[1] == []
+
+
+def test_the_default_compares_fewer_in_a_large_table():
+    def largest(n):
+        return default_blocking(Records({"name": list(map(str, range(n)))})).max_block_size
+
+    assert [largest(n) for n in (1, 20_000, 80_000)] == [100, 100, 50]
 
 
 def test_the_default_takes_any_table():

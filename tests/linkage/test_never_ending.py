@@ -1,4 +1,4 @@
-"""Records arrive in parts, are linked, and are taken back."""
+"""Records arrive in parts, are linked, and questions are asked."""
 
 import subprocess
 import sys
@@ -7,82 +7,19 @@ import numpy as np
 import pytest
 
 from everlearn import LASVM, NeverEndingLearner
-from everlearn.datasets import make_author_records
-from everlearn.errors import InputError, StoreError
-from everlearn.linkage import AuthorName, Blocking, PairFeatures, Tokens, b_cubed_scores
+from everlearn.linkage import AuthorName
 from everlearn.linkage.never_ending import NeverEndingLinker
 from everlearn.store.linked import LinkedRecords
 from linkage import killed_linker
-
-NAMES = {"J. Smith": (40, 6), "M. Jones": (30, 6), "C. Chen": (26, 6)}
-PEOPLE = [
-    {"id": "a", "name": "Ann Lee", "city": "Rome"},
-    {"id": "b", "name": "Anne Lee", "city": "Rome"},
-    {"id": "c", "name": "Bob Ray", "city": "Oslo"},
-    {"id": "d", "name": "Bob Rae", "city": "Oslo"},
-    {"id": "e", "name": "Ann Ley", "city": "Rome"},
-    {"id": "f", "name": "Rob Ray", "city": "Oslo"},
-]
+from linkage.never_ending_helpers import PEOPLE, asked, f1, opened, people, some_authors
 
 
 @pytest.fixture(scope="module")
 def authors():
-    table, person = make_author_records(NAMES, scale=1, random_state=3)
-    order = np.random.default_rng(0).permutation(len(table))
-    return [table[at] for at in order], person[order]
-
-
-def opened(store=":memory:", **options):
-    return NeverEndingLinker.open(store, blocking=Blocking(AuthorName()), **options)
-
-
-def people(store=":memory:", **options):
-    return NeverEndingLinker.open(store, blocking=Blocking("city"), **options)
-
-
-def asked(linker, person, n):
-    """Answer questions by the truth; the answers, by numbers of records."""
-    given = []
-    for _ in range(n):
-        for question in linker.ask(1):
-            same = bool(person[question.left_id] == person[question.right_id])
-            linker.tell(question.id, same)
-            given.append((question.left_id, question.right_id, same))
-    return given
-
-
-def f1(person, clusters):
-    return b_cubed_scores([person[record] for record in clusters], list(clusters.values())).f1
-
-
-def groups(clusters):
-    found = {}
-    for record, cluster in clusters.items():
-        found.setdefault(cluster, set()).add(record)
-    return sorted(map(sorted, found.values()))
+    return some_authors()
 
 
 # ------------------------------------------------------------------------------------------------- in parts
-
-
-def test_ten_parts_end_where_all_at_once_does(authors):
-    table, person = authors
-    with opened() as parts:
-        answers = []
-        for part in np.array_split(np.arange(len(table)), 10):
-            parts.add([table[at] for at in part])
-            answers += asked(parts, person, 7)
-        found = parts.link()
-        assert parts.status()["up_to_date"]
-    with opened() as once:
-        once.add(table)
-        for left, right, same in answers:
-            once.answer(left, right, same)
-        expected = once.link()
-    assert list(found) == list(expected) == list(range(len(table)))
-    assert f1(person, expected) > 0.85
-    assert abs(f1(person, found) - f1(person, expected)) < 0.005
-    assert b_cubed_scores(list(expected.values()), list(found.values())).f1 > 0.99
 
 
 def test_a_new_record_is_compared_with_its_block_only(authors, monkeypatch):
@@ -118,137 +55,6 @@ def test_new_records_are_attached_and_may_merge_clusters():
         added = linker.add([{"id": "g", "name": "Ann Lee", "city": "Rome"}])
         assert added.ids == ["g"]
         assert added.clusters == [before["a"]]
-
-
-# ------------------------------------------------------------------------------------------------ taken back
-
-
-def test_an_answer_joins_and_separates_at_once_and_is_withdrawn():
-    with people() as linker:
-        linker.add(PEOPLE)
-        linker.answer("a", "f", True, by="Ada")  # nobody would guess it
-        joined = linker.clusters()
-        assert joined["a"] == joined["f"] == 0
-        linker.answer("a", "f", False)
-        assert linker.clusters()["a"] != linker.clusters()["f"]
-        linker.answer("a", "f", True)
-        linker.answer("a", "f", None)
-        assert groups(linker.clusters()) == [["a"], ["b"], ["c"], ["d"], ["e"], ["f"]]
-        reasons = [change.reason for change in linker.journal()]
-        assert reasons == [
-            "answer a = f",
-            "answer a ≠ f",
-            "answer a = f",
-            "answer a = f was withdrawn",
-        ]
-        assert [change.kind for change in linker.journal()] == ["merge", "split", "merge", "split"]
-        assert linker.journal()[0].before == [0, 5]
-        assert linker.journal()[0].after == [0]
-        assert [change.number for change in linker.journal(after=2)] == [3, 4]
-
-
-def test_records_that_are_not_the_same_stay_apart_whatever_the_model_says(authors):
-    table, person = authors
-    with opened() as linker:
-        linker.add(table)
-        asked(linker, person, 40)
-        clusters = linker.link()
-        a, b = max(groups(clusters), key=len)[:2]
-        linker.answer(a, b, False)
-        assert linker.clusters()[a] != linker.clusters()[b]
-        linker.relink()
-        assert linker.clusters()[a] != linker.clusters()[b]
-        linker.answer(a, b, None)
-        assert f1(person, linker.link()) > 0.75
-
-
-def test_ids_of_clusters_last(authors):
-    table, person = authors
-    with opened() as linker:
-        linker.add(table[:60])
-        asked(linker, person, 40)
-        before = linker.link()
-        linker.add(table[60:])
-        after = linker.clusters()
-        kept = sum(before[record] == after[record] for record in before)
-        assert kept > 0.8 * len(before)
-        used = {cluster for change in linker.journal() for cluster in change.before + change.after}
-        assert used | set(after.values()) <= set(range(max({*used, *after.values()}) + 1))
-
-
-def test_the_journal_leads_from_one_clustering_to_the_next(authors):
-    table, person = authors
-    with opened() as linker:
-        linker.add(table[:50])
-        asked(linker, person, 30)
-        before, last = linker.link(), len(linker.journal())
-        linker.add(table[50:])
-        asked(linker, person, 10)
-        after = linker.link()
-        moved = {(before[record], after[record]) for record in before if before[record] != after[record]}
-        changed = [set(change.before) | set(change.after) for change in linker.journal(after=last)]
-        for old, new in moved:  # through one change or several
-            reached, grown = {old}, True
-            while grown:
-                wider = reached.union(*(change for change in changed if change & reached))
-                grown, reached = wider != reached, wider
-            assert new in reached
-
-
-def test_forgetting_some_records_leaves_what_a_run_without_them_gives(authors):
-    table, person = authors
-    gone = [7]
-    kept = [at for at in range(len(table)) if at not in gone]
-    rows = [{"id": at, **row} for at, row in enumerate(table)]
-    with opened() as linker:
-        linker.add(rows[:50])
-        linker.add(rows[50:])
-        answers = asked(linker, person, 50)
-        linker.forget(gone)
-        found = linker.link()
-        left = [answer for answer in answers if not {*answer[:2]} & set(gone)]
-        assert linker.status()["records"] == len(kept)
-        with pytest.raises(InputError, match="No record with the id 7"):
-            linker.answer(7, 8, True)
-    with opened() as other:
-        other.add([row for row in rows[:50] if row["id"] in kept])
-        other.add([row for row in rows[50:] if row["id"] in kept])
-        for a, b, same in left:
-            other.answer(a, b, same)
-        expected = other.link()
-    assert list(found) == list(expected) == kept
-    assert b_cubed_scores(list(expected.values()), list(found.values())).f1 > 0.99
-    assert abs(f1(person, found) - f1(person, expected)) < 0.005
-
-
-def test_a_forgotten_record_that_held_a_cluster_together_splits_it():
-    with people(clustering="components") as linker:
-        linker.add(PEOPLE)
-        linker.answer("a", "c", True)
-        linker.answer("a", "d", True)
-        assert groups(linker.clusters()) == [["a", "c", "d"], ["b"], ["e"], ["f"]]
-        linker.forget(["a"])
-        assert groups(linker.clusters()) == [["b"], ["c"], ["d"], ["e"], ["f"]]
-        assert [change.reason for change in linker.journal()] == [
-            "answer (forgotten) = c",
-            "answer (forgotten) = d",
-            "records were forgotten",
-        ]
-
-
-def test_no_byte_of_a_forgotten_record_remains(tmp_path):
-    store = tmp_path / "people.everlearn"
-    with people(store) as linker:
-        linker.add([*PEOPLE, {"id": "secret-id", "name": "Zebulon Quux", "city": "Oslo"}])
-        linker.answer("secret-id", "c", True)
-        linker.answer("a", "c", False)
-        linker.forget(["secret-id"])
-        linker.forget(["e"])  # was not in a row of the log, perhaps
-    for path in tmp_path.iterdir():
-        content = path.read_bytes()
-        for trace in (b"Zebulon", b"Quux", b"quux", b"secret-id", b"Ann Ley"):
-            assert trace not in content
-        assert b"Bob Ray" in content or path != store
 
 
 # ------------------------------------------------------------------------------------------------- questions
@@ -387,96 +193,3 @@ def test_a_run_that_is_killed_again_and_again_ends_as_one_that_is_not(tmp_path):
             linker.learner.decision_function(row), whole.learner.decision_function(row)
         )
         assert linker.status() | {"store": ""} == whole.status() | {"store": ""}
-
-
-# ------------------------------------------------------------------------------------------------- bad input
-
-
-def test_ids_that_are_known_are_refused_or_skipped():
-    with people() as linker:
-        linker.add(PEOPLE[:3])
-        with pytest.raises(InputError, match="Duplicate id 'c'") as caught:
-            linker.add(PEOPLE[2:])
-        assert caught.value.code == "duplicate_id"
-        assert len(linker.clusters()) == 3
-        assert linker.add(PEOPLE[2:], duplicates="skip").ids == ["d", "e", "f"]
-        assert linker.add(PEOPLE, duplicates="skip").ids == []
-        with pytest.raises(ValueError, match="'error' or 'skip', got 'keep'"):
-            linker.add(PEOPLE, duplicates="keep")
-        with pytest.raises(ValueError, match="must be distinct, but 1 of them repeat"):
-            linker.add([{"id": "x", "name": "X", "city": "Y"}] * 2)
-
-
-def test_records_without_ids_are_numbered_on():
-    with people() as linker:
-        assert linker.add([{"name": "A", "city": "B"}] * 3).ids == [0, 1, 2]
-        assert linker.add([{"name": "A", "city": "B"}] * 2).ids == [3, 4]
-
-
-def test_records_with_a_missing_field_and_empty_ones_are_alone():
-    with people() as linker:
-        linker.add(PEOPLE)
-        with pytest.raises(ValueError, match="missing column: 'city'"):
-            linker.add([{"id": "z", "name": "Nobody"}])
-        assert linker.add([{"id": "z", "name": "", "city": None}]).pairs == 0
-        assert linker.add([]).ids == []
-
-
-def test_a_large_block_is_refused_sampled_or_dropped_in_words():
-    rows = [{"name": f"N{at}", "city": "Rome"} for at in range(40)]
-    with NeverEndingLinker.open(":memory:", blocking=Blocking("city", max_block_size=30)) as linker:
-        linker.add(rows[:30])
-        with pytest.raises(
-            ValueError, match=r"31 records the key 'rome', more than max_block_size=30: use a finer"
-        ):
-            linker.add(rows[30:31])
-        assert len(linker.clusters()) == 30
-    sampling = Blocking("city", max_block_size=10, large_blocks="sample")
-    compared = pytest.warns(UserWarning, match="each new record is compared with 5 of them")
-    with NeverEndingLinker.open(":memory:", blocking=sampling) as linker, compared:
-        assert 100 < linker.add(rows).pairs < 200
-    with NeverEndingLinker.open(":memory:", blocking=Blocking(Tokens("city"), max_block_size=10)) as linker:
-        assert linker.add(rows[:9]).pairs == 36
-        assert linker.add(rows[9:10]).pairs == 9
-        assert linker.add(rows[10:]).pairs == 0
-        assert linker.add([{"name": "N", "city": "Rome"}]).pairs == 0
-
-
-def test_settings_that_are_not_those_of_the_store_are_refused(tmp_path):
-    store = tmp_path / "store"
-    with NeverEndingLinker.open(store, {"name": "name", "city": "category"}) as linker:
-        linker.add(PEOPLE)
-    with NeverEndingLinker.open(store, {"name": None, "city": "category"}):
-        pass
-    with pytest.raises(InputError, match=r"schema=.* is not that of the store"):
-        NeverEndingLinker.open(store, {"name": "text", "city": "category"})
-    with pytest.raises(InputError, match=r"blocking=.* is not that of the store"):
-        NeverEndingLinker.open(store, blocking=Blocking("name"))
-    with pytest.raises(ValueError, match="depend on all records"):
-        NeverEndingLinker.open(store, features=PairFeatures("thesis"))
-    with pytest.raises(ValueError, match="clustering"):
-        NeverEndingLinker.open(store, clustering="k-means")
-    with pytest.raises(StoreError, match="No store at"):
-        NeverEndingLinker.open(tmp_path / "other", create=False)
-
-
-def test_a_store_of_rows_is_refused(tmp_path):
-    with NeverEndingLearner.open(tmp_path / "rows", LASVM()) as learner:
-        learner.step([[0.0], [1.0]])
-    with pytest.raises(InputError, match="no pairs of records"):
-        NeverEndingLinker.open(tmp_path / "rows", create=False)
-
-
-def test_answers_about_what_is_not_there_are_refused():
-    with people() as linker:
-        linker.add(PEOPLE)
-        with pytest.raises(InputError, match="No record with the id 'x'"):
-            linker.answer("a", "x", True)
-        with pytest.raises(InputError, match="is one record"):
-            linker.answer("a", "a", True)
-        with pytest.raises(InputError, match="no answer for 'a' and 'c'"):
-            linker.answer("a", "c", None)
-        with pytest.raises(InputError, match="No record with the id 'x'"):
-            linker.forget(["a", "x"])
-        assert len(linker.clusters()) == 6
-        linker.forget([])

@@ -59,6 +59,10 @@ def test_a_value_is_kept_once():
         ("title", ["a long title of five words", "another long title it is"], "text"),
         ("brand", ["acme", "zenith"], "name"),
         ("color", ["red", "blue"] * 100, "category"),
+        ("color", ["red", "blue"] * 100 + ["rad", "bleu", "ble"], "category"),  # with misspellings
+        ("year", ["1999", "2001", "2002", "2003"] * 20 + ["199x", "2o01"] * 5, "number"),
+        ("length", ["3:45", "1:02:03", "225"], "number"),
+        ("contact number", ["5551234567", "5559876543"], "category"),
         ("empty", ["", None], "text"),
     ],
 )

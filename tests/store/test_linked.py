@@ -15,7 +15,8 @@ def log():
 def pairs(*ends, same=None, rows=None):
     left, right = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     features = np.arange(3 * len(ends), dtype=np.float32).reshape(-1, 3) / 7
-    return LinkedPairs(left, right, features, rows or [None] * len(ends), same or [None] * len(ends))
+    none = [None] * len(ends)
+    return LinkedPairs(left, right, features, rows or none, same or none, np.arange(1, len(ends) + 1))
 
 
 def filled(log):
@@ -40,8 +41,13 @@ def test_what_is_written_is_read(log):
     assert linked.clusters_of([1, 2]) == {1: 0, 2: 2}
     assert linked.all_clusters() == {0: 0, 1: 0, 2: 2}
     assert linked.in_clusters([0]) == {0: 0, 1: 0}
-    keys, numbers = linked.members(np.array([3, -5, 11]))
-    assert sorted(zip(keys.tolist(), numbers.tolist(), strict=True)) == [(-5, 0), (3, 0), (3, 2)]
+    for most, expected in (
+        (None, [(-5, 0), (3, 0), (3, 2)]),
+        (2, [(-5, 0), (3, 0), (3, 2)]),
+        (1, [(-5, 0), (3, 0)]),
+    ):
+        keys, numbers, _ = linked.members(np.array([3, -5, 11]), most)
+        assert sorted(zip(keys.tolist(), numbers.tolist(), strict=True)) == expected
     assert linked.state("linkage")["n"] == 3
     assert linked.state("other") is None
     (line,) = linked.journal()

@@ -80,7 +80,7 @@ def test_ids_given_as_text_are_those_of_the_store():
     with log.writing() as writing:
         writing.add(arrived(0, 6, 0.0), names)
     assert log.find_ids(["5", "6", "x", "-3", "8", "x", "007"]) == [5, "6", "x", -3, "8", "007"]
-    with pytest.raises(ValueError, match="Ambiguous id: the store has a row '7' and a row 7"):
+    with pytest.raises(ValueError, match="Ambiguous id: the store has both '7' and 7"):
         log.find_ids(["5", "7"])
 
 

@@ -29,6 +29,7 @@ _KEYS = {
     "tokens": "Tokens",
     "minhash": "MinHash",
     "author": "AuthorName",
+    "words": "WordPairs",
 }
 _OURS = ("cluster", "id")
 
@@ -77,8 +78,8 @@ def records(
             "--block",
             metavar="KEY:FIELD",
             show_default=False,
-            help="Compare records with a common key: exact, prefix, phonetic, tokens, minhash or author. Can "
-            "be repeated. (default: rare words and similar texts)",
+            help="Compare records with a common key: exact, prefix, phonetic, tokens, minhash, words or "
+            "author. Can be repeated. (default: rare words, pairs of words and similar texts)",
         ),
     ] = None,
     clustering: Annotated[

@@ -4,7 +4,7 @@
 
 ====================  ========================================================================================
 `Records`             a table of records with the kind of each field
-`Blocking`            the pairs to compare: `Exact`, `Prefix`, `Phonetic`, `Tokens`, `MinHash` keys
+`Blocking`            the pairs to compare: `Exact`, `Prefix`, `Tokens`, `MinHash`, `WordPairs` and other keys
 `PairFeatures`        similarities of a pair
 `PairwiseLinker`      a learned decision about pairs, and clusters from it
 `ActiveLinker`        asks about the pairs that matter
@@ -31,6 +31,7 @@ from .blocking import (
     Phonetic,
     Prefix,
     Tokens,
+    WordPairs,
     default_blocking,
 )
 from .clustering import average_linkage, connected_components, dbscan
@@ -62,6 +63,7 @@ __all__ = [
     "Prefix",
     "Records",
     "Tokens",
+    "WordPairs",
     "average_linkage",
     "b_cubed_scores",
     "cluster_confusion",

@@ -118,6 +118,11 @@ class AnswerMethods(RelinkMethods):
         a, b = sorted(self._numbers([left, right]))
         if a == b:
             raise InputError(f"{left!r} is one record: a pair has two.", code="one_record")
+        if self._state["two_tables"] and len(set(self._linked.sides_of([a, b]).values())) == 1:
+            raise InputError(
+                f"{left!r} and {right!r} are in the same table: this store links records of two tables.",
+                code="same_table",
+            )
         found = self._linked.pair(a, b)
         if not len(found) or found.rows[0] is None:
             if same is None:
@@ -134,7 +139,7 @@ class AnswerMethods(RelinkMethods):
         order, records = self._some_records([a, b])
         pair = found
         if not len(found):
-            pair = self._pairs(np.array([a]), np.array([b]), order, records)
+            pair = self._pairs(np.array([a]), np.array([b]), np.array([0]), order, records)
         known = self._linked.records([a, b])
 
         def write(writing: Writing) -> None:
@@ -146,7 +151,7 @@ class AnswerMethods(RelinkMethods):
         with self._restored_on_error():
             if self._learner.schema is None:
                 self._learner.set_schema(schema_of(self._feature_names(records)))
-            self._write_offers(pair, [0], known, write)
+            self._write_offers(pair, known, write)
 
     @locked
     def contradictions(self) -> list[Contradiction]:

@@ -26,18 +26,25 @@ def cluster_records(
 ) -> Labels:
     """Cluster records by the distances of pairs and by answers about some of them.
 
-    Pairs with an answer have the distance 0 or 1. Then clusters are joined that have records known to be the
-    same, and a cluster that has records known to differ is built again from its pairs, the nearest first,
-    without joining what differs. Of answers that contradict each other, those that say "same" count.
+    Pairs whose answer is known, or follows from others, have the distance 0 or 1. Then clusters are joined
+    that have records known to be the same, and a cluster that has records known to differ is built again
+    from its pairs, the nearest first, without joining what differs. Of answers that contradict each other,
+    those that say "same" count.
     """
     left, right = np.asarray(left, dtype=np.intp), np.asarray(right, dtype=np.intp)
     distance = np.array(distance, dtype=np.float64)
     known = {(min(a, b), max(a, b)): same for a, b, same in answers}
     if known:
-        ends = zip(left.tolist(), right.tolist(), strict=True)
-        for at, (a, b) in enumerate(ends):
-            if (same := known.get((min(a, b), max(a, b)))) is not None:
-                distance[at] = 0.0 if same else 1.0
+        closed = PairAnswers()
+        for wanted in (True, False):
+            for (a, b), same in known.items():
+                if same is wanted:
+                    closed.add(a, b, same)
+        answered = np.zeros(n, dtype=bool)
+        answered[[end for pair in known for end in pair]] = True
+        for at in np.flatnonzero(answered[left] & answered[right]).tolist():
+            if (same_by := closed.implied(int(left[at]), int(right[at]))) is not None:
+                distance[at] = 0.0 if same_by else 1.0
     if clustering == "dbscan":
         labels = dbscan(n, left, right, distance, eps=eps, min_pts=min_pts)
     else:

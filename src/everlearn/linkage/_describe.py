@@ -9,6 +9,7 @@ from typing import Any
 
 from .._base import checked
 from . import _keys
+from ._word_pairs import WordPairs
 from .blocking import Blocking
 from .features import PairFeatures
 from .records import Records
@@ -16,7 +17,10 @@ from .records import Records
 _IDS = "\0"  # the name of the column of ids
 _KEYS: dict[str, type[_keys.Key]] = {
     cls.__name__: cls
-    for cls in (_keys.Exact, _keys.Prefix, _keys.Phonetic, _keys.Tokens, _keys.MinHash, _keys.AuthorName)
+    for cls in (
+        *(_keys.Exact, _keys.Prefix, _keys.Phonetic, _keys.Tokens, _keys.MinHash, _keys.AuthorName),
+        WordPairs,
+    )
 }
 
 

@@ -221,10 +221,10 @@ class MinHash(Key):
             found = TokenTable.of(lists, uses).pieces(token_grams)
             filled = np.flatnonzero(found.set_sizes)
             signatures = np.zeros((len(lists), self.bands, self.rows), dtype=np.int64)
-            hashes = np.array([_hash(gram) for gram in found.vocabulary], dtype=np.int64)
+            hashes = np.array([hash_of_text(gram) for gram in found.vocabulary], dtype=np.int64)
             starts = found.counts.indptr[filled]
             for place, (a, b) in enumerate(
-                zip(*_hash_functions(self.seed, self.bands * self.rows), strict=True)
+                zip(*hash_functions(self.seed, self.bands * self.rows), strict=True)
             ):
                 hashed = ((a * hashes + b) % _PRIME)[found.counts.indices]
                 smallest = np.minimum.reduceat(hashed, starts) if len(filled) else hashed
@@ -234,14 +234,15 @@ class MinHash(Key):
 
 
 @lru_cache
-def _hash_functions(seed: int, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def hash_functions(seed: int, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Coefficients a and b of n functions (a x + b) mod p."""
     a, b = np.random.default_rng(seed).integers(1, _PRIME, size=(2, n, 1), dtype=np.int64)
     return a, b
 
 
 @lru_cache(maxsize=100_000)
-def _hash(text: str) -> int:
+def hash_of_text(text: str) -> int:
+    """A number below a prime for a text."""
     data = text.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(data, digest_size=4).digest(), "little") % _PRIME
 

@@ -17,6 +17,7 @@ _MOST = 0.8  # of them must have the form of a kind
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _URL = re.compile(r"(https?://|www\.)\S+", re.IGNORECASE)
 _NUMBER = re.compile(r"[^\w.+-]?\s*([+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*[^\w.]?", re.IGNORECASE)
+_DURATION = re.compile(r"(?:(\d{1,2}):)?(\d{1,3}):(\d{2})")
 _YEAR_FIRST = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?:[T ].*)?")
 _YEAR_LAST = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?:[T ].*)?")
 # Words in the names of columns. A number in a column of codes is not a quantity.
@@ -26,14 +27,17 @@ _HINTS = {
     "name": "name|names|surname|given|first|last|middle|author|authors|person|artist|director|creator",
     "address": "address|street|city|suburb|town|affiliation|location|place|addr",
 }
-_FEW_VALUES = 0.05  # distinct values for each record, in a category
+_CODE = re.compile(r"\d{7,}")  # so many digits are a phone number or an id
+_RARELY = 0.05  # of numbers that are codes have a leading zero
+_FEW_VALUES, _NEARLY_ALL = 0.05, 0.9  # so few values, for each record, have nearly all records of a category
 _SHORT = 2.5  # mean tokens of a value that is compared as a name
 
 
 def infer_kind(name: str, values: list[str], codes: NDArray[np.intp]) -> str:
     """The kind of a field, by its values first and by the name of its column where these leave a choice."""
-    filled = [value for value in values if value]
-    sample = filled[:: max(1, len(filled) // _SAMPLE)]
+    # Records, not distinct values, are counted: misspellings are distinct, but rare.
+    cells = [code for code in codes.tolist() if values[code]]
+    sample = [values[code] for code in cells[:: max(1, len(cells) // _SAMPLE)]]
     words = re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1_\2", name).lower())
     hints = [kind for kind, hint in _HINTS.items() if any(word in hint.split("|") for word in words)]
     if not sample:
@@ -49,13 +53,17 @@ def infer_kind(name: str, values: list[str], codes: NDArray[np.intp]) -> str:
     if are(parse_date) and ("date" in hints or not are(str_digits)):
         return "date"
     if are(parse_number):
-        return "category" if "category" in hints or are(leading_zero) else "number"
+        codes_of_digits = are(_CODE.fullmatch) or sum(map(bool, map(leading_zero, sample))) > _RARELY * len(
+            sample
+        )
+        return "category" if "category" in hints or codes_of_digits else "number"
     for kind in ("address", "name"):
         if kind in hints:
             return kind
-    n_filled = int(np.count_nonzero(np.array([bool(v) for v in values])[codes])) if len(codes) else 0
     length = float(np.mean([len(tokens(value)) for value in sample]))
-    if length <= 2 * _SHORT and len(filled) <= _FEW_VALUES * n_filled:
+    most = np.cumsum(np.sort(np.bincount(cells))[::-1])  # records that have the most frequent values
+    n_values = int(np.searchsorted(most, _NEARLY_ALL * len(cells))) + 1
+    if length <= 2 * _SHORT and n_values <= _FEW_VALUES * len(cells):
         return "category"
     if length <= _SHORT:
         return "category" if "category" in hints else "name"
@@ -73,7 +81,10 @@ def leading_zero(text: str) -> str | None:
 
 
 def parse_number(text: str) -> float | None:
-    """A number, perhaps with separators of thousands or a currency sign; None where it is none."""
+    """A number, perhaps with a currency sign or separators of thousands; seconds of 3:45."""
+    if match := _DURATION.fullmatch(text):
+        hours, minutes, seconds = (int(part or 0) for part in match.groups())
+        return float(3600 * hours + 60 * minutes + seconds)
     match = _NUMBER.fullmatch(normalized(text))
     if match is None:
         return None

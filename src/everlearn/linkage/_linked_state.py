@@ -17,14 +17,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
+from .._base import persist
 from ..store.events import Ints
 from ..store.linked import LinkedPairs
 from ..store.log import Writing
 from . import _describe
 from ._cluster_ids import Change, renamed
 from ._constrained import cluster_records
-from ._pair_learner import SAME, PairLearner
+from ._pair_learner import DIFFERENT, SAME, PairLearner
 from ._statistics import FieldStatistics
 from .answers import PairAnswers
 from .blocking import Blocking
@@ -33,22 +35,24 @@ from .records import Records
 
 NOTE = "linkage"  # a note of stores whose rows are pairs of records
 TRANSITIVE = "(follows from other answers)"  # who gives answers that follow from others
-STATISTICS_FROM = 20_000  # the maximum number of records from which statistics are computed
 _PAIRS_AT_ONCE = 100_000
 _FEWEST_OFFERS, _MOST_OFFERS = 50, 500
-_STATE, _STATISTICS = "linkage", "statistics"
+_STATE, _STATISTICS, _MODEL = "linkage", "statistics", "model"
 _NEW: dict[str, Any] = {
     "schema": None,
     "blocking": None,
     "features": None,
     "n_records": 0,  # that have arrived
+    "n_there": 0,  # that were not forgotten
     "next_cluster": 0,
     "seen": 0,  # the last event that is known here
     "n_same": 0,
     "n_different": 0,
     "linked_at": 0,  # labels when all clusters were last computed
-    "linked_version": 0,  # the model then
-    "n_statistics": 0,  # records when the statistics were computed
+    "linked_version": 0,  # the model of the learner then
+    "linked_all": True,  # whether no record came or went since then
+    "n_statistics": 0,  # the records from which the statistics were computed, the first ones
+    "last_statistics": -1,  # the number of the last of them
     "erasing": [],  # rows of forgotten records that are still in the log
 }
 
@@ -62,6 +66,7 @@ class LinkedState:
         self._settings = {**_NEW, **settings}
         self._state: dict[str, Any] = {}
         self._statistics: dict[str, FieldStatistics] = {}
+        self._model: Any = None
         self._answers: PairAnswers | None = None
         self._restore()
 
@@ -71,6 +76,8 @@ class LinkedState:
         self._state = dict(self._settings if kept is None else kept)
         found = self._linked.state(_STATISTICS) or {}
         self._statistics = {name: FieldStatistics.from_state(state) for name, state in found.items()}
+        model = (self._linked.state(_MODEL) or {}).get(_MODEL)
+        self._model = None if model is None else persist.revive(model)
         self._answers = None
 
     @contextlib.contextmanager
@@ -101,40 +108,68 @@ class LinkedState:
         columns = {name: [record.get(name, "") for _, record in found] for name in schema}
         return _describe.made_records([given for given, _ in found], columns, schema)
 
-    def _pairs(self, left: Ints, right: Ints, order: list[int], records: Records) -> LinkedPairs:
+    def _pairs(
+        self, left: Ints, right: Ints, n_keys: Ints, order: list[int], records: Records
+    ) -> LinkedPairs:
         """New pairs of records that have these numbers, with their features."""
         features = self._features().fit(records, statistics=self._statistics)
         places = np.array(order, dtype=np.int64)
         ends = [np.searchsorted(places, side) for side in (left, right)]
         rows = features.transform(*ends).astype(np.float32)
-        return LinkedPairs(left, right, rows, [None] * len(left), [None] * len(left))
+        return LinkedPairs(left, right, rows, [None] * len(left), [None] * len(left), n_keys)
 
-    def _compute_statistics(self, records: Records) -> None:
-        """Statistics of records, of some of them if they are many."""
-        n = len(records)
-        places = np.unique(np.linspace(0, n - 1, min(n, STATISTICS_FROM)).astype(np.intp))
-        values = {name: records.values(name) for name in records.schema}
-        columns = {name: [cells[place] for place in places] for name, cells in values.items()}
-        some = _describe.made_records([records.ids[place] for place in places], columns, records.schema)
-        self._statistics = self._features().fit(some).statistics()
+    def _with_features(self, pairs: LinkedPairs) -> LinkedPairs:
+        """Pairs with the features that they have by the statistics of now."""
+        order, records = self._some_records({*pairs.left.tolist(), *pairs.right.tolist()})
+        fresh = self._pairs(pairs.left, pairs.right, pairs.n_keys, order, records)
+        return replace(pairs, features=fresh.features)
+
+    def _compute_statistics(self, first: list[tuple[int, Any, dict[str, str]]]) -> None:
+        """Compute the statistics of the first records: number, id and fields of each."""
+        records = self._as_records([(given, fields) for _, given, fields in first])
+        self._statistics = self._features().fit(records).statistics()
+        self._state |= {"n_statistics": len(first), "last_statistics": first[-1][0]}
 
     # ------------------------------------------------------------------------------------------- distances
 
     @property
-    def _has_model(self) -> bool:
+    def _has_both(self) -> bool:
         """Whether both classes have labels: a model of one class would take all pairs for that one."""
         return bool(self._state["n_same"] > 0 and self._state["n_different"] > 0)
 
-    def _scores(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Decision values, above 0 for a match; without a model a large negative number."""
-        if not self._has_model or not len(features):
+    def _fit_model(self, renewed: bool) -> None:
+        """Fit the model of the clusters to all answers.
+
+        The learner of the log has learned pairs as they were when they were asked about; words have become
+        more or less frequent since. This model depends on the records and the answers that are there, and on
+        nothing else: not on their order, nor on what was forgotten or withdrawn.
+        """
+        self._model = None
+        if self._has_both:
+            pairs, _ = self._answered()
+            features = pairs.features if not renewed else self._with_features(pairs).features
+            labels = np.array([SAME if same else DIFFERENT for same in pairs.same])
+            self._model = clone(self._learner.untrained).fit(features.astype(np.float64), labels)
+
+    def score(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Get the decision values of pairs.
+
+        Parameters
+        ----------
+        features : array-like of shape (n_pairs, n_features)
+            The features of the pairs.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+            The values, above 0 for a match; -inf as long as there is no model.
+        """
+        if self._model is None or not len(features):
             return np.full(len(features), -np.inf)
         parts = [
-            self._learner.decision_function(features[i : i + _PAIRS_AT_ONCE].astype(np.float64))
+            self._model.decision_function(features[i : i + _PAIRS_AT_ONCE].astype(np.float64))
             for i in range(0, len(features), _PAIRS_AT_ONCE)
         ]
-        if any(part is None for part in parts):
-            return np.full(len(features), -np.inf)
         return np.concatenate(parts)
 
     # -------------------------------------------------------------------------------------------- clusters
@@ -145,15 +180,15 @@ class LinkedState:
         """The cluster of each record by any number: of these records, from the pairs among them."""
         places = np.array(numbers, dtype=np.int64)
         left, right = (np.searchsorted(places, side) for side in (pairs.left, pairs.right))
-        answers = [
-            (int(left[at]), int(right[at]), same) for at, same in enumerate(pairs.same) if same is not None
-        ]
+        labeled = [at for at, same in enumerate(pairs.same) if same is not None]
+        # Pairs without a common key are there because somebody spoke of them: they have no distance.
+        compared = np.flatnonzero(pairs.n_keys > 0)
         labels = cluster_records(
             len(numbers),
-            left,
-            right,
-            0.5 * (1 - np.tanh(scores / 2)),
-            answers,
+            left[compared],
+            right[compared],
+            distances(scores[compared]),
+            [(int(left[at]), int(right[at]), bool(pairs.same[at])) for at in labeled],
             clustering=self._state["clustering"],
             eps=self._state["eps"],
             min_pts=self._state["min_pts"],
@@ -177,8 +212,8 @@ class LinkedState:
         inside = [
             at for at, b in enumerate(pairs.right.tolist()) if int(pairs.left[at]) in before and b in before
         ]
-        pairs = joined_pairs(known, pairs_at(pairs, inside))
-        parts = self._partition(sorted(before), pairs, self._scores(pairs.features))
+        pairs = joined_pairs(known, pairs.at(inside))
+        parts = self._partition(sorted(before), pairs, self.score(pairs.features))
         after, changes, self._state["next_cluster"] = renamed(before, parts, self._state["next_cluster"])
         return {number: new for number, new in after.items() if before[number] != new}, changes
 
@@ -197,6 +232,10 @@ class LinkedState:
     def _write_statistics(self, writing: Writing) -> None:
         found = {name: statistics.state() for name, statistics in self._statistics.items()}
         self._linked.set_state(writing, _STATISTICS, found)
+
+    def _write_model(self, writing: Writing) -> None:
+        described = None if self._model is None else persist.describe(self._model)
+        self._linked.set_state(writing, _MODEL, {_MODEL: described})
 
     # --------------------------------------------------------------------------------------------- answers
 
@@ -236,18 +275,24 @@ class LinkedState:
 
     def _withdraw_implied(self) -> None:
         """Withdraw labels that followed from answers which are no longer there."""
-        pairs = self._linked.labeled_pairs()
-        rows = [row for row in pairs.rows if row is not None]
-        given = self._learner.answers(rows) if rows else {}
-        implied = {row for row, answers in given.items() if {answer.by for answer in answers} == {TRANSITIVE}}
-        people = _answers_of(pairs_at(pairs, [at for at, row in enumerate(pairs.rows) if row not in implied]))
-        ends = zip(pairs.left.tolist(), pairs.right.tolist(), pairs.rows, pairs.same, strict=True)
-        gone = [row for a, b, row, same in ends if row in implied and people.implied(a, b) is not same]
+        people, implied = self._answered()
+        known = _answers_of(people)
+        ends = zip(implied.left.tolist(), implied.right.tolist(), implied.rows, implied.same, strict=True)
+        gone = [row for a, b, row, same in ends if known.implied(a, b) is not same]
         if gone:
             self._learner.withdraw(gone, by=TRANSITIVE)
             for row in gone:
                 left, _, right = str(row).partition("-")
                 self._take(self._linked.pair(int(left), int(right)), None)
+
+    def _answered(self) -> tuple[LinkedPairs, LinkedPairs]:
+        """The pairs that people answered, and those whose labels follow from these answers."""
+        pairs = self._linked.labeled_pairs()
+        rows = [row for row in pairs.rows if row is not None]
+        given = self._learner.answers(rows) if rows else {}
+        implied = {row for row, answers in given.items() if {answer.by for answer in answers} == {TRANSITIVE}}
+        follows = np.array([row in implied for row in pairs.rows], dtype=bool)
+        return pairs.at(np.flatnonzero(~follows)), pairs.at(np.flatnonzero(follows))
 
     def _known(self) -> PairAnswers:
         """All answers, those that say "same" first."""
@@ -257,28 +302,35 @@ class LinkedState:
 
     # ---------------------------------------------------------------------------------------------- offers
 
-    def _offered(self, pairs: LinkedPairs, scores: NDArray[np.float64], n_records: int) -> list[int]:
+    def _offered(
+        self, free: NDArray[np.bool_], similarity: Any, scores: NDArray[np.float64], n_records: int
+    ) -> list[int]:
         """Places of pairs that the learner may ask about: they become rows of its log.
 
-        Without a model, from similar pairs to dissimilar ones, with more of the similar ones, because matches
-        are rare. With one, pairs near the boundary, and of the others some that are taken for matches.
+        ``free`` pairs are neither in the log nor labeled. Without a model, from similar pairs to dissimilar
+        ones, with more of the similar ones, because matches are rare. With one, pairs near the boundary, and
+        of the others some that are taken for matches.
         """
-        free = [at for at, row in enumerate(pairs.rows) if row is None and pairs.same[at] is None]
-        n = min(len(free), max(_FEWEST_OFFERS, min(_MOST_OFFERS, n_records // 10)))
-        if n == len(free):
-            return free
-        places = np.array(free, dtype=np.intp)
-        order = places[np.argsort(-pairs.features[places].mean(axis=1), kind="stable")]
+        places = np.flatnonzero(free)
+        n = min(len(places), max(_FEWEST_OFFERS, min(_MOST_OFFERS, n_records // 10)))
+        if n == len(places):
+            return [int(place) for place in places]
+        order = places[np.argsort(-similarity[places], kind="stable")]
         ladder = order[np.unique((np.linspace(0, 1, n) ** 3 * (len(order) - 1)).astype(np.intp))]
-        if not self._has_model:
+        if self._model is None:
             return sorted(ladder.tolist())
         near = places[np.argsort(np.abs(scores[places]), kind="stable")[: n // 2]]
         matches = places[scores[places] > 0]
-        random = np.random.default_rng([self._state["n_records"], len(pairs), int(places[-1])])
+        random = np.random.default_rng([self._state["n_records"], len(free), int(places[-1])])
         drawn = random.permutation(matches)[: n // 4]
         return sorted(
             {*near.tolist(), *drawn.tolist(), *ladder[:: max(1, len(ladder) // max(n // 4, 1))].tolist()}
         )
+
+
+def distances(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / (1 + exp(f)) of decision values f."""
+    return np.asarray(0.5 * (1 - np.tanh(scores / 2)))
 
 
 def _answers_of(pairs: LinkedPairs) -> PairAnswers:
@@ -299,17 +351,11 @@ def both_shown(left: tuple[Any, dict[str, str]], right: tuple[Any, dict[str, str
     return found
 
 
-def pairs_at(pairs: LinkedPairs, places: list[int]) -> LinkedPairs:
-    """Some of the pairs."""
-    rows, same = [pairs.rows[at] for at in places], [pairs.same[at] for at in places]
-    return LinkedPairs(pairs.left[places], pairs.right[places], pairs.features[places], rows, same)
-
-
 def joined_pairs(first: LinkedPairs, second: LinkedPairs) -> LinkedPairs:
     """Pairs of both; a pair of both is that of the second."""
     ends = set(zip(second.left.tolist(), second.right.tolist(), strict=True))
     both = zip(first.left.tolist(), first.right.tolist(), strict=True)
-    first = pairs_at(first, [at for at, pair in enumerate(both) if pair not in ends])
+    first = first.at([at for at, pair in enumerate(both) if pair not in ends])
     if not len(first) or not len(second):
         return first if len(first) else second
     return LinkedPairs(
@@ -318,4 +364,5 @@ def joined_pairs(first: LinkedPairs, second: LinkedPairs) -> LinkedPairs:
         np.concatenate([first.features, second.features]),
         first.rows + second.rows,
         first.same + second.same,
+        np.concatenate([first.n_keys, second.n_keys]),
     )

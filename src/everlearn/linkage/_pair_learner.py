@@ -30,6 +30,11 @@ class PairLearner(NeverEndingLearner):
         self._check_open()
         return LinkedRecords(self._log)
 
+    @property
+    def untrained(self) -> Any:
+        """The classifier with its parameters, without what it has learned."""
+        return self._settings.learner
+
     @contextlib.contextmanager
     def also(self, write: Callable[[Writing], None]) -> Iterator[None]:
         """The next transaction, within the block, also writes this."""

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._base.lock import locked
 from ..store.linked import LinkedPairs
 from ..store.log import Writing
 from ._cluster_ids import renamed
-from ._linked_state import STATISTICS_FROM, LinkedState, both_shown
+from ._linked_state import LinkedState, both_shown
 from .records import Records
 
 _AGAIN = 0.1  # all clusters are computed again when there are so many more labels than at the last time
 _FEWEST_LABELS = 5
+_STATISTICS_STEP = 1.25  # statistics are computed again when there are so many times more records
+_FEWEST_RECORDS, _MOST_RECORDS = 16, 20_000  # from which they are computed
+
+
+def statistics_size(n: int) -> int:
+    """From how many records, the first ones, statistics are computed if there are n.
+
+    That depends on n alone, so that the features of a pair depend on the records that are there, not on the
+    parts in which they came.
+    """
+    size = float(_FEWEST_RECORDS)
+    while size * _STATISTICS_STEP <= min(n, _MOST_RECORDS):
+        size *= _STATISTICS_STEP
+    return n if n < _FEWEST_RECORDS else _MOST_RECORDS if n >= _MOST_RECORDS else int(size)
 
 
 class RelinkMethods(LinkedState):
@@ -22,72 +38,84 @@ class RelinkMethods(LinkedState):
 
     @locked
     def relink(self, *, statistics: bool | None = None) -> None:
-        """Compute all clusters again, with the model as it is now.
+        """Fit the model to all answers, and compute all clusters again.
 
         Answers change the clusters of their records at once, but they also change the model, and so what it
         says about all other pairs. This is called by the other methods when the number of labels has grown by
-        a tenth, or when the number of records has doubled; it takes time in proportion to the pairs.
+        a tenth, or the number of records by a quarter, up to 20,000; it takes time in proportion to the
+        pairs. The result depends on the records, their order and the answers alone.
 
         Parameters
         ----------
         statistics : bool, default=None
             Whether to compute again how frequent words are, and the features of all pairs. None does if the
-            number of records has doubled since the last time.
+            number of records has grown by a quarter since the last time.
         """
         self._take_up()
         state = self._state
-        if not state["n_records"]:
+        if not state["n_there"]:
             return
-        if statistics is None:
-            statistics = self._has_doubled()
+        renewed = self._has_grown() if statistics is None else statistics
         with self._restored_on_error():
-            found = [*self._linked.all_pairs()]
-            if statistics:
-                found = self._with_new_features(found)
-            pairs = _all_of(found)
+            if renewed:
+                first = self._linked.first_records(statistics_size(state["n_there"]))
+                self._compute_statistics([line[:3] for line in first])
+            self._fit_model(renewed)
+            pairs, blocks, scores = self._scored(renewed)
             before: dict[int, int | None] = dict(self._linked.all_clusters())
-            scores = self._scores(pairs.features)
             parts = self._partition(sorted(before), pairs, scores)
             after, changes, state["next_cluster"] = renamed(before, parts, state["next_cluster"])
             moved = {number: new for number, new in after.items() if before[number] != new}
             n_labels = state["n_same"] + state["n_different"]
-            state |= {"linked_at": n_labels, "linked_version": self._learner.model_version}
-            offered = self._offered(pairs, scores, 0)
-            rows = [(int(pairs.left[at]), int(pairs.right[at])) for at in offered]
+            state |= {
+                "linked_at": n_labels,
+                "linked_version": self._learner.model_version,
+                "linked_all": True,
+            }
+            offered = self._offered_of(pairs, scores)
+            rows = [(int(a), int(b)) for a, b in zip(offered.left, offered.right, strict=True)]
 
             def write(writing: Writing) -> None:
-                reason = {"because": "model", "labels": n_labels, "records": state["n_records"]}
+                reason = {"because": "model", "labels": n_labels, "records": state["n_there"]}
                 self._write_clusters(writing, moved, changes, reason)
-                if statistics:
-                    for block in found:
-                        self._linked.set_features(writing, block)
+                for block in blocks:
+                    self._linked.set_features(writing, block)
+                if renewed:
                     self._write_statistics(writing)
+                self._write_model(writing)
                 self._linked.set_rows(writing, [(a, b, f"{a}-{b}") for a, b in rows])
                 self._write_state(writing)
 
             ends = self._linked.records({number for pair in rows for number in pair})
-            self._write_offers(pairs, offered, ends, write)
+            self._write_offers(offered, ends, write)
 
-    def _with_new_features(self, blocks: list[LinkedPairs]) -> list[LinkedPairs]:
-        """Pairs with the features that they have by statistics of all records."""
-        everything = [(given, fields) for _, given, fields, _ in self._linked.all_records()]
-        self._compute_statistics(self._as_records(everything))
-        self._state["n_statistics"] = len(everything)
-        made = []
-        for block in blocks:
-            order, records = self._some_records({*block.left.tolist(), *block.right.tolist()})
-            fresh = self._pairs(block.left, block.right, order, records)
-            made.append(LinkedPairs(block.left, block.right, fresh.features, block.rows, block.same))
-        return made
+    def _scored(self, renewed: bool) -> tuple[LinkedPairs, list[LinkedPairs], NDArray[np.float64]]:
+        """All pairs with their mean similarity as the only feature; those with new features; the scores."""
+        small, blocks, scores = [], [], [np.zeros(0)]
+        for stored in self._linked.all_pairs():
+            block = self._with_features(stored) if renewed else stored
+            blocks += [block] if renewed else []
+            scores.append(self.score(block.features))
+            small.append(replace(block, features=block.features.mean(axis=1, keepdims=True)))
+        return _all_of(small), blocks, np.concatenate(scores)
 
-    def _write_offers(self, pairs: LinkedPairs, offered: list[int], ends: Any, write: Any) -> None:
-        """Write a change, and the pairs to ask about as rows of the log, in one transaction."""
-        if not offered:
+    def _offered_of(self, pairs: LinkedPairs, scores: NDArray[np.float64]) -> LinkedPairs:
+        """Some pairs to offer as questions, with their features."""
+        known = (
+            row is not None or same is not None for row, same in zip(pairs.rows, pairs.same, strict=True)
+        )
+        free = ~np.fromiter(known, dtype=bool, count=len(pairs)) & (pairs.n_keys > 0)
+        chosen = pairs.at(self._offered(free, pairs.features.ravel(), scores, 0))
+        return self._with_features(chosen) if len(chosen) else chosen
+
+    def _write_offers(self, offered: LinkedPairs, ends: Any, write: Any) -> None:
+        """Write a change, and pairs to ask about as rows of the log, in one transaction."""
+        if not len(offered):
             self._learner.write(write)
             return
-        both = [(int(pairs.left[at]), int(pairs.right[at])) for at in offered]
+        both = list(zip(offered.left.tolist(), offered.right.tolist(), strict=True))
         shown = [both_shown(ends[a], ends[b]) for a, b in both]
-        features = pairs.features[offered].astype(np.float64)
+        features = offered.features.astype(np.float64)
         with self._learner.also(write):
             self._learner.step(features, ids=[f"{a}-{b}" for a, b in both], records=shown)
 
@@ -101,14 +129,13 @@ class RelinkMethods(LinkedState):
         state = self._state
         n_labels = state["n_same"] + state["n_different"]
         more = abs(n_labels - state["linked_at"])
-        labels = self._has_model and more >= max(_FEWEST_LABELS, _AGAIN * state["linked_at"])
-        if labels or (state["n_records"] and self._has_doubled()):
+        labels = self._has_both and more >= max(_FEWEST_LABELS, _AGAIN * state["linked_at"])
+        if labels or self._has_both != (self._model is not None) or self._has_grown():
             self.relink()
 
-    def _has_doubled(self) -> bool:
-        """Whether there are twice as many records as when the statistics were computed; at most so often."""
-        known = self._state["n_statistics"]
-        return bool(known < STATISTICS_FROM and self._state["n_records"] >= 2 * known)
+    def _has_grown(self) -> bool:
+        """Whether the statistics are not those of as many records as they should be."""
+        return bool(self._state["n_statistics"] != statistics_size(self._state["n_there"]))
 
     def _erase_rows(self) -> None:
         """Erase the rows of forgotten records from the log and from the model."""
@@ -138,4 +165,5 @@ def _all_of(blocks: list[LinkedPairs]) -> LinkedPairs:
         np.concatenate([block.features for block in blocks]),
         [row for block in blocks for row in block.rows],
         [same for block in blocks for same in block.same],
+        np.concatenate([block.n_keys for block in blocks]),
     )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .._base import constraints
 from ._keys import AuthorName, Blocks, Exact, Key, MinHash, Phonetic, Prefix, Tokens
+from ._word_pairs import WordPairs
 from .records import Records
 
 __all__ = [
@@ -25,10 +26,12 @@ __all__ = [
     "Phonetic",
     "Prefix",
     "Tokens",
+    "WordPairs",
     "default_blocking",
 ]
 
-_LARGEST = 100  # records of a block of the default blocking
+_LARGEST, _SMALLEST = 100, 20  # records of the largest block of the default blocking
+_MANY_RECORDS = 20_000  # with more, blocks are smaller
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,9 @@ class Blocking:
     Parameters
     ----------
     keys : Key or str
-        One or more of `Exact`, `Prefix`, `Phonetic`, `Tokens` and `MinHash`; a str is an `Exact` key of the
-        field of that name. Pairs are the union over all keys. An empty value has no key, so it is compared
-        by none.
+        One or more of `Exact`, `Prefix`, `Phonetic`, `Tokens`, `MinHash` and `WordPairs`; a str is an `Exact`
+        key of the field of that name. Pairs are the union over all keys. An empty value has no key, so it is
+        compared by none.
     max_block_size : int, default=2000
         The most records that may share a key.
     large_blocks : {"refuse", "sample"}, default="refuse"
@@ -238,7 +241,7 @@ class Blocking:
 
 
 def default_blocking(records: Records) -> Blocking:
-    """Make a blocking for any table: records that share a rare word, a rare value, or many 3-grams.
+    """Make a blocking for any table: records that share a rare word, two words, or many 3-grams.
 
     Parameters
     ----------
@@ -248,8 +251,9 @@ def default_blocking(records: Records) -> Blocking:
     Returns
     -------
     Blocking
-        `Tokens` and `MinHash` of names, texts and addresses, `Tokens` of other fields but numbers. Keys of
-        more than 100 records are dropped.
+        `Tokens` and `MinHash` of names, texts and addresses, `Tokens` of other fields but numbers, and
+        `WordPairs` of the record. Keys of more than 100 records are dropped; of fewer, down to 20, in a table
+        of more than 20,000 records, so that the number of pairs stays bearable.
     """
     keys: list[Key] = []
     for name, kind in records.schema.items():
@@ -259,7 +263,8 @@ def default_blocking(records: Records) -> Blocking:
             keys.append(MinHash(name, bands=8, rows=3))
     if not keys:
         keys = [Tokens(name) for name in records.schema]
-    return Blocking(*keys, max_block_size=_LARGEST)
+    largest = int(_LARGEST * min(1.0, (_MANY_RECORDS / max(len(records), 1)) ** 0.5))
+    return Blocking(*keys, WordPairs(), max_block_size=max(largest, _SMALLEST))
 
 
 def _ordered(a: int, b: int, one_table: bool) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from .._base import checked, constraints, persist
 from ..svm import LASVM
 from . import _describe
+from ._defaults import MATCH_WEIGHT, PAIR_LEARNER
 from ._results import Linkage, PairPredictions
 from .answers import Contradiction, contradictions
 from .blocking import Blocking, Pairs, default_blocking
@@ -34,8 +35,8 @@ class PairwiseLinker:
     Parameters
     ----------
     learner : classifier, default=None
-        A classifier with ``decision_function``. None is
-        ``LASVM(C=10, class_weight={0: 1, 1: 2})``: matches are rare, and a missed one counts twice.
+        A classifier with ``decision_function``. None is ``LASVM(C=10, kernel="laplacian", gamma="auto",
+        class_weight={0: 1, 1: 2})``: matches are rare, and a missed one counts twice.
     features : PairFeatures, default=None
         The features of a pair. None is ``PairFeatures()``.
     blocking : Blocking, default=None
@@ -305,7 +306,7 @@ class PairwiseLinker:
 
     def _new_learner(self) -> Any:
         if self.learner is None:
-            return LASVM(C=10, class_weight={0: 1, 1: 2})
+            return LASVM(**PAIR_LEARNER, class_weight={0: 1, 1: MATCH_WEIGHT})
         return clone(self.learner)
 
     def _fresh_features(self, left: Records, right: Records | None) -> PairFeatures:

@@ -73,12 +73,14 @@ LINKED = sa.Table(
     sa.Column("id", sa.Text, nullable=False, unique=True),
     sa.Column("record", sa.Text, nullable=False),
     sa.Column("cluster", _big, nullable=False, index=True),
+    sa.Column("side", sa.SmallInteger, nullable=False),  # of two tables that are linked; 0 if there is one
 )
 LINK_KEYS = sa.Table(
     "link_keys",
     TABLES,
     sa.Column("key", _big, primary_key=True, autoincrement=False),
     sa.Column("number", _big, primary_key=True, autoincrement=False),
+    sa.Column("side", sa.SmallInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 LINK_PAIRS = sa.Table(
@@ -89,6 +91,7 @@ LINK_PAIRS = sa.Table(
     sa.Column("features", sa.LargeBinary, nullable=False),
     sa.Column("row_id", sa.Text),  # the id of its row in the log; null: the pair is not in the log
     sa.Column("same", sa.Boolean),  # the label; null: none
+    sa.Column("n_keys", sa.Integer, nullable=False),  # that both records share and that are not too frequent
     sqlite_with_rowid=False,
 )
 _labeled = LINK_PAIRS.c.same.is_not(None)

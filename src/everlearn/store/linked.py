@@ -6,6 +6,7 @@ All are written in transactions of the log; numbers are those of records, in the
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ Features = npt.NDArray[np.float32]
 _ADD_RECORD, _ADD_KEY, _ADD_PAIR = sa.insert(LINKED), sa.insert(LINK_KEYS), sa.insert(LINK_PAIRS)
 _ADD_ENTRY = sa.insert(LINK_JOURNAL)
 _AT_A_TIME = 10_000
+_LAST = 2**62  # beyond the number of any record
 _PAIR = sa.and_(LINK_PAIRS.c.left == sa.bindparam("a"), LINK_PAIRS.c.right == sa.bindparam("b"))
 
 
@@ -40,6 +42,8 @@ class LinkedPairs:
         The ids of their rows in the log.
     same : list of bool or None
         The labels.
+    n_keys : ndarray of shape (n_pairs,)
+        How many keys both records share; with none, the pair is there only because it was asked about.
     """
 
     left: Ints
@@ -47,6 +51,7 @@ class LinkedPairs:
     features: Features
     rows: list[str | None]
     same: list[bool | None]
+    n_keys: Ints
 
     def __len__(self) -> int:
         return len(self.left)
@@ -60,7 +65,16 @@ class LinkedPairs:
             np.frombuffer(data, dtype="<f4").reshape(len(lines), -1) if lines else np.zeros((0, 0), "<f4")
         )
         same = [None if line[4] is None else bool(line[4]) for line in lines]
-        return cls(left, right, features, [line[3] for line in lines], same)
+        n_keys = np.array([int(line[5]) for line in lines], dtype=np.int64)
+        return cls(left, right, features, [line[3] for line in lines], same, n_keys)
+
+    def at(self, places: Any) -> "LinkedPairs":
+        """Some of the pairs, by their places."""
+        where = np.asarray(places, dtype=np.intp)
+        rows, same = ([column[at] for at in where.tolist()] for column in (self.rows, self.same))
+        return LinkedPairs(
+            self.left[where], self.right[where], self.features[where], rows, same, self.n_keys[where]
+        )
 
 
 @dataclass(frozen=True)
@@ -95,18 +109,44 @@ class LinkedRecords:
             content = db.scalar(sa.select(LINK_STATE.c.content).where(LINK_STATE.c.name == name))
         return None if content is None else persist.unpack(blob(content))
 
-    def members(self, keys: Ints) -> tuple[Ints, Ints]:
-        """The records that have some keys: a key and a number for each."""
-        ask = sa.select(LINK_KEYS.c.key, LINK_KEYS.c.number)
-        found = self._in(ask, LINK_KEYS.c.key, keys.tolist())
-        both = np.array([(int(key), int(number)) for key, number in found], dtype=np.int64).reshape(-1, 2)
-        return both[:, 0], both[:, 1]
+    def members(self, keys: Ints, most: int | None = None) -> tuple[Ints, Ints, Ints]:
+        """The records that have some keys, the first ``most`` of each: keys, numbers and sides."""
+        columns = LINK_KEYS.c.key, LINK_KEYS.c.number, LINK_KEYS.c.side
+        if most is None:
+            found = self._in(sa.select(*columns), LINK_KEYS.c.key, keys.tolist())
+        else:
+            found = self._first_of_each(columns, keys.tolist(), most)
+        lines = np.array([tuple(map(int, line)) for line in found], dtype=np.int64).reshape(-1, 3)
+        return lines[:, 0], lines[:, 1], lines[:, 2]
+
+    def _first_of_each(self, columns: Any, keys: list[int], most: int) -> Iterator[Any]:
+        """The first entries of each key: reads no more than these, however many records have a key."""
+        other = LINK_KEYS.alias()
+        for part in parts(list(dict.fromkeys(keys))):
+            wanted = sa.values(sa.column("key", sa.BigInteger), name="wanted").data([(key,) for key in part])
+            keys_of = wanted.cte("wanted")
+            last = sa.select(other.c.number).where(other.c.key == keys_of.c.key).order_by(other.c.number)
+            end = sa.func.coalesce(last.limit(1).offset(most - 1).scalar_subquery(), _LAST)
+            ask = sa.select(*columns).join_from(keys_of, LINK_KEYS, LINK_KEYS.c.key == keys_of.c.key)
+            with self._log.reading() as db:
+                found = db.execute(ask.where(LINK_KEYS.c.number <= end)).all()
+            yield from found
 
     def records(self, numbers: Iterable[int]) -> dict[int, tuple[Id, dict[str, str]]]:
         """The ids and fields of records, by number."""
         ask = sa.select(LINKED.c.number, LINKED.c.id, LINKED.c.record)
         found = self._in(ask, LINKED.c.number, [int(number) for number in numbers])
         return {int(number): (json.loads(key), json.loads(record)) for number, key, record in found}
+
+    def sides_of(self, numbers: Iterable[int]) -> dict[int, int]:
+        """Which of two tables has each record, by number."""
+        ask = sa.select(LINKED.c.number, LINKED.c.side)
+        found = self._in(ask, LINKED.c.number, [int(number) for number in numbers])
+        return {int(number): int(side) for number, side in found}
+
+    def first_records(self, n: int) -> list[tuple[int, Id, dict[str, str], int]]:
+        """The first records that are there, like `all_records`."""
+        return list(islice(self.all_records(), n))
 
     def all_records(self) -> Iterator[tuple[int, Id, dict[str, str], int]]:
         """Number, id, fields and cluster of every record, in order."""
@@ -205,34 +245,54 @@ class LinkedRecords:
         writing.db.execute(sa.delete(LINK_STATE).where(LINK_STATE.c.name == name))
         writing.db.execute(sa.insert(LINK_STATE).values(name=name, content=persist.pack(state)))
 
-    def add_records(self, writing: Writing, lines: Iterable[tuple[int, Id, Mapping[str, str], int]]) -> None:
-        """Add records: number, id, fields and cluster of each."""
+    def add_records(
+        self, writing: Writing, lines: Iterable[tuple[int, Id, Mapping[str, str], int]], side: int = 0
+    ) -> None:
+        """Add records of a table: number, id, fields and cluster of each."""
         made = [
             {
                 "number": number,
                 "id": id_key(given),
                 "record": json.dumps(dict(record), ensure_ascii=False),
                 "cluster": cluster,
+                "side": side,
             }
             for number, given, record, cluster in lines
         ]
         writing.add_lines(_ADD_RECORD, made)
 
-    def add_keys(self, writing: Writing, keys: Ints, numbers: Ints) -> None:
-        """Add keys of records, each once."""
+    def add_keys(self, writing: Writing, keys: Ints, numbers: Ints, side: int = 0) -> None:
+        """Add keys of records of a table, each once."""
         both = zip(keys.tolist(), numbers.tolist(), strict=True)
-        writing.add_lines(_ADD_KEY, [{"key": key, "number": number} for key, number in both])
+        writing.add_lines(_ADD_KEY, [{"key": key, "number": number, "side": side} for key, number in both])
 
     def add_pairs(self, writing: Writing, pairs: LinkedPairs) -> None:
         """Add pairs."""
-        columns = zip(
-            pairs.left.tolist(), pairs.right.tolist(), pairs.features, pairs.rows, pairs.same, strict=True
-        )
+        ends = pairs.left.tolist(), pairs.right.tolist()
+        columns = zip(*ends, pairs.features, pairs.rows, pairs.same, pairs.n_keys.tolist(), strict=True)
         made = [
-            {"left": a, "right": b, "features": x.astype("<f4").tobytes(), "row_id": row, "same": same}
-            for a, b, x, row, same in columns
+            {
+                "left": a,
+                "right": b,
+                "features": x.astype("<f4").tobytes(),
+                "row_id": row,
+                "same": same,
+                "n_keys": n,
+            }
+            for a, b, x, row, same, n in columns
         ]
         writing.add_lines(_ADD_PAIR, made)
+
+    def count_key(self, writing: Writing, numbers: Sequence[int], by: int) -> None:
+        """Count a key more or less for all pairs among some records that share it.
+
+        A pair without a key, a label and a row in the log is removed.
+        """
+        among = sa.and_(*(end.in_(list(numbers)) for end in (LINK_PAIRS.c.left, LINK_PAIRS.c.right)))
+        writing.db.execute(sa.update(LINK_PAIRS).where(among).values(n_keys=LINK_PAIRS.c.n_keys + by))
+        if by < 0:
+            unused = LINK_PAIRS.c.n_keys <= 0, LINK_PAIRS.c.same.is_(None), LINK_PAIRS.c.row_id.is_(None)
+            writing.db.execute(sa.delete(LINK_PAIRS).where(among, *unused))
 
     def set_features(self, writing: Writing, pairs: LinkedPairs) -> None:
         """Replace the features of pairs."""

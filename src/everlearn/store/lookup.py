@@ -56,17 +56,10 @@ class Lookup:
 
     def find_ids(self, names: Iterable[str]) -> list[Id]:
         """Convert ids given as text to the strings or integers that are in the store."""
-        written = list(dict.fromkeys(names))
-        strings = {json.loads(key) for key in self._keys_there([id_key(name) for name in written])}
-        numbers = [int(name) for name in written if _is_integer(name)]
-        integers = {json.loads(key) for key in self._keys_there([id_key(number) for number in numbers])}
-        found: list[Id] = []
-        for name in written:
-            number = int(name) if _is_integer(name) else None
-            if name in strings and number in integers:
-                raise ValueError(f"Ambiguous id: the store has a row {name!r} and a row {number}.")
-            found.append(number if number in integers and number is not None else name)
-        return found
+        found = ids_of_texts(
+            names, lambda ids: [json.loads(key) for key in self._keys_there([id_key(given) for given in ids])]
+        )
+        return list(found.values())
 
     def ids_of(self, numbers: Iterable[int]) -> list[Id]:
         """The ids of row numbers."""
@@ -268,6 +261,30 @@ def _is_integer(text: str) -> bool:
 def some(values: Sequence[Any]) -> str:
     """The first few values, for a message."""
     return ", ".join(repr(value) for value in values[:5]) + (", ..." if len(values) > 5 else "")
+
+
+def ids_of_texts(names: Iterable[str], there: Callable[[list[Id]], Iterable[Id]]) -> dict[str, Id]:
+    """The ids that are meant by text, such as on a command line; unknown ones are the text itself.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Ids as text; "17" is the string or the integer, whichever is there.
+    there : callable
+        The ids among some that are there.
+
+    Returns
+    -------
+    dict of str to int or str
+        The id of each text.
+    """
+    written = list(dict.fromkeys(names))
+    numbers = {name: int(name) for name in written if _is_integer(name)}
+    strings, integers = set(there([*written])), set(there([*numbers.values()]))
+    for name, number in numbers.items():
+        if name in strings and number in integers:
+            raise ValueError(f"Ambiguous id: the store has both {name!r} and {number}.")
+    return {name: numbers[name] if numbers.get(name) in integers else name for name in written}
 
 
 def parts(keys: list[Any]) -> Iterator[list[Any]]:

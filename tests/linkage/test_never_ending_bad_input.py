@@ -1,0 +1,101 @@
+"""Bad input of never-ending linkage is refused, and nothing is lost."""
+
+import pytest
+
+from everlearn import LASVM, NeverEndingLearner
+from everlearn.errors import InputError, StoreError
+from everlearn.linkage import Blocking, PairFeatures, Tokens
+from everlearn.linkage.never_ending import NeverEndingLinker
+from linkage.never_ending_helpers import PEOPLE, people
+
+# ------------------------------------------------------------------------------------------------- bad input
+
+
+def test_ids_that_are_known_are_refused_or_skipped():
+    with people() as linker:
+        linker.add(PEOPLE[:3])
+        with pytest.raises(InputError, match="Duplicate id 'c'") as caught:
+            linker.add(PEOPLE[2:])
+        assert caught.value.code == "duplicate_id"
+        assert len(linker.clusters()) == 3
+        assert linker.add(PEOPLE[2:], duplicates="skip").ids == ["d", "e", "f"]
+        assert linker.add(PEOPLE, duplicates="skip").ids == []
+        with pytest.raises(ValueError, match="'error' or 'skip', got 'keep'"):
+            linker.add(PEOPLE, duplicates="keep")
+        with pytest.raises(ValueError, match="must be distinct, but 1 of them repeat"):
+            linker.add([{"id": "x", "name": "X", "city": "Y"}] * 2)
+
+
+def test_records_without_ids_are_numbered_on():
+    with people() as linker:
+        assert linker.add([{"name": "A", "city": "B"}] * 3).ids == [0, 1, 2]
+        assert linker.add([{"name": "A", "city": "B"}] * 2).ids == [3, 4]
+
+
+def test_records_with_a_missing_field_and_empty_ones_are_alone():
+    with people() as linker:
+        linker.add(PEOPLE)
+        with pytest.raises(ValueError, match="missing column: 'city'"):
+            linker.add([{"id": "z", "name": "Nobody"}])
+        assert linker.add([{"id": "z", "name": "", "city": None}]).pairs == 0
+        assert linker.add([]).ids == []
+
+
+def test_a_large_block_is_refused_sampled_or_dropped_in_words():
+    rows = [{"name": f"N{at}", "city": "Rome"} for at in range(40)]
+    with NeverEndingLinker.open(":memory:", blocking=Blocking("city", max_block_size=30)) as linker:
+        linker.add(rows[:30])
+        with pytest.raises(
+            ValueError, match=r"31 records the key 'rome', more than max_block_size=30: use a finer"
+        ):
+            linker.add(rows[30:31])
+        assert len(linker.clusters()) == 30
+    sampling = Blocking("city", max_block_size=10, large_blocks="sample")
+    compared = pytest.warns(UserWarning, match="each new record is compared with 5 of them")
+    with NeverEndingLinker.open(":memory:", blocking=sampling) as linker, compared:
+        assert 100 < linker.add(rows).pairs < 200
+    with NeverEndingLinker.open(":memory:", blocking=Blocking(Tokens("city"), max_block_size=10)) as linker:
+        assert linker.add(rows[:9]).pairs == 36
+        assert linker.add(rows[9:10]).pairs == 9
+        assert linker.add(rows[10:]).pairs == 0
+        assert linker.add([{"name": "N", "city": "Rome"}]).pairs == 0
+
+
+def test_settings_that_are_not_those_of_the_store_are_refused(tmp_path):
+    store = tmp_path / "store"
+    with NeverEndingLinker.open(store, {"name": "name", "city": "category"}) as linker:
+        linker.add(PEOPLE)
+    with NeverEndingLinker.open(store, {"name": None, "city": "category"}):
+        pass
+    with pytest.raises(InputError, match=r"schema=.* is not that of the store"):
+        NeverEndingLinker.open(store, {"name": "text", "city": "category"})
+    with pytest.raises(InputError, match=r"blocking=.* is not that of the store"):
+        NeverEndingLinker.open(store, blocking=Blocking("name"))
+    with pytest.raises(ValueError, match="depend on all records"):
+        NeverEndingLinker.open(store, features=PairFeatures("thesis"))
+    with pytest.raises(ValueError, match="clustering"):
+        NeverEndingLinker.open(store, clustering="k-means")
+    with pytest.raises(StoreError, match="No store at"):
+        NeverEndingLinker.open(tmp_path / "other", create=False)
+
+
+def test_a_store_of_rows_is_refused(tmp_path):
+    with NeverEndingLearner.open(tmp_path / "rows", LASVM()) as learner:
+        learner.step([[0.0], [1.0]])
+    with pytest.raises(InputError, match="no pairs of records"):
+        NeverEndingLinker.open(tmp_path / "rows", create=False)
+
+
+def test_answers_about_what_is_not_there_are_refused():
+    with people() as linker:
+        linker.add(PEOPLE)
+        with pytest.raises(InputError, match="No record with the id 'x'"):
+            linker.answer("a", "x", True)
+        with pytest.raises(InputError, match="is one record"):
+            linker.answer("a", "a", True)
+        with pytest.raises(InputError, match="no answer for 'a' and 'c'"):
+            linker.answer("a", "c", None)
+        with pytest.raises(InputError, match="No record with the id 'x'"):
+            linker.forget(["a", "x"])
+        assert len(linker.clusters()) == 6
+        linker.forget([])
