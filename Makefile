@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(shell find core CMakeLists.txt pyproject.toml -type f)
 
-.PHONY: run serve test test-cuda test-label-studio lint docs bench torture soak fuzz sanitize tsan clean
+.PHONY: run serve test test-cuda test-label-studio lint docs wheel cross bench bench-compare reproduce torture soak fuzz sanitize tsan clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/python examples/fraud_stream.py
@@ -31,6 +31,14 @@ docs: $(VENV)/docs.stamp
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet --doctree-dir build/doctrees docs build/docs
 	@echo "The site: build/docs/index.html"
 
+# Source distribution and wheel in dist/, repaired by auditwheel, then installed and tried where there is no compiler.
+wheel: $(VENV)/release.stamp
+	$(BIN)/python tests/packaging/build.py $(ARGS)
+
+# The C++ core for Linux on aarch64 and for macOS, with Zig's compiler; tests run in qemu if it is installed. Minutes.
+cross: $(VENV)/cross.stamp
+	$(BIN)/python tests/packaging/cross.py $(ARGS)
+
 # The CUDA backend, on a machine with a GPU of compute capability 8.0 or higher, nvcc and this project's test
 # requirements; compute-sanitizer, if it is there, looks for memory errors and races.
 test-cuda:
@@ -54,6 +62,14 @@ tsan: $(VENV)/test.stamp
 bench: $(VENV)/bench.stamp
 	$(BIN)/python -m benchmarks.lasvm table $(ARGS)
 
+# The claims of the papers and ours: `make reproduce ARGS="run wang-table-1 --quick"`, `make reproduce ARGS=report`.
+reproduce: $(VENV)/bench.stamp
+	$(BIN)/python -m benchmarks.reproduce $(or $(ARGS),list)
+
+# A short, fixed subset on two commits, interleaved, each built in an environment of its own: `make bench-compare A=main~5 B=main`.
+bench-compare: $(VENV)/bench.stamp
+	$(BIN)/python -m benchmarks.compare "$(A)" "$(B)" $(ARGS)
+
 # Kills, power cuts, full disks and other processes at a store; minutes. `make torture ARGS="--seed 1"`.
 torture: $(VENV)/test.stamp
 	cd tests && ../$(BIN)/python -m torture $(ARGS)
@@ -64,10 +80,10 @@ fuzz: $(VENV)/test.stamp
 
 # Ten million rows through a store on disk; goes on where it was interrupted.
 soak: $(VENV)/bench.stamp
-	$(BIN)/python -m benchmarks.soak $(ARGS)
+	$(BIN)/python -m benchmarks.soak stream $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-label-studio build out docs/gallery docs/reference/generated
+	rm -rf $(VENV) $(VENV)-label-studio build dist out docs/gallery docs/reference/generated
 
 $(VENV)/base.stamp: $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -81,6 +97,8 @@ $(VENV)/test.stamp: EXTRA := test
 $(VENV)/lint.stamp: EXTRA := lint
 $(VENV)/bench.stamp: EXTRA := bench
 $(VENV)/docs.stamp: EXTRA := docs
+$(VENV)/release.stamp: EXTRA := release
+$(VENV)/cross.stamp: EXTRA := cross
 $(VENV)/%.stamp: $(VENV)/base.stamp
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[$(EXTRA)]"
 	touch $@
