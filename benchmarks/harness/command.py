@@ -22,6 +22,8 @@ from typing import Any
 from .machine import describe, limit_threads, say
 from .run import Run, load
 
+NOT_TABLES = ("harness", "laboratory")  # packages without a BENCHMARK
+
 
 def names(text: str) -> list[str]:
     """A comma-separated list."""
@@ -217,5 +219,7 @@ class Benchmark:
 def tables() -> dict[str, Benchmark]:
     """All tables by name: the packages beside the harness that have a BENCHMARK."""
     root = import_module("benchmarks")
-    packages = sorted(m.name for m in pkgutil.iter_modules(root.__path__) if m.ispkg and m.name != "harness")
+    packages = sorted(
+        m.name for m in pkgutil.iter_modules(root.__path__) if m.ispkg and m.name not in NOT_TABLES
+    )
     return {name: import_module(f"benchmarks.{name}").BENCHMARK for name in packages}

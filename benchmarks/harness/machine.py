@@ -7,6 +7,7 @@ import ctypes
 import gc
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Iterable
 from datetime import datetime, timezone
@@ -67,6 +68,22 @@ def installed(package: str) -> str | None:
         return None
 
 
+def commit() -> str | None:
+    """The commit of the checkout, with a plus sign if files differ from it; None outside a repository."""
+    folder = Path(__file__).parent
+    try:
+        found = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=10", "--dirty=+", "--exclude=*"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()
+
+
 def describe(threads: int, packages: Iterable[str] = ()) -> dict[str, Any]:
     """The machine, and the versions of the packages under test."""
     from threadpoolctl import threadpool_info
@@ -92,6 +109,7 @@ def describe(threads: int, packages: Iterable[str] = ()) -> dict[str, Any]:
         "load_before": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
         "system": platform.platform(),
         "python": platform.python_version(),
+        "commit": commit(),
         "packages": {p: installed(p) for p in (*BASE_PACKAGES, *packages)},
         "thread_pools": sorted(set(pools)),
         "threads": threads,

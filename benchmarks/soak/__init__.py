@@ -3,8 +3,8 @@
 Claim: memory, time per row and the time to open the store stay flat; the store itself grows slowly.
 Data: generated. Nothing was tuned.
 
-    python -m benchmarks.soak                      10,000,000 rows, a line of the table for each tenth
-    python -m benchmarks.soak --learner LASVM      another learner, by its name
+    python -m benchmarks.soak stream               10,000,000 rows, a line of the table for each tenth
+    python -m benchmarks.soak stream --learner LASVM    another learner, by its name
 
 Interrupt it at any time: the next run with the same arguments goes on from the store in `--folder`;
 `--again` starts over.
@@ -21,7 +21,12 @@ from ..harness.command import Benchmark, Option, Part
 BENCHMARK = Benchmark(
     __name__,
     __doc__,
-    (Part("stream", "rows a second, memory, time to open, and size of the store", files=False),),
+    (
+        Part("stream", "rows a second, memory, time to open, and size of the store", files=False),
+        Part(
+            "torture", "kills, power cuts and full disks at writes: does a store lose anything?", files=False
+        ),
+    ),
     (
         Option("--rows", 10_000_000, "rows in all", quick=20_000, least=10),
         Option("--batch", 10_000, "rows of a batch", quick=1_000, least=1),

@@ -78,7 +78,10 @@ def test_a_recorded_run_can_be_reported_again():
 
 @pytest.mark.parametrize(
     "arguments",
-    [("statq", "tables", "--only", "twonorm"), ("noise", "ramp", "--rows", "100")],
+    [
+        ("statq", "tables", "--only", "twonorm"),
+        ("river_tracks", "scores", "--only", "phishing", "--rows", "60"),
+    ],
     ids=" ".join,
 )
 def test_a_part_on_generated_data_is_measured_and_reported(arguments, tmp_path):
