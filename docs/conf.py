@@ -73,8 +73,8 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"serve_demo\.py$",  # a service that does not end
     "image_scrapers": ("everlearn_site.saved_pictures",),
     "reset_modules": (),
+    "within_subsection_order": "everlearn_site.in_reading_order",
     "backreferences_dir": "gallery/uses",
-    "doc_module": ("everlearn",),
     "min_reported_time": 10,
     "write_computation_times": False,
     "show_memory": False,
@@ -109,4 +109,4 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": []}
+html_sidebars = {page: [] for page in ("index", "tour", "which-learner")}

@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md"), *(ROOT / "examples").glob("*.md")])
 RUN_PAGES = [page for page in PAGES if page.name != "CONTRIBUTING.md"]  # its skeletons are not whole programs
 
+NEED_REDIS = ("brokers.md",)
+
 
 def python_blocks(text):
     """The ```python blocks of a page, those in lists included, with the number of the line before each."""
@@ -39,7 +41,9 @@ def run_blocks(text, name):
 
 
 @pytest.mark.parametrize("page", RUN_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_code_on_pages_runs(page, tmp_path, monkeypatch):
+def test_code_on_pages_runs(page, tmp_path, monkeypatch, request):
+    if page.name in NEED_REDIS:
+        monkeypatch.setenv("REDIS_URL", request.getfixturevalue("redis_server").url)
     monkeypatch.chdir(tmp_path)
     with contextlib.redirect_stdout(io.StringIO()):
         run_blocks(page.read_text(encoding="utf-8"), str(page))

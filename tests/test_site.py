@@ -15,6 +15,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
 
+from example_uses import examples_by_name, names_in  # noqa: E402
+from internal_members import BASES_OF_STRATEGIES, INTERNAL, OF_STRATEGIES, is_internal  # noqa: E402
 from site_links import LINK, PAGES, public_names, site_target, with_site_links  # noqa: E402
 
 # Public, but not imported by `import everlearn`, or a level deeper.
@@ -72,6 +74,39 @@ def test_no_name_has_two_pages():
     for name in sorted(public_names()):
         seen.setdefault(id(resolve(name)), []).append(name)
     assert [names for names in seen.values() if len(names) > 1] == []
+
+
+def test_names_are_linked_to_the_examples_that_use_them():
+    uses = examples_by_name()
+    assert uses["LASVMNC"] == ["noisy_labels.py"]
+    assert uses["linkage.ActiveLinker"] == ["authors.py", "citations.py"]
+    assert "fraud_stream.py" in uses["NeverEndingLearner"]
+    listed = {file for files in uses.values() for file in files}
+    gallery = {path.name for path in (ROOT / "examples").glob("*.py")} - {"serve_demo.py"}
+    assert gallery - listed <= {"labeling_page.py"}, "they talk to a service over HTTP"
+
+
+def test_names_in_a_program_are_found():
+    program = "import everlearn\nfrom everlearn import query as q\nfrom everlearn.svm import LASVM\n"
+    program += "q.stopping.StatQ(1)\nLASVM().fit(a, b)\neverlearn.save(c)\nother.Margin()\n"
+    assert names_in(program) == {
+        *("everlearn", "everlearn.save", "everlearn.svm.LASVM"),
+        *("everlearn.query", "everlearn.query.stopping", "everlearn.query.stopping.StatQ"),
+    }
+
+
+def test_what_is_left_out_of_the_reference_exists_and_is_not_advertised():
+    classes = [value for value in public_objects().values() if isinstance(value, type)]
+    members = {name for value in classes for name in dir(value)}
+    members |= {name for value in classes for name in getattr(value, "__annotations__", ())}
+    assert sorted((INTERNAL | OF_STRATEGIES) - members) == []
+    texts = [path.read_text(encoding="utf-8") for path in (*pages().values(), ROOT / "README.md")]
+    calls = re.compile(r"\.(" + "|".join(sorted(INTERNAL)) + r")\(")
+    assert [match[0] for text in texts for match in calls.finditer(text)] == []
+    assert is_internal("LASVM", "learn_validated")
+    assert not is_internal("LASVM", "partial_fit")
+    assert not any(is_internal(base, "uses_margin") for base in BASES_OF_STRATEGIES)
+    assert is_internal("Margin", "uses_margin")
 
 
 def entries_of_toctrees(name, text):
@@ -147,14 +182,11 @@ def test_the_version_is_the_same_everywhere():
     assert re.search(r"^version: (.+)$", citation, flags=re.MULTILINE)[1] == everlearn.__version__
 
 
-SCREENS = {"label", "progress", "start", "why"}  # made by the tests of the page, in a browser
-
-
 def test_every_figure_is_drawn_by_code_for_both_themes():
     code = "\n".join(path.read_text(encoding="utf-8") for path in (DOCS / "figures").glob("*.py"))
     pictures = {path.stem for path in (DOCS / "images").glob("*.png")}
-    light = {name for name in pictures if not name.endswith("-dark")} - SCREENS
-    assert {f"{name}-dark" for name in light} == pictures - light - SCREENS
+    light = {name for name in pictures if not name.endswith("-dark")}
+    assert {f"{name}-dark" for name in light} == pictures - light
     assert sorted(name for name in light if not re.search(rf"\b{name.replace('-', '_')}\b", code)) == []
 
 

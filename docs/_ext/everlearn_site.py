@@ -4,20 +4,25 @@
 - `LASVM(C=10)` in backticks, on a page or in a docstring, links to the reference of `LASVM`.
 - A picture `x.png` with a sibling `x-dark.png` is shown in the version that suits the theme.
 - Examples of the gallery show the pictures that they save.
+- The directive ``everlearn-examples`` shows the examples that use a public name.
 - The directive ``everlearn-commands`` writes the reference of the command line from its help.
 """
 
+import os
 import re
 import shutil
 from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import roles
-from site_links import DOCS, public_names, with_site_links
+from example_uses import sources_of
+from internal_members import is_internal
+from site_links import DOCS, ROOT, public_names, with_site_links
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
+from sphinx_gallery.directives import MiniGallery
 
 
 def change_page(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -83,6 +88,14 @@ class PictureForTheme(SphinxTransform):
                 image.parent.insert(image.parent.index(image) + 1, twin)
 
 
+def in_reading_order(filename: str) -> tuple[int, str]:
+    """Where an example stands in the gallery: as in the table of examples/README.md."""
+    listed = re.findall(
+        r"^\| \[`(\w+\.py)`\]", (ROOT / "examples" / "README.md").read_text(), flags=re.MULTILINE
+    )
+    return (listed.index(filename) if filename in listed else len(listed), filename)
+
+
 _shown: dict[str, float] = {}
 
 
@@ -97,6 +110,21 @@ def saved_pictures(block: tuple, block_vars: dict, gallery_conf: dict) -> str:
             copies.append(next(block_vars["image_path_iterator"]))
             shutil.copyfile(picture, copies[-1])
     return figure_rst(copies, gallery_conf["src_dir"])
+
+
+class ExamplesThatUse(MiniGallery):
+    """The examples that use a public name, with their pictures."""
+
+    def run(self) -> list[nodes.Node]:
+        """Nothing if no example uses it."""
+        config = self.state.document.settings.env.config
+        folder = Path(config.sphinx_gallery_conf["examples_dirs"][0])
+        sources = sources_of(self.arguments[0], folder)
+        if not sources:
+            return []
+        self.arguments = [" ".join(os.path.relpath(source, DOCS) for source in sources)]
+        self.options["add-heading"] = "Examples that use it"
+        return list(super().run())
 
 
 class Commands(SphinxDirective):
@@ -154,9 +182,10 @@ def plain_text_escaped(
 
 
 def is_hidden(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
-    """Leave out what River and scikit-learn's metadata routing add to every estimator."""
+    """Leave out internal members, and what River adds to every classifier."""
+    owner = app.env.docname.rpartition(".")[2]  # a class has a page of its own
     foreign = str(getattr(obj, "__module__", "")).startswith("river.")
-    return True if foreign or re.fullmatch(r"get_metadata_routing|set_\w+_request", name) else None
+    return True if foreign or is_internal(owner, name) else None
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -166,6 +195,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", plain_text_escaped)
     app.connect("autodoc-skip-member", is_hidden)
     app.add_directive("everlearn-commands", Commands)
+    app.add_directive("everlearn-examples", ExamplesThatUse)
     roles.register_local_role("name", name_role)
     app.add_transform(LinkNames)
     app.add_transform(PictureForTheme)

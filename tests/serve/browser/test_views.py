@@ -158,7 +158,9 @@ def test_a_file_that_is_dropped(empty_server, person):
     ann.page.wait_for_selector("select[aria-label='Type of subject']")
     no_violation(ann.page)
     ann.page.fill("textarea", "spam\nham")
-    ann.shoot("start-fields", full_page=True)
+    for theme in ("dark", "light"):
+        ann.page.emulate_media(color_scheme=theme)
+        ann.shoot(f"start-fields-{theme}", full_page=True)
     ann.page.click("button:has-text('Start labeling')")
     row, text = ann.question()
     assert text
