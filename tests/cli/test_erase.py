@@ -69,4 +69,4 @@ def test_integers_and_strings_are_told_apart(tmp_path):
     ran("erase", place, "17", "18", "--yes")
     with NeverEndingLearner.open(place) as learner:
         assert learner.status()["erased"] == 2
-    assert "the store has a row '19' and a row 19" in failed("erase", place, "19", "--yes")
+    assert "Ambiguous id: the store has both '19' and 19." in failed("erase", place, "19", "--yes")

@@ -59,14 +59,15 @@ def test_six_epochs_and_finish_reach_the_exact_optimum(wdbc, C, dual, b, svs, ac
     ("C", "no_finish", "once", "twice", "dual_tolerance"),
     [
         (1, (62.3946, 104, 0.178), (62.4875, 104, 0.9842), (63.8634, 108), 0.005),
-        (100, (672.72, 62, 0.935), (723.44, 50, 0.9895), (770.354, 63), 0.01),
+        (100, (672.72, 62, 0.935), (723.44, 50, 0.9895), (770.354, 63), 0.025),
     ],
 )
 def test_one_and_two_epochs_in_the_given_order(wdbc, C, no_finish, once, twice, dual_tolerance):
     """A free step leaves g_i = g_j, a tie for the next step that only rounding breaks: paths are chaotic.
 
     With C = 100, noise of 1e-15 in K moves the dual after one epoch between 666 and 689 and the number of
-    support vectors between 56 and 69. Hence medians over several roundings, and 1 % for that dual.
+    support vectors between 56 and 69. Hence medians over several roundings, and 2.5 % for that dual: K itself
+    is rounded differently by each build of NumPy.
     """
     K, y = wdbc
     order, rng = range(len(y)), np.random.default_rng(0)

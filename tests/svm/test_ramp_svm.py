@@ -188,7 +188,7 @@ def test_too_few_rounds_are_said():
     X, y, _ = noisy_checkerboard(300)
     enough = RampSVM(20, gamma=2.0).fit(X, y)
     assert len(np.ravel(enough.objectives_)) > 2
-    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+    with pytest.warns(ConvergenceWarning, match=r"after 1 rounds \(max_iter\)"):
         few = RampSVM(20, gamma=2.0, max_iter=1).fit(X, y)
     assert few.objective_[0] >= enough.objective_[0] - 1e-6
     assert few.objectives_.shape == (2, 1)

@@ -15,8 +15,12 @@ from .._base.validate import Ints
 class RampRounds(KernelLearner):
     """Capability: find an optimum of the ramp loss on many rows at once."""
 
-    max_iter: int = 100
     _mergeable: ClassVar[bool] = True
+
+    @property
+    def _most_rounds(self) -> int:
+        """Rounds after the start at most; -1 is no limit. A learner without ``max_iter`` has 100."""
+        return int(getattr(self, "max_iter", 100))
 
     def _solve_union(self, union: RowUnion) -> npt.NDArray[np.float64]:
         """Learn a union from scratch; the objective after the start and after each round."""
@@ -34,16 +38,16 @@ class RampRounds(KernelLearner):
         native = self._machine.native
         self._optimize(native.solve, "start")
         path: list[npt.NDArray[np.float64]] = [native.objective]
-        while (changed := native.redraw(commit=False)) and len(path) != self.max_iter + 1:
+        while (changed := native.redraw(commit=False)) and len(path) != self._most_rounds + 1:
             native.redraw(commit=True)
             self._optimize(native.solve, f"round {len(path)}")
             path.append(native.objective)
         self._warn_if_unsolved("The last round", stacklevel=4)
         if changed:
             warnings.warn(
-                f"The rows within the ramp still change after max_iter={self.max_iter} rounds, in "
-                f"{changed} binary problems. Choose a larger max_iter, or a smaller tol: where rounds "
-                "are solved too coarsely, rows may alternate without end.",
+                f"The rows within the ramp still change after {self._most_rounds} rounds (max_iter), in "
+                f"{changed} binary problems. Choose a smaller tol, or a larger max_iter if there is one: "
+                "where rounds are solved too coarsely, rows may alternate without end.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
