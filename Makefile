@@ -87,7 +87,7 @@ clean:
 
 $(VENV)/base.stamp: $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip setuptools wheel "scikit-build-core>=0.10" "nanobind>=2.5" cmake ninja
+	$(BIN)/python -m pip install --quiet --upgrade pip setuptools wheel "scikit-build-core>=0.10" "nanobind>=2.8" cmake ninja
 	touch $@
 
 # One recipe for all flavors: an editable install with the extra that the target names.

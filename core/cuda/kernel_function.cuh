@@ -1,4 +1,5 @@
-// The kernel functions on the device, of the product of two scaled rows and their squared norms.
+// The kernel functions on the device, of the product of two scaled rows and their squared norms; the Laplacian kernel of
+// the distance |a - b|_1 of rows as they came.
 #pragma once
 
 #include <cmath>
@@ -19,9 +20,12 @@ struct KernelFunction {
     constexpr double kLog2e = 1.4426950408889634;
     double factor = 1 / (scale * scale);
     if (kernel.kind == KernelKind::rbf) factor *= -kernel.gamma * kLog2e;
+    if (kernel.kind == KernelKind::laplacian) factor = -kernel.gamma * kLog2e;
     if (kernel.kind == KernelKind::polynomial || kernel.kind == KernelKind::sigmoid) factor *= kernel.gamma;
     return {kernel.kind, static_cast<float>(factor), static_cast<float>(kernel.coef0), kernel.degree, kernel.gamma};
   }
+
+  __host__ __device__ bool of_distances() const { return kind == KernelKind::laplacian; }
 
   /// Rows of the cosine kernel have length 1 before they are scaled.
   __device__ float operator()(float product, float norm_a, float norm_b) const {
@@ -34,6 +38,7 @@ struct KernelFunction {
         return power;
       }
       case KernelKind::sigmoid: return tanhf(factor * product + coef0);
+      case KernelKind::laplacian: return exp2f(factor * product);
       default: return factor * product;
     }
   }
@@ -49,6 +54,7 @@ struct KernelFunction {
         return power;
       }
       case KernelKind::sigmoid: return tanh(gamma * product + coef0);
+      case KernelKind::laplacian: return exp(-gamma * product);
       case KernelKind::cosine: return norm_a > 0 && norm_b > 0 ? product / sqrt(norm_a * norm_b) : 0;
       default: return product;
     }

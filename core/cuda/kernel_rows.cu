@@ -14,7 +14,7 @@ void with_room(Function* function, int bytes) {
   check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "asking for shared memory");
 }
 
-template <bool kSplit>
+template <Pairs kPairs>
 __global__ __launch_bounds__(kTileThreads, 2) void write_rows_kernel(RowsView x, KernelFunction kernel,
                                                                      const int* which, const int* place,
                                                                      const int* count, float* out, std::size_t ld) {
@@ -33,7 +33,7 @@ __global__ __launch_bounds__(kTileThreads, 2) void write_rows_kernel(RowsView x,
     b_norm[t - kTile] = x.norm[b_rows[t - kTile]];
   }
   Products sums;
-  products<kSplit>(sums, x, a_rows, x, b_rows, reinterpret_cast<__half*>(dynamic_shared));
+  products<kPairs>(sums, x, a_rows, x, b_rows, reinterpret_cast<__half*>(dynamic_shared));
 #pragma unroll
   for (int m = 0; m < 4; ++m)
 #pragma unroll
@@ -49,7 +49,7 @@ __global__ __launch_bounds__(kTileThreads, 2) void write_rows_kernel(RowsView x,
       }
 }
 
-template <bool kSplit>
+template <Pairs kPairs>
 __global__ __launch_bounds__(kTileThreads, 2) void write_sets_kernel(RowsView x, KernelFunction kernel, const int* w,
                                                                      const int* count, int size, float* out) {
   __shared__ int a_rows[kTile], b_rows[kTile];
@@ -62,7 +62,7 @@ __global__ __launch_bounds__(kTileThreads, 2) void write_sets_kernel(RowsView x,
   (t < kTile ? a_rows : b_rows)[t % kTile] = row;
   (t < kTile ? a_norm : b_norm)[t % kTile] = x.norm[row];
   Products sums;
-  products<kSplit>(sums, x, a_rows, x, b_rows, reinterpret_cast<__half*>(dynamic_shared));
+  products<kPairs>(sums, x, a_rows, x, b_rows, reinterpret_cast<__half*>(dynamic_shared));
   float* to = out + static_cast<std::size_t>(set) * size * size;
 #pragma unroll
   for (int m = 0; m < 4; ++m)
@@ -101,7 +101,7 @@ __device__ float sum_of_column(const Products& sums, const KernelFunction& kerne
   return t < kTile ? halves[0][t] + halves[1][t] : 0;
 }
 
-template <bool kSplit>
+template <Pairs kPairs>
 __global__ __launch_bounds__(kTileThreads, 2) void sum_rows_kernel(RowsView z, Terms terms, RowsView x,
                                                                    KernelFunction kernel, double* out) {
   __shared__ int a_rows[kTile], b_rows[kTile];
@@ -125,19 +125,19 @@ __global__ __launch_bounds__(kTileThreads, 2) void sum_rows_kernel(RowsView z, T
       coefficients[t] = k < total ? terms.coefficients[place] : 0;
     }
     Products sums;
-    products<kSplit>(sums, z, a_rows, x, b_rows, reinterpret_cast<__half*>(dynamic_shared));
+    products<kPairs>(sums, z, a_rows, x, b_rows, reinterpret_cast<__half*>(dynamic_shared));
     sum += sum_of_column(sums, kernel, a_norm, b_norm, coefficients, halves);
   }
   if (t < kTile && s < x.rows) out[(static_cast<std::size_t>(part) * terms.lists + list) * x.rows + s] = sum;
 }
 
-template <bool kSplit>
+template <Pairs kPairs>
 __global__ __launch_bounds__(kTileThreads, 2) void score_rows_kernel(RowsView z, const float* coefficients, int count,
                                                                      int columns, RowsView x, KernelFunction kernel,
                                                                      double* out) {
   __shared__ int a_rows[kTile], b_rows[kTile];
   __shared__ float a_norm[kTile], b_norm[kTile], weights[kTile], halves[2][kTile];
-  double* totals = reinterpret_cast<double*>(dynamic_shared + kTileBytes<kSplit>);  // one line a column
+  double* totals = reinterpret_cast<double*>(dynamic_shared + kTileBytes<kPairs>);  // one line a column
   const int t = threadIdx.x;
   const std::size_t s = static_cast<std::size_t>(blockIdx.x) * kTile + (t & (kTile - 1));
   if (t >= kTile) {
@@ -153,7 +153,7 @@ __global__ __launch_bounds__(kTileThreads, 2) void score_rows_kernel(RowsView z,
       a_norm[t] = z.norm[a_rows[t]];
     }
     Products sums;
-    products<kSplit>(sums, z, a_rows, x, b_rows, reinterpret_cast<__half*>(dynamic_shared));
+    products<kPairs>(sums, z, a_rows, x, b_rows, reinterpret_cast<__half*>(dynamic_shared));
 #pragma unroll
     for (int m = 0; m < 4; ++m)
 #pragma unroll
@@ -197,6 +197,7 @@ __device__ inline void multiply_exactly(double (&sum)[2], double a, double b) {
 }
 
 /// Tiles of 64 terms x 64 targets; four warps of 32 x 32.
+template <bool kDistances>
 __global__ __launch_bounds__(kExactThreads) void sum_exactly_kernel(RowsView x, ExactTerms terms, const int* targets,
                                                                     const int* n_targets, int most_targets,
                                                                     KernelFunction kernel, double* out) {
@@ -230,7 +231,19 @@ __global__ __launch_bounds__(kExactThreads) void sum_exactly_kernel(RowsView x, 
       }
       __syncthreads();
 #pragma unroll
-      for (int k = 0; k < kExactDepth; k += 4) {
+      for (int k = 0; k < (kDistances ? kExactDepth : 0); ++k)
+#pragma unroll
+        for (int m = 0; m < 4; ++m)
+#pragma unroll
+          for (int n = 0; n < 4; ++n)
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+              const int row = warp_row * 32 + m * 8 + (lane >> 2),
+                        column = warp_column * 32 + n * 8 + (lane & 3) * 2 + e;
+              sums[m][n][e] += fabs(double(a[row * kExactLine + k]) - b[column * kExactLine + k]);
+            }
+#pragma unroll
+      for (int k = 0; k < (kDistances ? 0 : kExactDepth); k += 4) {
         double fa[4], fb[4];
 #pragma unroll
         for (int m = 0; m < 4; ++m) {
@@ -266,45 +279,48 @@ __global__ __launch_bounds__(kExactThreads) void sum_exactly_kernel(RowsView x, 
 
 __global__ void diagonal_kernel(RowsView x, KernelFunction kernel, float* out) {
   const std::size_t s = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (s < x.rows) out[s] = kernel(x.norm[s], x.norm[s], x.norm[s]);
+  if (s < x.rows) out[s] = kernel(kernel.of_distances() ? 0 : x.norm[s], x.norm[s], x.norm[s]);
 }
 
+template <Pairs kPairs>
+using How = std::integral_constant<Pairs, kPairs>;
+
 template <class F>
-void by_split(const RowsView& a, const RowsView& b, F&& launch) {
-  if (a.split > 0 || b.split > 0) launch(std::true_type());
-  else launch(std::false_type());
+void by_pairs(const KernelFunction& kernel, const RowsView& a, const RowsView& b, F&& launch) {
+  if (kernel.of_distances()) launch(How<Pairs::distance>());
+  else if (a.split > 0 || b.split > 0) launch(How<Pairs::three_products>());
+  else launch(How<Pairs::one_product>());
 }
 
 }  // namespace
 
 void write_rows(const RowsView& x, const KernelFunction& kernel, const int* which, const int* place, const int* count,
                 int most, float* out, std::size_t ld, cudaStream_t stream) {
-  by_split(x, x, [&](auto split) {
-    with_room(write_rows_kernel<split.value>, kTileBytes<split.value>);
+  by_pairs(kernel, x, x, [&](auto how) {
+    with_room(write_rows_kernel<how.value>, kTileBytes<how.value>);
     const dim3 grid(blocks_for(x.rows, kTile), blocks_for(most, kTile));
-    write_rows_kernel<split.value>
-        <<<grid, kTileThreads, kTileBytes<split.value>, stream>>>(x, kernel, which, place, count, out, ld);
+    write_rows_kernel<how.value>
+        <<<grid, kTileThreads, kTileBytes<how.value>, stream>>>(x, kernel, which, place, count, out, ld);
   });
   check_launch("computing kernel rows");
 }
 
 void write_sets(const RowsView& x, const KernelFunction& kernel, const int* w, const int* count, int sets, int size,
                 float* out, cudaStream_t stream) {
-  by_split(x, x, [&](auto split) {
-    with_room(write_sets_kernel<split.value>, kTileBytes<split.value>);
+  by_pairs(kernel, x, x, [&](auto how) {
+    with_room(write_sets_kernel<how.value>, kTileBytes<how.value>);
     const dim3 grid(blocks_for(size, kTile), blocks_for(size, kTile), sets);
-    write_sets_kernel<split.value>
-        <<<grid, kTileThreads, kTileBytes<split.value>, stream>>>(x, kernel, w, count, size, out);
+    write_sets_kernel<how.value><<<grid, kTileThreads, kTileBytes<how.value>, stream>>>(x, kernel, w, count, size, out);
   });
   check_launch("computing the kernel matrices of working sets");
 }
 
 void sum_rows(const RowsView& z, const Terms& terms, const RowsView& x, const KernelFunction& kernel, int parts,
               double* out, cudaStream_t stream) {
-  by_split(z, x, [&](auto split) {
-    with_room(sum_rows_kernel<split.value>, kTileBytes<split.value>);
+  by_pairs(kernel, z, x, [&](auto how) {
+    with_room(sum_rows_kernel<how.value>, kTileBytes<how.value>);
     const dim3 grid(blocks_for(x.rows, kTile), terms.lists, parts);
-    sum_rows_kernel<split.value><<<grid, kTileThreads, kTileBytes<split.value>, stream>>>(z, terms, x, kernel, out);
+    sum_rows_kernel<how.value><<<grid, kTileThreads, kTileBytes<how.value>, stream>>>(z, terms, x, kernel, out);
   });
   check_launch("summing kernel values");
 }
@@ -312,12 +328,12 @@ void sum_rows(const RowsView& z, const Terms& terms, const RowsView& x, const Ke
 void score_rows(const RowsView& z, const float* coefficients, int count, int columns, const RowsView& x,
                 const KernelFunction& kernel, double* out, cudaStream_t stream) {
   constexpr int kAtOnce = 14;  // columns whose totals fit into shared memory beside two tiles
-  by_split(z, x, [&](auto split) {
+  by_pairs(kernel, z, x, [&](auto how) {
     for (int first = 0; first < columns; first += kAtOnce) {
       const int some = std::min(kAtOnce, columns - first);
-      const int bytes = kTileBytes<split.value> + some * kTile * static_cast<int>(sizeof(double));
-      with_room(score_rows_kernel<split.value>, bytes);
-      score_rows_kernel<split.value><<<blocks_for(x.rows, kTile), kTileThreads, bytes, stream>>>(
+      const int bytes = kTileBytes<how.value> + some * kTile * static_cast<int>(sizeof(double));
+      with_room(score_rows_kernel<how.value>, bytes);
+      score_rows_kernel<how.value><<<blocks_for(x.rows, kTile), kTileThreads, bytes, stream>>>(
           z, coefficients + static_cast<std::size_t>(first) * count, count, some, x, kernel,
           out + static_cast<std::size_t>(first) * x.rows);
     }
@@ -328,7 +344,8 @@ void score_rows(const RowsView& z, const float* coefficients, int count, int col
 void sum_exactly(const RowsView& x, const ExactTerms& terms, const int* targets, const int* n_targets, int most_targets,
                  const KernelFunction& kernel, int parts, double* out, cudaStream_t stream) {
   const dim3 grid(blocks_for(most_targets, kExactTile), 1, parts);
-  sum_exactly_kernel<<<grid, kExactThreads, 0, stream>>>(x, terms, targets, n_targets, most_targets, kernel, out);
+  const auto run = kernel.of_distances() ? sum_exactly_kernel<true> : sum_exactly_kernel<false>;
+  run<<<grid, kExactThreads, 0, stream>>>(x, terms, targets, n_targets, most_targets, kernel, out);
   check_launch("summing kernel values in double precision");
 }
 

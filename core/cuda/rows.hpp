@@ -9,24 +9,11 @@
 
 #include <cuda_fp16.h>
 
-#include <cstdint>
 #include <vector>
 
-#include "device.hpp"
+#include "source.hpp"
 
 namespace everlearn::cuda {
-
-enum class Scalar { f64, f32, f16, u8 };
-
-/// Rows in host or device memory: dense and row by row, or in compressed sparse rows if `starts` is given.
-struct Source {
-  const void* values = nullptr;
-  Scalar scalar = Scalar::f32;
-  std::size_t rows = 0, columns = 0;
-  bool on_device = false;
-  const std::int64_t* starts = nullptr;   // rows + 1 places
-  const std::int32_t* indices = nullptr;  // columns of the values
-};
 
 constexpr int kChunk = 32;  // columns that are multiplied at once
 
@@ -46,13 +33,14 @@ class DeviceRows {
  public:
   /// Takes rows over. Rows that are compared with others must have their scale and their order of columns: those of
   /// `like`. `unit` divides each row by its length, for the cosine kernel. Rows come through `pump`, or a small one of
-  /// their own.
+  /// their own. Raises NotFinite.
   DeviceRows(const Source& source, const DeviceRows* like, bool unit, bool keep_exact, cudaStream_t stream,
              Pump* pump = nullptr);
   RowsView view() const;
 
  private:
-  void order_columns(const float* exact, const DeviceRows* like, bool unit, bool grid, cudaStream_t stream);
+  void read(const Source& source, float* exact, cudaStream_t stream, Pump* pump);
+  void order_columns(const float* exact, const DeviceRows* like, bool unit, cudaStream_t stream);
 
   Buffer<__half> high_, low_;
   Buffer<float> norm_, exact_;
@@ -61,6 +49,8 @@ class DeviceRows {
   int columns_, width_;
   int split_ = 0;
   float scale_;
+  float largest_ = 0;  // magnitude of an entry
+  bool grid_ = false;  // whether all entries are k / 255
   std::vector<int> order_;
 };
 

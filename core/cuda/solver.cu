@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "kernel_rows.hpp"
 #include "refresh.hpp"
@@ -14,7 +13,7 @@ namespace {
 constexpr float kShare = 0.2f;  // a set is solved until its violation has fallen to this share
 constexpr int kMaxSteps = 100 * kSet;
 constexpr int kPoll = 4;     // rounds between two looks at the violation
-constexpr int kNarrow = 64;  // columns up to which kernel values are cheaper to compute than to read
+constexpr int kNarrow = 64;  // columns up to which kernel values of products are cheaper to compute than to read
 constexpr int kMaxRefreshes = 8;
 
 __global__ void start_gradients(const double* edge, double* g, std::size_t count) {
@@ -126,7 +125,7 @@ class Solver {
         std::min(free > keep ? free - keep : 0, task_.cache_bytes ? task_.cache_bytes : total / 10);
     const std::size_t most = std::min<std::size_t>(bytes / (ld_ * sizeof(float)), n_);
     const std::size_t least = std::min<std::size_t>(2 * set_size(), n_);
-    cached_ = view_.width > kNarrow && most >= least;
+    cached_ = (view_.width > kNarrow || kernel_.of_distances()) && most >= least;
     if (!cached_) return;
     slots_ = static_cast<int>(most);
     values_ = Buffer<float>(most * ld_);
@@ -185,42 +184,6 @@ Solution solve(const Source& source, const std::vector<double>& edge, int proble
   if (source.rows == 0 || edge.size() != source.rows * static_cast<std::size_t>(problems))
     throw std::invalid_argument("one box for each row and problem");
   return Solver(source, edge, problems, task).run(interrupted);
-}
-
-struct Scorer::State {
-  static constexpr std::size_t kPiece = std::size_t{32} << 20;  // bytes that are copied at once
-  Stream stream;
-  std::optional<Pump> pump;  // made when the first rows come from the host
-  DeviceRows vectors;
-  Buffer<float> coefficients;
-  int columns;
-  Kernel kernel;
-  State(const Source& source, const std::vector<float>& values, int count, const Kernel& k)
-      : vectors(source, nullptr, k.kind == KernelKind::cosine, false, stream),
-        coefficients(values.size()),
-        columns(count),
-        kernel(k) {
-    coefficients.from_host(values.data(), values.size(), stream);
-    stream.wait();
-  }
-};
-
-Scorer::Scorer(const Source& vectors, std::vector<float> coefficients, int columns, const Kernel& kernel)
-    : state_(std::make_unique<State>(vectors, coefficients, columns, kernel)) {}
-Scorer::~Scorer() = default;
-
-void Scorer::scores(const Source& rows, double* out) {
-  if (rows.rows == 0) return;
-  const RowsView z = state_->vectors.view();
-  if (!rows.on_device && !state_->pump) state_->pump.emplace(State::kPiece, state_->stream);
-  const DeviceRows targets(rows, &state_->vectors, state_->kernel.kind == KernelKind::cosine, false, state_->stream,
-                           rows.on_device ? nullptr : &*state_->pump);
-  RowsView x = targets.view();
-  Buffer<double> sums(rows.rows * static_cast<std::size_t>(state_->columns));
-  score_rows(z, state_->coefficients.data(), static_cast<int>(z.rows), state_->columns, x,
-             KernelFunction::of(state_->kernel, z.scale), sums.data(), state_->stream);
-  sums.to_host(out, sums.size(), state_->stream);
-  state_->stream.wait();
 }
 
 }  // namespace everlearn::cuda

@@ -31,17 +31,4 @@ struct Solution {
 Solution solve(const Source& source, const std::vector<double>& edge, int problems, const Task& task,
                const std::function<bool()>& interrupted);
 
-/// Kernel expansions on the device, for prediction.
-class Scorer {
- public:
-  Scorer(const Source& vectors, std::vector<float> coefficients, int columns, const Kernel& kernel);
-  ~Scorer();
-  /// Sums without the bias: out has one line for each column.
-  void scores(const Source& rows, double* out);
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-
 }  // namespace everlearn::cuda

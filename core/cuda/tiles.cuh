@@ -1,4 +1,4 @@
-// A tile of kernel values: 128 rows against 128 rows, by tensor cores.
+// A tile of kernel values: 128 rows against 128 rows, from products by tensor cores or from distances |a - b|_1.
 //
 // 256 threads, eight warps in two rows of four; a warp has 64 x 32 values. Chunks of 32 columns come through shared
 // memory, three of them in flight. A row of a chunk is 64 bytes, four pieces of 16; piece p of row r lies at p ^ (r / 2
@@ -17,9 +17,20 @@ namespace everlearn::cuda {
 constexpr int kTile = 128, kTileThreads = 256, kStages = 3;
 constexpr int kTileHalves = kTile * kChunk;  // of one matrix and stage
 
+/// What a pair of rows is reduced to, and how.
+enum class Pairs {
+  one_product,     // of the high halves: exact where low halves are 0
+  three_products,  // high high + high low + low high
+  distance,        // the sum of |a - b| of the entries as they came
+};
+
+constexpr int kDistanceLine = kChunk + 1;  // floats of a row of a chunk: no bank conflicts
+
 /// Bytes of dynamic shared memory that a tile needs.
-template <bool kSplit>
-inline constexpr int kTileBytes = kStages * kTileHalves * 2 * (kSplit ? 4 : 2);
+template <Pairs kPairs>
+inline constexpr int kTileBytes =
+    kPairs == Pairs::distance ? 2 * kTile * kDistanceLine * 4
+                              : kStages * kTileHalves * 2 * (kPairs == Pairs::three_products ? 4 : 2);
 
 __device__ inline int swizzled(int row, int piece) { return row * kChunk + ((piece ^ ((row >> 1) & 3)) << 3); }
 
@@ -56,17 +67,55 @@ struct Products {
   }
 };
 
-/// Products of the rows a_rows[0..127] of a with b_rows[0..127] of b; both lists are in shared memory, and all of their
-/// entries are rows.
-template <bool kSplit>
+/// Distances of the rows a_rows[0..127] of a and b_rows[0..127] of b, in the places of their products.
+__device__ inline void distances(Products& sums, const RowsView& a, const int* a_rows, const RowsView& b,
+                                 const int* b_rows, float* shared) {
+  const int t = threadIdx.x, lane = t & 31;
+  float* const side_b = shared + kTile * kDistanceLine;
+  for (int first = 0; first < a.columns; first += kChunk) {
+    __syncthreads();  // the lists are written, and the last chunk has been read
+    const bool in = first + lane < a.columns;
+    for (int row = t >> 5; row < kTile; row += kTileThreads / 32) {
+      const std::size_t from = static_cast<std::size_t>(first) + lane, line = a.columns;
+      shared[row * kDistanceLine + lane] = in ? a.exact[a_rows[row] * line + from] : 0;
+      side_b[row * kDistanceLine + lane] = in ? b.exact[b_rows[row] * line + from] : 0;
+    }
+    __syncthreads();
+    for (int k = 0; k < kChunk; ++k) {
+      float of_a[4][2], of_b[4][2];
+#pragma unroll
+      for (int m = 0; m < 4; ++m)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          of_a[m][half] = shared[Products::row(m, half * 2) * kDistanceLine + k];
+          of_b[m][half] = side_b[Products::column(m, half) * kDistanceLine + k];
+        }
+#pragma unroll
+      for (int m = 0; m < 4; ++m)
+#pragma unroll
+        for (int n = 0; n < 4; ++n)
+#pragma unroll
+          for (int e = 0; e < 4; ++e) sums.of[m][n][e] += fabsf(of_a[m][e >> 1] - of_b[n][e & 1]);
+    }
+  }
+}
+
+/// What the rows a_rows[0..127] of a and b_rows[0..127] of b are reduced to; both lists are in shared memory, and all of
+/// their entries are rows.
+template <Pairs kPairs>
 __device__ void products(Products& sums, const RowsView& a, const int* a_rows, const RowsView& b, const int* b_rows,
                          __half* shared) {
+  constexpr bool kSplit = kPairs == Pairs::three_products;
   constexpr int kMatrices = kSplit ? 4 : 2;
   const int t = threadIdx.x, lane = t & 31, warp_row = t >> 7, warp_column = (t >> 5) & 3, width = a.width;
   const int split = kSplit ? max(a.split, b.split) : 0;
   for (auto& m : sums.of)
     for (auto& n : m)
       for (float& x : n) x = 0;
+  if constexpr (kPairs == Pairs::distance) {
+    distances(sums, a, a_rows, b, b_rows, reinterpret_cast<float*>(shared));
+    return;
+  }
 
   const auto load = [&](int chunk, int stage) {
     __half* to = shared + stage * kMatrices * kTileHalves;

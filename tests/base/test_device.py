@@ -3,6 +3,7 @@
 The solver is the plain twin of the one on the device. What the device computes is tested by `make test-cuda`.
 """
 
+import ctypes
 import importlib.util
 import os
 import shutil
@@ -27,12 +28,72 @@ from reference import working_set
 CUDA = Path(__file__).parents[2] / "core" / "cuda"
 
 
-def solve_sparse(values, columns, starts, width, **options):
-    rows = sparse.csr_matrix((values, columns, starts), shape=(len(starts) - 1, width))
-    return working_set.solve(rows.toarray(), **options)
+def shifted(rows, shift):
+    rows = np.asarray(rows, dtype=np.float64)
+    return rows - shift if len(shift) else rows
+
+
+def solve(rows, shift, **options):
+    return working_set.solve(shifted(rows, shift), **options)
+
+
+def of_csr(values, columns, starts, width):
+    return sparse.csr_matrix((values, columns, starts), shape=(len(starts) - 1, width)).toarray()
+
+
+def solve_sparse(values, columns, starts, width, shift, **options):
+    return working_set.solve(shifted(of_csr(values, columns, starts, width), shift), **options)
+
+
+def summarize(rows, center):
+    rows = np.asarray(rows, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        squares = np.square(rows).sum(axis=1).max()
+        return rows.sum(), np.square(rows - center).sum(), squares, bool(np.isfinite(rows).all())
+
+
+class There:
+    """An array in the memory of a device, which is that of the host here."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.array.__array_interface__ | {"version": 3}
+
+    def __array_namespace__(self):
+        def from_dlpack(found):
+            return There(found.array)
+
+        from_dlpack.from_dlpack, from_dlpack.asarray, from_dlpack.__name__ = from_dlpack, np.asarray, "there"
+        return from_dlpack
+
+    def __getitem__(self, which):
+        return There(self.array[which])
+
+    def __gt__(self, other):
+        return self.array > other
+
+    def argmax(self, axis):
+        return self.array.argmax(axis)
+
+
+def array_at(address, rows, columns, kind, owner):
+    assert owner.array.ctypes.data == address
+    assert (owner.array.shape, owner.array.dtype.str) == ((rows, columns), kind)
+    return There(owner.array)
+
+
+def to_host(address, size):
+    return (ctypes.c_char * size).from_address(address).raw
 
 
 class OutOfDeviceMemory(RuntimeError):
+    pass
+
+
+class NotFinite(ValueError):
     pass
 
 
@@ -41,20 +102,35 @@ class Scorer:
 
     built = 0
 
-    def __init__(self, vectors, coefficients, kernel, gamma, coef0, degree):
+    def __init__(self, vectors, coefficients, kernel, gamma, coef0, degree, shift):
         self.vectors, self.coefficients, self.options = vectors, coefficients, (kernel, gamma, coef0, degree)
+        self.shift = shift
         Scorer.built += 1
 
-    def scores(self, rows):
-        both = np.vstack([self.vectors, rows])
+    def scores(self, rows, bias):
+        found = self.of(rows.array if isinstance(rows, There) else rows, bias)
+        return There(found) if isinstance(rows, There) else found
+
+    def scores_sparse(self, values, columns, starts, width, bias):
+        return self.of(of_csr(values, columns, starts, width), bias)
+
+    def of(self, rows, bias):
+        if not np.isfinite(rows).all() or np.abs(rows).max() > 1e30:
+            raise NotFinite
+        both = shifted(np.vstack([self.vectors, rows.astype(float)]), self.shift)
         K = working_set.kernel_matrix(both, *self.options)
-        return self.coefficients.astype(float) @ K[: len(self.vectors), len(self.vectors) :]
+        return (self.coefficients.astype(float) @ K[: len(self.vectors), len(self.vectors) :]).T + bias
 
 
 TWIN = types.SimpleNamespace(
-    solve=working_set.solve,
+    solve=lambda rows, **options: solve(getattr(rows, "array", rows), **options),
     solve_sparse=solve_sparse,
+    summarize=lambda rows, center: summarize(getattr(rows, "array", rows), center),
+    take=lambda rows, numbers: rows.array[numbers].astype(np.float64),
+    array_at=array_at,
+    to_host=to_host,
     Scorer=Scorer,
+    NotFinite=NotFinite,
     DeviceError=RuntimeError,
     OutOfDeviceMemory=OutOfDeviceMemory,
     devices=lambda: [("Twin", 9, 0, 2**30)],
@@ -85,8 +161,14 @@ def test_rounds_lead_to_the_dual_of_svc(size, seed, n, C):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"kernel": "linear"}, {"kernel": "poly", "degree": 2, "coef0": 1.0}, {"kernel": "cosine"}],
-    ids=["rbf", "linear", "poly", "cosine"],
+    [
+        {},
+        {"kernel": "linear"},
+        {"kernel": "poly", "degree": 2, "coef0": 1.0},
+        {"kernel": "cosine"},
+        {"kernel": "laplacian"},
+    ],
+    ids=["rbf", "linear", "poly", "cosine", "laplacian"],
 )
 @pytest.mark.parametrize("offset", [0.0, 300.0])
 def test_handed_over_model_is_that_of_the_cpu(twin, options, offset):
@@ -145,7 +227,6 @@ def test_reserve_has_the_rows_nearest_to_the_margin(twin):
         ({"selection": "active"}, "needs selection='random', got 'active'"),
         ({"max_iter": 10}, "needs max_iter=-1, got 10"),
         ({"row_dtype": "float16"}, "needs row_dtype=None, got 'float16'"),
-        ({"kernel": "laplacian"}, "kernel='laplacian' runs on the CPU only; choose one of linear"),
         ({"kernel": np.dot}, "kernel=a callable runs on the CPU only"),
     ],
 )
@@ -229,7 +310,6 @@ def test_cuda_code_compiles(tmp_path):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_large_batches_are_scored_on_the_device(twin, monkeypatch, form, offset, classes):
     monkeypatch.setattr(device, "_WORTH_COPYING", 1)
-    monkeypatch.setattr(device, "_ENTRIES_AT_ONCE", 70)
     X, y = make_banana(150, random_state=0)
     X, y = X + offset, np.arange(150) % classes if classes > 2 else y
     model = LASVM(C=5, gamma=0.5, device="cuda").fit(form(X), y)
@@ -278,3 +358,70 @@ def test_a_device_that_fails_in_a_prediction(monkeypatch, twin, name, error):
             model.predict(X)
     else:
         assert len(model.predict(X)) == 100
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.uint8])
+@pytest.mark.parametrize("place", [np.asarray, There], ids=["host", "device"])
+def test_rows_are_read_as_they_are(twin, dtype, place):
+    random = np.random.default_rng(0)
+    X = random.integers(0, 200, (150, 6)).astype(dtype)
+    y = (X[:, 0].astype(float) * X[:, 1] > 8000).astype(int)
+    weights = random.uniform(0.5, 2, 150)
+    there = LASVM(C=5, device="cuda").fit(place(X), place(y), sample_weight=place(weights))
+    here = LASVM(C=5).fit(X.astype(float), y, sample_weight=weights)
+    assert there.gamma_ == pytest.approx(here.gamma_)
+    assert there.support_vectors_.dtype == (np.float64 if dtype == np.float64 else np.float32)
+    assert there.n_features_in_ == 6
+    there.set_params(device="cpu")
+    expected = here.decision_function(X.astype(float))
+    np.testing.assert_allclose(there.decision_function(X.astype(float)), expected, atol=0.02)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_scores_and_labels_stay_in_the_memory_of_the_device(twin, classes):
+    X, _ = make_banana(120, random_state=0)
+    y = np.arange(120) % classes
+    model = LASVM(C=5, device="cuda").fit(There(X), There(y))
+    scores = model.decision_function(There(X))
+    assert isinstance(scores, There)
+    assert scores.shape == ((120,) if classes == 2 else (120, 3))
+    here = LASVM(C=5, device="cpu").fit(X, y)
+    np.testing.assert_allclose(scores.array, here.decision_function(X), atol=0.02)
+    np.testing.assert_array_equal(model.predict(There(X)), model.predict(X))
+    words = np.array(["a", "b", "c"])[y]
+    named = LASVM(C=5, device="cuda").fit(There(X), words)
+    np.testing.assert_array_equal(named.predict(There(X)), named.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda X: X[0], "two dimensions, rows and features, got shape"),
+        (lambda X: X[:0], "two dimensions, rows and features, got shape"),
+        (lambda X: X.astype(np.int64), "must be float64, float32, float16 or uint8, in C order; got <i8"),
+        (lambda X: X[:, ::2], "in C order; got strides"),
+        (lambda X: np.where(X.mean() < X, np.nan, X), "contains NaN"),
+        (lambda X: X * 1e200, "overflows on rows of squared length"),
+        (lambda X: X[:50], "inconsistent numbers of samples"),
+    ],
+)
+def test_bad_rows_in_the_memory_of_the_device(twin, spoil, message):
+    X, y = make_banana(80, random_state=0)
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match=message):
+        LASVM(kernel="poly", device="cuda").fit(There(spoil(X)), y)
+
+
+def test_bad_rows_in_a_prediction_on_the_device(twin, monkeypatch):
+    monkeypatch.setattr(device, "_WORTH_COPYING", 1)
+    X, y = make_banana(80, random_state=0)
+    model = LASVM(device="cuda").fit(X, y)
+    bad = np.where(X.mean() < X, np.nan, X)
+    for rows in (bad, There(bad)):
+        with pytest.raises(ValueError, match="contains NaN"):
+            model.predict(rows)
+    far = np.where(X.mean() < X, 1e35, X)
+    np.testing.assert_array_equal(model.predict(far), model.set_params(device="cpu").predict(far))
+    with pytest.raises(ValueError, match="too large for the device"):
+        model.set_params(device="cuda").predict(There(far))
+    with pytest.raises(ValueError, match="X has 3 features, but LASVM is expecting 2"):
+        model.predict(There(np.hstack([X, X[:, :1]])))

@@ -6,8 +6,9 @@ from scipy import sparse
 from sklearn.datasets import load_digits, make_classification
 from sklearn.svm import SVC
 
-from everlearn import LASVM, load, save
+from everlearn import LASVM, SubmodS3VM, load, save
 from everlearn._base import device
+from everlearn._submodular.choice import Choice, Similarities
 from everlearn.errors import DeviceError
 
 TOL = 1e-3
@@ -48,12 +49,14 @@ def test_dual_and_decisions_are_those_of_svc(n, d):
         {"kernel": "linear"},
         {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.1},
         {"kernel": "cosine"},
+        {"kernel": "laplacian", "gamma": 0.05},
         {"kernel": "rbf", "gamma": 0.1},
     ],
     ids=lambda kernel: kernel["kernel"],
 )
-def test_kernels_agree_with_the_cpu(kernel):
-    X, y = problem()
+@pytest.mark.parametrize("d", [20, 150])
+def test_kernels_agree_with_the_cpu(kernel, d):
+    X, y = problem(d=d)
     there, here = LASVM(device="cuda", **kernel).fit(X, y), LASVM(**kernel).fit(X, y)
     np.testing.assert_allclose(there.decision_function(X), here.decision_function(X), atol=20 * TOL)
 
@@ -154,14 +157,17 @@ def test_scores_on_the_device(dtype, columns):
     X = random.integers(0, 200, (1000, 90)).astype(dtype)
     weights = random.normal(size=(columns, 700)).astype(np.float32)
     gamma = 1e-6
-    scorer = device.cuda_module().Scorer(Z, weights, kernel="rbf", gamma=gamma, coef0=0.0, degree=3)
+    shift = np.full(90, 7.0)
+    options = {"kernel": "rbf", "gamma": gamma, "coef0": 0.0, "degree": 3, "shift": shift}
+    scorer = device.cuda_module().Scorer(Z, weights, **options)
     a, b = X.astype(np.float64), Z.astype(np.float64)
     distances = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
-    expected = (np.exp(-gamma * distances) @ weights.T.astype(np.float64)).T
-    np.testing.assert_allclose(scorer.scores(X), expected, atol=1e-3)
+    bias = [0.5 * k for k in range(columns)]
+    expected = np.exp(-gamma * distances) @ weights.T.astype(np.float64) + bias
+    np.testing.assert_allclose(scorer.scores(X, bias), expected, atol=1e-3)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid", "cosine"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid", "cosine", "laplacian"])
 @pytest.mark.parametrize(("classes", "d"), [(2, 20), (5, 120), (30, 40)])
 def test_predictions_on_the_device_are_those_of_the_cpu(monkeypatch, kernel, classes, d):
     X, y = problem(4000, d)
@@ -170,10 +176,88 @@ def test_predictions_on_the_device_are_those_of_the_cpu(monkeypatch, kernel, cla
     clf = LASVM(C=0.5, kernel=kernel, device="cuda", **options).fit(X[:2000], y[:2000])
     here = clf.set_params(device="cpu").decision_function(X)
     monkeypatch.setattr(device, "_WORTH_COPYING", 1)
-    monkeypatch.setattr(device, "_ENTRIES_AT_ONCE", 50_000)  # several pieces
     there = clf.set_params(device="cuda").decision_function(X)
     largest = (X**2).sum(axis=1).max() if kernel == "linear" else 1
     terms = np.abs(clf.dual_coef_).sum(axis=1).max() * largest  # float32 rounds each of them
     np.testing.assert_allclose(there, here, atol=max(1e-4, 1e-6 * terms))
     np.testing.assert_array_equal(clf.decision_function(X), there)
     np.testing.assert_allclose(clf.decision_function(sparse.csr_matrix(X)), there, atol=1e-9)
+
+
+def test_many_batches_are_scored_in_their_places():
+    X, y = problem(300, 500)
+    clf = LASVM(C=2, gamma=0.002, device="cuda").fit(X, y)
+    many = np.random.default_rng(0).normal(size=(150_000, 500)).astype(np.float32)  # five batches
+    here = clf.set_params(device="cpu").decision_function(many[::97])
+    clf.set_params(device="cuda")
+    np.testing.assert_allclose(clf.decision_function(many)[::97], here, atol=1e-4)
+
+
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "uint8"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_arrays_in_the_memory_of_the_device(library, dtype, classes):
+    lib = pytest.importorskip(library)
+    X, y = problem(2000, 40, classes)
+    X = np.round(X * 8 + 100).clip(0, 255).astype(dtype)
+    there = {"device": "cuda"} if library == "torch" else {}
+    rows, labels = lib.asarray(X, **there), lib.asarray(y, **there)
+    clf = LASVM(C=5, device="cuda").fit(rows, labels)
+    same = LASVM(C=5, device="cuda").fit(X, y)
+    assert clf.gamma_ == pytest.approx(same.gamma_, rel=1e-12)
+    scores, predicted = clf.decision_function(rows), clf.predict(rows)
+    assert type(scores) is type(rows)
+    assert type(predicted) is type(rows)
+    on_host = (lambda a: a.cpu().numpy()) if library == "torch" else (lambda a: a.get())
+    expected = clf.set_params(device="cpu").decision_function(X.astype(np.float64))
+    np.testing.assert_allclose(on_host(scores), expected, atol=1e-3)
+    assert np.mean(on_host(predicted) == clf.predict(X.astype(np.float64))) > 0.999
+    np.testing.assert_allclose(same.set_params(device="cpu").decision_function(X), expected, atol=20 * TOL)
+    clf.partial_fit(X[:50].astype(np.float64), y[:50], ids=np.arange(5000, 5050))
+
+
+def test_an_array_of_jax_by_dlpack(monkeypatch):
+    jax = pytest.importorskip("jax")
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    X, y = problem(1000, 20)
+    rows = jax.numpy.asarray(X)
+    clf = LASVM(device="cuda").fit(rows, y)
+    scores = clf.decision_function(rows)
+    assert isinstance(scores, jax.Array)
+    np.testing.assert_allclose(np.asarray(scores), clf.decision_function(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [1, 7, 64, 200])
+def test_sweeps_choose_the_rows_that_the_cpu_chooses(dtype, d):
+    random = np.random.default_rng(d)
+    X = random.normal(size=(5000, d)).astype(dtype) + (np.arange(5000) % 2)[:, None]
+    sweeps = device.cuda_module().Sweeps(X)
+    weights = random.normal(size=(5000, 3))
+    wide = X.astype(np.float64)
+    np.testing.assert_allclose(sweeps.times(weights), wide @ (wide.T @ weights), rtol=1e-10, atol=1e-8)
+    w, start = random.normal(size=5000), np.zeros(5000, dtype=np.uint8)
+    start[random.permutation(5000)[:1700]] = 1
+    chosen = np.flatnonzero(sweeps.linearize(w, 0.01, start, 1700))
+    expected = Choice(Similarities(X), w, 0.01, 1.0).linearize(np.flatnonzero(start), 1700)
+    np.testing.assert_array_equal(chosen, expected)
+
+
+def test_equal_slopes_are_taken_in_the_order_of_the_rows():
+    sweeps = device.cuda_module().Sweeps(np.zeros((1000, 3)))
+    start = np.zeros(1000, dtype=np.uint8)
+    start[:100] = 1
+    w = np.repeat([0.0, 1.0, 0.0, 1.0], 250)
+    assert np.flatnonzero(sweeps.linearize(w, 1.0, start, 300)).tolist() == [
+        *range(250, 500),
+        *range(750, 800),
+    ]
+
+
+def test_semi_supervised_labels_are_those_of_the_cpu():
+    X, y = problem(4000, 30, classes=2)
+    given = np.where(np.arange(4000) < 40, y, np.nan)
+    options = {"kernel": "linear", "rho": 0.5, "solver": "fast", "positive_fraction": 0.5, "random_state": 0}
+    there = SubmodS3VM(device="cuda", **options).fit(X, given)
+    here = SubmodS3VM(**options).fit(X, given)
+    np.testing.assert_array_equal(there.transduction_, here.transduction_)

@@ -10,6 +10,7 @@ SHARE = 0.2
 def kernel_matrix(X, kernel, gamma, coef0, degree):
     options = {"rbf": {"gamma": gamma}, "sigmoid": {"gamma": gamma, "coef0": coef0}}
     options["poly"] = options["sigmoid"] | {"degree": degree}
+    options["laplacian"] = options["rbf"]
     X = np.asarray(X, dtype=np.float64)
     return pairwise_kernels(X, metric="polynomial" if kernel == "poly" else kernel, **options.get(kernel, {}))
 

@@ -17,17 +17,16 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..errors import DeviceError
+from .device_table import DeviceTable, like
 from .machine import Machine
 from .validate import Ints, Rows
 
 DEVICES = ("cpu", "cuda", "auto")
-_KERNELS = ("linear", "poly", "rbf", "sigmoid", "cosine")
+_KERNELS = ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian")
 _LEAST_CAPABILITY = (8, 0)
 _USE_CPU = "Or set device='cpu'."
 # Products of entries from which on rows are scored on a device: a fraction of a second on a CPU.
 _WORTH_COPYING = 2**31
-# Entries of rows that are copied to the device at once.
-_ENTRIES_AT_ONCE = 2**28
 
 
 class DeviceFit(NamedTuple):
@@ -66,7 +65,7 @@ def cuda_module() -> ModuleType:
     return module
 
 
-def choose_device(device: str, obstacle: str | None) -> ModuleType | None:
+def choose_device(device: str, obstacle: str | None, stacklevel: int = 4) -> ModuleType | None:
     """The module for the device of a fit, None for the CPU.
 
     Parameters
@@ -75,6 +74,8 @@ def choose_device(device: str, obstacle: str | None) -> ModuleType | None:
         What the user asked for. "auto" takes the CPU, with a warning that says why, where "cuda" raises.
     obstacle : str or None
         Why this fit cannot run on a device, with the remedy.
+    stacklevel : int, default=4
+        The frame of the user's code, for the warning.
     """
     if device == "cpu":
         return None
@@ -85,7 +86,7 @@ def choose_device(device: str, obstacle: str | None) -> ModuleType | None:
     except DeviceError as error:
         if device == "cuda":
             raise
-        warnings.warn(f"Training on the CPU: {error}", RuntimeWarning, stacklevel=4)
+        warnings.warn(f"Training on the CPU: {error}", RuntimeWarning, stacklevel=stacklevel)
         return None
 
 
@@ -98,7 +99,8 @@ def kernel_obstacle(kernel: Any) -> str | None:
 
 
 @contextmanager
-def _errors_in_words(module: ModuleType) -> Iterator[None]:
+def errors_in_words(module: ModuleType) -> Iterator[None]:
+    """Errors of a device as a `DeviceError` with a remedy."""
     try:
         yield
     except module.OutOfDeviceMemory as error:
@@ -114,11 +116,27 @@ def _errors_in_words(module: ModuleType) -> Iterator[None]:
 
 
 def _kernel_options(machine: Machine) -> dict[str, Any]:
-    return {name: machine.spec[name] for name in ("kernel", "gamma", "coef0", "degree")}
+    options = {name: machine.spec[name] for name in ("kernel", "gamma", "coef0", "degree")}
+    return options | {"shift": np.asarray(machine.spec["center"], dtype=np.float64)}
+
+
+def _csr(X: Rows) -> tuple[Any, ...]:
+    """A CSR matrix as the module takes it."""
+    return (
+        np.ascontiguousarray(X.data),
+        np.ascontiguousarray(X.indices, dtype=np.int32),
+        np.ascontiguousarray(X.indptr, dtype=np.int64),
+        X.shape[1],
+    )
 
 
 def solve(
-    module: ModuleType, machine: Machine, X: Rows, edge: npt.NDArray[np.float64], tol: float, cache_bytes: int
+    module: ModuleType,
+    machine: Machine,
+    X: Rows | DeviceTable,
+    edge: npt.NDArray[np.float64],
+    tol: float,
+    cache_bytes: int,
 ) -> DeviceFit:
     """Solve the SVM of all rows on the device.
 
@@ -126,17 +144,12 @@ def solve(
     """
     options = _kernel_options(machine)
     options |= {"edge": np.ascontiguousarray(edge), "tol": float(tol), "cache_bytes": cache_bytes}
-    with _errors_in_words(module):
+    with errors_in_words(module):
         if sparse.issparse(X):
-            found = module.solve_sparse(
-                np.ascontiguousarray(X.data),
-                np.ascontiguousarray(X.indices, dtype=np.int32),
-                np.ascontiguousarray(X.indptr, dtype=np.int64),
-                X.shape[1],
-                **options,
-            )
+            found = module.solve_sparse(*_csr(X), **options)
         else:
-            found = module.solve(np.ascontiguousarray(machine.centered(X)), **options)
+            rows = X.source if isinstance(X, DeviceTable) else np.ascontiguousarray(X)
+            found = module.solve(rows, **options)
     return DeviceFit(found["alpha"], found["g"], int(found["rounds"]))
 
 
@@ -175,28 +188,35 @@ def _on_device(module: ModuleType, machine: Machine) -> Any:
         or (last.iterations, last.steps) != (native.iterations, native.steps)
         or not (np.array_equal(last.ids, ids) and np.array_equal(last.alpha, alpha))
     ):
-        vectors = _dense(machine, machine.rows(slots))
+        vectors = machine.rows(slots)
+        vectors = np.ascontiguousarray(vectors.toarray() if sparse.issparse(vectors) else vectors)
         scorer = module.Scorer(vectors, alpha.astype(np.float32), **_kernel_options(machine))
         last = _loaded[machine] = _Loaded(native.iterations, native.steps, ids, alpha, scorer)
     return last.scorer
 
 
-def _dense(machine: Machine, X: Rows) -> npt.NDArray[Any]:
-    return np.ascontiguousarray(machine.centered(X.toarray() if sparse.issparse(X) else X))
-
-
-def worth_copying(machine: Machine, X: Rows) -> bool:
+def worth_copying(machine: Machine, X: Rows | DeviceTable) -> bool:
     """Whether scoring rows costs enough to do it on a device."""
+    if isinstance(X, DeviceTable) and X.on_device:
+        return True
     return bool(X.shape[0] * X.shape[1] * machine.native.size >= _WORTH_COPYING)
 
 
-def scores(module: ModuleType, machine: Machine, X: Rows) -> npt.NDArray[np.float64]:
-    """Decision values of rows, computed on the device: one column for each binary problem."""
-    found = np.empty((X.shape[0], len(machine.native.bias)))
-    at_once = max(1, _ENTRIES_AT_ONCE // max(1, X.shape[1]))
-    with _errors_in_words(module):
+def scores(module: ModuleType, machine: Machine, X: Rows | DeviceTable) -> Any:
+    """Decision values of rows, computed on the device, in the memory that the rows are in.
+
+    There is a column for each binary problem. None is for rows with NaN, infinity, and values that are too
+    large for the device.
+    """
+    bias = [float(value) for value in machine.native.bias]
+    with errors_in_words(module):
         scorer = _on_device(module, machine)
-        for start in range(0, X.shape[0], at_once):
-            some = slice(start, start + at_once)
-            found[some] = scorer.scores(_dense(machine, X[some])).T + machine.native.bias
-    return found
+        try:
+            if sparse.issparse(X):
+                return scorer.scores_sparse(*_csr(X), bias)
+            if not isinstance(X, DeviceTable):
+                return scorer.scores(np.ascontiguousarray(X), bias)
+            found = scorer.scores(X.source, bias)
+            return like(X.given, found) if X.on_device else found
+        except module.NotFinite:
+            return None

@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances, pairwise_kernels
 
 from . import constraints
+from .device_table import DeviceTable
 
 Floats = npt.NDArray[np.float64]
 Rows = Any  # a two-dimensional array or a CSR matrix
@@ -314,12 +315,16 @@ def resolve_gamma(gamma: Any, X: Rows) -> float:
     if gamma == "auto":
         return 1.0 / int(X.shape[1])
     if gamma == "scale":
-        # From the non-zero entries alone, in the order of the rows, so that dense and sparse rows agree.
-        stored = X.data if sparse.issparse(X) else X
-        values = stored[stored != 0].astype(np.float64)
-        count = X.shape[0] * X.shape[1]
-        with np.errstate(over="ignore", invalid="ignore"):  # such rows are refused for their size
-            mean = values.sum() / count
-            variance = float((np.square(values - mean).sum() + (count - len(values)) * mean**2) / count)
+        variance = X.variance() if isinstance(X, DeviceTable) else _variance(X)
         return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
     return float(gamma)
+
+
+def _variance(X: Rows) -> float:
+    """The variance of all entries, from the non-zero ones in their order: dense and sparse rows agree."""
+    stored = X.data if sparse.issparse(X) else X
+    values = stored[stored != 0].astype(np.float64)
+    count = X.shape[0] * X.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):  # such rows are refused for their size
+        mean = values.sum() / count
+        return float((np.square(values - mean).sum() + (count - len(values)) * mean**2) / count)

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import attrgetter, is_
 from typing import Any, ClassVar, TypeAlias
 
@@ -58,8 +59,10 @@ class LabeledRows:
     ids: Ints
     counts: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
-    def __post_init__(self) -> None:
-        self.block = as_block(self.X)
+    @cached_property
+    def block(self) -> _core.Block:
+        """The rows as the core takes them."""
+        return as_block(self.X)
 
     def __reduce__(self) -> tuple[Any, ...]:  # the block is made again
         return LabeledRows, (self.X, self.labels, self.costs, self.ids, self.counts)

@@ -10,6 +10,7 @@ from sklearn.utils.extmath import row_norms
 
 from .. import _core
 from . import checked, halves
+from .device_table import DeviceTable
 from .kernels import Kernel, kernel_named
 from .validate import Rows, as_block
 
@@ -73,9 +74,12 @@ class Machine:
         self.native.configure(cache_bytes, threads)
         self.native.set_parameters(**parameters)
 
-    def check_range(self, X: Rows) -> None:
+    def check_range(self, X: Rows | DeviceTable) -> None:
         """Refuse rows whose kernel values overflow, before anything is learned from them."""
         if self.spec["layout"] == "external" or X.shape[0] == 0:
+            return
+        if isinstance(X, DeviceTable):
+            self._check_length(X.summary.longest)
             return
         is_sparse = sparse.issparse(X)
         is_safe = not is_sparse and _core.longest_row(X) < self.safe_length
@@ -83,13 +87,15 @@ class Machine:
             halves.check_range(self.kernel, self.spec["center"], X)
         if is_safe:
             return
-        kernel = self.kernel
         with np.errstate(over="ignore", invalid="ignore"):
             if is_sparse:
                 squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64)
             else:
                 squares = np.einsum("ij,ij->i", X, X).astype(np.float64)
-            longest = float(squares.max())
+            self._check_length(float(squares.max()))
+
+    def _check_length(self, longest: float) -> None:
+        kernel = self.kernel
         if not self._fits(longest):
             remedy = f", or choose a smaller {', '.join(kernel.uses)}" if "coef0" in kernel.uses else ""
             raise ValueError(

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from .. import _core
+from .device_table import DeviceTable, on_host
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -39,6 +40,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Rows:
 
 def check_rows_and_labels(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Rows, Array]:
     """Validate features and labels together."""
+    if isinstance(X, DeviceTable):
+        return _check_table_of_device(estimator, X, y, reset)
     if not reset and _is_valid(estimator, X) and _are_valid_labels(y, X.shape[0]):
         return X, y
     X, y = validate_data(
@@ -52,6 +55,19 @@ def check_rows_and_labels(estimator: Any, X: Any, y: Any, *, reset: bool) -> tup
         multi_output=False,
     )
     return (_canonical(X) if sparse.issparse(X) else X), np.asarray(y)
+
+
+def _check_table_of_device(estimator: Any, X: DeviceTable, y: Any, reset: bool) -> tuple[Rows, Array]:
+    """The same for rows that a device reads, and has looked at."""
+    if not X.summary.finite:
+        check_array(X.on_host())  # says what is wrong
+        raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
+    y = check_array(
+        column_or_1d(on_host(X.module, y), warn=True), ensure_2d=False, dtype=None, input_name="y"
+    )
+    check_consistent_length(X, y)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return X, np.asarray(y)
 
 
 def check_table(estimator: Any, X: Any, y: Any) -> tuple[Rows, Array, npt.NDArray[np.int32]]:

@@ -149,6 +149,23 @@ class Similarities:
         sums = np.concatenate(parts) if parts else np.zeros((0, columns.shape[1]))
         return sums.reshape(rows.shape[0], *weights.shape[1:])
 
+    def linearize(self, w: Floats, q: float, rows: Ints, k: int) -> Ints:
+        """Replace the rows by those with the k largest slopes w + 2 q K p, as long as F increases."""
+        value, sums = self._objective(w, q, rows)
+        while True:
+            new = largest(w + 2 * q * sums, k)
+            risen, sums = self._objective(w, q, new)
+            if not risen > value:
+                return rows
+            rows, value = new, risen
+
+    def _objective(self, w: Floats, q: float, rows: Ints) -> tuple[float, Floats]:
+        """F of a set, and the sums K p."""
+        p = np.zeros(len(self))
+        p[rows] = 1
+        sums = self.times(p)
+        return float(p @ w + q * (p @ sums)), sums
+
     def block(self, rows: Ints, columns: Ints) -> Floats:
         """The block of K with these rows and columns."""
         return self.kernel.values(self.X[rows], self.X[columns])
@@ -297,17 +314,7 @@ class Choice:
 
         With K positive semi-definite and q > 0 no step lowers F. Otherwise it may stop immediately.
         """
-        p = self._indicator(rows)
-        sums = self.K.times(p)
-        value = p @ self.w + self.q * (p @ sums)
-        while True:
-            new = largest(self.w + 2 * self.q * sums, k)
-            p = self._indicator(new)
-            sums = self.K.times(p)
-            risen = p @ self.w + self.q * (p @ sums)
-            if not risen > value:
-                return rows
-            rows, value = new, risen
+        return self.K.linearize(self.w, self.q, rows, k)
 
     def swap(self, rows: Ints) -> Ints:
         """Swap a selected row for another one, best swap first, as long as F increases; for small n.

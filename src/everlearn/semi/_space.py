@@ -1,10 +1,13 @@
 """Rows with a kernel, and the similarities of any subset of them."""
 
+from types import ModuleType
+
 import numpy as np
 
 from .._base.kernels import Kernel
 from .._base.validate import Rows
 from .._submodular.choice import Floats, Ints, Similarities, StoredSimilarities
+from .._submodular.device_similarities import DeviceSimilarities
 
 OVERFLOW = "Similarities of rows overflow: scale the features (scaling='standard')."
 
@@ -22,11 +25,19 @@ class Space:
         Number of threads.
     verbose : bool, default=False
         Whether to show progress.
+    module : module, default=None
+        The module for CUDA devices, if sums of similarities are computed there: under the linear kernel.
     """
 
     def __init__(
-        self, X: Rows, kernel: Kernel | None, n_jobs: int | None = None, verbose: bool = False
+        self,
+        X: Rows,
+        kernel: Kernel | None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        module: ModuleType | None = None,
     ) -> None:
+        self.module = module
         self.X, self.kernel, self.n_jobs, self.verbose = X, kernel, n_jobs, verbose
         self._last: tuple[Ints, Similarities] | None = None
 
@@ -35,6 +46,8 @@ class Space:
         if self._last is None or self._last[0] is not rows:
             if self.kernel is None:
                 K: Similarities = StoredSimilarities(self.X[np.ix_(rows, rows)])
+            elif self.module is not None:
+                K = DeviceSimilarities(self.module, self.X[rows], n_jobs=self.n_jobs, verbose=self.verbose)
             else:
                 K = Similarities(self.X[rows], self.kernel, n_jobs=self.n_jobs, verbose=self.verbose)
             self._last = rows, K

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -24,8 +25,9 @@ from .._base.decision import (
     one_class_decision,
     refuse_kernel,
 )
+from .._base.device import choose_device
 from .._base.estimator import kernel_tags
-from .._base.kernels import Linear
+from .._base.kernels import Kernel, Linear
 from .._base.parameters import Table
 from .._base.validate import Array, Rows, check_rows
 from .._submodular.choice import Floats, Ints
@@ -195,6 +197,7 @@ class TransductiveLearner(SemiSupervised):
             if not np.allclose(X, X.T, rtol=1e-5, atol=1e-8 * np.abs(X).max()):
                 raise ValueError("A precomputed kernel must be symmetric.")
             self._geometry = Geometry.plain(None)
+            self._device_module(X, None)
             return Space(X.astype(np.float64, copy=False), None)
         self._geometry = Geometry.of(X, self)
         Z, kernel = self._geometry.scaled(X), self._geometry.kernel
@@ -203,7 +206,19 @@ class TransductiveLearner(SemiSupervised):
             found = Nystroem(kernel.name, n_components=count, random_state=seed, **kernel.options)
             self._nystroem = found.fit(Z)
             Z, kernel = found.transform(Z), Linear()
-        return Space(Z, kernel, self.n_jobs, bool(self.verbose))
+        return Space(Z, kernel, self.n_jobs, bool(self.verbose), self._device_module(Z, kernel))
+
+    def _device_module(self, X: Rows, kernel: Kernel | None) -> ModuleType | None:
+        """The module for a CUDA device, if sums of similarities are to be computed there."""
+        device = getattr(self, "device", "cpu")
+        obstacle = None
+        if kernel is None or not kernel.is_linear:
+            obstacle = (
+                f"it needs the linear kernel, got {'precomputed' if kernel is None else kernel.name!r}."
+            )
+        elif sparse.issparse(X):
+            obstacle = "it needs dense rows, and X is sparse."
+        return choose_device(device, obstacle, stacklevel=6)
 
     def _share_out(self, space: Space, numbers: Ints, random: np.random.RandomState) -> None:
         """Determine the fraction of each class among the unlabeled rows."""

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._base import constraints
+from .._base.device import DEVICES
 from .._base.parameters import Table
 from .._base.persist import register
 from .._submodular.choice import Ints, StoredSimilarities, largest
@@ -46,6 +47,9 @@ class SubmodS3VM(TransductiveLearner):
         both results, and keeps the better; with more than two classes it is greedy, refined. "fast" refines
         the labeling by similarity to the labels alone. "auto" is "two-sided" up to 20,000 unlabeled rows and
         "fast" above.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where sums of similarities are computed: "cuda" is a GPU, for dense rows and the linear kernel. It
+        pays for millions of rows; greedy selection stays on the CPU. "auto" is the CPU where there is none.
 
     Notes
     -----
@@ -70,6 +74,7 @@ class SubmodS3VM(TransductiveLearner):
 
     _constraints: ClassVar[Table] = {
         "solver": constraints.one_of("auto", "greedy", "two-sided", "fast"),
+        "device": constraints.one_of(*DEVICES),
     }
 
     def __init__(
@@ -90,6 +95,7 @@ class SubmodS3VM(TransductiveLearner):
         unlabeled: Any = None,
         estimator: Any = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:

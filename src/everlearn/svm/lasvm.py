@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from tqdm.auto import tqdm
 
-from .._base import checked, constraints, device
+from .._base import checked, constraints
 from .._base.device import DEVICES
+from .._base.device_learner import DeviceLearner
 from .._base.docs import complete
 from .._base.exact import FEW_ROWS, ExactLearner
 from .._base.forget import ForgettingLearner
@@ -21,8 +22,7 @@ from .._base.online import OnlineLearner, StreamLearner
 from .._base.parameters import ClassWeight, KernelParameter, Table
 from .._base.persist import register
 from .._base.selection import MAX_DRAWN, pick, support_settled
-from .._base.validate import Ints, Rows, as_block
-from ..errors import DeviceError
+from .._base.validate import Ints, as_block
 
 _SEEDS_PER_CLASS = 5
 _UNLABELED_RULES = ("active", "autoactive")  # choose rows without looking at their labels
@@ -30,7 +30,7 @@ _UNLABELED_RULES = ("active", "autoactive")  # choose rows without looking at th
 
 @register
 @complete
-class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
+class LASVM(DeviceLearner, ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     """Support vector machine learned online, one row at a time.
 
     Each new row makes a step together with the most violating row kept so far, then the most violating pair
@@ -122,7 +122,6 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
     _has_bias = True
     _fitted_attributes = (*KernelLearner._fitted_attributes, "_keeps_rows", "n_rounds_")
     _keeps_rows = False
-    _solved_on_device = False  # by the present `fit`
     _constraints: ClassVar[Table] = ExactLearner.EXACT | {
         "delta_max": constraints.NONE | constraints.NOT_NEGATIVE,
         "selection": constraints.one_of("random", "gradient", "active", "autoactive"),
@@ -205,44 +204,9 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
 
     # ------------------------------------------------------------------------------------------------ passes
 
-    def _device_obstacle(self) -> str | None:
-        """Why a fit with these parameters cannot run on a device, if so."""
-        for name, needed in (
-            ("finishing", "all"),
-            ("selection", "random"),
-            ("max_iter", -1),
-            ("row_dtype", None),
-        ):
-            if (value := getattr(self, name)) != needed:
-                return f"it needs {name}={needed!r}, got {value!r}."
-        return device.kernel_obstacle(self.kernel)
-
     def _finish_fit(self, rows: LabeledRows, learned: Ints) -> None:
         if not self._solved_on_device:
             super()._finish_fit(rows, learned)
-
-    def score_validated(self, X: Rows) -> npt.NDArray[np.float64]:
-        """Score rows from `validate_rows`; many rows on the device, if there is one.
-
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 1) or (n_samples, n_classes)
-            The decision values, one column for each binary problem.
-        """
-        if self.device != "cpu" and device.worth_copying(self._machine, X):
-            try:
-                if device.kernel_obstacle(self.kernel) is None:
-                    return device.scores(device.cuda_module(), self._machine, X)
-            except DeviceError as error:
-                # A model may be loaded where there is no device; "auto" also goes on where one fails.
-                if self.device == "cuda" and error.code in ("device_memory", "device_failed"):
-                    raise
-        return super().score_validated(X)
 
     def _learn_again(self, rows: LabeledRows, which: Ints) -> None:
         """Many rows join without a step of their own: optimizing follows, and makes better ones."""
@@ -253,34 +217,6 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
         self._join(rows, which[~kept])
         super()._learn_again(rows, which[kept])
 
-    def _solve_on(self, module: Any, rows: LabeledRows, usable: Ints) -> None:
-        """The SVM of all rows by a device, handed over to the machine."""
-        columns = len(self._machine.native.bias)
-        numbers = np.arange(columns) if columns > 1 else np.array([1])
-        signs = np.where(rows.labels == numbers[:, np.newaxis], 1.0, -1.0)
-        edge = signs * rows.costs
-        cache = int(self.cache_size * 2**20)
-        fit = device.solve(module, self._machine, rows.X, edge, self.tol, cache)
-        may_rise, may_fall = fit.alpha < np.maximum(edge, 0), fit.alpha > np.minimum(edge, 0)
-        high = np.max(fit.gradients, axis=1, where=may_rise, initial=-np.inf)
-        low = np.min(fit.gradients, axis=1, where=may_fall, initial=np.inf)
-        kept = np.flatnonzero(fit.alpha.any(axis=0))
-        machine = self._machine.holding(
-            rows.X[kept],
-            rows.ids[kept],
-            rows.labels[kept],
-            rows.costs[kept],
-            fit.alpha[:, kept],
-            fit.gradients[:, kept],
-            (high, low),
-        )
-        machine.native.set_iterations(len(usable))
-        self._machine = machine
-        self._configure()
-        most = self._reserve_size()
-        near, margins = device.nearest_dropped(fit, signs, (high + low) / 2, usable, most)
-        machine.reserve(rows.X[near], rows.ids[near], rows.labels[near], rows.costs[near], margins, most)
-
     def _solves_all_rows(self) -> bool:
         """Whether only the solution matters: no parameter asks for a pass over the rows one by one."""
         a_pass = (self.epochs, self.delta_max, self.selection, self.max_iter) != (1, None, "random", -1)
@@ -288,11 +224,9 @@ class LASVM(ExactLearner, OnlineLearner, StreamLearner, ForgettingLearner):
 
     def _pass_over(self, rows: LabeledRows, usable: Ints, random: Any) -> Ints:
         """Seeds of each class first, then the epochs; returns the numbers of the rows learned."""
-        module = device.choose_device(self.device, self._device_obstacle() if self.device != "cpu" else None)
-        self._solved_on_device = module is not None
-        if module is not None:
+        if self._solved_on_device:
             self._machine.seed(random)
-            self._solve_on(module, rows, usable)
+            self._solve_on_device(rows, usable)
             return usable
         native = self._machine.native
         self._machine.seed(random)

@@ -1,0 +1,69 @@
+"""Fits of generated rows with 100 features, drawn on the device: time and memory up to ten million rows."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from everlearn import LASVM
+
+from ..harness.machine import say
+from ..harness.report import fill, head, markdown, number
+from ..harness.run import Data, Run
+from .device import free_bytes, random_rows, wait
+
+SIZES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+COLUMNS = 100
+
+
+def run_part(run: Run) -> None:
+    """All sizes: two classes with a curved boundary in the first three features."""
+    for rows in SIZES[:1] if run.quick else SIZES:
+        rows = 5_000 if run.quick else rows
+        if run.find(rows=rows):
+            continue
+        before = free_bytes()
+        X = random_rows(rows, COLUMNS, seed=0)
+        first = X[:, 0] + X[:, 1] * X[:, 2] / 2
+        y = first > 0
+        wait()
+        least = free_bytes()
+        start = time.perf_counter()
+        model = LASVM(C=1, gamma=0.001, device="cuda", cache_size=60_000).fit(X, y)
+        wait()
+        spent = time.perf_counter() - start
+        test = random_rows(100_000, COLUMNS, seed=1)
+        error = float(((test[:, 0] + test[:, 1] * test[:, 2] / 2 > 0) != model.predict(test)).sum()) / 100_000
+        run.add(
+            {
+                "rows": rows,
+                "seconds": spent,
+                "n_sv": len(model.support_),
+                "error": error,
+                "rows_gb": (before - least) / 1e9,
+                "used_gb": (before - free_bytes()) / 1e9,
+                "violation": float(np.max(model.violations())),
+            }
+        )
+        say(f"{rows} rows: {spent:.2f} s")
+        del X, first, y, model, test
+
+
+def report(data: Data) -> str:
+    """One line for each size."""
+    lines = [
+        [
+            f"{r['rows']:,}",
+            number(r["seconds"]),
+            f"{r['n_sv']:,}",
+            f"{100 * r['error']:.2f}",
+            f"{r['violation']:.1e}",
+            number(r["used_gb"]),
+        ]
+        for r in data["results"]
+    ]
+    columns = ["rows", "s", "support vectors", "error %", "violation", "GB held after the fit"]
+    text = f"""One fit for each size from rows in the memory of the device, {COLUMNS} normal features,
+    hand-over included. The memory is what the process holds after the fit, the rows among it."""
+    return "\n".join([*head("Fits of many rows on a GPU", data), fill(text), markdown(columns, lines)])
