@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -17,24 +18,31 @@ SIZES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 COLUMNS = 100
 
 
+def _two_classes(rows: int, seed: int) -> tuple[Any, Any]:
+    """Normal rows around two centers, two apart in each of ten features: the best error is 0.08 %."""
+    X = random_rows(rows, COLUMNS, seed)
+    y = X[:, -1] > 0  # independent of the other features
+    X[:, -1] = 0
+    X[:, :10] += (2 * y - 1)[:, None]
+    return X, y
+
+
 def run_part(run: Run) -> None:
-    """All sizes: two classes with a curved boundary in the first three features."""
+    """All sizes."""
     for rows in SIZES[:1] if run.quick else SIZES:
         rows = 5_000 if run.quick else rows
         if run.find(rows=rows):
             continue
         before = free_bytes()
-        X = random_rows(rows, COLUMNS, seed=0)
-        first = X[:, 0] + X[:, 1] * X[:, 2] / 2
-        y = first > 0
+        X, y = _two_classes(rows, seed=0)
         wait()
         least = free_bytes()
         start = time.perf_counter()
         model = LASVM(C=1, gamma=0.001, device="cuda", cache_size=60_000).fit(X, y)
         wait()
         spent = time.perf_counter() - start
-        test = random_rows(100_000, COLUMNS, seed=1)
-        error = float(((test[:, 0] + test[:, 1] * test[:, 2] / 2 > 0) != model.predict(test)).sum()) / 100_000
+        test, wanted = _two_classes(100_000, seed=1)
+        error = float((wanted != model.predict(test)).sum()) / 100_000
         run.add(
             {
                 "rows": rows,
@@ -47,7 +55,7 @@ def run_part(run: Run) -> None:
             }
         )
         say(f"{rows} rows: {spent:.2f} s")
-        del X, first, y, model, test
+        del X, y, model, test, wanted
 
 
 def report(data: Data) -> str:

@@ -95,10 +95,13 @@ nb::tuple summarize(const Floats& rows, double center) {
   return nb::make_tuple(all.sum, all.squares, all.longest, all.finite);
 }
 
+/// In float64 if the rows are, else in float32.
 nb::object take(const Floats& rows, const Array<std::int64_t>& numbers) {
   const cuda::Source source = dense(rows);
-  return give(cuda::take(source, {numbers.data(), numbers.data() + numbers.shape(0)}),
-              {numbers.shape(0), source.columns});
+  const std::vector<std::int64_t> which(numbers.data(), numbers.data() + numbers.shape(0));
+  const std::initializer_list<std::size_t> shape = {which.size(), source.columns};
+  if (source.scalar == cuda::Scalar::f64) return give(cuda::take<double>(source, which), shape);
+  return give(cuda::take<float>(source, which), shape);
 }
 
 /// An array in device memory that somebody else owns, by its address.

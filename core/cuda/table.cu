@@ -42,10 +42,11 @@ __global__ __launch_bounds__(kThreads) void summarize_kernel(const void* values,
   }
 }
 
-template <class T>
-__global__ void take_kernel(const void* values, const long long* rows, std::size_t count, int columns, double* out) {
+template <class T, class Out>
+__global__ void take_kernel(const void* values, const long long* rows, std::size_t count, int columns, Out* out) {
   const std::size_t at = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (at < count) out[at] = entry<T>(values, static_cast<std::size_t>(rows[at / columns]) * columns + at % columns);
+  if (at >= count) return;
+  out[at] = static_cast<Out>(entry<T>(values, static_cast<std::size_t>(rows[at / columns]) * columns + at % columns));
 }
 
 }  // namespace
@@ -72,19 +73,20 @@ Summary summarize(const Source& source, double center) {
   return all;
 }
 
-std::vector<double> take(const Source& source, const std::vector<std::int64_t>& rows) {
+template <class Out>
+std::vector<Out> take(const Source& source, const std::vector<std::int64_t>& rows) {
   static_assert(sizeof(std::int64_t) == sizeof(long long));
   if (!source.on_device || source.starts) throw std::invalid_argument("only dense rows in device memory are taken");
   for (const std::int64_t row : rows)
     if (row < 0 || static_cast<std::size_t>(row) >= source.rows) throw std::out_of_range("there is no such row");
-  std::vector<double> out(rows.size() * source.columns);
+  std::vector<Out> out(rows.size() * source.columns);
   if (out.empty()) return out;
   const Stream stream;
   Buffer<long long> which(rows.size());
-  Buffer<double> there(out.size());
+  Buffer<Out> there(out.size());
   which.from_host(reinterpret_cast<const long long*>(rows.data()), rows.size(), stream);
   by_type(source.scalar, [&](auto tag) {
-    take_kernel<typename decltype(tag)::type><<<blocks_for(out.size(), 256), 256, 0, stream>>>(
+    take_kernel<typename decltype(tag)::type, Out><<<blocks_for(out.size(), 256), 256, 0, stream>>>(
         source.values, which.data(), out.size(), static_cast<int>(source.columns), there.data());
   });
   check_launch("taking rows");
@@ -92,5 +94,8 @@ std::vector<double> take(const Source& source, const std::vector<std::int64_t>& 
   stream.wait();
   return out;
 }
+
+template std::vector<float> take(const Source&, const std::vector<std::int64_t>&);
+template std::vector<double> take(const Source&, const std::vector<std::int64_t>&);
 
 }  // namespace everlearn::cuda

@@ -159,9 +159,12 @@ def nearest_dropped(
     """Up to ``most`` rows with the smallest margins that are no support vectors, and these margins."""
     margins = (1 - signs * (fit.gradients - bias[:, np.newaxis])).min(axis=0)
     others = usable[~fit.alpha[:, usable].any(axis=0)]
-    order = np.argsort(margins[others], kind="stable")[:most]
-    chosen = np.sort(others[order])
-    return chosen, margins[chosen]
+    if len(others) > most:
+        of_others = margins[others]
+        last = np.partition(of_others, most - 1)[most - 1] if most > 0 else -np.inf
+        nearer, equal = np.flatnonzero(of_others < last), np.flatnonzero(of_others == last)
+        others = np.sort(others[np.concatenate([nearer, equal[: most - len(nearer)]])])
+    return others, margins[others]
 
 
 class _Loaded(NamedTuple):
