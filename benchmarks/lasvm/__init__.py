@@ -15,7 +15,12 @@ One process per peer, interleaved fits, medians, and the same number of threads 
 
 from __future__ import annotations
 
-from ..harness.command import Benchmark, Option, Part, names
+from ..harness.command import Benchmark, Option, Part, names, numbers
+
+
+def _integers(text: str) -> list[int]:
+    return [int(value) for value in numbers(text)]
+
 
 BENCHMARK = Benchmark(
     __name__,
@@ -36,6 +41,7 @@ BENCHMARK = Benchmark(
         Option("--budget", 120.0, "seconds for a peer on a data set"),
         Option("--limit", 900.0, "seconds until a fit is stopped"),
         Option("--rows", None, "at most this many rows of each data set", quick=1_000, parse=int, least=100),
+        Option("--sizes", None, "comma-separated numbers of rows of `growth`", parse=_integers),
     ),
     packages=("scikit-learn-intelex", "libsvm-official", "vowpalwabbit", "threadpoolctl"),
 )
