@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from everlearn.evaluate import Prequential
-from everlearn.evaluate.window_scores import LastRows
+from everlearn.evaluate.window_scores import LastRows, measure_areas
 from property_helpers import property_test
 
 BLOCKS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), min_size=1, max_size=30)
@@ -61,3 +61,28 @@ def test_scores_are_those_of_the_moment_and_computed_later(window):
         assert found["accuracy"] == pytest.approx(np.mean(y[last] == predicted[last]))
         assert found["auc"] == pytest.approx(roc_auc_score(y[last], scores[last]))
         assert moment.areas is moment.areas  # computed once
+
+
+@pytest.mark.parametrize("kind", ["distinct", "ties", "missing", "three classes", "one class"])
+@pytest.mark.parametrize("abstaining", [0.0, 0.2])
+def test_areas_of_several_moments_are_bit_for_bit_those_of_each(kind, abstaining):
+    random = np.random.default_rng(1)
+    meters = [Prequential(window=40) for _ in range(2)]
+    moments = [[], []]
+    for t in range(130):
+        y = {"three classes": t % 3, "one class": 0}.get(kind, int(random.integers(0, 2)))
+        score = random.normal(y, 1) if kind != "ties" else float(random.integers(0, 9))
+        if kind == "missing" and random.random() < 0.1:
+            score = float("nan")
+        guess = None if random.random() < abstaining else int(score > 0.5)
+        for meter, found in zip(meters, moments, strict=True):
+            meter.update([y], [guess], [score])
+            found.append(meter.now())
+    together, single = moments
+    for start in range(0, 130, 8):
+        measure_areas(together[start : start + 8])
+    if kind == "distinct":
+        assert all("areas" in vars(moment) for moment in together[60:])
+    expected = [moment.areas for moment in single]
+    np.testing.assert_array_equal([moment.areas for moment in together], expected)
+    assert np.isfinite(expected[-1]).all() == (kind not in ("three classes", "one class"))

@@ -55,6 +55,15 @@ def test_a_buffer_is_a_list_of_rows_and_views_do_not_change(steps, is_sparse, la
         np.testing.assert_array_equal(view, copy)
 
 
+def test_labels_that_were_passed_stay_as_they_are():
+    labels = ["a", "b"]
+    buffer = RowBuffer(np.zeros((2, 1)), np.arange(2), labels)
+    buffer.add(np.ones((2, 1)), np.arange(2, 4), ["c", "d"])
+    buffer.keep_last(3)
+    assert buffer.labels == ["b", "c", "d"]
+    assert labels == ["a", "b"]
+
+
 @pytest.mark.parametrize("kept", [3, 40, 45])
 def test_no_value_of_a_removed_row_stays_in_memory(kept):
     buffer, secret = RowBuffer(), 1234.5678

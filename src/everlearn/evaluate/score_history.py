@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .._base import checked
 from ._measures import measures
 from .prequential import Prequential
-from .window_scores import WindowScores, in_order
+from .window_scores import WindowScores, in_order, measure_areas
 
 _MOST_POINTS = 2000
 _MOST_MATRICES = 24
@@ -18,14 +18,15 @@ _SCORES = (*_MEASURES, *(f"fading_{name}" for name in _MEASURES), "no_change", "
 _NAN = float("nan")
 UNMEASURED = dict.fromkeys(_SCORES, _NAN)  # the entries that `ScoreHistory.add` fills in
 _MOST_UNMEASURED = 64  # entries
+_AREAS_TOGETHER = 8  # entries: more take hardly less time for each, and one caller waits for all
 _MOST_CELLS = 1 << 16  # in the confusion matrices of these entries
 
 
 class ScoreHistory:
     """Columns of numbers, one entry per batch; when there are too many, every second one is dropped.
 
-    Most of the time to measure a confusion matrix is the overhead of NumPy calls. So the matrices of up to 64
-    entries are collected and measured together, or as soon as the columns are read.
+    Most of the time to measure a confusion matrix is the overhead of NumPy calls. So up to 64 entries are
+    collected and measured together, or as soon as the columns are read.
     """
 
     def __init__(self) -> None:
@@ -59,8 +60,6 @@ class ScoreHistory:
             self.skipped += 1
             return
         self.skipped = 0
-        if scores is not None:
-            entry = entry | {"auc": scores.areas[0], "fading_auc": scores.areas[1]}
         for name in [name for name in entry if name not in self._columns]:
             self._columns[name] = [_NAN] * self._length()
         if scores is not None:
@@ -79,17 +78,24 @@ class ScoreHistory:
             if n >= _MOST_UNMEASURED or (n + 1) * scores.counts.size > _MOST_CELLS or not same:
                 self._measure()
         self._unmeasured.append((self._length(), scores))
+        if len(self._unmeasured) % _AREAS_TOGETHER == 0:
+            measure_areas([last for _, last in self._unmeasured[-_AREAS_TOGETHER:]])
 
     def _measure(self) -> None:
         """Measure the collected entries."""
         if not self._unmeasured:
             return
-        matrices = [np.concatenate((scores.counts, scores.faded[:1])) for _, scores in self._unmeasured]
+        measured = [scores for _, scores in self._unmeasured]
+        matrices = [np.concatenate((scores.counts, scores.faded[:1])) for scores in measured]
         found = measures(in_order(np.stack(matrices), self._unmeasured[0][1].order))
         for name in ("accuracy", "g_means", "mcc"):
             values = getattr(found, name)
             self._fill(name, values[:, 0])
             self._fill(f"fading_{name}", values[:, -1])
+        measure_areas(measured)
+        areas = np.array([scores.areas for scores in measured])
+        self._fill("auc", areas[:, 0])
+        self._fill("fading_auc", areas[:, 1])
         self._fill("no_change", found.accuracy[:, 1])
         self._fill("majority", found.accuracy[:, 2])
         self._unmeasured = []

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._measures import Measures, areas, measures, overall, plain_and_faded
+from ._measures import Measures, areas, areas_without_ties, measures, overall, plain_and_faded
 
 Values = NDArray[np.float64]
 
@@ -147,6 +147,13 @@ class WindowScores:
         in_window, with_fading = (sum(mean) / len(mean) if mean else float("nan") for mean in means)
         return in_window, with_fading
 
+    def simple_rows(self) -> Any:
+        """The rows with a prediction, if they have the one decision value of two classes; otherwise None."""
+        if len(self.labels) != 2:
+            return None
+        rows = np.flatnonzero(self.codes[:, 1] >= 0) if self.n_abstained else slice(None)
+        return rows if (self.widths[rows] == 1).all() else None
+
     def _parts(self) -> list[Any]:
         """The rows with a prediction, in groups with the same number of decision values."""
         rows = np.flatnonzero(self.codes[:, 1] >= 0) if self.n_abstained else slice(None)
@@ -178,3 +185,29 @@ class WindowScores:
         if width == self.n_given:
             return codes[:width]
         return codes if width == len(codes) else None
+
+
+def measure_areas(windows: list[WindowScores]) -> None:
+    """Compute the `areas` of several windows, in much less time than one after another.
+
+    Windows with as many rows and one decision value a row are sorted together; others, and those with ties,
+    are left to themselves. The areas are the same bit for bit.
+    """
+    alike: dict[int, list[tuple[WindowScores, Any]]] = {}
+    for window in windows:
+        rows = None if "areas" in vars(window) else window.simple_rows()
+        if rows is not None:
+            alike.setdefault(len(window.widths[rows]), []).append((window, rows))
+    for n, found in alike.items():
+        if n == 0:
+            continue
+        areas_found, tied = areas_without_ties(
+            np.stack([window.codes[rows, 0] == window.order[1] for window, rows in found]),
+            np.stack([window.scores[rows, 0] for window, rows in found]),
+            np.stack([plain_and_faded(len(w.codes), w.fading_factor)[1, rows] for w, rows in found]),
+        )
+        for (window, _), (in_window, with_fading), left in zip(
+            found, areas_found.tolist(), tied.tolist(), strict=True
+        ):
+            if not left:
+                vars(window)["areas"] = in_window, with_fading  # where `cached_property` looks for it

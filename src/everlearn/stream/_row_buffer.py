@@ -16,7 +16,8 @@ class RowBuffer:
     """Rows by number, in the order in which they were added.
 
     Dense rows are appended in place, to arrays with room for more. ``X`` and ``numbers`` are views of them.
-    What a view shows never changes: a row that was written is not written again.
+    What a view shows never changes: a row that was written is not written again. ``labels`` is a list that
+    grows and shrinks with the buffer; a list that was passed to the constructor stays as it is.
 
     Parameters
     ----------
@@ -32,6 +33,7 @@ class RowBuffer:
         self.X = X
         self.numbers = np.zeros(0, dtype=np.int64) if numbers is None else numbers
         self.labels = [] if labels is None else labels
+        self._own_labels: list[Any] | None = None  # the list, if this buffer may change it in place
         self._arrays: tuple[Any, Any] | None = None  # with room for more rows
         self._views: tuple[Any, Any] = None, None  # X and numbers, if they are views of these arrays
         self._end = 0  # of the rows in the arrays
@@ -50,7 +52,9 @@ class RowBuffer:
             self.numbers = np.concatenate([self.numbers, numbers])
         else:
             self._append(X.toarray() if sparse.issparse(X) else X, numbers)
-        self.labels = [*self.labels, *(labels or ())]
+        if labels:
+            self._make_labels_own()
+            self.labels.extend(labels)
 
     def _append(self, X: Array, numbers: Ints) -> None:
         end, more = self._end, len(numbers)
@@ -104,9 +108,14 @@ class RowBuffer:
             return
         if count and self._shown():
             self._show(self._end - count)
-            self.labels = self.labels[-count:]
+            self._make_labels_own()
+            del self.labels[:-count]
         else:
             self.keep(np.arange(len(self) - count, len(self)))
+
+    def _make_labels_own(self) -> None:
+        if self.labels is not self._own_labels:
+            self.labels = self._own_labels = list(self.labels)
 
     def find(self, numbers: Ints) -> Ints:
         """The positions of rows, -1 for those that are not in the buffer."""
