@@ -8,7 +8,7 @@ import multiprocessing
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, process_time, thread_time
 from typing import TYPE_CHECKING, Any
 
 from .machine import memory, reset_peak
@@ -32,12 +32,13 @@ def _measured(call: Any) -> tuple[Any, dict[str, float]]:
     gc.collect()
     reset_peak()
     before = memory()["now"]
-    start, start_cpu = perf_counter(), process_time()
+    start, start_cpu, start_own = perf_counter(), process_time(), thread_time()
     result = call()
-    wall, cpu = perf_counter() - start, process_time() - start_cpu
+    wall, cpu, own_cpu = perf_counter() - start, process_time() - start_cpu, thread_time() - start_own
     peak = memory()["peak"]
     own = result if isinstance(result, tuple) else (wall, cpu)
-    return result, {"seconds": own[0], "cpu": own[1], "peak_mb": peak, "grown_mb": peak - before}
+    measures = {"seconds": own[0], "cpu": own[1], "own_cpu": own_cpu}
+    return result, measures | {"peak_mb": peak, "grown_mb": peak - before}
 
 
 def _few(task: Any) -> Any:

@@ -29,6 +29,7 @@ BENCHMARK = Benchmark(
         Part("table", "time, error, size and memory of all peers on all data sets"),
         Part("exact", "difference from the model of SVC, on sets of no other table"),
         Part("growth", "time and memory against the number of rows, on covtype"),
+        Part("threads", "wall-clock time with one thread and with two", generated=("banana_made",)),
         Part("throughput", "rows a second of partial_fit and predict"),
         Part("embeddings", "rows of embeddings in 16 bits: memory, time and accuracy"),
         Part("selection", "error and support vectors against labels used, per query strategy"),

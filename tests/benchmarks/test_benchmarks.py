@@ -80,6 +80,7 @@ def test_a_recorded_run_can_be_reported_again():
     "arguments",
     [
         ("statq", "tables", "--only", "twonorm"),
+        ("lasvm", "threads", "--only", "banana_made", "--rows", "300"),
         ("river_tracks", "scores", "--only", "phishing", "--rows", "60"),
     ],
     ids=" ".join,
