@@ -77,7 +77,7 @@ def test_a_pipeline_comes_back_bit_for_bit(transformer, fitted, tmp_path):
 
 
 def test_a_table_of_columns_of_all_kinds(tmp_path):
-    table = pd.DataFrame(X[:, :3], columns=["a", "b", "c"])
+    table = pd.DataFrame(X[:, :3].copy(), columns=["a", "b", "c"])  # some versions of pandas write into X
     table["city"] = RNG.choice(["Rome", "Oslo", None], len(X))
     table["text"] = RNG.choice(["good day", "bad day", "very good"], len(X))
     table.loc[3, "a"] = np.nan
