@@ -57,6 +57,15 @@ class LabelTable:
         """The number of a label; None if it was not seen."""
         return self._codes.get(label)
 
+    def code_of_one(self, values: Any) -> int | None:
+        """The number of the only label in a list or an array of objects; None if that takes `encode`."""
+        if type(values) is np.ndarray and values.dtype == object and values.shape == (1,):
+            values = values.tolist()
+        if type(values) is not list or len(values) != 1:
+            return None
+        label = values[0]
+        return self._codes.get(label) if label is None or type(label) in (int, str, bool) else None
+
     def label_of(self, code: int) -> Any:
         """The label with a number; None if it is -1."""
         return None if code == UNKNOWN else self.labels[code]
@@ -125,6 +134,15 @@ def score_matrix(scores: Any, n_rows: int) -> NDArray[np.float64]:
             f"got shape {np.shape(matrix)}; pass None for rows without."
         )
     return matrix if n_rows else np.empty((0, 1))
+
+
+def one_score_row(scores: Any) -> NDArray[np.float64] | None:
+    """`score_matrix` for an array with the decision values of one row; None for anything else."""
+    if type(scores) is not np.ndarray or scores.dtype != np.float64 or scores.shape[:1] != (1,):
+        return None
+    if scores.ndim == 1:
+        return scores[:, np.newaxis]
+    return scores if scores.ndim == 2 and scores.shape[1] else None
 
 
 def _from_uneven_rows(scores: Any) -> NDArray[np.float64]:

@@ -80,9 +80,30 @@ class LogitForm:
 
     def proba(self, scores: Floats, scale: float, shared: Floats, own: Floats) -> Floats:
         """Probabilities; 0 for a class without a score. `own` has the biases and slopes of the classes."""
+        if scores.shape == (1, 2) and (pair := self._proba_of_pair(scores, scale, shared, own)) is not None:
+            return pair
         features = self.features(scores, scale)
         logits = _combine(shared, features) + own[0] + own[1] * features[0]
         return softmax(logits, np.isnan(scores))
+
+    def _proba_of_pair(self, scores: Floats, scale: float, shared: Floats, own: Floats) -> Floats | None:
+        """`proba` for a row of two scores, bit for bit; None if one is missing."""
+        first, second = scores[0].tolist()
+        if first != first or second != second:
+            return None
+        scaled = [min(max(value / scale, -MAX_SCALED), MAX_SCALED) for value in (first, second)]
+        slopes, (biases, own_slopes) = shared.tolist(), own.tolist()
+        logits = [slopes[0] * value for value in scaled]
+        if self.saturates:
+            flat = np.tanh(np.array(scaled)).tolist()
+            logits = [logit + slopes[1] * value for logit, value in zip(logits, flat, strict=True)]
+        logits = [
+            logit + bias + slope * value
+            for logit, bias, slope, value in zip(logits, biases, own_slopes, scaled, strict=True)
+        ]
+        most = max(logits)
+        left, right = np.exp(np.array((logits[0] - most, logits[1] - most))).tolist()
+        return np.array(((left / (left + right), right / (left + right)),))
 
     def fit(
         self,

@@ -348,7 +348,9 @@ class OnlineCalibrator:
         matrix, places = aligned
         self._n_seen += 1
         self._pending += 1
-        row = scatter_columns(matrix, places, self._own.shape[1])
+        row = [math.nan] * self._own.shape[1]
+        for place, score in zip(places.tolist(), matrix[0].tolist(), strict=True):
+            row[place] = score
         self._rows.append(1, row, code, 1.0, self._n_seen)
         self._rows.keep_last(int(self.window))
         return True

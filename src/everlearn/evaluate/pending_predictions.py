@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import constraints
-from .._base.labels import UNKNOWN, LabelTable, listed, score_matrix
+from .._base.labels import UNKNOWN, LabelTable, listed, one_score_row, score_matrix
 
 _LEAST_SLOTS = 1024
 
@@ -67,6 +67,8 @@ class PendingPredictions:
         scores : array-like of shape (n_rows,) or (n_rows, n_classes), default=None
             The decision values; NaN or None where there is none.
         """
+        if self._add_one(ids, predictions, scores):
+            return
         keys = _ids(ids)
         labels = self._labels.copy()  # so that bad input changes nothing
         codes = labels.encode("predictions", [None] * len(keys) if predictions is None else predictions)
@@ -75,18 +77,31 @@ class PendingPredictions:
         matrix = score_matrix(scores, len(keys))
         self._labels = labels
         self._make_room(len(keys), matrix.shape[1])
-        held, free = self._slots, self._free
-        slots = []
-        for key in keys:
-            slot = held.pop(key, None)
-            if slot is None:
-                slot = free.pop() if free else held.popitem(last=False)[1]
-            held[key] = slot
-            slots.append(slot)
+        slots = [self._slot_for(key) for key in keys]
         # An id that comes twice, or a slot that is used twice: the last one stays, as NumPy assigns in order.
         self._codes[slots] = codes
         self._widths[slots] = matrix.shape[1]
         self._scores[slots, : matrix.shape[1]] = matrix
+
+    def _add_one(self, ids: Any, predictions: Any, scores: Any) -> bool:
+        """`add` for one row with a known label; False, and nothing changes, if `add` has to look at it."""
+        key = ids[0] if type(ids) is list and len(ids) == 1 else None
+        code, row = self._labels.code_of_one(predictions), one_score_row(scores)
+        if type(key) not in (int, str) or code is None or row is None:
+            return False
+        width = row.shape[1]
+        self._make_room(1, width)
+        slot = self._slot_for(key)
+        self._codes[slot], self._widths[slot], self._scores[slot, :width] = code, width, row[0]
+        return True
+
+    def _slot_for(self, key: Any) -> int:
+        """The slot of an id, which is the newest from now on; if there is none, a free one, or the oldest."""
+        slot = self._slots.pop(key, None)
+        if slot is None:
+            slot = self._free.pop() if self._free else self._slots.popitem(last=False)[1]
+        self._slots[key] = slot
+        return slot
 
     def take(self, ids: Any) -> tuple[NDArray[np.bool_], NDArray[Any], NDArray[np.float64]]:
         """Return predictions and remove them.

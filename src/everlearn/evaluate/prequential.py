@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import constraints
-from .._base.labels import UNKNOWN, LabelTable, score_matrix
+from .._base.labels import UNKNOWN, LabelTable, one_score_row, score_matrix
 from ._measures import measures, overall
 from .window_scores import LastRows, WindowScores, in_order
 
@@ -122,6 +122,8 @@ class Prequential:
             The decision values at that time: for two classes one number, positive for the second class; for
             more, one number per class, in the order of `classes`. NaN or None if there are none.
         """
+        if self._update_one(y_true, y_pred, scores):
+            return
         labels = self._labels.copy()  # so that bad input changes nothing
         true = labels.encode("y_true", y_true)
         if (true < 0).any():
@@ -144,6 +146,16 @@ class Prequential:
         for start in range(0, len(true), _CHUNK):
             rows = slice(start, start + _CHUNK)
             self._add(true[rows], predicted[rows], decisions[rows])
+
+    def _update_one(self, y_true: Any, y_pred: Any, scores: Any) -> bool:
+        """`update` for one row with known labels; False, and nothing changes, if it has to look at it."""
+        true, predicted = self._labels.code_of_one(y_true), self._labels.code_of_one(y_pred)
+        matrix = one_score_row(scores)
+        if true is None or true < 0 or predicted is None or matrix is None:
+            return False
+        self._found = self._now = None
+        self._add_one(true, predicted, matrix)
+        return True
 
     def scores(self) -> dict[str, Any]:
         """The measures over each span, for the learner and for the baselines.

@@ -151,6 +151,7 @@ _KINDS: dict[str, Any] = {
     "expired": Expired,
     "trimmed": Arrived,  # a batch from which rows were dropped: it can be read, but not replayed
 }
+_FIELDS = {cls: tuple(field.name for field in fields(cls)) for cls in _KINDS.values()}
 _NAMES = {cls: kind for kind, cls in _KINDS.items() if kind != "trimmed"}
 
 
@@ -161,7 +162,7 @@ def encode(event: Event) -> tuple[str, bytes]:
 
 def content_of(event: Event) -> bytes:
     """The packed content of an event, without entries that are None."""
-    content = {field.name: getattr(event, field.name) for field in fields(event)}
+    content = {name: getattr(event, name) for name in _FIELDS[type(event)]}
     return persist.pack({name: value for name, value in content.items() if value is not None})
 
 

@@ -41,6 +41,10 @@ def labels(y: Any, n_rows: int, classes: list[Any], named: bool) -> tuple[Ints, 
     """The positions of the labeled rows, and the labels: all integers, all strings or all bools."""
     if y is None:
         return np.zeros(0, dtype=np.int64), np.zeros(0)
+    if type(y) is np.ndarray and y.shape == (1,) == (n_rows,) and y.dtype == np.int64:
+        label = y.item()
+        if all(type(value) is int for value in classes) and (label in classes or not named):
+            return np.zeros(1, dtype=np.int64), y.copy()
     given = np.asarray(y, dtype=object) if not isinstance(y, np.ndarray) else y
     if given.ndim != 1 or len(given) != n_rows:
         raise ValueError(f"y must have a label or None for each of {n_rows} rows, got shape {given.shape}.")

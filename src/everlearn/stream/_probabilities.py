@@ -1,5 +1,6 @@
 """Probabilities and prediction sets, calibrated on decision values computed before the label was known."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ class Probabilities:
     def __init__(self, coverage: float | None) -> None:
         self.calibrator = OnlineCalibrator("temperature")
         self.conformal = None if coverage is None else AdaptiveConformal(alpha=1 - coverage)
+        self._names: tuple[list[Any], Array] = [], as_labels([])  # the classes of the last call, as an array
 
     @property
     def coverage(self) -> float | None:
@@ -38,6 +40,8 @@ class Probabilities:
         ``random`` marks the rows that were not selected by their score. Rows whose decision values were
         computed for other classes are skipped.
         """
+        if len(labels) == 1 and self.conformal is None and self._update_one(scores, labels, classes):
+            return
         matrix = np.asarray(scores, dtype=np.float64).reshape(len(labels), -1)
         if len(classes) < 2 or matrix.shape[1] != (1 if len(classes) == 2 else len(classes)):
             return
@@ -45,16 +49,29 @@ class Probabilities:
         if not usable.any():
             return
         values = matrix[:, 0] if len(classes) == 2 else matrix
-        names = as_labels(classes)
+        names = self._array_of(classes)
         fair = np.asarray(usable & random)
         if self.conformal is not None and fair.any():
             shares = self.of(values[fair], classes)
             self.conformal.update(shares, _at(labels, fair), classes=names)
         self.calibrator.update(values[usable], _at(labels, usable), classes=names)
 
+    def _update_one(self, scores: Any, labels: list[Any], classes: list[Any]) -> bool:
+        """`update` for one finite decision value; False, and nothing changes, for anything else."""
+        one = type(scores) is np.ndarray and scores.shape == (1,) and scores.dtype == np.float64
+        if not one or len(classes) != 2 or not math.isfinite(scores[0]):
+            return False
+        self.calibrator.update(scores, labels, classes=self._array_of(classes))
+        return True
+
     def of(self, scores: Any, classes: list[Any]) -> Floats:
         """The class probabilities for decision values."""
-        return np.asarray(self.calibrator.predict_proba(scores, classes=as_labels(classes)))
+        return np.asarray(self.calibrator.predict_proba(scores, classes=self._array_of(classes)))
+
+    def _array_of(self, classes: list[Any]) -> Array:
+        if self._names[0] != classes or len(classes) == 0:
+            self._names = list(classes), as_labels(classes)
+        return self._names[1]
 
     def sets(self, shares: Floats, classes: list[Any]) -> list[list[Any]] | None:
         """The classes in the prediction set of each row; None without a coverage."""
