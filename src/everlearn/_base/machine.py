@@ -131,7 +131,8 @@ class Machine:
 
     def support(self) -> npt.NDArray[np.intp]:
         """Slots whose coefficient is not zero in some column."""
-        return np.flatnonzero((self.native.alpha != 0).any(axis=0))
+        alpha = self.native.alpha
+        return np.flatnonzero(alpha[0] if len(alpha) == 1 else (alpha != 0).any(axis=0))
 
     def rows(self, slots: npt.NDArray[np.intp]) -> Rows:
         """Features of kept rows, as they were given; rounded if they are stored in 16 bits."""
