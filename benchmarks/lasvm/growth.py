@@ -156,6 +156,8 @@ def report(data: Data) -> str:
         "+MB: peak of the first fit over what was resident before it, with caches of "
         f"{settings['cache']:g} MB.\n",
     ]
+    if recorded := settings.get("svc_recorded"):
+        parts.append(f"The points of SVC are those of an earlier run: {recorded}.\n")
     rows_of_last, sizes = results[-1]["rows"], exponents["svc_sizes"]
     if exponents["svc"] and sizes[-1] < rows_of_last:
         known = next(r for r in results if r["rows"] == sizes[-1])

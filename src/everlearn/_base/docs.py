@@ -60,7 +60,8 @@ budget : int, default=200
     Maximum number of rows kept, for each binary problem.
 n_jobs : int, default=None
     Number of threads; None means 1, -1 all processors. Threads share the work on kernel blocks, on rows to
-    predict and, with several classes, on classes. The result does not depend on it.
+    predict and, with several classes, on classes: it hardly pays for single rows. The result does not depend
+    on it.
 random_state : int, RandomState instance or None, default=None
     Determines the order of the rows in `fit`.
 verbose : bool or int, default=False

@@ -104,7 +104,7 @@ def areas_without_ties(
     order = np.argsort(scores, axis=1)
     flat = order + np.arange(0, n_rows * n, n)[:, np.newaxis]
     ranked, up_at = scores.ravel().take(flat), positive.ravel().take(flat)
-    tied = ~(ranked[:, 1:] > ranked[:, :-1]).all(axis=1)  # NaN compares false
+    tied = np.asarray(~(ranked[:, 1:] > ranked[:, :-1]).all(axis=1))  # NaN compares false
     count = np.cumsum(~up_at, axis=1, dtype=np.int32)
     won = np.where(up_at, count, 0).sum(axis=1, dtype=np.int64)
     pairs = (n - count[:, -1].astype(np.int64)) * count[:, -1]

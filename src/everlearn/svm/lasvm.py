@@ -57,9 +57,9 @@ class LASVM(DeviceLearner, ExactLearner, OnlineLearner, StreamLearner, Forgettin
         with such a pass, too.
     reserve : int, default=1000
         Number of rows outside of the model that stay in memory: those nearest to the margin when `fit` ended,
-        or when `partial_fit` dropped them.
-        `finish` and `forget` take those back that the model needs after all. 0 keeps none; a callable kernel
-        and "precomputed" have no reserve.
+        or when `partial_fit` dropped them. Each takes the memory of its features. `finish` and `forget` take
+        those back that the model needs after all. 0 keeps none; a callable kernel and "precomputed" have no
+        reserve.
     delta_max : float, default=None
         Repeat the second step of each row until the largest violation is at most this. None makes one step.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
