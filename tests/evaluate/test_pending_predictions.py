@@ -48,6 +48,17 @@ def test_remembered_is_the_plain_version(steps, capacity, saved):
         assert [key in remembered for key, *_ in plain.held] == [True] * len(plain.held)
 
 
+def test_one_row_after_the_other_is_a_block():
+    random = np.random.default_rng(0)
+    labels, scores = random.integers(0, 3, 2000).tolist(), random.standard_normal((2000, 3))
+    for values in (scores, scores[:, 0]):
+        whole, one_by_one = PendingPredictions(1500), PendingPredictions(1500)
+        whole.add(range(2000), labels, values)
+        for at in range(2000):
+            one_by_one.add([at], labels[at : at + 1], values[at : at + 1])
+        assert same_bits(one_by_one.state(), whole.state())
+
+
 def test_the_oldest_fall_out():
     remembered = PendingPredictions(capacity=3)
     remembered.add([1, 2, 3], ["a", "b", "c"])

@@ -195,6 +195,24 @@ def test_a_label_that_is_not_among_the_classes():
         learner.label([0], ["yes"])
 
 
+@pytest.mark.parametrize("classes", [None, [0, 1], [False, True], ["0", "1"]])
+@pytest.mark.parametrize("label", [0, 2, True, "1"])
+def test_the_label_of_one_row_is_checked_as_in_a_list(classes, label):
+    with opened(classes=classes) as learner, opened(classes=classes) as other:
+        for given, store in ((np.array([label]), learner), ([label], other)):
+            store.step(X[:20], None if classes is None else [classes[at] for at in Y[:20]], time=0.0)
+            try:
+                store.step(X[:1], given, time=0.0)
+            except ValueError as error:
+                message = str(error)
+            else:
+                message = "accepted"
+            if store is learner:
+                expected = message
+        assert message == expected
+        assert bits(learner) == bits(other)
+
+
 SETTINGS = {
     "memory_rows": [0, -1, 1.5, True, "many", None],
     "label_rate": [-0.1, 1.1, np.nan, "often", None, True],

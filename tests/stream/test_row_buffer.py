@@ -55,6 +55,18 @@ def test_a_buffer_is_a_list_of_rows_and_views_do_not_change(steps, is_sparse, la
         np.testing.assert_array_equal(view, copy)
 
 
+@pytest.mark.parametrize("form", [sparse.csr_matrix, np.asarray])
+def test_labels_stay_beside_their_rows_and_lists_of_others_as_they_are(form):
+    given = ["first"]
+    buffer = RowBuffer(form(np.zeros((1, 1))), np.zeros(1, dtype=np.int64), given)
+    for number in range(1, 30):
+        buffer.add(form([[float(number)]]), np.array([number]), [f"label {number}"])
+        buffer.keep_last(7)
+    assert buffer.labels == [f"label {number}" for number in range(23, 30)]
+    assert buffer.numbers.tolist() == list(range(23, 30))
+    assert given == ["first"]
+
+
 def test_labels_that_were_passed_stay_as_they_are():
     labels = ["a", "b"]
     buffer = RowBuffer(np.zeros((2, 1)), np.arange(2), labels)

@@ -205,30 +205,26 @@ def write(file: BinaryIO, header: dict[str, Any], arrays: list[Array]) -> None:
     seal(file)
 
 
+_COMMON, _PLACE = struct.Struct("<5H3L2H").pack, struct.Struct("<3H2L").pack
+_MADE = b"PK\1\2" + bytes((20, 0 if sys.platform == "win32" else 3))
+
+
 def _small_archive(title: bytes, arrays: list[Array]) -> bytes:
     """The bytes that `zipfile` would write, sealed; it takes longer for a row than learning it."""
     members = [(_HEADER.encode(), title)]
     for number, array in enumerate(arrays):
-        fortran = array.flags.f_contiguous and not array.flags.c_contiguous
-        start = _npy_header(array.dtype.str, fortran, array.shape)
-        members.append((f"arrays/{number}.npy".encode(), start + array.tobytes("F" if fortran else "C")))
+        flags = array.flags
+        fortran = not flags.c_contiguous and flags.f_contiguous
+        start = _npy_header(array.dtype, fortran, array.shape)
+        members.append((b"arrays/%d.npy" % number, start + array.tobytes("F" if fortran else "C")))
     body: list[bytes] = []
     directory: list[bytes] = []
     offset = 0
     for name, data in members:
         # Version 2.0, no flags, stored, 1980-01-01; then what central directory and member have in common.
-        common = struct.pack(
-            "<5H3L2H", 20, 0, 0, 0, 0x21, zlib.crc32(data), len(data), len(data), len(name), 0
-        )
+        common = _COMMON(20, 0, 0, 0, 0x21, zlib.crc32(data), len(data), len(data), len(name), 0)
         body += (b"PK\3\4", common, name, data)
-        made = bytes((20, 0 if sys.platform == "win32" else 3))
-        directory += (
-            b"PK\1\2",
-            made,
-            common,
-            struct.pack("<3H2L", 0, 0, 0, 0o600 << 16, offset),
-            name,
-        )
+        directory += (_MADE, common, _PLACE(0, 0, 0, 0o600 << 16, offset), name)
         offset += 4 + len(common) + len(name) + len(data)
     index = b"".join(directory)
     n, length = len(members), len(SEAL) + DIGEST_CHARS
@@ -238,9 +234,9 @@ def _small_archive(title: bytes, arrays: list[Array]) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _npy_header(dtype: str, fortran: bool, shape: tuple[int, ...]) -> bytes:
+def _npy_header(dtype: np.dtype[Any], fortran: bool, shape: tuple[int, ...]) -> bytes:
     file = io.BytesIO()
-    np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": fortran, "shape": shape})
+    np.lib.format.write_array_header_1_0(file, {"descr": dtype.str, "fortran_order": fortran, "shape": shape})
     return file.getvalue()
 
 

@@ -72,19 +72,25 @@ class LogitForm:
         n = 2 if self.saturates else 1
         return np.full(n, _PRIOR / n)
 
-    def features(self, scores: Floats, scale: float) -> Floats:
+    def features(self, scores: Floats, scale: float, complete: bool = False) -> Floats:
         """Features of shape (n_shared, n_rows, n_classes), the scaled scores first; 0 for missing scores."""
         scaled = np.minimum(np.maximum(scores / scale, -MAX_SCALED), MAX_SCALED)
-        scaled[np.isnan(scaled)] = 0.0
+        if not complete:
+            scaled[np.isnan(scaled)] = 0.0
         return np.array((scaled, np.tanh(scaled))) if self.saturates else scaled[np.newaxis]
 
-    def proba(self, scores: Floats, scale: float, shared: Floats, own: Floats) -> Floats:
-        """Probabilities; 0 for a class without a score. `own` has the biases and slopes of the classes."""
+    def proba(
+        self, scores: Floats, scale: float, shared: Floats, own: Floats, complete: bool = False
+    ) -> Floats:
+        """Probabilities; 0 for a class without a score. `own` has the biases and slopes of the classes.
+
+        ``complete`` says that no score is missing: it saves looking.
+        """
         if scores.shape == (1, 2) and (pair := self._proba_of_pair(scores, scale, shared, own)) is not None:
             return pair
-        features = self.features(scores, scale)
+        features = self.features(scores, scale, complete)
         logits = _combine(shared, features) + own[0] + own[1] * features[0]
-        return softmax(logits, np.isnan(scores))
+        return softmax(logits, None if complete else np.isnan(scores))
 
     def _proba_of_pair(self, scores: Floats, scale: float, shared: Floats, own: Floats) -> Floats | None:
         """`proba` for a row of two scores, bit for bit; None if one is missing."""
@@ -246,9 +252,9 @@ def _column_sums(values: Floats) -> Floats:
     return np.asarray(np.einsum("...rk->...k", values))
 
 
-def softmax(logits: Floats, missing: NDArray[np.bool_]) -> Floats:
+def softmax(logits: Floats, missing: NDArray[np.bool_] | None) -> Floats:
     """Softmax without missing classes; NaN in rows where all classes are missing."""
-    if missing.any():
+    if missing is not None and missing.any():
         with np.errstate(invalid="ignore"):
             logits = np.where(missing, -np.inf, logits)
             logits = logits - _row_max(logits)[:, np.newaxis]

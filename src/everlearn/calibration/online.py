@@ -197,7 +197,8 @@ class OnlineCalibrator:
             Probabilities; each row sums to 1. A row without scores gets the recent class frequencies.
         """
         if (aligned := self._columns.align_one(scores, classes)) is not None and not self._tables:
-            return self._form.proba(aligned[0], self._scale, self._shared, self._own[:, aligned[1]])
+            own = self._own[:, aligned[1]]
+            return self._form.proba(aligned[0], self._scale, self._shared, own, complete=True)
         columns = self._columns.copy()
         if classes is None and len(columns) == 0:
             width = np.shape(scores)[1] if np.ndim(scores) == 2 else 2

@@ -151,8 +151,8 @@ _KINDS: dict[str, Any] = {
     "expired": Expired,
     "trimmed": Arrived,  # a batch from which rows were dropped: it can be read, but not replayed
 }
-_FIELDS = {cls: tuple(field.name for field in fields(cls)) for cls in _KINDS.values()}
 _NAMES = {cls: kind for kind, cls in _KINDS.items() if kind != "trimmed"}
+_FIELDS = {cls: [field.name for field in fields(cls)] for cls in _NAMES}
 
 
 def encode(event: Event) -> tuple[str, bytes]:

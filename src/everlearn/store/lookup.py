@@ -78,6 +78,8 @@ class Lookup:
         if len(keys) == 1 and self.meta(SALT) is None and not self.meta("complete_from"):
             return list(ids) if self.look(_BY_ID, keys[0]) else []
         found = {key for key, _ in self.look_up(ROWS.c.id, ROWS.c.number, keys)}
+        if not found and self.meta(SALT) is None and not self.meta("complete_from"):
+            return []  # no row was ever erased or dropped
         found.update(self._erased(keys))
         found.update(
             map(str, self._dropped([given for given, key in zip(ids, keys, strict=True) if key not in found]))

@@ -234,7 +234,7 @@ class LearnerState:
         fair = np.array([q is None or q.kind == "audit" for q in answers], dtype=bool)
         if self.learner is not None:
             self.probabilities.update(scores, labels, fair, self.learner.classes_.tolist())
-        audits = np.array([q is not None and q.kind == "audit" for q in answers], dtype=bool) & found
+        audits = fair & found & [q is not None for q in answers]
         if audits.any():
             truth = [label for label, there in zip(labels, audits.tolist(), strict=True) if there]
             self.audit.update(truth, predicted[audits], scores[audits])

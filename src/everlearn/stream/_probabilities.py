@@ -54,7 +54,9 @@ class Probabilities:
         if self.conformal is not None and fair.any():
             shares = self.of(values[fair], classes)
             self.conformal.update(shares, _at(labels, fair), classes=names)
-        self.calibrator.update(values[usable], _at(labels, usable), classes=names)
+        if not usable.all():
+            values, labels = values[usable], _at(labels, usable)
+        self.calibrator.update(values, labels, classes=names)
 
     def _update_one(self, scores: Any, labels: list[Any], classes: list[Any]) -> bool:
         """`update` for one finite decision value; False, and nothing changes, for anything else."""
