@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from everlearn import query
+from everlearn import LASVM, VIRTUAL, query
 from everlearn.datasets import make_author_records
 from everlearn.linkage import ActiveLinker, AuthorName, Blocking, Pairs, PairwiseLinker, Records, pair_scores
-from everlearn.query.stopping import LabelBudget
+from everlearn.query.stopping import CostOfLabel, LabelBudget, MarginExhausted, SupportSaturation
 
 NAMES = {"J. Smith": (80, 10), "C. Chen": (60, 12)}
 
@@ -92,6 +93,74 @@ def test_a_run_is_reproducible_and_stops_by_its_rule(authors):
     assert rows[0] == rows[1]
     assert len(rows[0]) == 40
     assert "40" in runs[0].stop_reason
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        VIRTUAL(C=10, kernel="laplacian", gamma="auto", random_state=0),
+        LASVM(C=10, kernel="laplacian", gamma="auto", class_weight="balanced"),
+        LASVM(C=10, kernel="laplacian", gamma="auto", class_weight={0: 1, 1: 5}),
+    ],
+    ids=repr,
+)
+def test_learners_for_rare_matches_ask_as_the_default_does(authors, learner):
+    records, person = authors
+    linker = PairwiseLinker(learner, blocking=Blocking(AuthorName()))
+    loop = ActiveLinker(linker, random_state=0).run(records, oracle=person, max_labels=120)
+    assert loop.n_answers == 120
+    assert f1(loop, person) > 0.75
+    labels = np.array([record["label"] for record in loop.history])
+    rows = linker.transform(loop.pairs[[record["row"] for record in loop.history]])
+    found = loop.link().predictions.match
+    again = clone(learner).fit(rows, labels).predict(linker.transform(loop.pairs)) == 1
+    assert (found == again).mean() > 0.97  # the last labels are learned, too
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        query.Auto(),
+        query.Auto(reask_every=5),
+        query.Margin(),
+        query.AutoMargin(),
+        query.Submodular(),
+        query.Random(),
+        query.All(),
+    ],
+    ids=repr,
+)
+def test_every_query_strategy_asks_about_pairs(authors, strategy):
+    records, person = authors
+    loop = loop_for(query_strategy=strategy).run(records, oracle=person, max_labels=40)
+    assert loop.n_answers == 40
+    assert f1(loop, person) > 0.5
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        LabelBudget(3),
+        LabelBudget(60),
+        MarginExhausted(),
+        SupportSaturation(20, 0.1),
+        CostOfLabel(metric="estimate", window=20),
+        SupportSaturation() & MarginExhausted() | LabelBudget(80),
+    ],
+    ids=repr,
+)
+def test_every_stopping_rule_ends_the_questions(authors, rule):
+    records, person = authors
+    rule = clone(rule)
+    strategy = query.Random() if isinstance(rule, CostOfLabel) else None  # it needs random rows
+    pairs = Blocking(AuthorName()).pairs(records)
+    some = pairs[np.random.default_rng(2).permutation(len(pairs))[:300]]
+    loop = loop_for(stopping=rule, query_strategy=strategy)
+    loop.run(records, oracle=person, max_labels=250, pairs=some)
+    assert rule.verdict().stop
+    assert 3 <= loop.n_answers < 250
+    assert loop.ask() == []
+    assert loop.stop_reason == rule.verdict().reason
 
 
 def test_two_tables_and_an_oracle_that_sees_the_question(authors):

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import SVC
 
 import everlearn
@@ -150,8 +151,28 @@ def test_bad_input_is_refused(authors):
         PairwiseLinker().fit(records, pairs=Pairs(np.array([0]), np.array([100])), y=[1])
     with pytest.raises(ValueError, match="'clustering' of PairwiseLinker must be one of"):
         PairwiseLinker(clustering="kmeans").fit(records, pairs=pairs, y=y)
-    with pytest.raises(AttributeError):
-        PairwiseLinker(RandomForestClassifier(5)).fit(records, pairs=pairs, y=y).predict_pairs(pairs)
+    with pytest.raises(TypeError, match="learner must be a classifier with decision_function or predict"):
+        PairwiseLinker(LinearRegression()).fit(records, pairs=pairs, y=y)
+    with pytest.raises(NotFittedError, match="no labels yet"):
+        PairwiseLinker(VIRTUAL()).prepare(records).predict_pairs(pairs)
+
+
+@pytest.mark.parametrize("learner", [VIRTUAL(random_state=0), RandomForestClassifier(20, random_state=0)])
+def test_a_learner_that_cannot_learn_in_parts_is_fitted_on_all_labels(authors, learner):
+    _, records, pairs, y, _ = authors
+    order = np.random.default_rng(1).permutation(len(y))[:300]
+    linker = PairwiseLinker(learner).prepare(records)
+    one_class = order[y[order] == 1][:20]
+    linker.partial_fit(pairs[one_class], y[one_class])
+    assert linker.predict_pairs(pairs).match.all()  # nothing else is known
+    linker.prepare(records)
+    for part in np.array_split(order, 7):
+        linker.partial_fit(pairs[part], y[part])
+    whole = clone(learner).fit(linker.transform(pairs[order]), y[order])
+    assert_array_equal(linker.predict_pairs(pairs).match, whole.predict(linker.transform(pairs)) == 1)
+    if hasattr(whole, "predict_proba"):
+        share = whole.predict_proba(linker.transform(pairs))[:, 1]
+        assert_allclose(1 - linker.predict_pairs(pairs).distance, share, atol=2e-6)
 
 
 # --------------------------------------------------------------------------------------- saving and loading

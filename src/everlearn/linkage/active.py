@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..query.active import ActiveLearner
 from ..query.auto import Auto
+from ._refitted import Refitted
 from .answers import Contradiction, PairAnswers
 from .blocking import Pairs
 from .linker import CLASSES, Linkage, PairwiseLinker
@@ -215,9 +216,9 @@ class ActiveLinker:
 
     def _next(self, loop: ActiveLearner) -> tuple[int | None, str]:
         """The next row to ask about: of the cold start until both classes were seen, then by the strategy."""
-        if self._first and (len(self._seen) < 2 or self.n_answers < len(_LADDER)):
+        stops = self.stopping is not None and self.stopping.verdict().stop  # then the loop says why
+        if not stops and self._first and (len(self._seen) < 2 or self.n_answers < len(_LADDER)):
             return self._first.pop(), "one of the first pairs, from similar to dissimilar"
-        stops = self.stopping is not None and self.stopping.verdict().stop
         if not stops and self.n_answers % _CHECK_EVERY == 0 and len(self._seen) == 2:
             row = self._taken_for_match(loop)
             if row is not None:
@@ -314,7 +315,9 @@ class ActiveLinker:
         Linkage
             The clusters.
         """
-        self._started()
+        model = self._started().estimator
+        if isinstance(model, Refitted):  # the last labels may not be learned yet
+            model.finish()
         return self.linker.link(pairs=self.pairs)
 
     def _truth(self, oracle: Any) -> Callable[[PairQuestion], bool]:

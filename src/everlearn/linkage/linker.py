@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from .._base import checked, constraints, persist
+from .._base import constraints, persist
 from ..svm import LASVM
-from . import _describe
+from . import _describe, _saved_linker
 from ._defaults import MATCH_WEIGHT, PAIR_LEARNER
+from ._refitted import Refitted
 from ._results import Linkage, PairPredictions
 from .answers import Contradiction, contradictions
 from .blocking import Blocking, Pairs, default_blocking
@@ -35,8 +36,9 @@ class PairwiseLinker:
     Parameters
     ----------
     learner : classifier, default=None
-        A classifier with ``decision_function``. None is ``LASVM(C=10, kernel="laplacian", gamma="auto",
-        class_weight={0: 1, 1: 2})``: matches are rare, and a missed one counts twice.
+        A classifier with ``decision_function`` or ``predict_proba``. None is ``LASVM(C=10,
+        kernel="laplacian", gamma="auto", class_weight={0: 1, 1: 2})``: matches are rare, and a missed one
+        counts twice. One without ``partial_fit``, such as `VIRTUAL`, is fitted again on all labels.
     features : PairFeatures, default=None
         The features of a pair. None is ``PairFeatures()``.
     blocking : Blocking, default=None
@@ -166,25 +168,14 @@ class PairwiseLinker:
         labels = self._checked(pairs, y)
         if len(labels):
             self._note(pairs, labels)
-            if hasattr(self._model, "partial_fit"):
-                self._model.partial_fit(self.transform(pairs), labels, classes=CLASSES)
-                if hasattr(self._model, "finish"):
-                    self._model.finish()
-            else:
-                self._fit_again()
+            self._model.partial_fit(self.transform(pairs), labels, classes=CLASSES)
+            if hasattr(self._model, "finish"):
+                self._model.finish()
         return self
-
-    def _fit_again(self) -> None:
-        """Fit a classifier that cannot learn in parts on all labels, once both classes are there."""
-        left, right, same = (np.array(column) for column in zip(*self._labels, strict=True))
-        if len(np.unique(same)) == 2:
-            offset = 0 if self._right is None else len(self.records()[0])
-            pairs = Pairs(left.astype(np.intp), right.astype(np.intp) - offset)
-            self._model = self._new_learner().fit(self.transform(pairs), same.astype(np.int64))
 
     @property
     def model(self) -> Any:
-        """The classifier of pairs."""
+        """The classifier of pairs; a learner without ``partial_fit`` has one around it."""
         if self._model is None:
             raise NotFittedError("PairwiseLinker has no records yet: call fit, or prepare.")
         return self._model
@@ -307,7 +298,8 @@ class PairwiseLinker:
     def _new_learner(self) -> Any:
         if self.learner is None:
             return LASVM(**PAIR_LEARNER, class_weight={0: 1, 1: MATCH_WEIGHT})
-        return clone(self.learner)
+        learner = clone(self.learner)
+        return learner if hasattr(learner, "partial_fit") else Refitted(learner)
 
     def _fresh_features(self, left: Records, right: Records | None) -> PairFeatures:
         features = PairFeatures() if self.features is None else deepcopy(self.features)
@@ -350,14 +342,8 @@ class PairwiseLinker:
 
     def _get_state(self) -> dict[str, Any]:
         """The parameters, the records, the labels and the model, for `everlearn.save`."""
-        given: dict[str, Any] = {
-            "learner": None if self.learner is None else persist.describe(self.learner),
-            "features": None if self.features is None else _describe.features_state(self.features),
-            "blocking": None if self.blocking is None else _describe.blocking_state(self.blocking),
-            "clustering": self.clustering,
-            "eps": self.eps,
-            "min_pts": self.min_pts,
-        }
+        given = _saved_linker.parameters_state(self.learner, self.features, self.blocking)
+        given |= {"clustering": self.clustering, "eps": self.eps, "min_pts": self.min_pts}
         if self._left is None:
             return {"params": given}
         return {
@@ -365,19 +351,13 @@ class PairwiseLinker:
             "left": _describe.records_state(self._left),
             "right": None if self._right is None else _describe.records_state(self._right),
             "labels": [list(label) for label in self._labels],
-            "model": persist.describe(self.model),
+            "model": persist.describe(_plain(self.model)),
         }
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> PairwiseLinker:
         """The linker that `_get_state` described."""
-        given = dict(checked.table("params", state["params"]))
-        for name, read in (
-            ("learner", persist.revive),
-            ("features", _describe.features_from_state),
-            ("blocking", _describe.blocking_from_state),
-        ):
-            given[name] = None if given[name] is None else read(given[name])
+        given = _saved_linker.parameters_from_state(state["params"])
         linker = cls(given.pop("learner"), **given)
         if "left" in state:
             right = state["right"]
@@ -390,17 +370,27 @@ class PairwiseLinker:
 
     def _resume(self, state: dict[str, Any]) -> None:
         """Take over the model and the labels of a saved state."""
-        model = persist.revive(state["model"])
-        if type(model) is not type(self._model):
-            raise ValueError(f"the model is a {type(model).__name__}, not a {type(self._model).__name__}")
+        model, plain = persist.revive(state["model"]), _plain(self._model)
+        if type(model) is not type(plain):
+            raise ValueError(f"the model is a {type(model).__name__}, not a {type(plain).__name__}")
         left, right = self.records()
-        n = len(left) + (0 if right is None else len(right))
-        for label in checked.items("labels", state["labels"]):
-            a, b, same = checked.items("label", label, 3)
-            first, second = (checked.integer("label", end, 0, n - 1) for end in (a, b))
-            self._labels.append((first, second, checked.flag("label", same)))
-        self._model = model
+        offset = 0 if right is None else len(left)
+        self._labels = _saved_linker.labels_from_state(
+            state["labels"], len(left) + (0 if right is None else len(right))
+        )
+        if isinstance(self._model, Refitted):
+            pairs, labels = _saved_linker.pairs_of_labels(self._labels, offset)
+            self._model.resume(model, self.transform(pairs), labels)
+        else:
+            self._model = model
         self.contradictions_ = _contradicting(self._labels)
+
+
+def _plain(model: Any) -> Any:
+    """The classifier itself."""
+    if isinstance(model, Refitted):
+        return model.learner if model.fitted is None else model.fitted
+    return model
 
 
 def _contradicting(labels: list[tuple[int, int, bool]]) -> list[Contradiction]:
