@@ -51,3 +51,18 @@ def groups(clusters):
     for record, cluster in clusters.items():
         found.setdefault(cluster, set()).add(record)
     return sorted(map(sorted, found.values()))
+
+
+def content(linker):
+    """Pairs with their features, labels of people, decision values and clusters, all by id."""
+    linked = linker.learner.linked
+    clusters = linker.link()
+    names = {number: given for number, given, *_ in linked.all_records()}
+    pairs, scores = {}, {}
+    for block in linked.all_pairs():
+        compared = block.at(np.flatnonzero(block.n_keys))
+        values = linker.score(compared.features)
+        for at, (a, b) in enumerate(zip(compared.left.tolist(), compared.right.tolist(), strict=True)):
+            pairs[names[a], names[b]] = compared.n_keys[at], compared.features[at].tobytes()
+            scores[names[a], names[b]] = values[at]
+    return groups(clusters), pairs, scores

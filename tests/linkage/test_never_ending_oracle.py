@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from everlearn.linkage import AuthorName, Blocking, NeverEndingLinker, Tokens, b_cubed_scores
-from linkage.never_ending_helpers import asked, f1, groups, some_authors
+from linkage.never_ending_helpers import asked, content, f1, some_authors
 
 TABLE, PERSON = some_authors()
 RECORDS = [{"id": at, **row} for at, row in enumerate(TABLE)]
@@ -18,21 +18,6 @@ SCHEMA = {"name": "name", "email": "email", "affiliation": "text", "address": "a
 
 def opened(blocking, **options):
     return NeverEndingLinker.open(":memory:", SCHEMA, blocking=blocking, **options)
-
-
-def content(linker):
-    """Pairs with their features, labels of people, decision values and clusters, all by id."""
-    linked = linker.learner.linked
-    clusters = linker.link()
-    names = {number: given for number, given, *_ in linked.all_records()}
-    pairs, scores = {}, {}
-    for block in linked.all_pairs():
-        compared = block.at(np.flatnonzero(block.n_keys))
-        values = linker.score(compared.features)
-        for at, (a, b) in enumerate(zip(compared.left.tolist(), compared.right.tolist(), strict=True)):
-            pairs[names[a], names[b]] = compared.n_keys[at], compared.features[at].tobytes()
-            scores[names[a], names[b]] = values[at]
-    return groups(clusters), pairs, scores
 
 
 def rebuilt(ids, answers, blocking, **options):

@@ -103,6 +103,7 @@ class ReadMethods(AnswerMethods):
             "open_questions": learner["open_questions"],
             "schema": counts["schema"],
             "up_to_date": self._up_to_date,
+            "two_tables": bool(counts["two_tables"]),
         }
 
     @locked
