@@ -95,6 +95,26 @@ def test_a_run_is_reproducible_and_stops_by_its_rule(authors):
     assert "40" in runs[0].stop_reason
 
 
+def test_questions_that_would_merge_or_split_clusters_are_an_option(authors):
+    records, person = authors
+    loop = loop_for(prefer="clusters").run(records, oracle=person, max_labels=120)
+    assert f1(loop, person) > 0.8
+    loop = loop_for(prefer="clusters").start(records)
+    asked = []
+    while len(asked) < 60:
+        (question,) = loop.ask()
+        ends = loop.pairs.left[question.id], loop.pairs.right[question.id]
+        if "merge or split" in question.reason:
+            clusters = loop.link().clusters
+            sizes = [(clusters == clusters[end]).sum() for end in ends]
+            asked.append((sizes[0] > 1 or sizes[1] > 1, clusters[ends[0]] == clusters[ends[1]]))
+        loop.tell(question.id, bool(person[ends[0]] == person[ends[1]]))
+    assert np.mean([large for large, _ in asked]) > 0.8
+    assert 0.1 < np.mean([together for _, together in asked]) < 0.9
+    with pytest.raises(ValueError, match="prefer must be 'boundary' or 'clusters', got 'merges'"):
+        loop_for(prefer="merges").start(records)
+
+
 @pytest.mark.parametrize(
     "learner",
     [

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .answers import PairAnswers
-from .clustering import average_linkage, connected_components, dbscan
+from .clustering import clusters_by
 
 Labels = NDArray[np.intp]
 
@@ -45,11 +45,7 @@ def cluster_records(
         for at in np.flatnonzero(answered[left] & answered[right]).tolist():
             if (same_by := closed.implied(int(left[at]), int(right[at]))) is not None:
                 distance[at] = 0.0 if same_by else 1.0
-    if clustering == "dbscan":
-        labels = dbscan(n, left, right, distance, eps=eps, min_pts=min_pts)
-    else:
-        method = average_linkage if clustering == "average" else connected_components
-        labels = method(n, left, right, distance, eps=eps)
+    labels = clusters_by(clustering, n, left, right, distance, eps=eps, min_pts=min_pts)
     return _with_answers(labels, left, right, distance, known, eps) if known else labels
 
 

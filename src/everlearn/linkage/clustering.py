@@ -131,6 +131,16 @@ def average_linkage(
     return _in_order(found)
 
 
+def clusters_by(
+    method: str, n: int, left: ArrayLike, right: ArrayLike, distance: ArrayLike, *, eps: float, min_pts: int
+) -> Labels:
+    """Cluster records by the method of that name."""
+    if method == "dbscan":
+        return dbscan(n, left, right, distance, eps=eps, min_pts=min_pts)
+    cluster = average_linkage if method == "average" else connected_components
+    return cluster(n, left, right, distance, eps=eps)
+
+
 def _merged(n: int, first: list[int], second: list[int], distance: list[float], eps: float) -> Labels:
     """Average linkage of few records: for each of them the smallest record of its cluster."""
     # The sum of 1 - d over the compared pairs of two clusters gives their mean distance.

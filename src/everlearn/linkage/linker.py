@@ -15,11 +15,12 @@ from .._base import constraints, persist
 from ..svm import LASVM
 from . import _describe, _saved_linker
 from ._defaults import MATCH_WEIGHT, PAIR_LEARNER
+from ._pair_labels import checked_labels, contradicting, labels_from_state, pairs_of_labels
 from ._refitted import Refitted
 from ._results import Linkage, PairPredictions
-from .answers import Contradiction, contradictions
+from .answers import Contradiction
 from .blocking import Blocking, Pairs, default_blocking
-from .clustering import average_linkage, connected_components, dbscan
+from .clustering import clusters_by
 from .features import PairFeatures
 from .records import Records, as_records
 
@@ -139,7 +140,7 @@ class PairwiseLinker:
             The linker itself.
         """
         self.prepare(left, right)
-        labels = self._checked(pairs, y)
+        labels = checked_labels(pairs, y, *self.records())
         if len(np.unique(labels)) < 2:
             raise ValueError(
                 f"y has only the label {labels[0] if len(labels) else 'none'}: label matches and other pairs."
@@ -165,7 +166,7 @@ class PairwiseLinker:
         PairwiseLinker
             The linker itself.
         """
-        labels = self._checked(pairs, y)
+        labels = checked_labels(pairs, y, *self.records())
         if len(labels):
             self._note(pairs, labels)
             self._model.partial_fit(self.transform(pairs), labels, classes=CLASSES)
@@ -265,16 +266,28 @@ class PairwiseLinker:
             The clusters.
         """
         linker = self if left is None else self._for(left, right)
-        first, second = linker.records()
-        predictions = linker.predict_pairs(pairs)
-        offset, n = (0, len(first)) if second is None else (len(first), len(first) + len(second))
+        return linker.cluster(linker.predict_pairs(pairs))
+
+    def cluster(self, predictions: PairPredictions) -> Linkage:
+        """Cluster the records by scores of pairs.
+
+        Parameters
+        ----------
+        predictions : PairPredictions
+            The scores.
+
+        Returns
+        -------
+        Linkage
+            The clusters.
+        """
+        left, right = self.records()
+        offset, n = (0, len(left)) if right is None else (len(left), len(left) + len(right))
         ends = predictions.pairs.left, predictions.pairs.right + offset
-        if self.clustering == "dbscan":
-            found = dbscan(n, *ends, predictions.distance, eps=self.eps, min_pts=self.min_pts)
-        else:
-            cluster = average_linkage if self.clustering == "average" else connected_components
-            found = cluster(n, *ends, predictions.distance, eps=self.eps)
-        return Linkage(first, second, found, predictions)
+        found = clusters_by(
+            self.clustering, n, *ends, predictions.distance, eps=self.eps, min_pts=self.min_pts
+        )
+        return Linkage(left, right, found, predictions)
 
     def _for(self, left: Any, right: Any) -> PairwiseLinker:
         """A linker with the same model for other records."""
@@ -305,21 +318,6 @@ class PairwiseLinker:
         features = PairFeatures() if self.features is None else deepcopy(self.features)
         return features.fit(left, right)
 
-    def _checked(self, pairs: Pairs, y: ArrayLike) -> NDArray[np.int64]:
-        labels = np.asarray(y)
-        if labels.shape != (len(pairs),):
-            raise ValueError(f"y must have a label for each of {len(pairs)} pairs, got shape {labels.shape}.")
-        if len(labels) and not np.isin(labels, [0, 1]).all():
-            raise ValueError(f"y must be 1 or True for a match and 0 or False otherwise, got {labels[:5]!r}.")
-        left, right = self.records()
-        for name, places, n in (
-            ("left", pairs.left, len(left)),
-            ("right", pairs.right, len(left if right is None else right)),
-        ):
-            if len(places) and not (places.min() >= 0 and places.max() < n):
-                raise ValueError(f"pairs.{name} has places that are not in the table of {n} records.")
-        return labels.astype(np.int64)
-
     def _note(self, pairs: Pairs, labels: NDArray[np.int64]) -> None:
         """Keep the labels, and say where they contradict each other."""
         left, right = self.records()
@@ -329,7 +327,7 @@ class PairwiseLinker:
         )
         self._labels += ends
         before = len(self.contradictions_)
-        self.contradictions_ = _contradicting(self._labels)
+        self.contradictions_ = contradicting(self._labels)
         if len(self.contradictions_) > before:
             warnings.warn(
                 f"{len(self.contradictions_)} labels contradict others, such as {self.contradictions_[-1]} "
@@ -375,15 +373,13 @@ class PairwiseLinker:
             raise ValueError(f"the model is a {type(model).__name__}, not a {type(plain).__name__}")
         left, right = self.records()
         offset = 0 if right is None else len(left)
-        self._labels = _saved_linker.labels_from_state(
-            state["labels"], len(left) + (0 if right is None else len(right))
-        )
+        self._labels = labels_from_state(state["labels"], len(left) + (0 if right is None else len(right)))
         if isinstance(self._model, Refitted):
-            pairs, labels = _saved_linker.pairs_of_labels(self._labels, offset)
+            pairs, labels = pairs_of_labels(self._labels, offset)
             self._model.resume(model, self.transform(pairs), labels)
         else:
             self._model = model
-        self.contradictions_ = _contradicting(self._labels)
+        self.contradictions_ = contradicting(self._labels)
 
 
 def _plain(model: Any) -> Any:
@@ -391,7 +387,3 @@ def _plain(model: Any) -> Any:
     if isinstance(model, Refitted):
         return model.learner if model.fitted is None else model.fitted
     return model
-
-
-def _contradicting(labels: list[tuple[int, int, bool]]) -> list[Contradiction]:
-    return contradictions([(a, b) for a, b, _ in labels], [same for *_, same in labels])
