@@ -41,6 +41,29 @@ def exported(store):
     return sorted(groups.values())
 
 
+def test_ask_says_when_more_answers_are_of_no_use(tmp_path):
+    words = ["Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Gorse", "Hazel", "Ivy", "Juniper"]
+    lines = [f"{2 * n + k},{word} Mill{'s' * k},Rome" for n, word in enumerate(words) for k in (0, 1)]
+    (tmp_path / "mills.csv").write_text("\n".join(["id,name,city", *lines]) + "\n")
+    store = tmp_path / "mills.everlearn"
+    everlearn("link", tmp_path / "mills.csv", "--store", store, "--block", "exact:city")
+    with NeverEndingLinker.open(store) as linker:
+        for n in range(0, 16, 2):
+            linker.answer(str(n), str(n + 1), True)
+            linker.answer(str(n), str(n + 2), False)
+    out = everlearn("ask", store, "-n", 3, input="different\n" * 3).stdout
+    assert "20 are needed to tell" in out
+    with NeverEndingLinker.open(store) as linker:
+        for n in range(1, 18, 2):
+            for more in (2, 4, 6):
+                if n + more < 20:
+                    linker.answer(str(n), str(n + more), False)
+                    linker.link()
+    out = everlearn("ask", store, "-n", 1, input="different\n").stdout
+    assert "You can stop: The last" in out
+    assert "labels changed the clusters of 0.0 % of the linked records, at most 1 %." in out
+
+
 def test_ask_shows_both_records_with_differences_marked(store):
     out = everlearn("ask", store, "-n", 6, "--by", "Ada", input="q\n").stdout
     assert "Question 1 of 6" in out

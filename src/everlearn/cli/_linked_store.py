@@ -54,3 +54,12 @@ def print_linkage(linker: NeverEndingLinker) -> None:
         console().print(notice(f"Contradiction: {contradiction}.", style="yellow"))
     if len(wrong) > _MAX_CONTRADICTIONS:
         console().print(notice(f"and {len(wrong) - _MAX_CONTRADICTIONS} more contradictions", style="yellow"))
+
+
+def print_verdict(linker: NeverEndingLinker) -> None:
+    """Print whether more answers are of use."""
+    verdict = linker.verdict()
+    if verdict.stop:
+        console().print(notice(f"You can stop: {verdict.reason}", style="green"))
+    elif verdict.evidence.get("labels"):
+        console().print(verdict.reason)

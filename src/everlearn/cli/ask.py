@@ -10,7 +10,7 @@ from ._app import command
 from ._console import console
 from ._interrupt import Interrupt
 from ._keyboard import Keyboard
-from ._linked_store import open_store, print_linkage, questions_of
+from ._linked_store import open_store, print_linkage, print_verdict, questions_of
 from ._question_session import QuestionSession
 from ._source_rows import SourceRows
 from ._source_spec import schema_or_none
@@ -54,3 +54,4 @@ def ask(
             console().print(f"{len(session.answered)} answered, {n_open} open.")
         if linker is not None:
             print_linkage(linker)
+            print_verdict(linker)

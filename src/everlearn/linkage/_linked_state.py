@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._base import persist
+from ..query.stopping import StoppingRule
 from ..store.events import Ints
 from ..store.linked import LinkedPairs
 from ..store.log import Writing
@@ -28,6 +29,7 @@ from ._cluster_ids import Change, renamed
 from ._constrained import cluster_records
 from ._pair_learner import DIFFERENT, SAME, PairLearner
 from ._statistics import FieldStatistics
+from ._stopping import resumed, told
 from .answers import PairAnswers
 from .blocking import Blocking
 from .features import PairFeatures
@@ -53,6 +55,9 @@ _NEW: dict[str, Any] = {
     "linked_all": True,  # whether no record came or went since then
     "n_statistics": 0,  # the records from which the statistics were computed, the first ones
     "last_statistics": -1,  # the number of the last of them
+    "looks": [],  # how much labels changed the clusters: see _stopping.py
+    "told": 0,  # answers of which the stopping rule was told
+    "rule": None,  # what the stopping rule recorded
     "erasing": [],  # rows of forgotten records that are still in the log
 }
 
@@ -60,8 +65,11 @@ _NEW: dict[str, Any] = {
 class LinkedState:
     """Base of `NeverEndingLinker`: pairs, distances, clusters, and changes of them."""
 
-    def __init__(self, learner: PairLearner, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, learner: PairLearner, settings: Mapping[str, Any], stopping: StoppingRule | None = None
+    ) -> None:
         self._lock = RLock()
+        self._rule = stopping
         self._learner, self._linked = learner, learner.linked
         self._settings = {**_NEW, **settings}
         self._state: dict[str, Any] = {}
@@ -73,7 +81,8 @@ class LinkedState:
     def _restore(self) -> None:
         """Read the state from the database."""
         kept = self._linked.state(_STATE)
-        self._state = dict(self._settings if kept is None else kept)
+        self._state = dict(self._settings) if kept is None else {**_NEW, **kept}
+        self._rule = resumed(self._rule, self._state["rule"])
         found = self._linked.state(_STATISTICS) or {}
         self._statistics = {name: FieldStatistics.from_state(state) for name, state in found.items()}
         model = (self._linked.state(_MODEL) or {}).get(_MODEL)
@@ -261,6 +270,10 @@ class LinkedState:
         for name, label in (("n_same", True), ("n_different", False)):
             self._state[name] += (same is label) - (was is label)
         self._answers = None
+        if same is not None and self._rule is not None:
+            self._state["told"] += 1
+            told(self._rule, self._state["told"], self._model, self.score(pair.features)[0])
+            self._state["rule"] = self._rule.get_state()
         clusters, changes = self._again([a, b], [], replace(pair, same=[same]))
         reason: dict[str, Any] = {"because": "withdrawn" if same is None else "answer", "left": a, "right": b}
         reason["same"] = was if same is None else same

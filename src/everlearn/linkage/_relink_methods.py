@@ -13,6 +13,7 @@ from ..store.linked import LinkedPairs
 from ..store.log import Writing
 from ._cluster_ids import renamed
 from ._linked_state import LinkedState, both_shown
+from ._stopping import LOOKS_KEPT, share_moved
 from .records import Records
 
 _AGAIN = 0.1  # all clusters are computed again when there are so many more labels than at the last time
@@ -67,6 +68,9 @@ class RelinkMethods(LinkedState):
             after, changes, state["next_cluster"] = renamed(before, parts, state["next_cluster"])
             moved = {number: new for number, new in after.items() if before[number] != new}
             n_labels = state["n_same"] + state["n_different"]
+            if n_labels > state["linked_at"] and self._model is not None:
+                look = [state["linked_at"], n_labels, share_moved(before, after)]
+                state["looks"] = [*state["looks"], look][-LOOKS_KEPT:]
             state |= {
                 "linked_at": n_labels,
                 "linked_version": self._learner.model_version,

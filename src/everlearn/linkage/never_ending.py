@@ -11,6 +11,7 @@ import numpy as np
 from .._base import constraints
 from .._base.lock import locked
 from ..errors import InputError
+from ..query.stopping import StoppingRule
 from ..store.log import Writing
 from ..store.lookup import Id, some
 from ..svm import IDSVM
@@ -50,6 +51,8 @@ class NeverEndingLinker(ForgetMethods):
         The learner of pairs, open.
     settings : mapping
         The settings of a new store.
+    stopping : StoppingRule, default=None
+        When to stop asking.
 
     Examples
     --------
@@ -63,8 +66,10 @@ class NeverEndingLinker(ForgetMethods):
     {1: 0, 2: 1, 3: 0, 4: 3}
     """
 
-    def __init__(self, learner: PairLearner, settings: Mapping[str, Any]) -> None:
-        super().__init__(learner, settings)
+    def __init__(
+        self, learner: PairLearner, settings: Mapping[str, Any], stopping: StoppingRule | None = None
+    ) -> None:
+        super().__init__(learner, settings, stopping)
         if self._state["erasing"]:  # a forgetting was interrupted
             self._erase()
 
@@ -83,6 +88,7 @@ class NeverEndingLinker(ForgetMethods):
         two_tables: bool = False,
         query_strategy: Any = "auto",
         label_budget: int | None = None,
+        stopping: StoppingRule | None = None,
         random_state: int = 0,
         create: bool = True,
     ) -> NeverEndingLinker:
@@ -116,6 +122,10 @@ class NeverEndingLinker(ForgetMethods):
             Selects the pairs to ask about, as in `NeverEndingLearner`.
         label_budget : int, default=None
             The maximum number of questions; None for no limit.
+        stopping : StoppingRule, default=None
+            When to stop asking, see `query.stopping`: it is told the margin of the pair and the number of
+            support vectors. The store keeps what it was told, not the rule: pass it each time. None never
+            stops; `verdict` says when more answers are of no use.
         random_state : int, default=0
             The seed of everything random.
         create : bool, default=True
@@ -156,7 +166,7 @@ class NeverEndingLinker(ForgetMethods):
         )
         assert isinstance(pairs, PairLearner)
         try:
-            made = cls(pairs, settings)
+            made = cls(pairs, settings, stopping)
             made._check_settings(settings)
         except BaseException:
             pairs.close()
