@@ -3,8 +3,10 @@
 import os
 import signal
 import sys
+import time
 
 from everlearn.datasets import make_author_records
+from everlearn.errors import StoreError
 from everlearn.linkage import AuthorName, Blocking, NeverEndingLinker
 from everlearn.store.log import Writing
 
@@ -12,7 +14,15 @@ N, PARTS, ANSWERS = 36, 3, 5
 
 
 def opened(store):
-    return NeverEndingLinker.open(store, blocking=Blocking(AuthorName()))
+    """Open the store; a server needs a moment to notice that the last process was killed."""
+    end = time.monotonic() + 30
+    while True:
+        try:
+            return NeverEndingLinker.open(store, blocking=Blocking(AuthorName()))
+        except StoreError:  # noqa: PERF203
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
 
 
 def run(linker):

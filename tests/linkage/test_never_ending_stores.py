@@ -1,12 +1,16 @@
 """Never-ending linkage of two tables, and in a PostgreSQL database."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
-from everlearn.errors import InputError
+from everlearn.errors import InputError, StoreError
 from everlearn.linkage import AuthorName, Blocking, NeverEndingLinker, Tokens
+from linkage import killed_linker
 from linkage.never_ending_helpers import PEOPLE, asked, groups, some_authors
-from stream.postgres_server import new_database, server
+from stream.postgres_server import new_database, restartable_server
 
 TABLE, PERSON = some_authors()
 RECORDS = [{"id": at, **row} for at, row in enumerate(TABLE)]
@@ -61,7 +65,14 @@ def test_a_store_of_one_table_is_not_opened_as_one_of_two(tmp_path):
         NeverEndingLinker.open(tmp_path / "one", two_tables=True)
 
 
-def test_a_store_in_postgresql_is_the_same_as_one_in_a_file(tmp_path):
+@pytest.fixture(scope="module")
+def postgres():
+    """The URL of a server, and functions that stop and start it."""
+    with restartable_server() as found:
+        yield found
+
+
+def test_a_store_in_postgresql_is_the_same_as_one_in_a_file(postgres, tmp_path):
     def run(store):
         with NeverEndingLinker.open(store, blocking=BLOCKING) as linker:
             for part in np.array_split(np.arange(len(RECORDS)), 3):
@@ -76,6 +87,46 @@ def test_a_store_in_postgresql_is_the_same_as_one_in_a_file(tmp_path):
             journal = [(c.kind, c.before, c.after, c.reason) for c in linker.journal()]
             return linker.link(), journal, linker.ask(3), linker.status() | {"store": ""}
 
-    with server() as postgres:
-        found = run(new_database(postgres, "linked"))
-    assert found == run(tmp_path / "linked.everlearn")
+    assert run(new_database(postgres[0], "linked")) == run(tmp_path / "linked.everlearn")
+
+
+def content(linker):
+    clusters = linker.link()
+    journal = [(change.kind, change.before, change.after, change.reason) for change in linker.journal()]
+    return clusters, journal, linker.status() | {"store": ""}
+
+
+def test_a_linker_in_postgresql_that_is_killed_again_and_again_ends_as_one_that_is_not(postgres):
+    url = new_database(postgres[0], "killed")
+    moments = ["3", "16", "29"]
+    subprocess.run([sys.executable, killed_linker.__file__, url, *moments], check=True)
+    with killed_linker.opened(url) as linker, killed_linker.opened(":memory:") as whole:
+        killed_linker.run(linker)
+        killed_linker.run(whole)
+        assert content(linker) == content(whole)
+
+
+def test_a_linker_continues_after_its_server_was_shut_down(postgres):
+    url, (stop, start) = new_database(postgres[0], "stopped"), postgres[1]
+    with NeverEndingLinker.open(url, blocking=BLOCKING) as linker:
+        linker.add(RECORDS[:40])
+        asked(linker, PERSON, 10)
+        before = content(linker)
+        stop()
+        try:
+            with pytest.raises(StoreError):
+                linker.add(RECORDS[40:])
+        finally:
+            start()
+    with (
+        NeverEndingLinker.open(url) as linker,
+        NeverEndingLinker.open(":memory:", blocking=BLOCKING) as whole,
+    ):
+        assert content(linker) == before
+        whole.add(RECORDS[:40])
+        asked(whole, PERSON, 10)
+        whole.link()
+        for each in (linker, whole):
+            each.add(RECORDS[40:])
+            asked(each, PERSON, 10)
+        assert content(linker) == content(whole)
