@@ -38,11 +38,17 @@ BENCHMARK = Benchmark(
             files=False,
         ),
         Part("peers", "dedupe, recordlinkage and splink on the same pairs"),
+        Part(
+            "choices", "which pairs to ask about, on the sets for choosing", generated=("authors", "febrl2")
+        ),
+        Part("parts", "a store: ten parts against all at once, and records forgotten", files=False),
+        Part("store", "a store: records a second, memory, the cost of one new record", files=False),
         Part("scale", "time and memory of 10,000 to 1,000,000 generated records", files=False),
     ),
     (
         Option("--seeds", 5, "runs of each set", quick=1, least=1),
         Option("--sizes", 3, "how many of the sizes of scale", quick=1, least=1),
+        Option("--stores", 3, "how many of the sizes of store: 1,000 to 1,000,000", quick=1, least=1),
     ),
     packages=("rapidfuzz", "recordlinkage", "dedupe", "splink"),
     develop=True,
