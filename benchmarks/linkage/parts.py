@@ -126,10 +126,10 @@ def report(data: Data) -> str:
             ]
         )
     text = f"""B-cubed F1 of clusters in percent after {ANSWERS} answers, mean of {data["settings"]["seeds"]}
-    runs. "at once": all records are added, then questions are asked. "ten parts": {ANSWERS // PARTS} questions
-    after each part. "same answers": all records at once, with the answers that the ten parts were given;
-    "equal": runs in which its clusters are those of the ten parts. "forgotten": runs in which forgetting one of
-    a hundred records leaves the clusters of a store that never had them."""
+    runs. "at once": all records are added, then questions are asked. "ten parts": {ANSWERS // PARTS}
+    questions after each part. "same answers": all records at once, with the answers that the ten parts were
+    given; "equal": runs in which its clusters are those of the ten parts. "forgotten": runs in which
+    forgetting one of a hundred records leaves the clusters of a store that never had them."""
     columns = ["set", "records", "at once", "ten parts", "difference", "same answers", "equal", "forgotten"]
     mean = f"Mean difference of the sets: {np.mean(gaps):+.2f} points." if gaps else ""
     return "\n".join(

@@ -98,9 +98,9 @@ def report(data: Data) -> str:
     ]
     text = f"""Generated people with five fields; a fifth of the records repeat an earlier one, with errors. A
     store in a file is filled in batches of {BATCH:,}, with {N_LABELS} answers after the first; then {N_NEW}
-    records are added one by one, each durable before the next: CPU milliseconds, median and most, and the pairs
-    that one of them has. MB: the largest memory of the process, at the end and before the store was opened (it
-    holds all generated records)."""
+    records are added one by one, each durable before the next: CPU milliseconds, median and most, and the
+    pairs that one of them has. MB: the largest memory of the process, at the end and before the store was
+    opened (it holds all generated records)."""
     columns = ["records", "pairs each", "CPU s", "records/s", "ms of a new one", "most", "its pairs", "MB"]
     columns += ["MB before", "file MB", "open s"]
     return "\n".join([*head("Record linkage: a store", data), fill(text), markdown(columns, lines)])
