@@ -112,3 +112,106 @@ def test_a_schema_that_names_a_missing_column_is_refused_with_the_columns(schema
 def test_an_unknown_kind_is_refused_with_the_kinds():
     with pytest.raises(ValueError, match="kind 'words' for 'name'; the kinds are name, text"):
         link(PEOPLE, schema={"name": "words"}, oracle=TRUTH)
+
+
+# ------------------------------------------------------------------------------------------------ two tables
+
+LEFT = {"First name": PEOPLE["name"], "city": PEOPLE["city"]}
+
+
+def in_two(left, right, **options):
+    return link(left, right, oracle=(TRUTH, TRUTH), max_labels=12, blocking=Blocking("city"), **options)
+
+
+def test_names_of_columns_may_differ_in_case_spaces_and_underscores():
+    found = in_two(LEFT, {"CITY": PEOPLE["city"], "first_name": PEOPLE["name"]})
+    assert list(found.right.schema) == ["First name", "city"]
+    assert_array_equal(found.left_clusters, found.right_clusters)
+
+
+def test_columns_with_other_names_are_named():
+    right = {"who": PEOPLE["name"], "town": PEOPLE["city"]}
+    found = in_two(LEFT, right, columns={"who": "First name", "town": "city"})
+    assert found.right[3] == found.left[3]
+    assert_array_equal(found.left_clusters, found.right_clusters)
+    with pytest.raises(
+        ValueError, match=r"right as keys \(who, town\) and names of left as values \(First name, city"
+    ):
+        in_two(LEFT, right, columns={"whom": "First name"})
+    with pytest.raises(
+        ValueError,
+        match=r"no column in common: left has First name, city; right has who, town.*columns=\{'who'",
+    ):
+        in_two(LEFT, right)
+    with pytest.raises(ValueError, match=r"right has no column 'city'; its columns are who, town"):
+        in_two(LEFT, right, schema={"city": None})
+
+
+def test_columns_of_one_table_alone_are_not_compared_and_that_is_said():
+    right = {"id": range(10, 16), "city": PEOPLE["city"], "phone": ["1"] * 6}
+    with pytest.warns(
+        UserWarning, match=r"Compared are city; not First name \(only in left\) and phone \(only in right"
+    ):
+        found = in_two(LEFT, right)
+    assert list(found.left.schema) == list(found.right.schema) == ["city"]
+    assert found.right.ids == list(range(10, 16))
+
+
+# --------------------------------------------------------------------------------------------------- answers
+
+
+def test_answers_for_other_records_than_there_are_are_refused():
+    with pytest.raises(ValueError, match="oracle has 2 entities, but left has 6 records"):
+        link(PEOPLE, oracle=[0, 1])
+    with pytest.raises(ValueError, match="oracle has 5 entities, but right has 6 records"):
+        link(PEOPLE, PEOPLE, oracle=(TRUTH, TRUTH[:5]))
+    with pytest.raises(ValueError, match=r"oracle must be a pair of arrays.* got 6 values"):
+        link(PEOPLE, PEOPLE, oracle=TRUTH)
+
+
+def test_an_answer_that_is_no_answer_is_refused():
+    with pytest.raises(ValueError, match="must be True, False, or None if that is unknown, got 'yes'"):
+        link(PEOPLE, oracle=lambda question: "yes")
+
+
+@pytest.mark.parametrize("options", [{"max_labels": 0}, {"oracle": lambda question: None}])
+def test_without_an_answer_every_record_is_alone(options):
+    found = link(PEOPLE, **({"oracle": TRUTH} | options))
+    assert_array_equal(found.clusters, np.arange(6))
+
+
+def test_records_are_together_or_apart_as_the_answers_say():
+    table = {name: column * 3 for name, column in PEOPLE.items()}
+    odd = np.random.default_rng(0).integers(3, size=18)  # nothing that could be learned
+    given = []
+    found = link(
+        table,
+        oracle=lambda question: (
+            given.append((question.left_id, question.right_id))
+            or bool(odd[question.left_id] == odd[question.right_id])
+        ),
+        max_labels=25,
+    )
+    assert len(given) > 15  # the others follow
+    for a, b in given:
+        assert (found.clusters[a] == found.clusters[b]) == (odd[a] == odd[b])
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([], "left has no records"),
+        ({"id": [1, 2]}, "left has no fields to compare"),
+        ([("Ann", "Rome")], "a sequence of dicts, got list of tuple"),
+        (["Ann", "Bob"], "a sequence of dicts, got list of str"),
+    ],
+)
+def test_tables_without_records_are_refused(table, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        link(table, oracle=[])
+
+
+def test_two_equal_records_are_one_after_one_answer():
+    assert_array_equal(link([{"name": "Ann Lee"}] * 2, oracle=[0, 0]).clusters, [0, 0])
+    with pytest.raises(ValueError, match="max_labels must be an integer from 0, got -1"):
+        link(PEOPLE, oracle=TRUTH, max_labels=-1)

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from ..query.active import ActiveLearner
 from ..query.auto import Auto
 from ._cluster_questions import ClusterQuestions
+from ._constrained import cluster_records
+from ._first_questions import LADDER, by_truth, first_pairs
 from ._refitted import Refitted
 from ._results import PairPredictions
 from .answers import Contradiction, PairAnswers
@@ -20,9 +22,6 @@ from .linker import CLASSES, Linkage, PairwiseLinker
 
 __all__ = ["ActiveLinker", "PairQuestion"]
 
-# The first questions go to pairs at these places in the order of their similarity, as fractions of the pool:
-# most pairs are no match, and those that are have a high similarity.
-_LADDER = (0.0, 0.5, 0.01, 0.2, 0.03, 0.002, 0.1, 0.06, 0.005, 0.015)
 _PAIRS_AT_ONCE = 100_000
 # One question in this many goes to a random pair of those that are taken for matches: a model that takes too
 # many pairs for matches is not corrected by questions near its boundary alone.
@@ -119,6 +118,7 @@ class ActiveLinker:
         self.pairs = Pairs(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
         self.n_answers = self.n_implied = 0
         self._answers = PairAnswers()
+        self._told: list[tuple[int, int, bool]] = []
         self._loop: ActiveLearner | None = None
         self._first: list[int] = []  # rows of the cold start, the next one last
         self._rows = np.zeros((0, 0), dtype=np.float32)
@@ -161,7 +161,7 @@ class ActiveLinker:
             raise ValueError(f"prefer must be 'boundary' or 'clusters', got {self.prefer!r}.")
         linker = self.linker.prepare(left, right)
         self.pairs = linker.candidates() if pairs is None else pairs
-        if len(self.pairs) < 2:
+        if not len(self.pairs):
             raise ValueError(
                 f"There are {len(self.pairs)} candidate pairs: no two records share a key. Use a coarser "
                 "blocking, such as Blocking(Prefix(field, 3)) or Blocking(MinHash(field))."
@@ -175,22 +175,15 @@ class ActiveLinker:
         strategy = Auto(pool_size=1000) if self.query_strategy is None else self.query_strategy
         self._loop = ActiveLearner(linker.model, strategy, self.stopping, random_state=self.random_state)
         self._loop.start(rows, classes=CLASSES, reask_unknown=False)
-        self._answers = PairAnswers()
+        self._answers, self._told = PairAnswers(), []
         self.n_answers = self.n_implied = 0
         self._asked, self._seen = set(), set()
-        self._first, self._rows, self._changing = self._ladder(rows), rows, ClusterQuestions()
+        self._first, self._rows, self._changing = (
+            first_pairs(rows, linker.feature_names),
+            rows,
+            ClusterQuestions(),
+        )
         return self
-
-    def _ladder(self, rows: NDArray[np.float32]) -> list[int]:
-        """Rows of the cold start, the first one last: a few, and then more from both ends."""
-        names = self.linker.feature_names
-        whole = [i for i, name in enumerate(names) if name.startswith("record:")]
-        columns = whole or [i for i, name in enumerate(names) if not name.endswith("missing")]
-        order = np.argsort(-rows[:, columns].mean(axis=1), kind="stable")
-        places = [int(fraction * (len(order) - 1)) for fraction in _LADDER]
-        ends = np.column_stack([np.arange(1, 51), len(order) - np.arange(1, 51)]).ravel()
-        places += [int(place) for place in ends if 0 <= place < len(order)]
-        return [int(order[place]) for place in dict.fromkeys(places)][::-1]
 
     def ask(self, n: int = 1) -> list[PairQuestion]:
         """Select pairs to ask about.
@@ -226,7 +219,7 @@ class ActiveLinker:
     def _next(self, loop: ActiveLearner) -> tuple[int | None, str]:
         """The next row to ask about: of the cold start until both classes were seen, then by the strategy."""
         stops = self.stopping is not None and self.stopping.verdict().stop  # then the loop says why
-        if not stops and self._first and (len(self._seen) < 2 or self.n_answers < len(_LADDER)):
+        if not stops and self._first and (len(self._seen) < 2 or self.n_answers < len(LADDER)):
             return self._first.pop(), "one of the first pairs, from similar to dissimilar"
         if not stops and self.n_answers % _CHECK_EVERY == 0 and len(self._seen) == 2:
             row = self._taken_for_match(loop)
@@ -254,11 +247,7 @@ class ActiveLinker:
         """A pair without an answer that would change clusters; None if there is none."""
         n_labels = self.n_answers + self.n_implied
         if self._changing.is_due(n_labels):
-            scores = [
-                self._started().estimator.decision_function(self._rows[i : i + _PAIRS_AT_ONCE])
-                for i in range(0, len(self._rows), _PAIRS_AT_ONCE)
-            ]
-            predictions = PairPredictions(self.pairs, np.concatenate(scores))
+            predictions = PairPredictions(self.pairs, self._scores())
             clusters = self.linker.cluster(predictions).clusters
             left, right = self.linker.records()
             ends = self.pairs.left, self.pairs.right + (0 if right is None else len(left))
@@ -289,8 +278,11 @@ class ActiveLinker:
             if not 0 <= row < len(self.pairs):
                 raise ValueError(f"ids has {row}, but the pairs have the numbers 0 to {len(self.pairs) - 1}.")
             self._asked.add(int(row))
+            if label not in (None, True, False):  # 1 and 0 are equal to these
+                raise ValueError(f"labels must be True, False, or None if that is unknown, got {label!r}.")
             if label is not None:
                 self._answers.add(*self._ends(int(row)), bool(label))
+                self._told.append((*self._ends(int(row)), bool(label)))
                 self.n_answers += 1
                 self._seen.add(int(bool(label)))
             self._learn(int(row), label)
@@ -318,7 +310,7 @@ class ActiveLinker:
             ``oracle(question)`` returns whether the records of a `PairQuestion` are the same, or None.
             Instead, the true entity of each record; of both tables if there are two.
         max_labels : int, default=200
-            The number of answers.
+            The number of answers; 0 asks nothing.
         pairs : Pairs, default=None
             The candidate pairs; None takes those of the linker's blocking.
         on_answer : callable, default=None
@@ -330,7 +322,7 @@ class ActiveLinker:
             The loop itself.
         """
         self.start(left, right, pairs=pairs)
-        answer = oracle if callable(oracle) else self._truth(oracle)
+        answer = oracle if callable(oracle) else by_truth(oracle, self.pairs, *self.linker.records())
         while self.n_answers < max_labels and (questions := self.ask()):
             for question in questions:
                 self.tell(question.id, answer(question))
@@ -341,24 +333,41 @@ class ActiveLinker:
     def link(self) -> Linkage:
         """Cluster the records by what was learned.
 
+        Records that are the same by an answer are together, and records that are not are apart.
+
         Returns
         -------
         Linkage
             The clusters.
         """
-        model = self._started().estimator
+        model, linker = self._started().estimator, self.linker
         if isinstance(model, Refitted):  # the last labels may not be learned yet
             model.finish()
-        return self.linker.link(pairs=self.pairs)
+        left, right = linker.records()
+        offset, n = (0, len(left)) if right is None else (len(left), len(left) + len(right))
+        known = len(self._started().history) > 0
+        scores = self._scores() if known else np.full(len(self.pairs), -np.inf)
+        predictions = PairPredictions(self.pairs, scores)
+        clusters = cluster_records(
+            n,
+            self.pairs.left,
+            self.pairs.right + offset,
+            predictions.distance,
+            [(a, b, bool(label)) for a, b, label in self._told],
+            clustering=linker.clustering,
+            eps=linker.eps,
+            min_pts=linker.min_pts,
+        )
+        return Linkage(left, right, clusters, predictions)
 
-    def _truth(self, oracle: Any) -> Callable[[PairQuestion], bool]:
-        _, right = self.linker.records()
-        first, second = (oracle, oracle) if right is None else oracle
-
-        def answer(question: PairQuestion) -> bool:
-            return bool(first[self.pairs.left[question.id]] == second[self.pairs.right[question.id]])
-
-        return answer
+    def _scores(self) -> NDArray[np.float64]:
+        """The decision values of all pairs."""
+        model = self._started().estimator
+        scores = [
+            model.decision_function(self._rows[i : i + _PAIRS_AT_ONCE])
+            for i in range(0, len(self._rows), _PAIRS_AT_ONCE)
+        ]
+        return np.concatenate(scores)
 
     def _started(self) -> ActiveLearner:
         if self._loop is None:

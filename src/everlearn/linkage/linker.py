@@ -18,6 +18,7 @@ from ._defaults import MATCH_WEIGHT, PAIR_LEARNER
 from ._pair_labels import checked_labels, contradicting, labels_from_state, pairs_of_labels
 from ._refitted import Refitted
 from ._results import Linkage, PairPredictions
+from ._two_tables import both_tables
 from .answers import Contradiction
 from .blocking import Blocking, Pairs, default_blocking
 from .clustering import clusters_by
@@ -114,8 +115,10 @@ class PairwiseLinker:
             The linker itself.
         """
         constraints.check(self)
-        self._left = as_records(left)
-        self._right = None if right is None else as_records(right, self._left.schema)
+        self._left, self._right = both_tables(left, right)
+        for name, records in (("left", self._left), ("right", self._right)):
+            if records is not None and not (len(records) and records.schema):
+                raise ValueError(f"{name} has no {'records' if not len(records) else 'fields to compare'}.")
         self._fitted = self._fresh_features(self._left, self._right)
         self._model, self._labels, self.contradictions_ = self._new_learner(), [], []
         return self

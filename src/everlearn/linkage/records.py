@@ -53,13 +53,13 @@ class Records:
     def __init__(
         self, data: Any, schema: Mapping[str, str | None] | None = None, *, id: str | bool | None = None
     ) -> None:
-        columns = _columns(data)
-        id_column = _id_column(columns, id)
+        columns = columns_of(data)
+        ids_in = id_column(columns, id)
         n = len(next(iter(columns.values()))) if columns else 0
-        ids = list(range(n)) if id_column is None else list(columns[id_column])
-        _check_distinct(ids, id_column)
+        ids = list(range(n)) if ids_in is None else list(columns[ids_in])
+        _check_distinct(ids, ids_in)
         if schema is None:
-            schema = {name: None for name in columns if name != id_column}
+            schema = {name: None for name in columns if name != ids_in}
         _check_schema(schema, columns)
         self.ids = ids
         self.schema: dict[str, str] = {}
@@ -143,10 +143,10 @@ def as_records(data: Any, schema: Mapping[str, str | None] | None = None) -> Rec
 
 def has_ids(data: Any, id: str | bool | None = None) -> bool:
     """Whether a table has a column of ids."""
-    return _id_column(_columns(data), id) is not None
+    return id_column(columns_of(data), id) is not None
 
 
-def _columns(data: Any) -> dict[str, Sequence[Any]]:
+def columns_of(data: Any) -> dict[str, Sequence[Any]]:
     """Columns of equal length, whatever holds them."""
     columns: dict[str, Sequence[Any]]
     if isinstance(data, Mapping):
@@ -165,7 +165,7 @@ def _columns(data: Any) -> dict[str, Sequence[Any]]:
     else:
         raise TypeError(
             f"data must be a pandas, polars or Arrow table, a dict of columns or a sequence of dicts, got "
-            f"{type(data).__name__}."
+            f"{_described(data)}."
         )
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -173,7 +173,14 @@ def _columns(data: Any) -> dict[str, Sequence[Any]]:
     return columns
 
 
-def _id_column(columns: Mapping[str, Any], id: str | bool | None) -> str | None:
+def _described(data: Any) -> str:
+    """The type of a table, and of its first record."""
+    name = type(data).__name__
+    return f"{name} of {type(data[0]).__name__}" if isinstance(data, list | tuple) and data else name
+
+
+def id_column(columns: Mapping[str, Any], id: str | bool | None = None) -> str | None:
+    """The column with the ids; None if records are numbered."""
     if id is None:
         return next((name for name in columns if name.lower() == "id"), None)
     if id is False:
