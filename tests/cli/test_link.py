@@ -64,6 +64,22 @@ def test_ask_says_when_more_answers_are_of_no_use(tmp_path):
     assert "labels changed the clusters of 0.0 % of the linked records, at most 1 %." in out
 
 
+def test_two_tables_with_other_names_of_columns(tmp_path):
+    (tmp_path / "left.csv").write_text("id,Full Name,City\na,Ann Lee,Rome\nb,Bob Ray,Rome\n")
+    (tmp_path / "right.csv").write_text("id,full_name,town\nx,Anne Lee,Rome\ny,Bob Rae,Rome\n")
+    store = tmp_path / "both.everlearn"
+    given = ("--store", store, "--table")
+    out = everlearn("link", tmp_path / "left.csv", *given, "left", "--block", "exact:City").stdout
+    assert "Added 2 records" in out
+    assert "compared 0 pairs" in out
+    out = everlearn("link", tmp_path / "right.csv", *given, "right", "--rename", "town=City").stdout
+    assert "compared 4 pairs" in out
+    everlearn("link", "answer", store, "a", "x", "same")
+    assert exported(store) == [["a", "x"], ["b"], ["y"]]
+    failed = everlearn("link", tmp_path / "right.csv", "--store", store, code=1)
+    assert "must be 'left' or 'right' in a store of two tables, got None" in failed.stderr
+
+
 def test_ask_shows_both_records_with_differences_marked(store):
     out = everlearn("ask", store, "-n", 6, "--by", "Ada", input="q\n").stdout
     assert "Question 1 of 6" in out

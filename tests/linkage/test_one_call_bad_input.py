@@ -135,7 +135,7 @@ def test_columns_with_other_names_are_named():
     assert found.right[3] == found.left[3]
     assert_array_equal(found.left_clusters, found.right_clusters)
     with pytest.raises(
-        ValueError, match=r"right as keys \(who, town\) and names of left as values \(First name, city"
+        ValueError, match=r"table as keys \(who, town\) and those of the first as values \(First name, city"
     ):
         in_two(LEFT, right, columns={"whom": "First name"})
     with pytest.raises(

@@ -51,6 +51,7 @@ Out = Annotated[
 @command(
     "everlearn link people.csv --store people.everlearn --schema name=name,born=date,zip=category",
     "everlearn link more.jsonl --store people.everlearn --duplicate-ids skip",
+    "everlearn link right.csv --store both.everlearn --table right --rename surname=name",
     to=group,
 )
 def records(
@@ -89,6 +90,24 @@ def records(
     eps: Annotated[
         float, typer.Option("--eps", metavar="D", help="The largest distance within a cluster.", min=0, max=1)
     ] = 0.5,
+    table: Annotated[
+        Literal["left", "right"] | None,
+        typer.Option(
+            "--table",
+            help="Link two tables: the one that the records belong to. Only records of different tables are "
+            "compared. (default: duplicates in one table)",
+            show_default=False,
+        ),
+    ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rename",
+            metavar="COLUMN=FIELD",
+            show_default=False,
+            help="A column of the file that has another name than the field in the store. Can be repeated.",
+        ),
+    ] = None,
     duplicate_ids: option.DuplicateIds = "error",
     batch_size: option.BatchSize = 1000,
     traceback: option.Traceback = False,
@@ -102,10 +121,11 @@ def records(
 
     keys = [_key(text) for text in block or ()]
     settings = {"blocking": Blocking(*keys) if keys else None, "clustering": clustering, "eps": eps}
+    names = parse_pairs(rename or (), "--rename", "COLUMN=FIELD")
     n_records = n_pairs = 0
-    with NeverEndingLinker.open(store, _kinds(schema), **settings) as linker:
+    with NeverEndingLinker.open(store, _kinds(schema), two_tables=table is not None, **settings) as linker:
         for rows in _rows(source, batch_size):
-            added = linker.add(rows, id=id, duplicates=duplicate_ids)
+            added = linker.add(rows, id=id, table=table, columns=names, duplicates=duplicate_ids)
             n_records, n_pairs = n_records + len(added.ids), n_pairs + added.pairs
         console().print(
             f"Added {plural(n_records, 'record')} of {source}, compared {plural(n_pairs, 'pair')}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._text import normalized
@@ -24,9 +24,9 @@ def both_tables(
     """
     if right is None or isinstance(right, Records):
         return left if isinstance(left, Records) else Records(left, schema), right
-    found = columns_of(right)
-    names = _renamed(list(found), left, columns or {})
-    second = {names.get(name, name): column for name, column in found.items()}
+    second = with_names_of(
+        list(left.schema if isinstance(left, Records) else columns_of(left)), right, columns
+    )
     if isinstance(left, Records):
         _check_fields(left.schema, second)
         return left, Records(second, left.schema)
@@ -63,14 +63,22 @@ def both_tables(
     return made, Records(second, made.schema)
 
 
-def _renamed(names: list[str], left: Any, columns: Mapping[str, str]) -> dict[str, str]:
+def with_names_of(
+    wanted: list[str], data: Any, columns: Mapping[str, str] | None = None
+) -> dict[str, Sequence[Any]]:
+    """The columns of a table with the names of another one, where they have others."""
+    found = columns_of(data)
+    names = _renamed(list(found), wanted, columns or {})
+    return {names.get(name, name): column for name, column in found.items()}
+
+
+def _renamed(names: list[str], wanted: list[str], columns: Mapping[str, str]) -> dict[str, str]:
     """For names of the second table those of the first."""
-    wanted = list(left.schema) if isinstance(left, Records) else list(columns_of(left))
     for theirs, ours in columns.items():
         if theirs not in names or ours not in wanted:
             raise ValueError(
-                f"columns={dict(columns)!r} must have names of right as keys ({', '.join(names)}) and "
-                f"names of left as values ({', '.join(wanted)})."
+                f"columns={dict(columns)!r} must have names of the new table as keys ({', '.join(names)}) "
+                f"and those of the first as values ({', '.join(wanted)})."
             )
     taken = {*columns.values(), *(name for name in names if name in wanted)}
     plain = {_plain(name): name for name in wanted if name not in taken}

@@ -23,6 +23,7 @@ from ._linked_state import distances
 from ._pair_learner import DIFFERENT, SAME, PairLearner, schema_of
 from ._relink_methods import statistics_size
 from ._results import AddedRecords, ClusterChange
+from ._two_tables import with_names_of
 from .blocking import Blocking, default_blocking
 from .features import PairFeatures
 from .linker import PairwiseLinker
@@ -198,7 +199,13 @@ class NeverEndingLinker(ForgetMethods):
 
     @locked
     def add(
-        self, data: Any, *, id: str | None = None, table: str | None = None, duplicates: str = "error"
+        self,
+        data: Any,
+        *,
+        id: str | None = None,
+        table: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        duplicates: str = "error",
     ) -> AddedRecords:
         """Add records, and attach them to clusters.
 
@@ -213,6 +220,9 @@ class NeverEndingLinker(ForgetMethods):
             takes a column called "id". Without one, records are numbered on from 0.
         table : {"left", "right"}, default=None
             Their table, in a store of two tables.
+        columns : dict of str to str, default=None
+            For columns that have other names than the fields of the store: the names of both. Case, spaces
+            and underscores make no difference.
         duplicates : {"error", "skip"}, default="error"
             What to do with records whose id is known.
 
@@ -228,7 +238,12 @@ class NeverEndingLinker(ForgetMethods):
         if hasattr(data, "__len__") and len(data) == 0:
             return AddedRecords([], [], 0)
         first = int(self._state["n_records"])
-        records = data if isinstance(data, Records) else Records(data, self._state["schema"], id=id)
+        schema = self._state["schema"]
+        if isinstance(data, Records):
+            records = data
+        else:
+            named = data if schema is None else with_names_of(list(schema), data, columns)
+            records = Records(named, schema, id=id)
         numbered = not isinstance(data, Records) and not has_ids(data, id)
         ids = [first + at for at in range(len(records))] if numbered else list(records.ids)
         known = self._linked.numbers_of(ids)
