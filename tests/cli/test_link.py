@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 
@@ -78,6 +79,44 @@ def test_two_tables_with_other_names_of_columns(tmp_path):
     assert exported(store) == [["a", "x"], ["b"], ["y"]]
     failed = everlearn("link", tmp_path / "right.csv", "--store", store, code=1)
     assert "must be 'left' or 'right' in a store of two tables, got None" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (
+            "id,name\n1,Ann\n1,Bob\n",
+            (),
+            r"ids of column 'id' must be distinct, but 1 of them repeat, such as '1'",
+        ),
+        ("id,name\n1,Ann\n", ("--schema", "nam=name"), r"missing column: 'nam'; the columns are id, name"),
+        ("id,name\n1,Ann\n", ("--block", "exact:nam"), r"no field 'nam'; the fields are name"),
+        ("id,name\n1,Ann\n", ("--id", "number"), r"id='number' names a missing column"),
+        ("id,name\n1,Ann\n", ("--rename", "nam=name"), r"keys \(id, name\)"),
+        ("id,name\n", (), r"has a header, but no rows"),
+        (
+            "id,name\n" + "".join(f"{n},Ann\n" for n in range(2001)),
+            ("--block", "exact:name"),
+            "2,001 records the",
+        ),
+    ],
+)
+def test_bad_records_are_refused_in_words(tmp_path, content, options, message):
+    (tmp_path / "bad.csv").write_text(content)
+    out = everlearn(
+        "link", tmp_path / "bad.csv", "--store", tmp_path / "s", "--batch-size", 5000, *options, code=1
+    )
+    assert re.search(message, " ".join(out.stderr.split()))
+
+
+def test_empty_names_and_other_scripts_are_linked(tmp_path):
+    rows = ["1,王小明", "2,王小明", "3,", "4,", "5,Иван Жданов", "6,Иван Жданав", "7,محمد علي", "8,محمّد علي"]
+    (tmp_path / "names.csv").write_text("id,name\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    out = everlearn("link", tmp_path / "names.csv", "--store", tmp_path / "s").stdout
+    assert "8 records in 8 clusters" in out
+    out = everlearn("ask", tmp_path / "s", input="same\n" * 10).stdout
+    assert "Иван Жданов  Иван Жданав" in out
+    assert exported(tmp_path / "s") == [["1", "2"], ["3"], ["4"], ["5", "6"], ["7", "8"]]
 
 
 def test_ask_shows_both_records_with_differences_marked(store):

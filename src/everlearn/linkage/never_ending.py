@@ -242,7 +242,8 @@ class NeverEndingLinker(ForgetMethods):
         if isinstance(data, Records):
             records = data
         else:
-            named = data if schema is None else with_names_of(list(schema), data, columns)
+            fields = schema or list((columns or {}).values())  # the first records have names of their own
+            named = with_names_of(list(fields), data, columns) if fields else data
             records = Records(named, schema, id=id)
         numbered = not isinstance(data, Records) and not has_ids(data, id)
         ids = [first + at for at in range(len(records))] if numbered else list(records.ids)
