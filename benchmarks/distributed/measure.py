@@ -46,8 +46,14 @@ def dual(model: LASVM) -> float:
     return float(np.abs(alpha).sum() - alpha @ scores / 2)
 
 
-def compare(client: Client, task: Task, partitions: int, one: bool = True) -> dict[str, Any]:
-    """Fit both; what they cost and how far they are from each other."""
+def same_bits(one: LASVM, other: LASVM) -> bool:
+    """Whether two models are the same bit for bit."""
+    names = ("support_", "dual_coef_", "intercept_")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def compare(client: Client, task: Task, partitions: int, repeat: bool = False) -> dict[str, Any]:
+    """Fit both; what they cost and how far they are from each other, and whether a second fit is the same."""
     learner = LASVM(task.C, gamma=task.gamma, cache_size=1000, random_state=0)
     say(f"{task.title}: {len(task.y_train)} rows, {partitions} partitions")
     before = cpu_seconds(client)
@@ -67,8 +73,10 @@ def compare(client: Client, task: Task, partitions: int, one: bool = True) -> di
         "error": float(np.mean(svm.predict(task.X_test) != task.y_test)),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
-    if not one:
-        return result
+    result["same_bits"] = None
+    if repeat:
+        again = DistributedSVM(learner, client=client, n_partitions=partitions)
+        result["same_bits"] = same_bits(svm.model_, again.fit(task.X_train, task.y_train).model_)
     begun = time.process_time()
     central = learner.fit(task.X_train, task.y_train)
     result["one_cpu"] = time.process_time() - begun

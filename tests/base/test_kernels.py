@@ -35,6 +35,13 @@ def test_values_are_those_of_the_core(kernel):
         np.testing.assert_allclose(ours, kernel.values(form(X), form(X)), rtol=1e-12, atol=1e-13)
 
 
+def test_values_come_from_what_does_not_depend_on_parameters(kernel):
+    X, Z = rows(), rows(1)[:7]
+    for form in (np.asarray, sparse.csr_matrix):
+        measure = type(kernel)().measured(form(X), form(Z))
+        np.testing.assert_allclose(kernel.mapped(measure), kernel.values(X, Z), rtol=1e-10, atol=1e-12)
+
+
 def test_the_diagonal(kernel):
     X = rows()
     own = kernel.diagonal(row_norms(X, squared=True))

@@ -86,6 +86,15 @@ class Kernel:
         """The distances, between all pairs of rows, that a shift-invariant kernel is a function of."""
         raise NotImplementedError
 
+    def measured(self, X: Rows, Z: Rows) -> Floats:
+        """What the kernel is a function of, between rows of X and of Z, whatever the parameters."""
+        products = X @ Z.T
+        return np.asarray(products.toarray() if sparse.issparse(products) else products)
+
+    def mapped(self, measure: Floats) -> Floats:
+        """Kernel values from what `measured` returns."""
+        return measure
+
     def write_measure(self, graph: Any, x: str, columns: str, rows: Floats) -> str:
         """Write what the kernel is a function of: by default the inner products of ``x`` and some rows.
 
@@ -161,6 +170,10 @@ class Polynomial(_OfProducts):
         """No value is above this for rows whose squared lengths are ``longest`` at most."""
         return float(np.float64(self.largest_step(longest)) ** self.degree)
 
+    def mapped(self, measure: Floats) -> Floats:
+        """Kernel values from inner products."""
+        return np.asarray(self._inner(measure) ** self.degree)
+
     def write_map(self, graph: Any, measure: str) -> str:
         """Write the way from there to kernel values."""
         value = super().write_map(graph, measure)
@@ -173,6 +186,10 @@ class _OfDistances(Kernel):
     uses = ("gamma",)
     shift_invariant = True
     unit_diagonal = True
+
+    def mapped(self, measure: Floats) -> Floats:
+        """Kernel values from distances."""
+        return np.asarray(np.exp(-self.gamma * measure))
 
     def write_map(self, graph: Any, measure: str) -> str:
         """Write the way from there to kernel values."""
@@ -189,6 +206,10 @@ class RBF(_OfDistances):
     def distances(self, X: Rows) -> Floats:
         """The squared distances between all pairs of rows."""
         return np.asarray(euclidean_distances(X, squared=True))
+
+    def measured(self, X: Rows, Z: Rows) -> Floats:
+        """The squared distances between the rows of X and those of Z."""
+        return np.asarray(euclidean_distances(X, Z, squared=True))
 
     def write_measure(self, graph: Any, x: str, columns: str, rows: Floats) -> str:
         """Write the squared distances, from norms and products."""
@@ -218,6 +239,10 @@ class Sigmoid(_OfProducts):
         """No value is below this for rows whose inner products are ``product`` at least."""
         return float(np.tanh(self._inner(product))) - _ROUNDING
 
+    def mapped(self, measure: Floats) -> Floats:
+        """Kernel values from inner products."""
+        return np.asarray(np.tanh(self._inner(measure)))
+
     def write_map(self, graph: Any, measure: str) -> str:
         """Write the way from there to kernel values."""
         return str(graph.node("Tanh", super().write_map(graph, measure)))
@@ -230,6 +255,10 @@ class Cosine(Kernel):
     formula = "<x, z> / (|x| |z|), and 0 where a row is zero"
     scale_invariant = True
     measure = "cosine"
+
+    def measured(self, X: Rows, Z: Rows) -> Floats:
+        """The cosines between the rows of X and those of Z."""
+        return self.values(X, Z)
 
     def diagonal(self, squares: Floats) -> Floats:
         """K(x, x) of rows of these squared lengths."""
@@ -256,6 +285,10 @@ class Laplacian(_OfDistances):
     def distances(self, X: Rows) -> Floats:
         """The sums of absolute differences between all pairs of rows."""
         return np.asarray(manhattan_distances(X))
+
+    def measured(self, X: Rows, Z: Rows) -> Floats:
+        """The sums of absolute differences between the rows of X and those of Z."""
+        return np.asarray(manhattan_distances(X, Z))
 
     def write_measure(self, graph: Any, x: str, columns: str, rows: Floats) -> str:
         """Write the distances to one row after the other: all at once would take too much memory."""

@@ -5,6 +5,7 @@ Needs the ``dask`` extra: ``pip install everlearn[dask]``.
 
 from .distributed_exemplars import DistributedExemplars
 from .distributed_pool import DistributedPool
+from .distributed_search import DistributedSearch
 from .distributed_svm import DistributedSVM, ExchangeRound
 
-__all__ = ["DistributedExemplars", "DistributedPool", "DistributedSVM", "ExchangeRound"]
+__all__ = ["DistributedExemplars", "DistributedPool", "DistributedSVM", "DistributedSearch", "ExchangeRound"]
