@@ -6,7 +6,7 @@ turns a part into rows for the core, and `candidates` finds those that may becom
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ class Part:
     y: Array
     weights: Floats
     names: list[str] | None = None  # of the features
+    numbers: Ints | None = None  # of the rows among all, where they were moved
 
 
 @dataclass
@@ -68,6 +69,10 @@ class Plan:
     is_sparse: bool
     first: list[int] = field(default_factory=list)  # the number of the first row of each part
     rows: int = 0
+
+    def moved(self, sizes: Sequence[int]) -> "Plan":
+        """The plan after rows were moved: parts have other sizes now."""
+        return replace(self, first=np.cumsum([0, *sizes])[:-1].tolist())
 
     def machine(self) -> Machine:
         """An empty machine under this plan."""
@@ -241,6 +246,17 @@ def candidates(rows: LabeledRows, plan: Plan, seed: int) -> tuple[Ints, int]:
     learn_coarsely(learner, rows, order)
     native = learner._machine.native
     return np.sort(native.ids[learner._machine.support()]), int(native.evaluations)
+
+
+def local_model(rows: LabeledRows, plan: Plan, seed: int) -> Any:
+    """The SVM of one part alone; the number of the class if it has only one, and None without rows."""
+    usable = np.flatnonzero(rows.costs > 0)
+    present = np.unique(rows.labels[usable])
+    if len(present) < 2:
+        return int(present[0]) if len(present) else None
+    learner = plan.begin()
+    learner._conclude(rows, learner._pass_over(rows, usable, check_random_state(seed)))
+    return learner
 
 
 def learn_coarsely(learner: Any, rows: LabeledRows, order: Ints) -> None:

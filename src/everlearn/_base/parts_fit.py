@@ -29,6 +29,9 @@ class Exchange(Protocol):
     def nearest(self, model: ModelChange, most: int) -> Sequence[tuple[LabeledRows, Floats]]:
         """Of every part, the rows outside of the model that are nearest to the margin."""
 
+    def names(self, numbers: Ints) -> Ints:
+        """The numbers of rows where they came from, before they were moved between parts."""
+
 
 class PartsFit:
     """The fit of all parts.
@@ -76,7 +79,7 @@ class PartsFit:
         native = learner._machine.native
         native.set_iterations(plan.rows)
         learner._rows_seen, learner._label_counts = plan.rows, plan.counts.copy()
-        rename_rows(learner, self._numbers)
+        rename_rows(learner, self.exchange.names(self._numbers))
         return learner
 
     # ------------------------------------------------------------------------------- what `_solve` asks for

@@ -7,5 +7,13 @@ from .distributed_exemplars import DistributedExemplars
 from .distributed_pool import DistributedPool
 from .distributed_search import DistributedSearch
 from .distributed_svm import DistributedSVM, ExchangeRound
+from .early_svm import EarlySVM
 
-__all__ = ["DistributedExemplars", "DistributedPool", "DistributedSVM", "DistributedSearch", "ExchangeRound"]
+__all__ = [
+    "DistributedExemplars",
+    "DistributedPool",
+    "DistributedSVM",
+    "DistributedSearch",
+    "EarlySVM",
+    "ExchangeRound",
+]

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .._base import part_scores, parts
+from .._base import part_clusters, part_scores, parts
 from .._base.learner import LabeledRows
+from .._base.part_clusters import Clusters
 from .._base.part_scores import ModelChange, PartState, Violators
+from .._base.validate import Ints
 from ._client import n_workers
 from ._partitions import Source, read_part
 
@@ -54,14 +56,17 @@ class Cluster:
     def __init__(self, client: Any, sources: list[Source]) -> None:
         self.client, self._sources, self._names = client, sources, TaskNames()
         self.bytes_sent = self.bytes_received = 0
+        self.distances = 0  # to centers of clusters, as numbers of kernel values
         self.plan: parts.Plan
+        self.clusters: Clusters | None = None
         self._plan: Any = None
         self._held: list[Any] = []
         self._rows: list[Any] = []
         self._states: list[Any] = []
+        self._divided: list[Any] = []
 
     def __len__(self) -> int:
-        return len(self._sources)
+        return len(self._divided) or len(self._sources)
 
     def submit(self, what: str, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
         """One task for each partition, with an argument from each column."""
@@ -78,8 +83,8 @@ class Cluster:
         self.bytes_sent += getattr(value, "nbytes", 0) * n_workers(self.client)
         return future
 
-    def prepare(self, learner: Any) -> parts.Plan:
-        """Read all partitions and agree on what they share."""
+    def prepare(self, learner: Any, clusters: int | None = None, seed: int = 0) -> parts.Plan:
+        """Read all partitions and agree on what they share; with ``clusters``, these are partitions then."""
         count = range(len(self))
         shared = self.share(learner)
         X, y, weights = zip(*self._sources, strict=True)
@@ -90,9 +95,52 @@ class Cluster:
         heads = self.client.gather(some)
         self.bytes_received += sum(map(part_scores.bytes_of, heads))
         self.plan = parts.plan_of(learner, facts, heads)
+        if clusters is not None:
+            raw = self._divide(raw, clusters, seed)
         self._plan = self.share(self.plan)
         self._rows = self.submit("prepare", parts.prepare_part, raw, [self._plan] * len(self))
         return self.plan
+
+    def _divide(self, raw: list[Any], most: int, seed: int) -> list[Any]:
+        """Move rows, so that every partition is a cluster."""
+        plan, count = self.plan, len(raw)
+        share = min(1.0, part_clusters.SAMPLE / plan.rows)
+        seeds = range(seed, seed + count)
+        drawn = self.client.gather(
+            self.submit("sample", part_clusters.sample_of, raw, [share] * count, seeds)
+        )
+        self.bytes_received += sum(map(part_scores.bytes_of, drawn))
+        sample = part_scores.stack([rows for rows in drawn if rows.shape[0]])
+        random = np.random.RandomState(seed)
+        self.clusters = Clusters.of(plan.machine().kernel, sample, most, random)
+        self.distances = sample.shape[0] * plan.rows
+        shared = self.share(self.clusters)
+        pieces = self.submit("divide", part_clusters.divide, raw, [shared] * count, plan.first)
+        of_cluster = [self.submit("piece", itemgetter(k), pieces) for k in range(len(self.clusters))]
+        self._divided = self.submit("unite", part_clusters.unite, of_cluster)
+        self.plan = plan.moved(self.client.gather(self.submit("rows", _n_rows, self._divided)))
+        return self._divided
+
+    def early(self, seeds: Sequence[int]) -> list[Any]:
+        """The model of each partition alone."""
+        found = self.client.gather(
+            self.submit("early", parts.local_model, self._rows, [self._plan] * len(self), seeds)
+        )
+        return list(found)
+
+    def names(self, numbers: Ints) -> Ints:
+        """The numbers of rows in the order in which they were given."""
+        if not self._divided:
+            return numbers
+        first, found = np.array(self.plan.first), np.zeros_like(numbers)
+        owner = np.searchsorted(first, numbers, side="right") - 1
+        used = np.unique(owner)
+        places = [np.flatnonzero(owner == part) for part in used]
+        own = [numbers[at] - first[part] for at, part in zip(places, used, strict=True)]
+        tasks = self.submit("names", part_clusters.names_of, [self._divided[part] for part in used], own)
+        for at, names in zip(places, self.client.gather(tasks), strict=True):
+            found[at] = names
+        return found
 
     def candidates(self, seeds: Sequence[int]) -> tuple[list[LabeledRows], int]:
         """Rows of each partition that a local model chooses, and the kernel values that it needed."""
@@ -125,9 +173,9 @@ class Cluster:
 
     def close(self) -> None:
         """Let the workers forget everything."""
-        for future in (*self._states, *self._rows, *self._held):
+        for future in (*self._states, *self._rows, *self._held, *self._divided):
             future.release()
-        self._states, self._rows, self._held = [], [], []
+        self._states, self._rows, self._held, self._divided = [], [], [], []
 
 
 def _bytes(rows: LabeledRows) -> int:
@@ -142,6 +190,10 @@ Found = tuple[PartState, Any]
 
 def _same(value: Any) -> Any:
     return value
+
+
+def _n_rows(part: parts.Part) -> int:
+    return len(part.y)
 
 
 def _local(rows: LabeledRows, plan: parts.Plan, first: int, seed: int) -> Found:

@@ -9,11 +9,14 @@ from sklearn.utils import check_random_state
 from tqdm.auto import tqdm
 
 from .._base import constraints
+from .._base.parts import Plan
 from .._base.parts_fit import PartsFit
 from ..svm import LASVM
 from ._client import check_asynchronous, client_of
 from ._exchange import Cluster
-from ._partitions import is_dask, partition
+from ._partitions import partition
+from ._predictions import predictions, scores
+from .early_svm import EarlySVM
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,11 @@ class DistributedSVM:
         The client of the cluster; None takes the present one.
     n_partitions : int, default=None
         Number of partitions of rows in memory; None is one for each worker. Dask collections and files keep
-        theirs.
+        theirs. With "kernel_kmeans", the number of clusters; None is as many as there were partitions.
+    partition : {"given", "kernel_kmeans"}, default="given"
+        "kernel_kmeans" first moves rows between workers, so that each partition is a cluster of kernel
+        k-means (divide and conquer): the local models then have more of the support vectors of the whole,
+        and `fit_early` can answer with them. The result of `fit` is the same.
     verbose : bool, default=False
         Whether to show progress.
 
@@ -107,11 +114,13 @@ class DistributedSVM:
         *,
         client: Any = None,
         n_partitions: int | None = None,
+        partition: str = "given",
         verbose: bool = False,
     ) -> None:
         self.learner = learner
         self.client = client
         self.n_partitions = n_partitions
+        self.partition = partition
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "DistributedSVM":
@@ -132,20 +141,12 @@ class DistributedSVM:
         DistributedSVM
             The object itself.
         """
-        learner = self._checked_learner()
-        if y is None:
-            raise TypeError("fit needs labels: y is None.")
-        client = client_of(self.client)
-        check_asynchronous(client)
-        random = check_random_state(learner.random_state)
-        sources = partition(client, X, y, sample_weight, self.n_partitions)
-        cluster = Cluster(client, sources)
+        cluster, random = self._begin(X, y, sample_weight)
         rounds: list[ExchangeRound] = []
         try:
             with tqdm(desc="checking", unit="round", disable=not self.verbose) as bar:
-                plan = cluster.prepare(learner)
-                seeds = random.randint(0, 2**31 - 1, size=len(cluster)).tolist()
-                found, evaluations = cluster.candidates(seeds)
+                plan = self._prepare(cluster, random)
+                found, evaluations = cluster.candidates(_seeds(cluster, random))
 
                 def note(violators: int) -> None:
                     rounds.append(ExchangeRound(violators, cluster.bytes_sent, cluster.bytes_received))
@@ -154,16 +155,60 @@ class DistributedSVM:
 
                 fit = PartsFit(plan, cluster)
                 model = fit.run(found, note)
+                self.n_partitions_ = len(cluster)
         finally:
             cluster.close()
         self.model_ = model
         self.classes_ = model.classes_
-        self.n_partitions_ = len(sources)
         self.n_candidates_ = sum(len(rows.labels) for rows in found)
         self.rounds_ = rounds
         self.bytes_sent_, self.bytes_received_ = cluster.bytes_sent, cluster.bytes_received
-        self.n_kernel_evaluations_ = evaluations + fit.part_evaluations + model.n_kernel_evaluations_
+        self.n_kernel_evaluations_ = (
+            cluster.distances + evaluations + fit.part_evaluations + model.n_kernel_evaluations_
+        )
         return self
+
+    def fit_early(self, X: Any, y: Any, sample_weight: Any = None) -> EarlySVM:
+        """Answer early, by the SVMs of the clusters alone; needs ``partition="kernel_kmeans"``.
+
+        Each row is then scored by the model of the cluster that it is nearest to. This is an approximation,
+        for a part of the time of `fit`; nothing of this object changes.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        EarlySVM
+            The local models.
+        """
+        if self.partition != "kernel_kmeans":
+            raise ValueError('An early answer needs clusters: set partition="kernel_kmeans".')
+        cluster, random = self._begin(X, y, sample_weight)
+        try:
+            plan = self._prepare(cluster, random)
+            models = cluster.early(_seeds(cluster, random))
+        finally:
+            cluster.close()
+        return EarlySVM(plan.classes, cluster.clusters, models)
+
+    def _begin(self, X: Any, y: Any, sample_weight: Any) -> tuple[Cluster, np.random.RandomState]:
+        learner = self._checked_learner()
+        if y is None:
+            raise TypeError("fit needs labels: y is None.")
+        client = client_of(self.client)
+        check_asynchronous(client)
+        sources = partition(client, X, y, sample_weight, self.n_partitions)
+        return Cluster(client, sources), check_random_state(learner.random_state)
+
+    def _prepare(self, cluster: Cluster, random: np.random.RandomState) -> Plan:
+        learner = self._checked_learner()
+        if self.partition == "given":
+            return cluster.prepare(learner)
+        count = self.n_partitions or len(cluster)
+        return cluster.prepare(learner, count, int(random.randint(0, 2**31 - 1 - len(cluster))))
 
     def _checked_learner(self) -> LASVM:
         learner = LASVM() if self.learner is None else self.learner
@@ -173,6 +218,8 @@ class DistributedSVM:
             isinstance(self.n_partitions, int | np.integer) and self.n_partitions >= 1
         ):
             raise ValueError(f"n_partitions must be an integer of at least 1, got {self.n_partitions!r}.")
+        if self.partition not in ("given", "kernel_kmeans"):
+            raise ValueError(f"partition={self.partition!r} must be one of ['given', 'kernel_kmeans'].")
         constraints.check(learner)
         return learner
 
@@ -189,7 +236,7 @@ class DistributedSVM:
         Dask array or ndarray of shape (n_samples,) or (n_samples, n_classes)
             The decision values.
         """
-        return self._apply("decision_function", X, np.dtype(np.float64), len(self._fitted().classes_))
+        return scores(self._fitted(), X)
 
     def predict(self, X: Any) -> Any:
         """Predict the class of rows; those of a Dask collection lazily, on the workers.
@@ -204,22 +251,7 @@ class DistributedSVM:
         Dask array or ndarray of shape (n_samples,)
             The predicted labels.
         """
-        return self._apply("predict", X, self._fitted().classes_.dtype, 2)
-
-    def _apply(self, method: str, X: Any, dtype: Any, columns: int) -> Any:
-        model = self._fitted()
-        if not is_dask(X):
-            return getattr(model, method)(X)
-        import dask.array as da
-        from dask import delayed
-
-        lengths = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * X.npartitions
-        shared, blocks = delayed(model, pure=False), []
-        for block, length in zip(np.ravel(X.to_delayed()), lengths, strict=True):
-            value = delayed(_score)(method, shared, block)
-            shape = (length,) if columns == 2 else (length, columns)
-            blocks.append(da.from_delayed(value, shape=shape, dtype=dtype))
-        return da.concatenate(blocks)
+        return predictions(self._fitted(), X)
 
     def _fitted(self) -> LASVM:
         if "model_" not in vars(self):
@@ -230,7 +262,6 @@ class DistributedSVM:
         return f"DistributedSVM({self.learner!r})"
 
 
-def _score(method: str, model: LASVM, block: Any) -> Any:
-    if len(block) == 0:
-        return np.zeros(0)
-    return getattr(model, method)(block)
+def _seeds(cluster: Cluster, random: np.random.RandomState) -> list[int]:
+    """A seed for each partition."""
+    return list(random.randint(0, 2**31 - 1, size=len(cluster)).tolist())
