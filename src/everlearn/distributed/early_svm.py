@@ -44,8 +44,8 @@ class EarlySVM:
     >>> from everlearn.distributed import DistributedSVM
     >>> X, y = make_banana(2000, random_state=0)
     >>> client = Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0")
-    >>> svm = DistributedSVM(LASVM(C=10, gamma=1.0, random_state=0), partition="kernel_kmeans", n_partitions=4)
-    >>> early = svm.fit_early(X, y)
+    >>> learner = LASVM(C=10, gamma=1.0, random_state=0)
+    >>> early = DistributedSVM(learner, partition="kernel_kmeans", n_partitions=4).fit_early(X, y)
     >>> len(early.models_), bool((early.predict(X) == y).mean() > 0.95)
     (4, True)
     >>> client.close()
