@@ -83,7 +83,7 @@ def report(data: Data) -> str:
         "10^9 kernel values",
         "CPU s",
     ]
-    titles += ["error %", "early CPU s", "early error %"]
+    titles += ["CPU s", "error %", "early CPU s", "early error %"]
     parts = head("Partitions that are clusters", data)
     parts.append(markdown(titles, lines))
     parts.append(

@@ -106,6 +106,48 @@ def test_several_classes_weights_and_sorted_labels(client):
     np.testing.assert_array_equal(svm.model_._label_counts, np.bincount(y))
 
 
+@pytest.fixture(scope="module")
+def three():
+    """Rows of three classes with weights, and their model on one machine."""
+    X, _ = noisy(900)
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + 0.2 * np.sin(9 * X[:, 1]), [0.4, 0.7])]
+    weights = np.random.default_rng(0).uniform(0.2, 2, len(y))
+    learner = LASVM(C=C, gamma=GAMMA, class_weight="balanced", random_state=0)
+    return X, y, weights, learner, LASVM(**learner.get_params()).fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("partition", ["given", "kernel_kmeans"])
+def test_classes_on_workers_give_the_model_of_one_machine(client, three, partition):
+    X, y, weights, learner, central = three
+    svm = DistributedSVM(learner, client=client, n_partitions=4, partition=partition, by_class=True)
+    model = svm.fit(X, y, sample_weight=weights).model_
+    scores = model.decision_function(X)
+    np.testing.assert_allclose(scores, central.decision_function(X), rtol=0, atol=1e-2)
+    np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+    np.testing.assert_array_equal(svm.fit(X, y, weights).decision_function(X), scores)
+    assert [step.violators for step in svm.rounds_].count(0) >= 3
+    assert svm.n_kernel_evaluations_ > model.n_kernel_evaluations_ > 0
+    model.partial_fit(X[:9], y[:9]).finish()
+
+
+def test_a_killed_worker_changes_no_class(client, three, monkeypatch):
+    X, y, weights, learner, _ = three
+    expected = DistributedSVM(learner, client=client, n_partitions=4, by_class=True).fit(X, y, weights)
+    original = Cluster.submit
+
+    def submit(self, what, *arguments):
+        futures = original(self, what, *arguments)
+        if what == "class":
+            time.sleep(0.3)
+            kill_a_worker(self.client)
+        return futures
+
+    monkeypatch.setattr(Cluster, "submit", submit)
+    with cluster(3) as other:
+        svm = DistributedSVM(learner, client=other, n_partitions=4, by_class=True).fit(X, y, weights)
+    np.testing.assert_array_equal(svm.decision_function(X), expected.decision_function(X))
+
+
 def test_the_model_continues_on_one_machine(client):
     X, y = noisy(900)
     svm = DistributedSVM(LEARNER, client=client).fit(X[:700], y[:700])

@@ -73,7 +73,7 @@ def _seeded(K: Floats, count: int, random: np.random.RandomState) -> Ints:
         weights = np.maximum(nearest, 0)
         seeds.append(int(random.choice(len(K), p=weights / weights.sum())))
         nearest = np.minimum(nearest, own + own[seeds[-1]] - 2 * K[:, seeds[-1]])
-    return np.argmin(own[seeds] - 2 * K[:, seeds], axis=1)
+    return np.asarray(np.argmin(own[seeds] - 2 * K[:, seeds], axis=1))
 
 
 def sample_of(part: Part, share: float, seed: int) -> Rows:

@@ -74,6 +74,13 @@ class Plan:
         """The plan after rows were moved: parts have other sizes now."""
         return replace(self, first=np.cumsum([0, *sizes])[:-1].tolist())
 
+    def of_class(self, number: int) -> "Plan":
+        """The plan of one class against the rest; costs have the weights of the classes already."""
+        learner = clone(self.learner).set_params(class_weight=None)
+        rows = np.array([self.counts.sum() - self.counts[number], self.counts[number]])
+        spec, classes = self.spec | {"classes": 2}, np.array([0, 1])
+        return replace(self, learner=learner, classes=classes, spec=spec, class_weights=None, counts=rows)
+
     def machine(self) -> Machine:
         """An empty machine under this plan."""
         fresh = self.begin()
@@ -226,6 +233,11 @@ def prepare_part(part: Part, plan: Plan) -> LabeledRows:
     learner._machine.check_range(part.X)
     costs = float(learner.C) * weights
     return LabeledRows(part.X, labels, costs, np.arange(len(labels), dtype=np.int64))
+
+
+def rows_of_class(rows: LabeledRows, number: int) -> LabeledRows:
+    """Rows with the label 1 for one class, and 0 for the rest."""
+    return LabeledRows(rows.X, (rows.labels == number).astype(np.int32), rows.costs, rows.ids)
 
 
 def candidates(rows: LabeledRows, plan: Plan, seed: int) -> tuple[Ints, int]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from .learner import LabeledRows
+from .machine import Machine
 from .merging import rename_rows
 from .part_scores import ModelChange, Violators, signs_of, stack
 from .parts import Plan, learn_coarsely
@@ -191,6 +192,27 @@ class PartsFit:
         self._numbers = np.concatenate([self._numbers, rows.ids[chosen]])
         parts = (rows.X[chosen], places, rows.labels[chosen], rows.costs[chosen], margins[chosen])
         learner._machine.reserve(*parts, most)
+
+
+def join_classes(plan: Plan, models: Sequence[Any], ids: Sequence[Ints], labels: Sequence[Any]) -> Any:
+    """One learner from those of each class against the rest; it has no reserve.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan of all classes.
+    models : sequence of learners
+        The learner of each class.
+    ids, labels : sequence of ndarray
+        Numbers and class numbers of the rows that each of them keeps.
+    """
+    learner = plan.begin()
+    learner._machine = Machine.one_vs_rest([model._machine for model in models], ids, labels)
+    learner._configure()
+    learner._machine.native.set_iterations(plan.rows)
+    learner._rows_seen, learner._label_counts = plan.rows, plan.counts.copy()
+    learner.n_rounds_ = max(model.n_rounds_ for model in models)
+    return learner
 
 
 def _joined(parts: Sequence[LabeledRows]) -> LabeledRows:

@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._base import part_clusters, part_scores, parts
 from .._base.learner import LabeledRows
@@ -66,7 +67,20 @@ class Cluster:
         self._divided: list[Any] = []
 
     def __len__(self) -> int:
-        return len(self._divided) or len(self._sources)
+        return len(self._rows) or len(self._sources)
+
+    @classmethod
+    def of_rows(cls, client: Any, whole: list[Any], plan: parts.Plan, number: int) -> "Cluster":
+        """The partitions of the problem of one class, from prepared rows of all classes."""
+        cluster = cls(client, [])
+        cluster.plan, cluster._plan = plan, cluster.share(plan)
+        cluster._rows = cluster.submit("one-class", parts.rows_of_class, whole, [number] * len(whole))
+        return cluster
+
+    @property
+    def rows(self) -> list[Any]:
+        """The prepared rows of each partition, as futures."""
+        return self._rows
 
     def submit(self, what: str, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
         """One task for each partition, with an argument from each column."""
@@ -98,7 +112,7 @@ class Cluster:
         if clusters is not None:
             raw = self._divide(raw, clusters, seed)
         self._plan = self.share(self.plan)
-        self._rows = self.submit("prepare", parts.prepare_part, raw, [self._plan] * len(self))
+        self._rows = self.submit("prepare", parts.prepare_part, raw, [self._plan] * len(raw))
         return self.plan
 
     def _divide(self, raw: list[Any], most: int, seed: int) -> list[Any]:
@@ -130,16 +144,22 @@ class Cluster:
 
     def names(self, numbers: Ints) -> Ints:
         """The numbers of rows in the order in which they were given."""
-        if not self._divided:
-            return numbers
+        return self._look_up(numbers, self._divided, part_clusters.names_of) if self._divided else numbers
+
+    def labels_of(self, numbers: Ints) -> Ints:
+        """The class numbers of rows."""
+        return self._look_up(numbers, self._rows, _labels_of)
+
+    def _look_up(self, numbers: Ints, held: list[Any], function: Callable[..., Any]) -> Ints:
+        """Ask the partition of each row."""
         first, found = np.array(self.plan.first), np.zeros_like(numbers)
         owner = np.searchsorted(first, numbers, side="right") - 1
         used = np.unique(owner)
         places = [np.flatnonzero(owner == part) for part in used]
         own = [numbers[at] - first[part] for at, part in zip(places, used, strict=True)]
-        tasks = self.submit("names", part_clusters.names_of, [self._divided[part] for part in used], own)
-        for at, names in zip(places, self.client.gather(tasks), strict=True):
-            found[at] = names
+        tasks = self.submit("look-up", function, [held[part] for part in used], own)
+        for at, values in zip(places, self.client.gather(tasks), strict=True):
+            found[at] = values
         return found
 
     def candidates(self, seeds: Sequence[int]) -> tuple[list[LabeledRows], int]:
@@ -194,6 +214,10 @@ def _same(value: Any) -> Any:
 
 def _n_rows(part: parts.Part) -> int:
     return len(part.y)
+
+
+def _labels_of(rows: LabeledRows, places: Ints) -> npt.NDArray[np.int32]:
+    return rows.labels[places]
 
 
 def _local(rows: LabeledRows, plan: parts.Plan, first: int, seed: int) -> Found:

@@ -12,6 +12,7 @@ from .._base import constraints
 from .._base.parts import Plan
 from .._base.parts_fit import PartsFit
 from ..svm import LASVM
+from ._by_class import solve_classes
 from ._client import check_asynchronous, client_of
 from ._exchange import Cluster
 from ._partitions import partition
@@ -69,6 +70,10 @@ class DistributedSVM:
         "kernel_kmeans" first moves rows between workers, so that each partition is a cluster of kernel
         k-means (divide and conquer): the local models then have more of the support vectors of the whole,
         and `fit_early` can answer with them. The result of `fit` is the same.
+    by_class : bool, default=False
+        Whether the problem of each class against the rest is solved on a worker, with tasks of its own, and
+        not all of them in the process of the client. Worth it if the solver is the bottleneck: classes then
+        do not share kernel values. The model has no ``reserve``. With two classes it makes no difference.
     verbose : bool, default=False
         Whether to show progress.
 
@@ -83,7 +88,8 @@ class DistributedSVM:
     n_candidates_ : int
         Rows that the local models sent.
     rounds_ : list of ExchangeRound
-        The exchanges with the partitions.
+        The exchanges with the partitions; with ``by_class`` those of one class after the other, with the
+        bytes of all.
     bytes_sent_, bytes_received_ : int
         Bytes of the arrays that were sent to workers, in all, and received from them.
     n_kernel_evaluations_ : int
@@ -115,12 +121,14 @@ class DistributedSVM:
         client: Any = None,
         n_partitions: int | None = None,
         partition: str = "given",
+        by_class: bool = False,
         verbose: bool = False,
     ) -> None:
         self.learner = learner
         self.client = client
         self.n_partitions = n_partitions
         self.partition = partition
+        self.by_class = by_class
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "DistributedSVM":
@@ -142,31 +150,53 @@ class DistributedSVM:
             The object itself.
         """
         cluster, random = self._begin(X, y, sample_weight)
-        rounds: list[ExchangeRound] = []
         try:
             with tqdm(desc="checking", unit="round", disable=not self.verbose) as bar:
                 plan = self._prepare(cluster, random)
-                found, evaluations = cluster.candidates(_seeds(cluster, random))
-
-                def note(violators: int) -> None:
-                    rounds.append(ExchangeRound(violators, cluster.bytes_sent, cluster.bytes_received))
-                    bar.update()
-                    bar.set_postfix(violators=violators)
-
-                fit = PartsFit(plan, cluster)
-                model = fit.run(found, note)
+                seeds = _seeds(cluster, random)
+                if self.by_class and len(plan.classes) > 2:
+                    model = self._solve_classes(cluster, seeds, bar)
+                else:
+                    model = self._solve(cluster, seeds, bar)
                 self.n_partitions_ = len(cluster)
         finally:
             cluster.close()
         self.model_ = model
         self.classes_ = model.classes_
-        self.n_candidates_ = sum(len(rows.labels) for rows in found)
-        self.rounds_ = rounds
-        self.bytes_sent_, self.bytes_received_ = cluster.bytes_sent, cluster.bytes_received
-        self.n_kernel_evaluations_ = (
-            cluster.distances + evaluations + fit.part_evaluations + model.n_kernel_evaluations_
-        )
         return self
+
+    def _solve(self, cluster: Cluster, seeds: list[int], bar: Any) -> LASVM:
+        """Solve here, with checks by the partitions."""
+        rounds: list[ExchangeRound] = []
+
+        def note(violators: int) -> None:
+            rounds.append(ExchangeRound(violators, cluster.bytes_sent, cluster.bytes_received))
+            bar.update()
+            bar.set_postfix(violators=violators)
+
+        found, evaluations = cluster.candidates(seeds)
+        fit = PartsFit(cluster.plan, cluster)
+        model: LASVM = fit.run(found, note)
+        self.rounds_ = rounds
+        self.n_candidates_ = sum(len(rows.labels) for rows in found)
+        self.bytes_sent_, self.bytes_received_ = cluster.bytes_sent, cluster.bytes_received
+        evaluations += fit.part_evaluations + model.n_kernel_evaluations_
+        self.n_kernel_evaluations_ = cluster.distances + evaluations
+        return model
+
+    def _solve_classes(self, cluster: Cluster, seeds: list[int], bar: Any) -> LASVM:
+        """Solve each class on a worker."""
+        model: LASVM
+        model, solutions = solve_classes(cluster, seeds, lambda _: bar.update())
+        sent = cluster.bytes_sent + sum(solution.sent for solution in solutions)
+        received = cluster.bytes_received + sum(solution.received for solution in solutions)
+        violators = [count for solution in solutions for count in solution.violators]
+        self.rounds_ = [ExchangeRound(count, sent, received) for count in violators]
+        self.n_candidates_ = sum(solution.candidates for solution in solutions)
+        self.bytes_sent_, self.bytes_received_ = sent, received
+        evaluations = sum(solution.evaluations for solution in solutions)
+        self.n_kernel_evaluations_ = cluster.distances + evaluations
+        return model
 
     def fit_early(self, X: Any, y: Any, sample_weight: Any = None) -> EarlySVM:
         """Answer early, by the SVMs of the clusters alone; needs ``partition="kernel_kmeans"``.
