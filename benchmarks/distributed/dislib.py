@@ -21,15 +21,15 @@ PUBLISHED = {"ijcnn1": 42.0, "kdd99": 103.0}
 def _kdd99() -> Task:
     """The 10 % file: categories as columns of 0 and 1, numbers scaled to 0..1, normal against attacks."""
     data = load("kdd99_10pct")
-    names = [str(name) for name in data.feature_names]
+    names = [str(name) for name in data.extras["feature_names"]]
     X = np.asarray(data.X, dtype=np.float32)
-    texts = [names.index(name) for name in ("protocol_type", "service", "flag")]
-    numbers = [k for k in range(X.shape[1]) if k not in texts]
-    low, high = X[:, numbers].min(axis=0), X[:, numbers].max(axis=0)
-    columns = [(X[:, numbers] - low) / np.where(high > low, high - low, 1)]
-    columns += [X[:, [k]] == np.arange(X[:, k].max() + 1) for k in texts]
+    words = [names.index(name) for name in ("protocol_type", "service", "flag")]
+    numbers = np.delete(X, words, axis=1)
+    low, high = numbers.min(axis=0), numbers.max(axis=0)
+    columns = [(numbers - low) / np.where(high > low, high - low, 1)]
+    columns += [X[:, [k]] == np.arange(X[:, k].max() + 1) for k in words]
     rows = sparse.csr_matrix(np.hstack(columns).astype(np.float32))
-    y = np.where(np.asarray(data.is_normal) == 1, 1, -1)
+    y = np.where(np.asarray(data.extras["is_normal"]) == 1, 1, -1)
     train, test = np.asarray(data.train_idx), np.asarray(data.test_idx)
     return Task("kdd99", "KDD-99, 10 %", 1e4, 0.01, rows[train], y[train], rows[test], y[test])
 
