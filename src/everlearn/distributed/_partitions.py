@@ -136,23 +136,40 @@ def _slice(value: Any, begin: int, end: int) -> Any:
 def read_part(learner: Any, X: Any, y: Any, weights: Any, number: int) -> parts.Part:
     """Read and validate a partition."""
     try:
-        if isinstance(X, str):
-            import pandas  # type: ignore[import-untyped]
-
-            X = pandas.read_parquet(X)
-        elif isinstance(X, tuple):
-            X, y, weights = X
-        names = [name for name in (y, weights) if isinstance(name, str)]
-        for name in names:
-            if name not in getattr(X, "columns", ()):
-                raise ValueError(f"There is no column {name!r}.")
-        y, weights = (X[value] if isinstance(value, str) else value for value in (y, weights))
-        if hasattr(X, "columns"):
-            X = X[[name for name in X.columns if name not in names]]
-            y = _plain(y)
-        return parts.validate_part(learner, X, y, weights)
+        return parts.validate_part(learner, *_read(X, y, weights))
     except (ValueError, TypeError) as error:
         raise type(error)(f"Partition {number}: {error}") from error
+
+
+def read_pair(X: Any, y: Any, number: int) -> tuple[Any, Any]:
+    """Read rows and labels of a partition, some of which may be missing."""
+    try:
+        rows, labels, _ = _read(X, y, None)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"Partition {number}: {error}") from error
+    if len(getattr(rows, "shape", ())) != 2:
+        raise ValueError(f"Partition {number}: rows must be two-dimensional.")
+    if len(labels) != rows.shape[0]:
+        raise ValueError(f"Partition {number}: {rows.shape[0]} rows, {len(labels)} labels.")
+    return rows, labels
+
+
+def _read(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
+    if isinstance(X, str):
+        import pandas  # type: ignore[import-untyped]
+
+        X = pandas.read_parquet(X)
+    elif isinstance(X, tuple):
+        X, y, weights = X
+    names = [name for name in (y, weights) if isinstance(name, str)]
+    for name in names:
+        if name not in getattr(X, "columns", ()):
+            raise ValueError(f"There is no column {name!r}.")
+    y, weights = (X[value] if isinstance(value, str) else value for value in (y, weights))
+    if hasattr(X, "columns"):
+        X = X[[name for name in X.columns if name not in names]]
+        y = _plain(y)
+    return X, y, weights
 
 
 def _plain(y: Any) -> Any:

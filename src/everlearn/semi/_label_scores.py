@@ -43,9 +43,15 @@ def label_scores(space: Space, U: Ints, L: Ints, weights: Floats, how: str, C: f
     ndarray of shape (n,) or (n, n_classes)
         The scores.
     """
-    if how == "similarity":
-        return space.weighted_sums(U, L, weights)
+    both = label_weights(space, L, weights, how, C)
+    return on_one_scale(space.weighted_sums(U, L, both), weights)
+
+
+def label_weights(space: Space, L: Ints, weights: Floats, how: str, C: float) -> Floats:
+    """The weights of the labeled rows in sums of similarities: those given, then those of the SVM, if any."""
     columns = weights.reshape(len(L), -1)
+    if how == "similarity":
+        return columns
     rows = np.arange(len(L))
     if len(L) > _MAX_LABELS:
         rows = np.linspace(0, len(L) - 1, _MAX_LABELS).astype(np.int64)
@@ -54,12 +60,20 @@ def label_scores(space: Space, U: Ints, L: Ints, weights: Floats, how: str, C: f
         raise ValueError(OVERFLOW)
     for c in range(columns.shape[1]):
         duals[rows, c] = _multipliers(K, columns[rows, c], C, weights.ndim > 1)
-    found = space.weighted_sums(U, L, np.hstack([columns, duals]))
-    sums, scores = found[:, : columns.shape[1]], found[:, columns.shape[1] :]
+    return np.hstack([columns, duals])
+
+
+def on_one_scale(found: Floats, weights: Floats) -> Floats:
+    """Scores from the sums with `label_weights`, for all unlabeled rows."""
+    shape = (len(found), *weights.shape[1:])
+    count = weights.size // len(weights)
+    sums, scores = found[:, :count], found[:, count:]
+    if scores.shape[1] == 0:
+        return sums.reshape(shape)
     wide, narrow = (np.abs(part - part.mean(axis=0)).mean(axis=0) for part in (sums, scores))
     usable = narrow > 1e-9 * wide  # not if all labels are of one class, or all rows are equal
     scores = np.where(usable, scores * (wide / np.where(usable, narrow, 1.0)), sums)
-    return np.asarray(scores.reshape(len(U), *weights.shape[1:]))
+    return np.asarray(scores.reshape(shape))
 
 
 def _multipliers(K: Floats, weights: Floats, C: float, one_of_many: bool) -> Floats:
