@@ -83,6 +83,11 @@ class PartsFit:
         rename_rows(learner, self.exchange.names(self._numbers))
         return learner
 
+    @property
+    def kept(self) -> Ints:
+        """The numbers of the rows that the fitted learner keeps, in its order."""
+        return np.array(self.learner._machine.native.ids)
+
     # ------------------------------------------------------------------------------- what `_solve` asks for
 
     def check_near(self, limit: float) -> Ints:

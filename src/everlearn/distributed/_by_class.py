@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .._base import parts
 from .._base.parts_fit import PartsFit, join_classes
 from .._base.validate import Ints
@@ -61,7 +59,7 @@ def _solve(keys: list[str], plan: parts.Plan, number: int, seeds: list[int]) -> 
             cluster.close()
     return Solution(
         model=model,
-        ids=np.array(model._machine.native.ids),
+        ids=fit.kept,
         candidates=sum(len(rows.labels) for rows in found),
         violators=violators,
         evaluations=evaluations + fit.part_evaluations + model.n_kernel_evaluations_,
