@@ -22,6 +22,7 @@ BENCHMARK = Benchmark(
         Part("same", "model, rounds, bytes and kernel values against one machine"),
         Part("dislib", "dislib's published settings: ijcnn1 and KDD-99, C = 10,000, gamma = 0.01"),
         Part("clusters", "partitions by kernel k-means against partitions as they come; the early answer"),
+        Part("plan", "what a row costs at three sizes, extrapolated to 10^9 rows"),
         Part("memory", "memory of a scheduler in a process of its own, fit after fit", files=False),
     ),
     (

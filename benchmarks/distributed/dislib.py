@@ -18,7 +18,7 @@ NAMES = ("ijcnn1", "kdd99")
 PUBLISHED = {"ijcnn1": 42.0, "kdd99": 103.0}
 
 
-def _kdd99() -> Task:
+def kdd99() -> Task:
     """The 10 % file: categories as columns of 0 and 1, numbers scaled to 0..1, normal against attacks."""
     data = load("kdd99_10pct")
     names = [str(name) for name in data.extras["feature_names"]]
@@ -39,7 +39,7 @@ def run_part(run: Run) -> None:
     settings = run.settings
     with cluster(settings["workers"]) as client:
         for name in run.missing(run.chosen(NAMES)):
-            task = load_task("ijcnn1_hard") if name == "ijcnn1" else _kdd99()
+            task = load_task("ijcnn1_hard") if name == "ijcnn1" else kdd99()
             result = compare(client, task.head(settings["rows"]), settings["partitions"])
             run.add(result | {"set": name})
 
