@@ -261,6 +261,9 @@ def test_bad_partitions_are_named(client):
     X[350, 1] = np.nan
     with pytest.raises(ValueError, match=r"Partition 3: .*NaN"):
         DistributedSVM(LEARNER, client=client).fit(*arrays(X, y, 100))
+    names = np.array(["a", None], dtype=object)[(np.arange(400) == 130).astype(int)]
+    with pytest.raises(ValueError, match=r"Partition 1: y has no label in 1 rows, such as row 30"):
+        DistributedSVM(LEARNER, client=client).fit(*arrays(X[:, :1], names, 100))
 
 
 @pytest.mark.parametrize(
@@ -295,6 +298,16 @@ def test_wrong_parameters_are_refused(client):
         DistributedSVM(LASVM(C=-1), client=client).fit(X, y)
     with pytest.raises(NotFittedError, match="call fit first"):
         DistributedSVM().predict(X)
+
+
+def test_what_is_no_open_client_is_refused():
+    X, y = noisy(100)
+    with pytest.raises(TypeError, match=r"client must be a distributed.Client, got str"):
+        DistributedSVM(client="tcp://127.0.0.1:8786").fit(X, y)
+    with cluster(1) as closed:
+        pass
+    with pytest.raises(ValueError, match="The Dask client is closed"):
+        DistributedSVM(client=closed).fit(X, y)
 
 
 def test_without_a_client_the_error_says_how_to_get_one():

@@ -21,7 +21,7 @@ from .kernels import is_built_in, resolve_gamma
 from .layout import FIRST_ROWS
 from .learner import LabeledRows
 from .machine import Machine
-from .validate import Array, Ints, Rows, check_rows_and_labels, encode_labels, row_weights
+from .validate import Array, Ints, Rows, check_rows_and_labels, encode_labels, label_column, missing_labels, row_weights
 
 Floats = npt.NDArray[np.float64]
 
@@ -107,6 +107,8 @@ def validate_part(learner: Any, X: Any, y: Any, sample_weight: Any = None) -> Pa
     if len(y) == 0:
         width = int(np.shape(X)[1]) if len(np.shape(X)) == 2 else 0
         return Part(np.zeros((0, width)), np.asarray(y), np.zeros(0))
+    if (missing := missing_labels(label_column(y))).any():
+        raise ValueError(f"y has no label in {int(missing.sum())} rows, such as row {int(missing.argmax())}.")
     X, y = check_rows_and_labels(judge, X, y, reset=True)
     check_classification_targets(y)
     names = getattr(judge, "feature_names_in_", None)

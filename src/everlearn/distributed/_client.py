@@ -12,6 +12,10 @@ def client_of(client: Any) -> Any:
             "everlearn.distributed needs Dask: install it with  pip install everlearn[dask]"
         ) from error
     if client is not None:
+        if not hasattr(client, "submit") or not hasattr(client, "status"):
+            raise TypeError(f"client must be a distributed.Client, got {type(client).__name__}.")
+        if client.status == "closed":
+            raise ValueError("The Dask client is closed: create another one.")
         return client
     try:
         return default_client()

@@ -206,8 +206,12 @@ class DistributedSVM:
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `fit`.
+        X : Dask array or frame, ndarray, sparse matrix, pandas frame, or paths
+            The rows, as in `fit`.
+        y : Dask array or series, array-like, or str
+            The labels, as in `fit`.
+        sample_weight : like y, default=None
+            Multiplies C for each row.
 
         Returns
         -------
