@@ -21,7 +21,16 @@ from .kernels import is_built_in, resolve_gamma
 from .layout import FIRST_ROWS
 from .learner import LabeledRows
 from .machine import Machine
-from .validate import Array, Ints, Rows, check_rows_and_labels, encode_labels, label_column, missing_labels, row_weights
+from .validate import (
+    Array,
+    Ints,
+    Rows,
+    check_rows_and_labels,
+    encode_labels,
+    label_column,
+    missing_labels,
+    row_weights,
+)
 
 Floats = npt.NDArray[np.float64]
 
