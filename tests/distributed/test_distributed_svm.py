@@ -127,6 +127,8 @@ def test_classes_on_workers_give_the_model_of_one_machine(client, three, partiti
     np.testing.assert_array_equal(svm.fit(X, y, weights).decision_function(X), scores)
     assert [step.violators for step in svm.rounds_].count(0) >= 3
     assert svm.n_kernel_evaluations_ > model.n_kernel_evaluations_ > 0
+    # It knows labels and coefficients of its rows: there is nothing left to optimize, and it continues.
+    np.testing.assert_allclose(model.finish().decision_function(X), scores, rtol=0, atol=1e-2)
     model.partial_fit(X[:9], y[:9]).finish()
 
 
