@@ -32,6 +32,7 @@ from everlearn.stream import NeverEndingLearner, ShardedLearner
 from servers import running
 from stream.postgres_server import new_database, server
 
+PER_KILL = 400  # rows that may be added for each kill: a slow consumer must not fall behind without end
 HERE = Path(__file__).resolve().parent
 LEARNER = ("--learner", "LASVM", "--scaling", "none", "--label-rate", "0.02", "--random-state", "0")
 
@@ -68,10 +69,14 @@ class Producer(threading.Thread):
     def __init__(self, topic, answers, seed):
         super().__init__(daemon=True)
         self.n, self._topic, self._answers, self._draw = 0, topic, answers, random.Random(seed)
+        self.most = 2 * PER_KILL
         self._ended = threading.Event()
 
     def run(self):
         while not self._ended.is_set():
+            if self.n >= self.most:
+                time.sleep(0.01)
+                continue
             count = self._draw.randint(1, 60)
             self._topic.add(*rows(count, first=self.n, labeled=self.n < 100))
             self.n += count
@@ -113,6 +118,7 @@ def torture(kind, kills, store, seed=0, out=print, sharded=False):
             status = worker.end()
             assert status in (0, -signal.SIGKILL), f"the consumer failed with {status}"
             hits += status == -signal.SIGKILL
+            producer.most = (hits + 2) * PER_KILL
         producer.finish()
         worker.begin(*words, "--idle", 2)
         assert worker.end() == 0
