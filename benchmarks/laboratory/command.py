@@ -115,10 +115,10 @@ def _run(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 def _report(args: argparse.Namespace) -> int:
     from .comparison_page import comparison_page
-    from .papers_page import papers_page
+    from .papers_page import papers_pages
 
     results = Results()
-    pages = {"papers.md": papers_page(results), "comparison.md": comparison_page(results)}
+    pages = {**papers_pages(results), "comparison.md": comparison_page(results)}
     folder = ROOT / "docs"
     if args.check:
         stale = [name for name, text in pages.items() if _read(folder / name) != text]
@@ -126,6 +126,7 @@ def _report(args: argparse.Namespace) -> int:
             print(f"Out of date: {', '.join(stale)} in docs/. Run `make reproduce ARGS=report`.")
         return 1 if stale else 0
     for name, text in pages.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     ids: dict[str, list[str]] = {}
     for claim in claims().values():

@@ -30,6 +30,7 @@ def _point(task: Task, rule: str, labels: int, seed: int, settings: dict[str, An
         gamma=task.gamma,
         selection=rule,
         max_iter=labels,
+        finishing="kept",  # as in the thesis
         cache_size=settings["cache"],
         n_jobs=settings["threads"],
         random_state=seed,

@@ -22,6 +22,7 @@ BENCHMARK = Benchmark(
         Part("finishing", "Ertekin, tables 3.2 and 3.3, figure 3.7: one epoch, before and after finishing"),
         Part("retraining", "Ertekin, figure 3.13: updating against retraining, 50 rows drawn or all"),
         Part("rare", "Ertekin, figures 4.5 to 4.9: active against random selection of a rare class"),
+        Part("undersampling", "Ertekin, figure 4.9, table 4.5: the thesis' ratio of undersampling"),
         Part("virtual", "Ertekin, figures 5.3 to 5.6: support vectors and g-means as VIRTUAL learns"),
         Part("stages", "Ertekin, figures 6.1 to 6.7: error, support vectors, kernel values as rows come"),
         Part("ramp_end", "Ertekin, figure 6.5: error and support vectors against the end of the ramp"),

@@ -8,7 +8,7 @@ from ..harness.run import Data, Run
 from .common import add, done, flat_report
 from .ramp_sets import NAMES, draw, parameters
 
-POINTS = (50, 100, 200, 300)
+POINTS = (50, 100, 200, 300, 600)
 WINDOW = 5
 LOOPS = {
     "IDSVM, all": ("IDSVM", "All"),

@@ -14,6 +14,7 @@ from ..words import count, num, pct, points
 
 SURROGATE, ACCURACY, SIZE = "papers-surrogate", "semi-accuracy", "semi-size"
 LARGE_LABELS = "papers-large_labels"
+PRINTED = {"a9a": 65.11, "w8a": 95.0, "cod-rna": 70.08, "covtype": 55.09, "kdd-99": 95.38}  # table III.7
 PEERS = (
     "self-training",
     "propagation, 7 neighbours",
@@ -163,28 +164,27 @@ def small_times(results: Results) -> Sequence[Check]:
 def large_sets(results: Results) -> Sequence[Check]:
     names = ("SubmodS3VM", "SVM", "SVM + r")
     ours, svm, told = (results.pick(LARGE_LABELS, "accuracy", learner=n).by("set") for n in names)
-    mcc, told_mcc = (
-        results.pick(LARGE_LABELS, "mcc", learner=n).by("set") for n in ("SubmodS3VM", "SVM + r")
-    )
+    mcc, svm_mcc = (results.pick(LARGE_LABELS, "mcc", learner=n).by("set") for n in names[:2])
     gain, told_gain = (fmean(ours[n] - other[n] for n in ours) for other in (svm, told))
     return [
         count(
-            f"It is above the SVM on the labels, by {points(gain, 1)} in the mean,",
+            f"It is above the SVM on the labels, by {points(gain, 1)} in the mean (against an SVM that is "
+            f"told the share of positives, {points(told_gain, 1)}),",
             {n: ours[n] > svm[n] for n in ours},
             0.8,
             lambda n: f"({points(ours[n] - svm[n], 1)})",
         ),
         count(
-            f"Above an SVM that is told the share of positives, by {points(told_gain, 1)},",
-            {n: ours[n] > told[n] for n in ours},
+            "Its MCC is above that of the SVM on the labels",
+            {n: mcc[n] > svm_mcc[n] for n in mcc},
             0.8,
-            lambda n: f"({points(ours[n] - told[n], 1)})",
+            lambda n: f"({mcc[n]:.2f} and {svm_mcc[n]:.2f})",
         ),
         count(
-            "Its MCC is above that SVM's",
-            {n: mcc[n] > told_mcc[n] for n in mcc},
+            "It is within five points of the printed accuracy, or above",
+            {n: 100 * ours[n] > PRINTED[n] - 5 for n in ours},
             0.8,
-            lambda n: f"({mcc[n]:.2f} and {told_mcc[n]:.2f})",
+            lambda n: f"({100 * ours[n]:.1f}, printed {PRINTED[n]:.1f} %)",
         ),
     ]
 

@@ -18,6 +18,9 @@ ADULTS = [f"adult-{ratio}" for ratio in (3, 10, 20, 30)]
 REUTERS = ("acq", "corn", "crude", "earn", "grain", "interest", "money-fx", "ship", "trade", "wheat")
 UCI = ("breast", "letter", "satimage")
 THESIS = (*REUTERS, *UCI, "abalone")
+UNDERSAMPLED = "papers-undersampling"
+PRINTED_WINS = ("crude", "money-fx", "ship", "trade", "wheat", "satimage")  # of the sets that are at hand
+TIE = 0.001  # the runs of the thesis often give the same value to the last digit
 
 
 @checks_of("ertekin-fig-4.3")
@@ -177,30 +180,48 @@ def _table(results: Results, learner: str, metric: str) -> dict[str, float]:
     return results.pick(TABLE, metric, learner=learner).by("set")
 
 
-def _ranks(results: Results, learners: Sequence[str], metric: str) -> dict[str, float]:
-    values = [_table(results, learner, metric) for learner in learners]
-    ranks = [rankdata([-table[key] for table in values]) for key in common(*values)]
-    return {learner: fmean(row[i] for row in ranks) for i, learner in enumerate(learners)}
-
-
 FIVE = ("batch", "undersampled", "SMOTE", "costs", "active")
+
+
+def _five(results: Results, metric: str) -> dict[str, dict[str, float]]:
+    """The five methods of chapter 4 on sets of its table; undersampled to the ratio that the thesis takes."""
+    undersampled = results.pick(UNDERSAMPLED, metric).by("set")
+    tables = {who: _table(results, who, metric) for who in FIVE} | {"undersampled": undersampled}
+    return {who: {key: table[key] for key in undersampled} for who, table in tables.items()}
+
+
+def _ranks(tables: dict[str, dict[str, float]]) -> dict[str, float]:
+    keys = common(*tables.values())
+    ranks = [rankdata([-table[key] for table in tables.values()]) for key in keys]
+    return {who: fmean(row[i] for row in ranks) for i, who in enumerate(tables)}
+
+
+def _shown(ranks: dict[str, float]) -> str:
+    return ", ".join(f"{who} {rank:.1f}" for who, rank in ranks.items())
 
 
 @checks_of("ertekin-fig-4.9")
 def against_others(results: Results) -> Sequence[Check]:
-    ranks = _ranks(results, FIVE, "g_means")
-    g = {who: _table(results, who, "g_means") for who in FIVE}
-    shown = ", ".join(f"{who} {rank:.1f}" for who, rank in ranks.items())
+    g = _five(results, "g_means")
+    ranks = _ranks(g)
+    best = {key: max(table[key] for table in g.values()) for key in g["active"]}
     return [
-        Check(f"Mean ranks in g-means: {shown}.", ranks["active"] <= sorted(ranks.values())[2]),
-        ahead("Active learning is above the untreated SVM", g["active"], g["batch"], 0.7),
+        Check(
+            f"Mean ranks in g-means: {_shown(ranks)}; active learning is third or better.",
+            ranks["active"] <= sorted(ranks.values())[2],
+        ),
+        count(
+            "It is within two points of the best",
+            {key: g["active"][key] > best[key] - 0.02 for key in best},
+            0.7,
+            lambda key: f"({points(g['active'][key] - best[key], 1)})",
+        ),
     ]
 
 
 @checks_of("ertekin-table-4.4")
 def time_of_smote(results: Results) -> Sequence[Check]:
-    time = {who: _table(results, who, "cpu") for who in ("active", "SMOTE")}
-    prbep = {who: _table(results, who, "prbep") for who in ("active", "SMOTE")}
+    time, prbep = (_five(results, metric) for metric in ("cpu", "prbep"))
     ratio = mean(time["active"]) / mean(time["SMOTE"])
     return [
         Check(f"Active learning takes {num(ratio)} times the CPU time of SMOTE and its SVM.", ratio < 1),
@@ -210,15 +231,23 @@ def time_of_smote(results: Results) -> Sequence[Check]:
 
 @checks_of("ertekin-table-4.5")
 def ranks_of_prbep(results: Results) -> Sequence[Check]:
-    ranks = _ranks(results, FIVE, "prbep")
-    shown = ", ".join(f"{who} {rank:.1f}" for who, rank in ranks.items())
-    values = {who: _table(results, who, "prbep") for who in FIVE}
-    wins = sum(values["active"][k] >= max(values[w][k] for w in FIVE) for k in values["active"])
+    values = _five(results, "prbep")
+    ranks = _ranks(values)
+    best = {key: max(table[key] for table in values.values()) for key in values["active"]}
+    wins = sum(values["active"][key] >= best[key] - TIE for key in best)
+    over = {key: values["active"][key] - values["undersampled"][key] for key in best}
+    p = signed_rank(list(over.values()))
     return [
-        Check(f"Mean ranks in PRBEP: {shown}.", ranks["active"] == min(ranks.values())),
+        Check(f"Mean ranks in PRBEP: {_shown(ranks)}.", ranks["active"] == min(ranks.values())),
         Check(
-            f"Active learning is best on {wins} of {len(values['active'])} sets (12 of 18 in the thesis).",
-            wins >= len(values["active"]) / 2,
+            f"Active learning is best, or within 0.1 points of it, on {wins} of {len(best)} sets "
+            f"(best on {len(PRINTED_WINS)} of these in the thesis).",
+            wins >= len(best) / 2,
+        ),
+        Check(
+            f"It is above undersampling on {sum(v > 0 for v in over.values())} of {len(over)} sets "
+            f"(p = {num(p or 1.0, 2)}).",
+            p is not None and p < 0.05 and fmean(over.values()) > 0,
         ),
     ]
 
