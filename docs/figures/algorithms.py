@@ -291,6 +291,7 @@ def fold(theme: Theme):
     return figure
 
 
+FIGURES = {draw.__name__: draw for draw in (lasvm, step, ramp, unlearning, submodular, fold)}
+
 if __name__ == "__main__":
-    for draw in (lasvm, step, ramp, unlearning, submodular, fold):
-        save(draw.__name__, draw)
+    save(FIGURES)

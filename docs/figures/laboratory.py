@@ -116,6 +116,7 @@ def tracks(theme: Theme):
     return figure
 
 
+FIGURES = {"verdicts": verdicts, "river-tracks": tracks}
+
 if __name__ == "__main__":
-    save("verdicts", verdicts)
-    save("river-tracks", tracks)
+    save(FIGURES)

@@ -69,5 +69,7 @@ def map_of_learners(theme: Theme):
     return figure
 
 
+FIGURES = {"map": map_of_learners}
+
 if __name__ == "__main__":
-    save("map", map_of_learners)
+    save(FIGURES)

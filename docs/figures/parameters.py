@@ -169,7 +169,8 @@ def parameter_rho(theme: Theme):
     return figure
 
 
-if __name__ == "__main__":
+FIGURES = {
+    draw.__name__.replace("_", "-"): draw
     for draw in (
         parameter_c,
         parameter_gamma,
@@ -178,5 +179,8 @@ if __name__ == "__main__":
         parameter_pool_size,
         parameter_window,
         parameter_rho,
-    ):
-        save(draw.__name__.replace("_", "-"), draw)
+    )
+}
+
+if __name__ == "__main__":
+    save(FIGURES)

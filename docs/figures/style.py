@@ -1,7 +1,8 @@
 """One look for all figures, in a version for light pages and one for dark pages.
 
-A figure is a function that gets a `Theme` and returns a Matplotlib figure. `save` calls it for each theme
-and writes docs/images/NAME.png and docs/images/NAME-dark.png.
+A figure is a function that gets a `Theme` and returns a Matplotlib figure. Each file here has a table FIGURES
+of them by their names; `save` writes docs/images/NAME.png and docs/images/NAME-dark.png. The tests draw all
+of them again and compare.
 """
 
 import io
@@ -65,16 +66,22 @@ def settings(theme: Theme) -> dict[str, object]:
     }
 
 
-def save(name: str, draw: Callable[[Theme], Figure]) -> None:
-    """Draw a figure for both themes."""
+def picture(draw: Callable[[Theme], Figure], theme: Theme) -> Image.Image:
+    """A figure as it is drawn."""
+    with matplotlib.rc_context(settings(theme)):
+        drawn = io.BytesIO()
+        draw(theme).savefig(drawn, dpi=120, bbox_inches="tight", pad_inches=0.08)
+    return Image.open(drawn).convert("RGB")
+
+
+def save(figures: dict[str, Callable[[Theme], Figure]]) -> None:
+    """Draw figures for both themes."""
     IMAGES.mkdir(exist_ok=True)
-    for theme, ending in ((LIGHT, ""), (DARK, "-dark")):
-        with matplotlib.rc_context(settings(theme)):
-            picture = io.BytesIO()
-            draw(theme).savefig(picture, dpi=120, bbox_inches="tight", pad_inches=0.08)
-        # 255 colors are enough, and make the file a third as large.
-        colors = Image.open(picture).convert("RGB").quantize(255, dither=Image.Dither.NONE)
-        colors.save(IMAGES / f"{name}{ending}.png", optimize=True)
+    for name, draw in figures.items():
+        for theme, ending in ((LIGHT, ""), (DARK, "-dark")):
+            # 255 colors are enough, and make the file a third as large.
+            colors = picture(draw, theme).quantize(255, dither=Image.Dither.NONE)
+            colors.save(IMAGES / f"{name}{ending}.png", optimize=True)
 
 
 def panels(
