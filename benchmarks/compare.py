@@ -4,7 +4,7 @@ Each commit is checked out under `build/compare/` and built in an environment of
 other packages from this one. Both then run the tasks of `compare_tasks.py`, this checkout's version, in turn,
 in new processes, A first in even rounds and B first in odd ones. What is printed: median CPU seconds of both,
 and the median, smallest and largest of the ratios B / A within a round. A ratio below 1: B is faster. A range
-that contains 1 says that no difference was measured.
+that contains 1 says that no difference was measured; fewer than five rounds say nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from .harness.report import NONE, markdown, number
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "compare"
+ENOUGH = 5  # rounds; the ratios of so many are all on one side of 1 by chance in one case of sixteen
 TASKS = Path(__file__).with_name("compare_tasks.py")
 
 
@@ -89,8 +90,8 @@ def table(rounds: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
         sides = [[pair[i] for pair in pairs if pair[i] is not None] for i in (0, 1)]
         ratios = sorted(b / a for a, b in pairs if a and b)
         spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}" if ratios else NONE
-        verdict = NONE
-        if ratios:
+        verdict = NONE if not ratios else "too few rounds"
+        if len(ratios) >= ENOUGH:
             verdict = "B faster" if ratios[-1] < 1 else "B slower" if ratios[0] > 1 else "no difference"
         middle = [number(median(side)) if side else NONE for side in sides]
         lines.append([name, *middle, f"{median(ratios):.2f}" if ratios else NONE, spread, verdict])

@@ -25,9 +25,14 @@ def test_ratios_are_within_a_round_with_their_range():
     rounds.append(
         (side(fit=1.0, ask=1.0), {"seconds": {"fit": 0.9}, "reasons": {"ask": "AttributeError: no"}})
     )
-    fit, ask = (line.split("|")[1:-1] for line in compare.table(rounds).splitlines()[2:])
+    fit, ask = (line.split("|")[1:-1] for line in compare.table(3 * rounds).splitlines()[2:])
     assert [cell.strip() for cell in fit] == ["fit", "1", "0.8", "0.50", "0.40 to 0.90", "B faster"]
     assert [cell.strip() for cell in ask] == ["ask", "2", "2", "1.00", "0.50 to 1.50", "no difference"]
+
+
+def test_few_rounds_have_no_verdict():
+    (line,) = compare.table([(side(fit=1.0), side(fit=0.5))] * (compare.ENOUGH - 1)).splitlines()[2:]
+    assert line.split("|")[-2].strip() == "too few rounds"
 
 
 def test_a_task_that_one_commit_cannot_run_is_a_dash():
