@@ -41,6 +41,7 @@ from ._probabilities import Probabilities
 from ._questions import Question, QuestionQueue
 from ._row_buffer import RowBuffer, recency_keys
 from ._running_moments import RunningMoments
+from ._scoring import AFTER_DRIFT, score_predictions
 from ._serialize import restore, state_dict
 from ._settings import StreamSettings
 from ._training import predict_scored, train, train_new
@@ -48,8 +49,6 @@ from ._unlearning import drop_rows
 
 _HALF_LIFE = 4  # of a row in the pool, in units of memory_rows
 _MIN_RECENT, _MAX_RECENT = 100, 500  # recent rows that are candidates for questions if batches are small
-_AFTER_DRIFT = 100  # labeled rows on which the learner is retrained after drift
-_MAX_ALARMS = 1000
 RowsOf = Callable[[Ints], Rows]
 
 
@@ -191,7 +190,7 @@ class LearnerState:
 
     def _learn(self, numbers: Ints, X: Rows, labels: list[Any], time: float, late: bool = True) -> bool:
         """Score the predictions of newly labeled rows, then learn; returns whether drift was detected."""
-        drift = self._score_predictions(numbers, X, labels, time)
+        drift = score_predictions(self, numbers, X, labels, time)
         self.n_labels += len(numbers)
         if late:  # rows that came with their label are not in the pool
             self.pool.remove(numbers)
@@ -204,7 +203,7 @@ class LearnerState:
         if new:
             self.classes = np.unique(as_labels([*self.classes, *new])).tolist()
         if drift and self.drift is not None and self.drift.policy != "alarm":
-            enough = self._n_restart_rows()
+            enough = self.n_restart_rows()
             if self.drift.policy == "forget":
                 self.labeled.keep_last(enough)
                 self.pool.keep_last(len(self.pool) // 10)
@@ -215,49 +214,6 @@ class LearnerState:
             self._train(X, labels, numbers)
         self.history.add_matrix(self.scores, self.n_rows)
         return drift
-
-    def _score_predictions(self, numbers: Ints, X: Rows, labels: list[Any], time: float) -> bool:
-        found, predicted, scores = self.pending.take(numbers.tolist())
-        checks = [at for at, number in enumerate(numbers.tolist()) if self.questions.is_check(number)]
-        last = dict(zip(checks, self.predict_scored(X[checks])[0], strict=True)) if checks else {}
-        now = {"answered_row": self.n_rows, "answered_labels": self.n_labels}
-        answers = [
-            self.questions.answer(number, label=label, predicted_last=last.get(at), **now)
-            for at, (number, label) in enumerate(zip(numbers.tolist(), labels, strict=True))
-        ]
-        for i, question in enumerate(answers):
-            if found[i] and predicted[i] is None and question is not None:
-                predicted[i] = question.predicted  # the row came before there was a model
-        if found.any():
-            truth = [label for label, there in zip(labels, found.tolist(), strict=True) if there]
-            self.scores.update(truth, predicted[found], scores[found])
-        fair = np.array([q is None or q.kind == "audit" for q in answers], dtype=bool)
-        if self.learner is not None:
-            self.probabilities.update(scores, labels, fair, self.learner.classes_.tolist())
-        audits = fair & found & [q is not None for q in answers]
-        if audits.any():
-            truth = [label for label, there in zip(labels, audits.tolist(), strict=True) if there]
-            self.audit.update(truth, predicted[audits], scores[audits])
-        if self.drift is None:
-            return False
-        errors = [
-            float(guess != label)
-            for guess, label, there in zip(predicted.tolist(), labels, found.tolist(), strict=True)
-            if there and guess is not None
-        ]
-        alarms = self.drift.update(errors) if errors else []
-        for _ in alarms:
-            alarm = {"row": self.n_rows, "labels": self.n_labels, "time": time, "policy": self.drift.policy}
-            self.alarms = [*self.alarms, alarm | {"note": self._action(self.drift.policy)}][-_MAX_ALARMS:]
-        return bool(alarms)
-
-    def _action(self, policy: str) -> str:
-        """The action taken after a drift alarm, as text."""
-        if policy == "alarm":
-            return "reported only"
-        count = min(self._n_restart_rows(), len(self.labeled) or _AFTER_DRIFT)
-        action = f"learner restarted on the last {count} labels"
-        return action + ("; older rows dropped" if policy == "forget" else "")
 
     def _rescale(self, event: Scaled) -> None:
         """Set the scale; if it replaces another one, rescale all rows in memory and retrain."""
@@ -295,13 +251,13 @@ class LearnerState:
         else:
             self.learner, self.n_trained = learner, len(rows)
 
-    def _n_restart_rows(self) -> int:
+    def n_restart_rows(self) -> int:
         """The number of labeled rows to retrain on after drift: 100, or more to include two classes."""
         labels = self.labeled.labels[::-1]
         if not labels:
-            return _AFTER_DRIFT
+            return AFTER_DRIFT
         other = next((i for i, label in enumerate(labels) if label != labels[0]), len(labels))
-        return max(_AFTER_DRIFT, other + 1)
+        return max(AFTER_DRIFT, other + 1)
 
     def _train(self, X: Rows, labels: list[Any], numbers: Ints) -> None:
         if train(self.learner, X, labels, numbers):
