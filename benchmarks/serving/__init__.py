@@ -6,7 +6,7 @@ same label?
 Data sets: two generated ones, spambase and satimage, on which nothing was chosen. The thresholds were
 chosen on those of `--develop`: two other generated ones, svmguide1 and segment.
 
-    python -m benchmarks.serving                about five minutes of one core
+    python -m benchmarks.serving                about ten minutes of one core
     python -m benchmarks.serving sessions --develop
 """
 
@@ -24,6 +24,9 @@ BENCHMARK = Benchmark(
     (
         Option("--labels", 500, "labels of a session", quick=60, least=60),
         Option("--mistakes", 0.08, "fraction of wrong answers", least=0.0),
+        Option(
+            "--sessions", 3, "for each kind of answers, with different rows", quick=1, least=1
+        ),
         Option("--seed", 0, "of the generated rows and of the answers"),
     ),
     develop=True,

@@ -98,6 +98,7 @@ def test_history_and_export_are_read_in_parts(clock, monkeypatch):
 def test_status_has_what_the_page_shows(clock):
     with set_up(clock=clock, n=300) as service:
         work(service, "ada", 150)
+        service.measure()
         status = service.status()
         json.dumps(status)
         assert status["labels"] == 150

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from everlearn.serve._votes import Votes, cohen, fleiss, is_shared, reliabilities, weight_of
+from everlearn.serve._votes import (
+    Votes,
+    answer_reliability,
+    cohen,
+    fleiss,
+    is_shared,
+    reliabilities,
+    weight_of,
+)
 from everlearn.stream.answers import Answer, majority
 
 
@@ -103,3 +111,28 @@ def test_rows_that_lack_votes_and_rows_without_a_majority():
     votes.take_back("r", None)
     assert votes.labels_for("r") == {}
     assert votes.agreement() == {"cohen": {}, "fleiss": None, "n": 0}
+
+
+def test_how_often_answers_are_right_follows_from_how_often_they_agree():
+    random = np.random.default_rng(0)
+    for n_classes, right in ((2, 0.9), (4, 0.8)):
+        ballots = []
+        for _ in range(4000):
+            votes = {}
+            for person in "ab":
+                wrong = random.random() >= right
+                votes[person] = int(random.integers(1, n_classes)) if wrong else 0
+            ballots.append(votes)
+        value, low, high = answer_reliability(ballots, n_classes)
+        assert value == pytest.approx(right, abs=0.02)
+        assert low < value < high
+        few = answer_reliability(ballots[:60], n_classes)
+        assert few[2] - few[1] > high - low
+
+
+def test_a_few_shared_rows_and_guesses_say_nothing_about_answers():
+    agree = [{"a": "x", "b": "x"}] * 19
+    assert answer_reliability(agree, 2) is None
+    assert answer_reliability([*agree, {"a": "x"}], 2) is None
+    assert answer_reliability(agree * 2, 2)[0] == 1.0
+    assert answer_reliability([{"a": "x", "b": "y"}, {"a": "x", "b": "x"}] * 50, 2) is None

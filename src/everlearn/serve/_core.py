@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from threading import Condition, RLock
+from threading import Condition, RLock, Thread
 from typing import Any
 
 from ..errors import InputError, StoreError
@@ -16,6 +16,8 @@ from ..read import Schema
 from ..store.log import Log
 from ..store.lookup import Id
 from ..stream import NeverEndingLearner
+from ..stream.random_checks import BaselinePoint
+from ._curve import NOTHING
 from ._leases import Leases
 from ._questions import FieldShown
 from ._results import ServiceSettings
@@ -65,7 +67,11 @@ class ServiceCore:
             0.0,
             {},
         )  # the slow part of the status, and when it was made
-        self._random_baseline: tuple[int, list[dict[str, Any]]] = (0, [])  # the checks it had; its curve
+        self._measuring, self._closing = RLock(), False
+        self._measured: tuple[int, dict[str, Any]] = -1, NOTHING  # the event it is of, and what was found
+        self._measurer: Thread | None = None
+        self._measure_after = 0.0
+        self._random_baseline: tuple[int, list[BaselinePoint]] = 0, []  # the checks it had; its curve
         self._open_store()
         kept = self.notes().get(SETTINGS_NOTE)
         self.settings = settings or (ServiceSettings() if kept is None else ServiceSettings(**kept))

@@ -7,8 +7,8 @@ from ..report.html import render
 from ..store.beside import GivenAnswer
 from ..store.events import Answered, Arrived, Asked, Erased, Event, Expired, Labeled, Withdrawn
 from ..store.lookup import Id
-from ._curve import accuracy, baseline, curve, stopping
-from ._explaining import Explaining
+from ._curve import NOTHING
+from ._measuring import Measuring
 from ._results import History, HistoryEntry, ServiceEvent
 from ._shown import summary
 
@@ -17,7 +17,7 @@ _ACTIVE = 120.0  # seconds after an answer for which a person counts as being at
 _RATE_SECONDS = 10.0  # over which rows per second are counted
 
 
-class Overview(Explaining):
+class Overview(Measuring):
     """Base of `LearningService`: what changes nothing."""
 
     def status(self) -> dict[str, Any]:
@@ -49,6 +49,7 @@ class Overview(Explaining):
                 "limit": limit,
                 "left": None if limit is None else max(0, limit - questions["asked"]),
             },
+            **self.measured(),
             **slow,
             "people": self._people(),
             "rows_per_second": self._rows_per_second(),
@@ -68,11 +69,8 @@ class Overview(Explaining):
             "classes": [],
             "schema": [],
             "budget": {"asked": 0, "limit": None, "left": None},
-            "accuracy": None,
-            "curve": [],
-            "baseline": [],
+            **NOTHING,
             "drift": [],
-            "stopping": stopping([], 0),
             "agreement": {"cohen": {}, "fleiss": None, "n": 0},
             "people": [],
             "rows_per_second": 0.0,
@@ -96,30 +94,9 @@ class Overview(Explaining):
         if kept and time.monotonic() - made < _FRESH:
             return kept
         learner = self.learner
-        checks = learner.random_checks()
-        points = curve(checks)
-        found = {
-            "accuracy": accuracy(points),
-            "curve": points,
-            "baseline": self._baseline(len(checks)),
-            "drift": learner.drift_alarms,
-            "stopping": stopping(checks, learner.n_labels),
-            "agreement": self._votes.agreement(),
-        }
+        found = {"drift": learner.drift_alarms, "agreement": self._votes.agreement()}
         with self._lock:
             self._slow = time.monotonic(), found
-        return found
-
-    def _baseline(self, n_checks: int) -> list[dict[str, Any]]:
-        """The learning curve on random rows alone; trained again when there are a fifth more of them."""
-        with self._lock:
-            n_before, kept = self._random_baseline
-            if n_before <= n_checks < 1.2 * n_before + 1:
-                return kept
-            self._random_baseline = n_checks, kept  # others do not train it meanwhile
-        found = baseline(self.learner.random_baseline())
-        with self._lock:
-            self._random_baseline = n_checks, found
         return found
 
     def _people(self) -> list[dict[str, Any]]:

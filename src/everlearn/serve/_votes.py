@@ -20,12 +20,15 @@ from threading import RLock
 from typing import Any
 
 from .._base.lock import locked
+from ..evaluate.intervals import wilson
 from ..store.lookup import Id, id_key
 
 Ballots = dict[Id, dict[str, Any]]  # for each row, the label that each person gave
 
 _PRIOR_RIGHT, _PRIOR_WRONG = 4.0, 1.0
 _PRIOR = _PRIOR_RIGHT / (_PRIOR_RIGHT + _PRIOR_WRONG)
+_LEAST_SHARED = 20  # rows with several answers that say how often answers are right
+_LEAST_ABOVE_CHANCE = 0.1
 _LEAST, _MOST = 0.51, 0.99  # bounds of a reliability: a weight is positive and finite
 _ROUNDS = 20
 LATER = 0.999  # factor of the weight of a vote for each earlier one: in a tie, the first answer is learned
@@ -100,6 +103,34 @@ def _posterior(votes: Mapping[str, Any], right: Mapping[str, float], others: int
     most = max([*logs.values(), none])
     total = sum(math.exp(value - most) for value in logs.values()) + max(0, rest) * math.exp(none - most)
     return {label: math.exp(value - most) / total for label, value in logs.items()}
+
+
+def answer_reliability(
+    shared: Sequence[Mapping[str, Any]], n_classes: int
+) -> tuple[float, float, float] | None:
+    """The probability that an answer is right, from how often two answers for a row agree, with its interval.
+
+    Two answers that are right with probability q agree with probability q^2 + (1 - q)^2 / (K - 1), if they do
+    not depend on each other and all wrong labels are equally likely. None if there are too few rows, or if
+    answers agree hardly more often than by chance.
+    """
+    rows = [Counter(votes.values()) for votes in shared if len(votes) > 1]
+    if len(rows) < _LEAST_SHARED:
+        return None
+    k = max(2, n_classes)
+    agreed = [
+        sum(count * (count - 1) for count in counts.values()) / (counts.total() * (counts.total() - 1))
+        for counts in rows
+    ]
+    agree = sum(agreed) / len(agreed)
+    low, high = (float(bound) for bound in wilson(agree, len(agreed)))
+    if low <= 1 / k + _LEAST_ABOVE_CHANCE:
+        return None
+
+    def right(agree: float) -> float:  # the larger root of k q^2 - 2 q + 1 = (k - 1) agree
+        return (1 + math.sqrt(max(0.0, (k - 1) * (k * agree - 1)))) / k
+
+    return right(agree), right(low), right(high)
 
 
 def weight_of(reliability: float, n_classes: int) -> float:
@@ -231,6 +262,11 @@ class Votes:
             found = {f"{a},{b}": cohen(pairs[a, b]) for a, b in sorted(pairs)}
             self._agreement = {"cohen": found, "fleiss": fleiss(self.shared()), "n": len(self._shared)}
         return dict(self._agreement)
+
+    @locked
+    def reliability(self, n_classes: int) -> tuple[float, float, float] | None:
+        """The probability that an answer is right, with its interval; see `answer_reliability`."""
+        return answer_reliability(self.shared(), n_classes)
 
     def _note(self, row: Id) -> None:
         votes = self.ballots.get(row, {})

@@ -1,6 +1,5 @@
 """Compare rows with those in memory: unusual values, similar rows, evidence, contradicted labels."""
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +10,9 @@ from sklearn.metrics.pairwise import cosine_similarity
 from .._base.kernels import kernel_named
 from .._base.validate import Rows
 from ..store.events import Floats
+from ._held_out import HeldOut
 from ._learner_state import LearnerState
 from ._row_buffer import RowBuffer
-from ._training import predict_scored
 
 _MAX_LEFT_OUT = 20  # labeled rows that are left out, one after another
 OUTLIER = -1.0  # the margin below which a ramp loss is flat
@@ -195,8 +194,9 @@ class LabelMargins:
         margins = _margins(state.predict_scored(kept.X[there])[1], codes)
         lowest = [at for at in np.argsort(margins, kind="stable")[:_MAX_LEFT_OUT] if margins[at] < 0]
         self.numbers = [int(kept.numbers[there[at]]) for at in lowest]
-        self.rows, self.codes, self.margins = kept.X[there][lowest], codes[lowest], margins[lowest]
-        self.learner = copy.deepcopy(state.learner)
+        self.codes, self.margins = codes[lowest], margins[lowest]
+        self.learner = state.learner
+        self._rows = HeldOut(state, [there[at] for at in lowest])
 
     def suspects(self, outlier: float = OUTLIER, left_out: float = LEFT_OUT) -> list[tuple[int, float]]:
         """The rows whose margin is below ``outlier``, or ``left_out`` without them; and the margin.
@@ -215,16 +215,8 @@ class LabelMargins:
 
     def _left_out(self, at: int) -> float:
         """The margin of a row for a copy of the learner that forgets it; 0 if that is not possible."""
-        if not hasattr(self.learner, "forget"):
-            return 0.0
-        other = copy.deepcopy(self.learner)
-        try:
-            other.forget([self.numbers[at]])
-            scores = predict_scored(other, self.rows[at : at + 1])[1]
-        except (ValueError, KeyError):  # not among the rows that the learner keeps, or the last of its class
-            return 0.0
-        same = other.classes_.tolist() == self.classes
-        return float(_margins(scores, self.codes[at : at + 1])[0]) if same else 0.0
+        scores = self._rows.without(at)[1] if hasattr(self.learner, "forget") else None
+        return 0.0 if scores is None else float(_margins(scores, self.codes[at : at + 1])[0])
 
 
 def _margins(scores: Any, codes: Any) -> Floats:

@@ -22,7 +22,14 @@ from ._compare import (
     support_for,
 )
 from ._read_methods import ReadMethods
-from .random_checks import BaselinePoint, RandomBaseline, RandomCheck, random_checks
+from .random_checks import (
+    BaselinePoint,
+    RandomBaseline,
+    RandomCheck,
+    SelectedCheck,
+    SelectedRows,
+    answered_checks,
+)
 
 
 class CompareMethods(ReadMethods):
@@ -170,11 +177,43 @@ class CompareMethods(ReadMethods):
         -------
         list of RandomCheck
             In the order of the answers, the last 2,000: ``labels`` that the model had learned, ``label``,
-            ``predicted`` just before the label was learned, and ``right``. Checks without a model are left
-            out.
+            ``predicted`` just before the label was learned, ``right``, the ``share`` of the rows from which
+            the row was drawn, and its ``id``. Checks without a model are left out.
         """
         self._check_open()
-        return random_checks(self._state)
+        found = answered_checks(self._state)
+        names = self._log.ids_of([question.number for question in found]) if found else []
+        return [
+            RandomCheck(q.answered_labels or 0, q.label, q.predicted_last, q.share or 0.0, name)
+            for q, name in zip(found, names, strict=True)
+        ]
+
+    def selected_checks(self, n: int = 40) -> list[SelectedCheck]:
+        """Predict labeled rows that the query strategy selected by copies of the learner that forget them.
+
+        The strategy selects rows that are difficult, and random rows are drawn from what it has left. Where
+        it has taken a notable part of all rows, `random_checks` alone are too easy. Other threads do not wait
+        meanwhile.
+
+        Parameters
+        ----------
+        n : int, default=40
+            The maximum number of rows.
+
+        Returns
+        -------
+        list of SelectedCheck
+            The ``id``, ``label`` and prediction of each. Learners that cannot forget rows predict them as
+            they are.
+        """
+        with self._lock:
+            self._check_open()
+            chosen = SelectedRows(self._state, _checks.count(n))
+            names = self._log.ids_of(chosen.numbers) if chosen.numbers else []
+        return [
+            SelectedCheck(name, label, predicted)
+            for name, (label, predicted) in zip(names, chosen.predictions(), strict=True)
+        ]
 
     def random_baseline(self) -> list[BaselinePoint]:
         """Train a learner of the same kind on the random checks alone, and test it on the later ones.

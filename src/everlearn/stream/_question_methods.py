@@ -3,6 +3,7 @@
 import time as clock
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -30,7 +31,8 @@ class QuestionMethods(AnswerMethods):
         Returns
         -------
         list of Question
-            The questions, newest first. New ones ignore ``label_rate``, but not ``label_budget``.
+            The questions, newest first; random checks come forward if too few of them were answered. New ones
+            ignore ``label_rate``, but not ``label_budget``.
         """
         self._check_open()
         count = _checks.count(n)
@@ -40,7 +42,7 @@ class QuestionMethods(AnswerMethods):
         )
         if more and len(self._state.pool) > 0 and not self._log.read_only:
             self._record(Asked(count, clock.time()))
-        newest = list(self._state.questions.open.values())[::-1][:count]
+        newest = list(islice(asking.newest_first(), count))
         return self._with_ids(newest)
 
     @locked
@@ -50,12 +52,12 @@ class QuestionMethods(AnswerMethods):
         Returns
         -------
         list of Question
-            The questions, newest first.
+            The questions, in the order of `ask`.
         """
         return list(self.each_open_question())
 
     def each_open_question(self) -> Iterator[Question]:
-        """Iterate over the questions that are open, newest first; use it within a block of `reading`.
+        """Iterate over the questions that are open, ordered as by `ask`; use it within a block of `reading`.
 
         Like `open_questions`, for those who need the first few of many.
 
@@ -65,11 +67,11 @@ class QuestionMethods(AnswerMethods):
             A question.
         """
         self._check_open()
-        found = list(self._state.questions.open.values())[::-1]
-        if len(self._open_ids) > 2 * len(found) + _IDS_AT_A_TIME:
+        questions = self._state.questions
+        found = questions.newest_first()
+        if len(self._open_ids) > 2 * len(questions.open) + _IDS_AT_A_TIME:
             self._open_ids = {}
-        for start in range(0, len(found), _IDS_AT_A_TIME):
-            part = found[start : start + _IDS_AT_A_TIME]
+        while part := list(islice(found, _IDS_AT_A_TIME)):
             new = [question for question in part if question.number not in self._open_ids]
             self._open_ids |= {question.number: question.id for question in self._with_ids(new)}
             for question in part:

@@ -1,6 +1,7 @@
 """Questions: how many to ask, which rows to ask about, and which are open or answered."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from ._settings import StreamSettings
 
 _MAX_OPEN = 10_000
 _MAX_ANSWERED = 2_000
+_COUNTS = ("n_asked", "n_audits", "n_drawn", "n_answered", "n_checked", "draws")
 _COVERED = 1_000  # in a cold start, questions go to rows far from this many labeled rows
 
 
@@ -47,6 +49,9 @@ class Question:
         The number of labels that had been learned when it was answered, without its own.
     predicted_last : label, default=None
         The prediction just before the answer was learned, if it was drawn at random.
+    share : float, default=None
+        If it was drawn at random: the fraction of all rows so far from which it was drawn, which is below 1
+        if the strategy had selected rows before; None for other kinds.
     """
 
     number: int
@@ -60,6 +65,7 @@ class Question:
     answered_row: int | None = None
     answered_labels: int | None = None
     predicted_last: Any = None
+    share: float | None = None
 
 
 class _Choice(NamedTuple):
@@ -69,6 +75,7 @@ class _Choice(NamedTuple):
     kind: str
     reason: str
     utility: float = float("nan")
+    share: float | None = None
 
 
 class QuestionQueue:
@@ -78,7 +85,8 @@ class QuestionQueue:
         self.settings = settings
         self.open: dict[int, Question] = {}
         self.answered: list[Question] = []
-        self.n_asked = self.n_audits = self.n_answered = self.draws = 0
+        self.n_asked = self.n_audits = self.n_drawn = self.n_answered = self.n_checked = self.draws = 0
+        self._n_kept: Counter[bool] | None = None  # answered questions in memory, by whether they are random
 
     def allowance(self, n_rows: int) -> int:
         """The number of questions that rate and budget allow now."""
@@ -128,26 +136,51 @@ class QuestionQueue:
         audits = int(self.settings.audit * (self.n_asked + count)) - self.n_audits
         if audits > 0 and len(fresh):
             drawn = fresh[np.sort(random.permutation(len(fresh))[: min(audits, count)])]
-            chosen = [_Choice(index, "audit", "drawn at random, for an unbiased estimate") for index in drawn]
+            share = 1.0 if rows.n_older < len(rest) else self._share_left(n_rows)  # of a whole batch
+            why = "drawn at random, for an unbiased estimate"
+            chosen = [_Choice(index, "audit", why, share=share) for index in drawn]
             rest = rest[~np.isin(rest, drawn)]
         count -= len(chosen)
         if count > 0 and len(rest):
             if rows.model is None or n_labels < self.settings.cold_start_labels:
-                chosen += self._cold_start(count, rest, rows, labeled, random)
+                chosen += self._cold_start(count, rest, rows, labeled, random, self._share_left(n_rows))
             else:
                 chosen += self._by_strategy(strategy, count, rest, rows)
         places = np.array([choice.at for choice in chosen], dtype=np.intp)
         predicted = rows.predictions_at(places) if len(places) else []
         questions = [
-            Question(int(rows.rows.numbers[at]), kind, reason, utility, n_rows, prediction)
-            for (at, kind, reason, utility), prediction in zip(chosen, predicted, strict=True)
+            Question(int(rows.rows.numbers[at]), kind, reason, utility, n_rows, prediction, share=share)
+            for (at, kind, reason, utility, share), prediction in zip(chosen, predicted, strict=True)
         ]
         self._open(questions)
         return questions
 
     def is_check(self, number: int) -> bool:
         """Whether there is an open question about a row that was drawn at random."""
-        return number in self.open and self.open[number].kind == "audit"
+        return number in self.open and self.open[number].share is not None
+
+    def newest_first(self) -> Iterator[Question]:
+        """The open questions, newest first.
+
+        Random checks are brought forward while fewer of the answers than wanted are checks: where more is
+        asked than answered, nobody would get to them otherwise.
+        """
+        newest = list(self.open.values())[::-1]
+        checks = (question for question in newest if question.kind == "audit")
+        others = (question for question in newest if question.kind != "audit")
+        check, other = next(checks, None), next(others, None)
+        n_checks, n = self.n_checked, self.n_answered
+        while check is not None and other is not None:
+            n += 1
+            if n_checks + 1 <= self.settings.audit * n:
+                yield check
+                check, n_checks = next(checks, None), n_checks + 1
+            else:
+                yield other
+                other = next(others, None)
+        yield from (question for question in (check, other) if question is not None)
+        yield from checks
+        yield from others
 
     def answer(self, number: int, **answer: Any) -> Question | None:
         """Close the question about a row that was labeled; returns it, or None if there is none.
@@ -157,13 +190,17 @@ class QuestionQueue:
         question = self.open.pop(number, None)
         if question is not None:
             question = replace(question, **answer)
-            self.answered = [*self.answered, question]
-            alike = [
-                at for at, q in enumerate(self.answered) if (q.kind == "audit") == (question.kind == "audit")
-            ]
-            if len(alike) > _MAX_ANSWERED:
-                del self.answered[alike[0]]
+            drawn = question.share is not None
+            if self._n_kept is None:
+                self._n_kept = Counter(q.share is not None for q in self.answered)
+            self.answered.append(question)
+            if self._n_kept[drawn] < _MAX_ANSWERED:
+                self._n_kept[drawn] += 1
+            else:
+                alike = (at for at, q in enumerate(self.answered) if (q.share is not None) == drawn)
+                del self.answered[next(alike)]
             self.n_answered += 1
+            self.n_checked += question.kind == "audit"
         return question
 
     def open_numbers(self) -> Ints:
@@ -179,6 +216,7 @@ class QuestionQueue:
         gone = set(numbers.tolist())
         self.open = {number: question for number, question in self.open.items() if number not in gone}
         self.answered = [question for question in self.answered if question.number not in gone]
+        self._n_kept = None
 
     def drop_classes(self, gone: Iterable[Any]) -> None:
         """Remove class names from the predictions, answers and reasons of all questions in memory."""
@@ -199,7 +237,7 @@ class QuestionQueue:
 
     def state(self) -> dict[str, Any]:
         """The questions as plain values, for `from_state`."""
-        counts = {name: getattr(self, name) for name in ("n_asked", "n_audits", "n_answered", "draws")}
+        counts = {name: getattr(self, name) for name in _COUNTS}
         return counts | {
             "open": [dict(vars(question)) for question in self.open.values()],
             "answered": [dict(vars(question)) for question in self.answered],
@@ -209,7 +247,7 @@ class QuestionQueue:
     def from_state(cls, state: dict[str, Any], settings: StreamSettings) -> "QuestionQueue":
         """Create a queue from its `state`."""
         made = cls(settings)
-        for name in ("n_asked", "n_audits", "n_answered", "draws"):
+        for name in _COUNTS:
             setattr(made, name, checked.integer(name, state[name]))
         made.open, made.answered = {}, []
         for name in ("open", "answered"):
@@ -225,6 +263,11 @@ class QuestionQueue:
 
     # ------------------------------------------------------------------------------------------------ private
 
+    def _share_left(self, n_rows: int) -> float:
+        """The fraction of all rows so far that the strategy has not selected."""
+        selected = self.n_asked - self.n_drawn
+        return max(0.0, 1.0 - selected / max(1, n_rows - self.n_drawn))
+
     def _max_questions(self, model: Any) -> int:
         """The maximum number of questions per call: the batch limit of the strategy, plus audits."""
         strategy = self.settings.query_strategy
@@ -233,7 +276,7 @@ class QuestionQueue:
         return int(strategy.max_batch_size / max(1 - self.settings.audit, 1e-9))
 
     def _cold_start(
-        self, count: int, rest: Places, rows: Candidates, labeled: RowBuffer, random: Any
+        self, count: int, rest: Places, rows: Candidates, labeled: RowBuffer, random: Any, share: float
     ) -> list[_Choice]:
         """Select every second row at random and the others far from all labeled rows.
 
@@ -243,7 +286,8 @@ class QuestionQueue:
         far = sum((self.n_asked + i) % 2 for i in range(count))
         order = random.permutation(len(rest))
         drawn, left = rest[np.sort(order[: count - far])], rest[np.sort(order[count - far :])]
-        chosen = [_Choice(index, "cold_start", "drawn at random, for the cold start") for index in drawn]
+        why = "drawn at random, for the cold start"
+        chosen = [_Choice(index, "cold_start", why, share=share) for index in drawn]
         coverage = query.Coverage()
         if len(labeled):
             coverage.add(labeled.X[-_COVERED:])
@@ -286,6 +330,7 @@ class QuestionQueue:
             self.open[question.number] = question
         self.n_asked += len(chosen)
         self.n_audits += sum(question.kind == "audit" for question in chosen)
+        self.n_drawn += sum(question.share is not None for question in chosen)
         for number in list(self.open)[: max(0, len(self.open) - _MAX_OPEN)]:
             del self.open[number]
 

@@ -150,7 +150,7 @@ def status(role="admin", **more):
         "classes": ["billing", "bug", "account", "other"],
         "schema": [],
         "budget": {"asked": 1195, "limit": 2000, "left": 805},
-        "accuracy": {key: curve[-1][key] for key in ("value", "low", "high", "n")},
+        "accuracy": {key: curve[-1][key] for key in ("value", "low", "high", "n")} | {"of": "rows"},
         "curve": curve,
         "baseline": baseline,
         "drift": [
