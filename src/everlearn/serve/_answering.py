@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from ..errors import InputError
@@ -187,7 +187,8 @@ class Answering(AddingRows):
 
         def outcome(effects: list[AnswerEffect], sequence: int, version: int) -> Any:
             result = _result_of(answer.id, answer, effects[place], before, others)
-            kept = asdict(result)
+            guess = result.prediction_before
+            kept = {**vars(result), "prediction_before": None if guess is None else vars(guess)}
             del kept["id"]  # it is in the request; here it would have to be erased
             return kept
 

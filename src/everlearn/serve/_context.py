@@ -59,7 +59,11 @@ def context_of(request: Request) -> Context:
     return request.app.state.context  # type: ignore[no-any-return]
 
 
-Here = Annotated[Context, Depends(context_of)]
+async def _here(request: Request) -> Context:  # a plain function would be called in a thread
+    return context_of(request)
+
+
+Here = Annotated[Context, Depends(_here)]
 
 
 def allow(*roles: str) -> Any:

@@ -1,7 +1,6 @@
 """Rows from programs: predicted, learned and asked about, one block for all that arrived meanwhile."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ class AddingRows(ServiceCore):
         RowsAdded
             The predictions, made before a label of the block was learned.
         """
-        digest = digest_of([asdict(row) for row in rows])
+        digest = digest_of([[row.fields, row.id, row.label, row.time] for row in rows])
         full = None if key is None else f"rows/{by}/{key}"
         done = None if full is None else self._rows_done(full, digest)
         if done is not None:
@@ -210,7 +209,8 @@ def _part_of(start: int, end: int, names: list[str]) -> Callable[[Outcome, int, 
     """The outcome of a request whose rows are a part of a block."""
 
     def outcome(out: Outcome, sequence: int, version: int) -> Any:
-        found = [asdict(prediction) for prediction in predictions_of(out, start, end, names)]
+        # vars: `asdict` copies deeply, which took a sixth of the processor time of the service
+        found = [vars(prediction) for prediction in predictions_of(out, start, end, names)]
         return {"sequence": sequence, "model_version": version, "predictions": found}
 
     return outcome
