@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 
 import pytest
 
@@ -283,12 +284,13 @@ def test_at_a_real_terminal(store):
     )
     os.close(theirs)
     screen, sent, answers = "", 0, ["2", "u", "2", "\x03"]  # single keys; the last is Ctrl-C
+    end = time.monotonic() + 240
     try:
-        for _ in range(600):
-            if not select.select([terminal], [], [], 2)[0]:
-                if sent == len(
-                    answers
-                ):  # Ctrl-C between the prompt and the waiting for a line is seen with the line
+        while time.monotonic() < end:
+            if not select.select([terminal], [], [], 5)[0]:
+                # Ctrl-C between the prompt and the waiting for a key is seen with the next key: it is sent
+                # again if nothing came of it. A busy machine may take as long to begin, or to end.
+                if sent == len(answers) and screen.count("quit > ") >= sent and " answered, " not in screen:
                     os.write(terminal, b"\x03")
                 continue
             try:
@@ -302,7 +304,7 @@ def test_at_a_real_terminal(store):
         os.close(terminal)
         if sent < len(answers):
             process.kill()
-    code = process.wait(timeout=60)
+    code = process.wait(timeout=240)
     assert code == 130, screen
     assert "Withdrew the answer" in screen
     assert "1 answered, 11 open" in screen

@@ -9,6 +9,7 @@ from everlearn.serve.limits import Limits
 from everlearn.serve.run import bind, server
 from serve.fake_service import FakeService
 from serve.server_process import ServerProcess
+from serve.service_helpers import Clock, set_up
 
 SMALL = Limits(
     body_bytes=20_000,
@@ -59,6 +60,20 @@ def address(app):
         running.should_exit = True
         thread.join(60)
         assert not thread.is_alive()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock for a `LearningService`, which then keeps no part of its status for a second."""
+    monkeypatch.setattr("everlearn.serve._overview._FRESH", 0.0)
+    return Clock()
+
+
+@pytest.fixture
+def learning(clock):
+    """A `LearningService` with rows and no answers, on a clock that the test moves."""
+    with set_up(clock=clock) as service:
+        yield service
 
 
 @pytest.fixture

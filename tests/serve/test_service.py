@@ -11,7 +11,6 @@ from everlearn.serve.service import AnswerIn, LearningService, RowIn, ServiceSet
 from everlearn.stream import NeverEndingLearner
 from serve.service_helpers import (
     CLASSES,
-    Clock,
     answered,
     code_of,
     is_replay,
@@ -21,23 +20,6 @@ from serve.service_helpers import (
     table,
     work,
 )
-
-
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch):
-    monkeypatch.setattr("everlearn.serve._overview._FRESH", 0.0)
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def service(clock):
-    with set_up(clock=clock) as service:
-        yield service
-
 
 # --------------------------------------------------------------------------------------------------- starting
 
@@ -108,10 +90,10 @@ def test_notes_and_settings_survive_the_set_up_and_a_restart(tmp_path):
 # ------------------------------------------------------------------------------------------------------- rows
 
 
-def test_rows_are_predicted_stored_and_shown_as_they_were_sent(service):
-    work(service, "ada", 20)
-    before = service.sequence
-    added = service.add_rows(rows(3), by="p", key="k")
+def test_rows_are_predicted_stored_and_shown_as_they_were_sent(learning):
+    work(learning, "ada", 20)
+    before = learning.sequence
+    added = learning.add_rows(rows(3), by="p", key="k")
     assert added.sequence > before
     assert not added.replayed
     assert [row.id for row in added.predictions] == ["r1000", "r1001", "r1002"]
@@ -119,17 +101,17 @@ def test_rows_are_predicted_stored_and_shown_as_they_were_sent(service):
     assert first.label in CLASSES
     assert set(first.probabilities) == set(CLASSES)
     assert sum(first.probabilities.values()) == pytest.approx(1, abs=1e-4)
-    assert service.learner.records_of(["r1001"])["r1001"] == dict(rows(3)[1].fields)
+    assert learning.learner.records_of(["r1001"])["r1001"] == dict(rows(3)[1].fields)
 
 
-def test_predicting_stores_nothing(service):
-    work(service, "ada", 20)
-    before = state_of(service), service.sequence
-    found = service.predict(rows(5))
+def test_predicting_stores_nothing(learning):
+    work(learning, "ada", 20)
+    before = state_of(learning), learning.sequence
+    found = learning.predict(rows(5))
     assert [row.id for row in found.predictions] == [f"r{n}" for n in range(1000, 1005)]
-    assert found.model_version == service.learner.model_version
-    assert service.predict([RowIn({"x": 0.5, "z": 0.5, "color": "red"})]).predictions[0].id is None
-    assert (state_of(service), service.sequence) == before
+    assert found.model_version == learning.learner.model_version
+    assert learning.predict([RowIn({"x": 0.5, "z": 0.5, "color": "red"})]).predictions[0].id is None
+    assert (state_of(learning), learning.sequence) == before
 
 
 @pytest.mark.parametrize(
@@ -143,20 +125,20 @@ def test_predicting_stores_nothing(service):
         ([RowIn({"x": 1.0, "z": 1.0, "color": "red"}, label=[1])], "bad_label"),
     ],
 )
-def test_a_bad_row_is_refused_and_nothing_is_stored(service, bad, code):
-    before = service.sequence
-    assert code_of(lambda: service.add_rows([*rows(2), *bad] if bad else [])) == code
-    assert service.sequence == before
+def test_a_bad_row_is_refused_and_nothing_is_stored(learning, bad, code):
+    before = learning.sequence
+    assert code_of(lambda: learning.add_rows([*rows(2), *bad] if bad else [])) == code
+    assert learning.sequence == before
 
 
-def test_a_repeated_key_returns_the_first_outcome_and_another_body_is_refused(service):
-    first = service.add_rows(rows(3), by="p", key="k")
-    before = service.sequence
-    again = service.add_rows(rows(3), by="p", key="k")
+def test_a_repeated_key_returns_the_first_outcome_and_another_body_is_refused(learning):
+    first = learning.add_rows(rows(3), by="p", key="k")
+    before = learning.sequence
+    again = learning.add_rows(rows(3), by="p", key="k")
     assert again == replace(first, replayed=True)
-    assert code_of(lambda: service.add_rows(rows(4), by="p", key="k")) == "key_reused"
-    assert service.sequence == before
-    assert not service.add_rows(rows(3, first=2000), by="another", key="k").replayed
+    assert code_of(lambda: learning.add_rows(rows(4), by="p", key="k")) == "key_reused"
+    assert learning.sequence == before
+    assert not learning.add_rows(rows(3, first=2000), by="another", key="k").replayed
 
 
 def test_posts_of_many_threads_are_grouped_and_each_gets_its_own_predictions(tmp_path):
@@ -181,7 +163,7 @@ def test_posts_of_many_threads_are_grouped_and_each_gets_its_own_predictions(tmp
         assert is_replay(service)
 
 
-def test_one_wrong_post_does_not_spoil_the_block_of_the_others(service):
+def test_one_wrong_post_does_not_spoil_the_block_of_the_others(learning):
     done = []
     begun, taken = threading.Event(), threading.Event()
 
@@ -189,27 +171,27 @@ def test_one_wrong_post_does_not_spoil_the_block_of_the_others(service):
         begun.set()
         taken.wait()
 
-    waiting = threading.Thread(target=lambda: service._writer.do("call", hold))
+    waiting = threading.Thread(target=lambda: learning._writer.do("call", hold))
     waiting.start()
     begun.wait()  # else a post may be done before it
     posts = [rows(2, first=3000), [replace(rows(1)[0], id="r1")], rows(2, first=4000)]
 
     def post(content):
         try:
-            done.append(len(service.add_rows(content).predictions))
+            done.append(len(learning.add_rows(content).predictions))
         except InputError as error:
             done.append(error.code)
 
     threads = [threading.Thread(target=post, args=(content,)) for content in posts]
     for thread in threads:
         thread.start()
-    while service._writer.waiting() < 3:
+    while learning._writer.waiting() < 3:
         pass
     taken.set()
     for thread in [waiting, *threads]:
         thread.join()
     assert sorted(map(str, done)) == ["2", "2", "duplicate_id"]
-    assert service.status()["rows"] == 64
+    assert learning.status()["rows"] == 64
 
 
 def test_a_full_queue_is_busy_and_nothing_is_done(clock):

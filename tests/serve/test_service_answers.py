@@ -8,7 +8,6 @@ from everlearn._base import persist
 from everlearn.serve.service import AnswerIn, LearningService, RowIn, ServiceSettings
 from serve.service_helpers import (
     CLASSES,
-    Clock,
     answered,
     code_of,
     is_replay,
@@ -18,30 +17,13 @@ from serve.service_helpers import (
     work,
 )
 
-
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch):
-    monkeypatch.setattr("everlearn.serve._overview._FRESH", 0.0)
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def service(clock):
-    with set_up(clock=clock) as service:
-        yield service
-
-
 # ---------------------------------------------------------------------------------------------------- answers
 
 
-def test_an_answer_is_learned_with_why_when_and_by_whom(service):
-    question = service.lease_questions("ada").questions[0]
-    before = service.learner.model_version
-    given = service.answer("ada", [replace(answered(question, "ada"), comment="sure", wrong_field="x")])
+def test_an_answer_is_learned_with_why_when_and_by_whom(learning):
+    question = learning.lease_questions("ada").questions[0]
+    before = learning.learner.model_version
+    given = learning.answer("ada", [replace(answered(question, "ada"), comment="sure", wrong_field="x")])
     result = given.results[0]
     assert (result.status, result.learned_label, result.changed_model) == (
         "learned",
@@ -49,8 +31,8 @@ def test_an_answer_is_learned_with_why_when_and_by_whom(service):
         True,
     )
     assert given.model_version > before
-    assert given.sequence == service.sequence
-    entry = service.history(by="ada").entries[0]
+    assert given.sequence == learning.sequence
+    entry = learning.history(by="ada").entries[0]
     assert (entry.id, entry.label, entry.comment, entry.wrong_field) == (
         question.id,
         truth_of(question),
@@ -62,27 +44,27 @@ def test_an_answer_is_learned_with_why_when_and_by_whom(service):
     assert "x: " in entry.summary
 
 
-def test_the_prediction_before_the_answer_is_told_afterwards(service):
-    work(service, "ada", 20)
-    question = service.lease_questions("ada").questions[0]
-    expected = service.predict([RowIn({f.name: f.value for f in question.fields})]).predictions[0]
-    result = service.answer("ada", [answered(question, "ada")]).results[0]
+def test_the_prediction_before_the_answer_is_told_afterwards(learning):
+    work(learning, "ada", 20)
+    question = learning.lease_questions("ada").questions[0]
+    expected = learning.predict([RowIn({f.name: f.value for f in question.fields})]).predictions[0]
+    result = learning.answer("ada", [answered(question, "ada")]).results[0]
     assert result.prediction_before.label == expected.label
     assert result.prediction_before.confidence == pytest.approx(
         expected.probabilities[expected.label], abs=1e-4
     )
 
 
-def test_the_same_key_is_answered_once(service):
-    question = service.lease_questions("ada").questions[0]
-    first = service.answer("ada", [answered(question, "ada")]).results[0]
-    before = service.sequence, state_of(service)
-    again = service.answer("ada", [answered(question, "ada")]).results[0]
+def test_the_same_key_is_answered_once(learning):
+    question = learning.lease_questions("ada").questions[0]
+    first = learning.answer("ada", [answered(question, "ada")]).results[0]
+    before = learning.sequence, state_of(learning)
+    again = learning.answer("ada", [answered(question, "ada")]).results[0]
     assert again == replace(first, status="replayed")
     other = {"no": "yes", "yes": "no"}[truth_of(question)]
-    assert code_of(lambda: service.answer("ada", [answered(question, "ada", label=other)])) == "key_reused"
-    assert (service.sequence, state_of(service)) == before
-    assert service.history().total == 1
+    assert code_of(lambda: learning.answer("ada", [answered(question, "ada", label=other)])) == "key_reused"
+    assert (learning.sequence, state_of(learning)) == before
+    assert learning.history().total == 1
 
 
 @pytest.mark.parametrize(
@@ -97,24 +79,27 @@ def test_the_same_key_is_answered_once(service):
         (AnswerIn("r2", "label", "", "yes"), "no_key"),
     ],
 )
-def test_answers_are_all_or_none(service, wrong, code):
-    before = service.sequence
-    assert code_of(lambda: service.answer("ada", [AnswerIn("r1", "label", "k1", "yes"), wrong])) == code
-    assert service.sequence == before
-    assert service.history().total == 0
+def test_answers_are_all_or_none(learning, wrong, code):
+    before = learning.sequence
+    assert code_of(lambda: learning.answer("ada", [AnswerIn("r1", "label", "k1", "yes"), wrong])) == code
+    assert learning.sequence == before
+    assert learning.history().total == 0
 
 
-def test_a_late_answer_is_accepted_or_kept_as_a_vote_and_never_an_error(service, clock):
-    late = service.lease_questions("ada").questions[0]
+def test_a_late_answer_is_accepted_or_kept_as_a_vote_and_never_an_error(learning, clock):
+    late = learning.lease_questions("ada").questions[0]
     clock.now += 91
-    prompt = service.lease_questions("bob", 30).questions
+    prompt = learning.lease_questions("bob", 30).questions
     same = next(question for question in prompt if question.id == late.id)
-    first = service.answer("bob", [answered(same, "bob", label="yes")]).results[0]
-    vote = service.answer("ada", [answered(late, "ada", label="no")]).results[0]
+    first = learning.answer("bob", [answered(same, "bob", label="yes")]).results[0]
+    vote = learning.answer("ada", [answered(late, "ada", label="no")]).results[0]
     assert (first.status, first.learned_label) == ("learned", "yes")
     assert (vote.status, vote.learned_label, vote.changed_model) == ("vote", "yes", False)
-    assert {a.by: a.label for a in service.learner.answers([late.id])[late.id]} == {"ada": "no", "bob": "yes"}
-    assert service.answer("eve", [AnswerIn(prompt[0].id, "label", "k", "no", "x", "y")]).results[0].status
+    assert {a.by: a.label for a in learning.learner.answers([late.id])[late.id]} == {
+        "ada": "no",
+        "bob": "yes",
+    }
+    assert learning.answer("eve", [AnswerIn(prompt[0].id, "label", "k", "no", "x", "y")]).results[0].status
 
 
 def test_undo_forgets_and_redo_learns_again(tmp_path):
@@ -164,20 +149,20 @@ def test_a_clock_that_jumps_changes_neither_leases_nor_the_order_of_answers(tmp_
         assert is_replay(service)
 
 
-def test_unsure_after_a_label_takes_the_label_back(service):
-    service.answer("ada", [AnswerIn("r1", "label", "a", "yes")])
-    result = service.answer("ada", [AnswerIn("r1", "unsure", "b")]).results[0]
+def test_unsure_after_a_label_takes_the_label_back(learning):
+    learning.answer("ada", [AnswerIn("r1", "label", "a", "yes")])
+    result = learning.answer("ada", [AnswerIn("r1", "unsure", "b")]).results[0]
     assert (result.status, result.learned_label) == ("unsure", None)
-    assert service.learner.labels_of(["r1"]) == {"r1": None}
-    assert [(entry.id, entry.kind) for entry in service.history().entries] == [("r1", "unsure")]
+    assert learning.learner.labels_of(["r1"]) == {"r1": None}
+    assert [(entry.id, entry.kind) for entry in learning.history().entries] == [("r1", "unsure")]
 
 
-def test_undo_takes_back_only_ones_own_answer(service):
-    service.answer("ada", [AnswerIn("r1", "label", "a", "yes")])
-    service.answer("bob", [AnswerIn("r1", "label", "b", "no")])
-    assert service.undo("r1", "ada").answers_left == 1
-    assert service.learner.labels_of(["r1"]) == {"r1": "no"}
-    assert code_of(lambda: service.undo("r1", "eve")) == "no_answer"
+def test_undo_takes_back_only_ones_own_answer(learning):
+    learning.answer("ada", [AnswerIn("r1", "label", "a", "yes")])
+    learning.answer("bob", [AnswerIn("r1", "label", "b", "no")])
+    assert learning.undo("r1", "ada").answers_left == 1
+    assert learning.learner.labels_of(["r1"]) == {"r1": "no"}
+    assert code_of(lambda: learning.undo("r1", "eve")) == "no_answer"
 
 
 # --------------------------------------------------------------------------------------------- several people
@@ -202,17 +187,17 @@ def test_overlap_asks_several_people_and_agreement_is_measured(clock):
         assert people["ada"]["reliability"] > 0.8
 
 
-def test_disagreements_are_a_queue_until_there_is_a_majority(service):
-    service.answer("ada", [AnswerIn("r1", "label", "a", "yes")])
-    service.answer("bob", [AnswerIn("r1", "label", "b", "no")])
-    question = service.lease_questions("eve", queue="disagreements").questions[0]
+def test_disagreements_are_a_queue_until_there_is_a_majority(learning):
+    learning.answer("ada", [AnswerIn("r1", "label", "a", "yes")])
+    learning.answer("bob", [AnswerIn("r1", "label", "b", "no")])
+    question = learning.lease_questions("eve", queue="disagreements").questions[0]
     assert question.id == "r1"
     assert question.why.kind == "disagreement"
     assert "two people disagree" in question.why.text
-    assert service.lease_questions("ada", queue="disagreements").empty.reason == "all_leased"
-    result = service.answer("eve", [answered(question, "eve", label="no")]).results[0]
+    assert learning.lease_questions("ada", queue="disagreements").empty.reason == "all_leased"
+    result = learning.answer("eve", [answered(question, "eve", label="no")]).results[0]
     assert result.learned_label == "no"
-    assert service.lease_questions("ada", queue="disagreements").empty.reason == "all_answered"
+    assert learning.lease_questions("ada", queue="disagreements").empty.reason == "all_answered"
 
 
 def test_suspected_mistakes_are_a_queue_and_a_confirmed_one_leaves_it(clock):

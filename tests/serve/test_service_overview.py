@@ -5,69 +5,53 @@ import json
 import pytest
 
 from everlearn.serve.service import AnswerIn
-from serve.service_helpers import Clock, code_of, rows, set_up, work
+from serve.service_helpers import code_of, rows, set_up, work
 
 
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch):
-    monkeypatch.setattr("everlearn.serve._overview._FRESH", 0.0)
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def service(clock):
-    with set_up(clock=clock) as service:
-        yield service
-
-
-def test_events_resume_from_a_sequence_and_tell_no_ids_and_no_labels(service):
-    before = service.sequence
-    service.add_rows(rows(3))
-    work(service, "ada", 3)
-    service.undo(service.history().entries[0].id, "ada")
-    found = service.events_after(before)
+def test_events_resume_from_a_sequence_and_tell_no_ids_and_no_labels(learning):
+    before = learning.sequence
+    learning.add_rows(rows(3))
+    work(learning, "ada", 3)
+    learning.undo(learning.history().entries[0].id, "ada")
+    found = learning.events_after(before)
     kinds = [event.event for event in found]
     assert kinds[0] == "rows"
     assert {"labels", "withdrawn"} <= set(kinds)
     sequences = [event.sequence for event in found]
     assert sequences == sorted(sequences)
-    assert service.events_after(sequences[1]) == [e for e in found if e.sequence > sequences[1]]
-    assert service.events_after(service.sequence) == []
+    assert learning.events_after(sequences[1]) == [e for e in found if e.sequence > sequences[1]]
+    assert learning.events_after(learning.sequence) == []
     assert "yes" not in json.dumps([event.data for event in found])
     parts, last = [], before
-    while part := service.events_after(last, limit=2):
+    while part := learning.events_after(last, limit=2):
         parts += [event for event in part if event.event != "status"]
         last = part[-1].sequence
     assert parts == [event for event in found if event.event != "status"]
 
 
-def test_those_who_listen_hear_of_every_commit(service):
+def test_those_who_listen_hear_of_every_commit(learning):
     heard = []
-    end = service.listen(heard.append)
-    service.listen(lambda sequence: 1 / 0)  # must not stop the writer
-    service.add_rows(rows(2))
-    assert service.wait_for_event(service.sequence - 1, 5)
-    assert not service.wait_for_event(service.sequence, 0.01)
+    end = learning.listen(heard.append)
+    learning.listen(lambda sequence: 1 / 0)  # must not stop the writer
+    learning.add_rows(rows(2))
+    assert learning.wait_for_event(learning.sequence - 1, 5)
+    assert not learning.wait_for_event(learning.sequence, 0.01)
     end()
-    service.add_rows(rows(2, first=5000))
+    learning.add_rows(rows(2, first=5000))
     assert heard == [max(heard)]
 
 
-def test_history_is_searched_by_person_and_text(service):
-    service.answer("ada", [AnswerIn("r1", "label", "a", "yes", comment="Looks Odd")])
-    service.answer("bob", [AnswerIn("r2", "label", "b", "no")])
-    service.answer("bob", [AnswerIn("r3", "skip", "c")])
-    assert [entry.id for entry in service.history().entries] == ["r3", "r2", "r1"]
-    assert [entry.id for entry in service.history(by="bob", limit=1).entries] == ["r3"]
-    assert service.history(by="bob", offset=1).entries[0].id == "r2"
-    assert [entry.id for entry in service.history(q="odd").entries] == ["r1"]
-    assert service.history(q="blue").total == 2
-    service.undo("r2", "bob")
-    assert service.history(by="bob").total == 1
+def test_history_is_searched_by_person_and_text(learning):
+    learning.answer("ada", [AnswerIn("r1", "label", "a", "yes", comment="Looks Odd")])
+    learning.answer("bob", [AnswerIn("r2", "label", "b", "no")])
+    learning.answer("bob", [AnswerIn("r3", "skip", "c")])
+    assert [entry.id for entry in learning.history().entries] == ["r3", "r2", "r1"]
+    assert [entry.id for entry in learning.history(by="bob", limit=1).entries] == ["r3"]
+    assert learning.history(by="bob", offset=1).entries[0].id == "r2"
+    assert [entry.id for entry in learning.history(q="odd").entries] == ["r1"]
+    assert learning.history(q="blue").total == 2
+    learning.undo("r2", "bob")
+    assert learning.history(by="bob").total == 1
 
 
 def test_history_and_export_are_read_in_parts(clock, monkeypatch):
@@ -111,32 +95,32 @@ def test_status_has_what_the_page_shows(clock):
         assert {"stop", "text", "expected_gain_100", "largest_gain_100"} == set(status["stopping"])
 
 
-def test_the_report_and_the_model_are_exported(service):
-    assert code_of(service.export_model) == "no_model"
-    work(service, "ada", 15)
-    assert "<html" in service.report_html()
-    assert len(service.export_model()) > 1000
+def test_the_report_and_the_model_are_exported(learning):
+    assert code_of(learning.export_model) == "no_model"
+    work(learning, "ada", 15)
+    assert "<html" in learning.report_html()
+    assert len(learning.export_model()) > 1000
 
 
-def test_labels_are_exported_and_imported_with_who_when_and_why(service, tmp_path):
-    ids = work(service, "ada", 3)
-    service.answer("bob", [AnswerIn("r1" if "r1" not in ids else "r2", "label", "b", "no", comment="=1+1")])
-    content, media = service.export_labels("jsonl")
+def test_labels_are_exported_and_imported_with_who_when_and_why(learning, tmp_path):
+    ids = work(learning, "ada", 3)
+    learning.answer("bob", [AnswerIn("r1" if "r1" not in ids else "r2", "label", "b", "no", comment="=1+1")])
+    content, media = learning.export_labels("jsonl")
     lines = [json.loads(line) for line in b"".join(content).decode().splitlines()]
     assert media == "application/x-ndjson"
     assert [line["id"] for line in lines[:3]] == ids
     assert all(line["by"] == "ada" and line["why_asked"] and line["at"] for line in lines[:3])
-    csv = b"".join(service.export_labels("csv")[0]).decode()
+    csv = b"".join(learning.export_labels("csv")[0]).decode()
     assert "'=1+1" in csv
     import pyarrow.parquet as pq
 
-    (tmp_path / "labels.parquet").write_bytes(b"".join(service.export_labels("parquet")[0]))
+    (tmp_path / "labels.parquet").write_bytes(b"".join(learning.export_labels("parquet")[0]))
     assert pq.read_table(tmp_path / "labels.parquet").num_rows == 4
-    assert code_of(lambda: service.export_labels("xls")) == "unknown_format"
+    assert code_of(lambda: learning.export_labels("xls")) == "unknown_format"
     with set_up() as other:
         given = other.import_labels(csv.encode(), by="import", key="k")
         assert len(given.results) == 4
-        assert other.learner.labels_of(ids) == service.learner.labels_of(ids)
+        assert other.learner.labels_of(ids) == learning.learner.labels_of(ids)
         again = other.import_labels(csv.encode(), by="import", key="k")
         assert {result.status for result in again.results} == {"replayed"}
 
@@ -150,7 +134,7 @@ def test_labels_are_exported_and_imported_with_who_when_and_why(service, tmp_pat
         ('id,label\nr1,"yes\n', "bad_table"),
     ],
 )
-def test_a_bad_table_imports_nothing(service, content, code):
-    before = service.sequence
-    assert code_of(lambda: service.import_labels(content.encode(), by="ada")) == code
-    assert service.sequence == before
+def test_a_bad_table_imports_nothing(learning, content, code):
+    before = learning.sequence
+    assert code_of(lambda: learning.import_labels(content.encode(), by="ada")) == code
+    assert learning.sequence == before

@@ -3,30 +3,12 @@
 import json
 from dataclasses import asdict
 
-import pytest
-
 from everlearn.serve.service import ServiceSettings
-from serve.service_helpers import CLASSES, Clock, answered, code_of, set_up, work
+from serve.service_helpers import CLASSES, answered, code_of, set_up, work
 
 
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch):
-    monkeypatch.setattr("everlearn.serve._overview._FRESH", 0.0)
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def service(clock):
-    with set_up(clock=clock) as service:
-        yield service
-
-
-def test_a_question_has_a_lease_a_reason_and_the_fields_of_the_row(service):
-    question = service.lease_questions("ada").questions[0]
+def test_a_question_has_a_lease_a_reason_and_the_fields_of_the_row(learning):
+    question = learning.lease_questions("ada").questions[0]
     assert question.lease.expires_in == 90
     assert question.why.kind in ("cold_start", "random")
     assert question.why.text
@@ -60,10 +42,10 @@ def test_uncertain_questions_say_between_which_classes_and_evidence_is_shown_unl
         assert "random" in kinds
 
 
-def test_nobody_gets_the_question_of_another(service):
-    ids = [q.id for by in ("ada", "bob") for q in service.lease_questions(by, 5).questions]
+def test_nobody_gets_the_question_of_another(learning):
+    ids = [q.id for by in ("ada", "bob") for q in learning.lease_questions(by, 5).questions]
     assert len(set(ids)) == 10
-    more = service.lease_questions("ada", 5, exclude=ids)
+    more = learning.lease_questions("ada", 5, exclude=ids)
     assert not {q.id for q in more.questions} & set(ids)
 
 
@@ -107,11 +89,11 @@ def test_a_skipped_row_comes_back_to_the_same_person_when_the_model_has_changed(
         assert [q.id for q in found] == [third.id]
 
 
-def test_release_and_renew(service, clock):
-    question = service.lease_questions("ada").questions[0]
+def test_release_and_renew(learning, clock):
+    question = learning.lease_questions("ada").questions[0]
     clock.now += 50
-    assert service.renew(question.lease.id, question.lease.token) == 90
-    assert code_of(lambda: service.renew(question.lease.id, "guess")) == "lease_gone"
-    assert service.release([(question.lease.id, question.lease.token), ("none", "none")]) == 1
-    assert code_of(lambda: service.renew(question.lease.id, question.lease.token)) == "lease_gone"
-    assert question.id in [q.id for q in service.lease_questions("bob", 5).questions]
+    assert learning.renew(question.lease.id, question.lease.token) == 90
+    assert code_of(lambda: learning.renew(question.lease.id, "guess")) == "lease_gone"
+    assert learning.release([(question.lease.id, question.lease.token), ("none", "none")]) == 1
+    assert code_of(lambda: learning.renew(question.lease.id, question.lease.token)) == "lease_gone"
+    assert question.id in [q.id for q in learning.lease_questions("bob", 5).questions]

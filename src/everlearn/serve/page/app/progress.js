@@ -81,10 +81,10 @@ export function Progress() {
       <h2>Learning curve</h2>
       ${points.length > 1
         ? html`<${Curve} points=${points} baseline=${baseline} marks=${marks} />
-          <p class="legend"><span class="swatch line"></span>this model, with its 95 % interval
-            ${baseline.length > 0 && html`<span class="swatch dashed"></span>a learner trained on the random checks alone`}
-            ${marks.length > 0 && html`<span class="swatch mark"></span>drift`}</p>
-          <p class="muted">${accuracy?.of === "rows"
+          <p class="legend"><span><span class="swatch line"></span>this model, with its 95 % interval</span>
+            ${baseline.length > 0 && html`<span><span class="swatch dashed"></span>a learner trained on the random checks alone</span>`}
+            ${marks.length > 0 && html`<span><span class="swatch mark"></span>drift</span>`}</p>
+          <p class="muted small">${accuracy?.of === "rows"
             ? "Accuracy on true labels: how often answers are wrong is estimated from the rows that several people answered."
             : "Accuracy is agreement with the answers: a wrong answer counts against the model. If two people answer some of the rows (Settings), it is corrected for that."}</p>
           <details><summary>As a table</summary><div class="scroll" role="region" aria-label="Learning curve as a table" tabindex="0"><table class="plain">
