@@ -24,9 +24,7 @@ BENCHMARK = Benchmark(
     (
         Option("--labels", 500, "labels of a session", quick=60, least=60),
         Option("--mistakes", 0.08, "fraction of wrong answers", least=0.0),
-        Option(
-            "--sessions", 3, "for each kind of answers, with different rows", quick=1, least=1
-        ),
+        Option("--sessions", 3, "for each kind of answers, with different rows", quick=1, least=1),
         Option("--seed", 0, "of the generated rows and of the answers"),
     ),
     develop=True,
