@@ -19,7 +19,12 @@ def asked(tmp_path_factory):
     X = random.normal(size=(600, 2)) + 1.5 * np.where(y == 1, 1.0, -1.0)[:, None]
     path = tmp_path_factory.mktemp("checks") / "store"
     learner = NeverEndingLearner.open(
-        path, LASVM(kernel="rbf", gamma=0.5, random_state=0), label_rate=0.0, audit=0.5, classes=[0, 1]
+        path,
+        LASVM(kernel="rbf", gamma=0.5, random_state=0),
+        label_rate=0.0,
+        audit=0.5,
+        classes=[0, 1],
+        random_state=0,
     )
     learner.step(X)
     for _ in range(200):
@@ -123,7 +128,7 @@ def test_the_share_of_a_check_is_what_the_strategy_has_left():
     X = random.normal(size=(100, 2))
     y = (X[:, 0] > 0).astype(int)
     with NeverEndingLearner.open(
-        ":memory:", LASVM(random_state=0), label_rate=0.0, audit=0.25, classes=[0, 1]
+        ":memory:", LASVM(random_state=0), label_rate=0.0, audit=0.25, classes=[0, 1], random_state=0
     ) as learner:
         learner.step(X)
         for _ in range(60):
@@ -140,7 +145,13 @@ def test_the_share_of_a_check_is_what_the_strategy_has_left():
 def test_rows_drawn_from_a_whole_batch_are_drawn_from_all():
     random = np.random.default_rng(0)
     with NeverEndingLearner.open(
-        ":memory:", LASVM(random_state=0), label_rate=0.2, audit=0.5, classes=[0, 1], cold_start_labels=0
+        ":memory:",
+        LASVM(random_state=0),
+        label_rate=0.2,
+        audit=0.5,
+        classes=[0, 1],
+        cold_start_labels=0,
+        random_state=0,
     ) as learner:
         for _ in range(5):
             X = random.normal(size=(50, 2))
@@ -156,7 +167,7 @@ def test_checks_do_not_starve_where_more_is_asked_than_answered():
     random = np.random.default_rng(0)
     answered = []
     with NeverEndingLearner.open(
-        ":memory:", LASVM(random_state=0), label_rate=0.5, classes=[0, 1]
+        ":memory:", LASVM(random_state=0), label_rate=0.5, classes=[0, 1], random_state=0
     ) as learner:
         for _ in range(20):
             learner.step(random.normal(size=(100, 2)))
