@@ -3,6 +3,7 @@
 import json
 import socket
 import time
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -179,7 +180,9 @@ def test_what_is_not_http(url, address, request_text):
     assert httpx.get(f"{url}/healthz").status_code == 200
 
 
-def test_requests_that_wait_are_bounded(url, address, headers):
+def test_requests_that_wait_are_bounded(url, address, headers, app):
+    context = app.state.context  # they wait as long as a busy machine needs to open all of them
+    context.limits = replace(context.limits, body_seconds=TIMEOUT, request_seconds=TIMEOUT)
     waiting = []
     for _ in range(50):
         connection = socket.create_connection(address)
@@ -193,8 +196,6 @@ def test_requests_that_wait_are_bounded(url, address, headers):
         if refused.status_code == 429:
             assert refused.headers["content-type"] == "application/problem+json"
             assert "retry-after" in refused.headers
-        elif time.monotonic() > end - TIMEOUT + 0.4:
-            break
     for connection in waiting:
         connection.close()
     assert 429 in statuses
