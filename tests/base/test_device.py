@@ -3,7 +3,6 @@
 The solver is the plain twin of the one on the device. What the device computes is tested by `make test-cuda`.
 """
 
-import ctypes
 import importlib.util
 import os
 import shutil
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
 
+from base.device_helpers import TWIN, OutOfDeviceMemory, Scorer
 from everlearn import LASVM, load, save
 from everlearn._base import device
 from everlearn.datasets import make_banana
@@ -26,115 +26,6 @@ from property_helpers import property_test
 from reference import working_set
 
 CUDA = Path(__file__).parents[2] / "core" / "cuda"
-
-
-def shifted(rows, shift):
-    rows = np.asarray(rows, dtype=np.float64)
-    return rows - shift if len(shift) else rows
-
-
-def solve(rows, shift, **options):
-    return working_set.solve(shifted(rows, shift), **options)
-
-
-def of_csr(values, columns, starts, width):
-    return sparse.csr_matrix((values, columns, starts), shape=(len(starts) - 1, width)).toarray()
-
-
-def solve_sparse(values, columns, starts, width, shift, **options):
-    return working_set.solve(shifted(of_csr(values, columns, starts, width), shift), **options)
-
-
-def summarize(rows, center):
-    rows = np.asarray(rows, dtype=np.float64)
-    with np.errstate(over="ignore"):
-        squares = np.square(rows).sum(axis=1).max()
-        return rows.sum(), np.square(rows - center).sum(), squares, bool(np.isfinite(rows).all())
-
-
-class There:
-    """An array in the memory of a device, which is that of the host here."""
-
-    def __init__(self, array):
-        self.array, self.shape, self.dtype = array, array.shape, array.dtype
-
-    @property
-    def __cuda_array_interface__(self):
-        return self.array.__array_interface__ | {"version": 3}
-
-    def __array_namespace__(self):
-        def from_dlpack(found):
-            return There(found.array)
-
-        from_dlpack.from_dlpack, from_dlpack.asarray, from_dlpack.__name__ = from_dlpack, np.asarray, "there"
-        return from_dlpack
-
-    def __getitem__(self, which):
-        return There(self.array[which])
-
-    def __gt__(self, other):
-        return self.array > other
-
-    def argmax(self, axis):
-        return self.array.argmax(axis)
-
-
-def array_at(address, rows, columns, kind, owner):
-    assert owner.array.ctypes.data == address
-    assert (owner.array.shape, owner.array.dtype.str) == ((rows, columns), kind)
-    return There(owner.array)
-
-
-def to_host(address, size):
-    return (ctypes.c_char * size).from_address(address).raw
-
-
-class OutOfDeviceMemory(RuntimeError):
-    pass
-
-
-class NotFinite(ValueError):
-    pass
-
-
-class Scorer:
-    """Decision values without the bias, as the module computes them."""
-
-    built = 0
-
-    def __init__(self, vectors, coefficients, kernel, gamma, coef0, degree, shift):
-        self.vectors, self.coefficients, self.options = vectors, coefficients, (kernel, gamma, coef0, degree)
-        self.shift = shift
-        Scorer.built += 1
-
-    def scores(self, rows, bias):
-        found = self.of(rows.array if isinstance(rows, There) else rows, bias)
-        return There(found) if isinstance(rows, There) else found
-
-    def scores_sparse(self, values, columns, starts, width, bias):
-        return self.of(of_csr(values, columns, starts, width), bias)
-
-    def of(self, rows, bias):
-        if not np.isfinite(rows).all() or np.abs(rows).max() > 1e30:
-            raise NotFinite
-        both = shifted(np.vstack([self.vectors, rows.astype(float)]), self.shift)
-        K = working_set.kernel_matrix(both, *self.options)
-        return (self.coefficients.astype(float) @ K[: len(self.vectors), len(self.vectors) :]).T + bias
-
-
-TWIN = types.SimpleNamespace(
-    solve=lambda rows, **options: solve(getattr(rows, "array", rows), **options),
-    solve_sparse=solve_sparse,
-    summarize=lambda rows, center: summarize(getattr(rows, "array", rows), center),
-    take=lambda rows, numbers: rows.array[numbers].astype(np.float64),
-    array_at=array_at,
-    to_host=to_host,
-    Scorer=Scorer,
-    NotFinite=NotFinite,
-    DeviceError=RuntimeError,
-    OutOfDeviceMemory=OutOfDeviceMemory,
-    devices=lambda: [("Twin", 9, 0, 2**30)],
-)
 
 
 @pytest.fixture
@@ -358,70 +249,3 @@ def test_a_device_that_fails_in_a_prediction(monkeypatch, twin, name, error):
             model.predict(X)
     else:
         assert len(model.predict(X)) == 100
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.uint8])
-@pytest.mark.parametrize("place", [np.asarray, There], ids=["host", "device"])
-def test_rows_are_read_as_they_are(twin, dtype, place):
-    random = np.random.default_rng(0)
-    X = random.integers(0, 200, (150, 6)).astype(dtype)
-    y = (X[:, 0].astype(float) * X[:, 1] > 8000).astype(int)
-    weights = random.uniform(0.5, 2, 150)
-    there = LASVM(C=5, device="cuda").fit(place(X), place(y), sample_weight=place(weights))
-    here = LASVM(C=5).fit(X.astype(float), y, sample_weight=weights)
-    assert there.gamma_ == pytest.approx(here.gamma_)
-    assert there.support_vectors_.dtype == (np.float64 if dtype == np.float64 else np.float32)
-    assert there.n_features_in_ == 6
-    there.set_params(device="cpu")
-    expected = here.decision_function(X.astype(float))
-    np.testing.assert_allclose(there.decision_function(X.astype(float)), expected, atol=0.02)
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_scores_and_labels_stay_in_the_memory_of_the_device(twin, classes):
-    X, _ = make_banana(120, random_state=0)
-    y = np.arange(120) % classes
-    model = LASVM(C=5, device="cuda").fit(There(X), There(y))
-    scores = model.decision_function(There(X))
-    assert isinstance(scores, There)
-    assert scores.shape == ((120,) if classes == 2 else (120, 3))
-    here = LASVM(C=5, device="cpu").fit(X, y)
-    np.testing.assert_allclose(scores.array, here.decision_function(X), atol=0.02)
-    np.testing.assert_array_equal(model.predict(There(X)), model.predict(X))
-    words = np.array(["a", "b", "c"])[y]
-    named = LASVM(C=5, device="cuda").fit(There(X), words)
-    np.testing.assert_array_equal(named.predict(There(X)), named.predict(X))
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda X: X[0], "two dimensions, rows and features, got shape"),
-        (lambda X: X[:0], "two dimensions, rows and features, got shape"),
-        (lambda X: X.astype(np.int64), "must be float64, float32, float16 or uint8, in C order; got <i8"),
-        (lambda X: X[:, ::2], "in C order; got strides"),
-        (lambda X: np.where(X.mean() < X, np.nan, X), "contains NaN"),
-        (lambda X: X * 1e200, "overflows on rows of squared length"),
-        (lambda X: X[:50], "inconsistent numbers of samples"),
-    ],
-)
-def test_bad_rows_in_the_memory_of_the_device(twin, spoil, message):
-    X, y = make_banana(80, random_state=0)
-    with np.errstate(over="ignore"), pytest.raises(ValueError, match=message):
-        LASVM(kernel="poly", device="cuda").fit(There(spoil(X)), y)
-
-
-def test_bad_rows_in_a_prediction_on_the_device(twin, monkeypatch):
-    monkeypatch.setattr(device, "_WORTH_COPYING", 1)
-    X, y = make_banana(80, random_state=0)
-    model = LASVM(device="cuda").fit(X, y)
-    bad = np.where(X.mean() < X, np.nan, X)
-    for rows in (bad, There(bad)):
-        with pytest.raises(ValueError, match="contains NaN"):
-            model.predict(rows)
-    far = np.where(X.mean() < X, 1e35, X)
-    np.testing.assert_array_equal(model.predict(far), model.set_params(device="cpu").predict(far))
-    with pytest.raises(ValueError, match="too large for the device"):
-        model.set_params(device="cuda").predict(There(far))
-    with pytest.raises(ValueError, match="X has 3 features, but LASVM is expecting 2"):
-        model.predict(There(np.hstack([X, X[:, :1]])))

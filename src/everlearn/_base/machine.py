@@ -12,6 +12,7 @@ from .. import _core
 from . import checked, halves
 from .device_table import DeviceTable
 from .kernels import Kernel, kernel_named
+from .layout import compressed, stacked
 from .validate import Rows, as_block
 
 _SOLVERS: dict[str, Any] = {
@@ -269,10 +270,10 @@ class Machine:
                 machine._matrix(state, len(at))
                 for machine, state, at in zip(machines, states, every, strict=True)
             ]
-            given = _stack([machine.rows(at) for machine, at in zip(machines, every, strict=True)])[where]
+            given = stacked([machine.rows(at) for machine, at in zip(machines, every, strict=True)])[where]
             scores = [machine.native.decide(as_block(given), 1)[:, 0] for machine in machines]
             merged["g"] = sign - (np.array(scores) - merged["bias"][:, np.newaxis])
-            rows = _stack(stored)[where]
+            rows = stacked(stored)[where]
             is_sparse = sparse.issparse(rows)
             merged["values"] = rows.data if is_sparse else rows.ravel()
             merged["values"] = merged["values"].astype(first.spec["precision"])
@@ -362,7 +363,7 @@ class Machine:
         """Rows as a state stores them."""
         stored = self.centered(X)
         if self.spec["layout"] == "sparse":
-            stored = stored if sparse.issparse(stored) else _compressed(stored)
+            stored = stored if sparse.issparse(stored) else compressed(stored)
         elif sparse.issparse(stored):
             stored = stored.toarray()
         is_sparse = sparse.issparse(stored)
@@ -409,16 +410,3 @@ def _checked_spec(spec: dict[str, Any], native: dict[str, Any]) -> dict[str, Any
     if columns != (1 if classes == 2 else classes):
         raise ValueError(f"classes is {classes}, and the model has {columns} columns")
     return spec
-
-
-def _compressed(rows: npt.NDArray[Any]) -> Any:
-    """Dense rows in CSR; SciPy goes through coordinates, which takes three times as long."""
-    values = rows.ravel()
-    places = np.flatnonzero(values)
-    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(rows, axis=1))])
-    return sparse.csr_matrix((values[places], places % rows.shape[1], starts), shape=rows.shape)
-
-
-def _stack(parts: list[Rows]) -> Rows:
-    """Rows of one kind below each other."""
-    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
