@@ -126,7 +126,9 @@ class Worker:
         context = multiprocessing.get_context("spawn")
         self.conn, child = context.Pipe()
         self.process = context.Process(
-            target=_serve, args=(child, folder, kind, threads, cache, options), daemon=True
+            target=_serve,
+            args=(child, folder, kind, threads, cache, options),
+            daemon=threads == 1,  # joblib gives a daemonic process one thread
         )
         self.process.start()
         child.close()
