@@ -30,6 +30,17 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def without_places(argv: Sequence[str]) -> str:
+    """The command line without the files and folders of one machine."""
+    places = ("--out", "--resume")
+    kept = [
+        word
+        for before, word in zip(["", *argv], argv, strict=False)
+        if before not in places and word.partition("=")[0] not in places
+    ]
+    return " ".join(kept)
+
+
 def numbers(text: str) -> list[float]:
     """A comma-separated list of numbers."""
     return [float(value) for value in text.split(",")]
@@ -187,7 +198,7 @@ class Benchmark:
             value = settings[option.key]
             if option.least is not None and value is not None and value < option.least:
                 parser.error(f"{option.flag} must be at least {option.least:g}, got {value:g}")
-        common = {"threads": 1, "quick": args.quick, "only": args.only, "command": " ".join(argv)}
+        common = {"threads": 1, "quick": args.quick, "only": args.only, "command": without_places(argv)}
         return common | ({"develop": args.develop} if self.develop else {}) | settings
 
     def _check_data(
