@@ -249,3 +249,17 @@ def test_a_device_that_fails_in_a_prediction(monkeypatch, twin, name, error):
             model.predict(X)
     else:
         assert len(model.predict(X)) == 100
+
+
+def test_small_batches_do_not_ask_for_a_device(monkeypatch, twin):
+    X, y = make_banana(100, random_state=0)
+    model = LASVM(C=5, gamma=0.5, device="cuda").fit(X, y)
+    expected = model.decision_function(X)
+
+    def ask():
+        raise AssertionError("the driver was asked")
+
+    monkeypatch.setattr(device, "cuda_module", ask)
+    np.testing.assert_array_equal(model.decision_function(X), expected)
+    np.testing.assert_array_equal(model.decision_function(X[:1]), expected[:1])
+    np.testing.assert_allclose(model.decision_function(sparse.csr_matrix(X)), expected, atol=1e-6)

@@ -198,10 +198,8 @@ def _on_device(module: ModuleType, machine: Machine) -> Any:
     return last.scorer
 
 
-def worth_copying(machine: Machine, X: Rows | DeviceTable) -> bool:
-    """Whether scoring rows costs enough to do it on a device."""
-    if isinstance(X, DeviceTable) and X.on_device:
-        return True
+def worth_copying(machine: Machine, X: Rows) -> bool:
+    """Whether scoring rows of the host costs enough to do it on a device."""
     return bool(X.shape[0] * X.shape[1] * machine.native.size >= _WORTH_COPYING)
 
 

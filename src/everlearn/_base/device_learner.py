@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from ..errors import DeviceError
 from . import device
-from .device_table import DeviceTable, labels_like, on_host, table_of
+from .device_table import DeviceTable, in_device_memory, labels_like, on_host, table_of
 from .learner import KernelLearner, LabeledRows
 from .validate import Ints, Rows
 
@@ -50,6 +50,9 @@ class DeviceLearner(KernelLearner):
 
     def _scores_there(self, X: Any) -> Any:
         """Decision values by the device of rows that it reads as they are; None for all others."""
+        plain = type(X) is np.ndarray and X.ndim == 2
+        if not (plain and device.worth_copying(self._machine, X)) and not in_device_memory(X):
+            return None  # before the driver is asked for devices, which takes longer than a small batch
         module = self._present_device()
         table = None if module is None else table_of(module, X)
         if module is None or table is None:
@@ -72,9 +75,7 @@ class DeviceLearner(KernelLearner):
             return None
 
     def _on_device(self, module: ModuleType, X: Rows | DeviceTable) -> Any:
-        """Decision values by the device; None if it does not pay, or if rows do not fit into its numbers."""
-        if not device.worth_copying(self._machine, X):
-            return None
+        """Decision values by the device; None if rows do not fit into its numbers."""
         try:
             return device.scores(module, self._machine, X)
         except DeviceError:
@@ -112,7 +113,8 @@ class DeviceLearner(KernelLearner):
         ndarray of shape (n_samples, 1) or (n_samples, n_classes)
             The decision values, one column for each binary problem.
         """
-        module = self._present_device() if self.device != "cpu" else None
+        there = self.device != "cpu" and device.worth_copying(self._machine, X)
+        module = self._present_device() if there else None
         found = None if module is None else self._on_device(module, X)
         if found is not None:
             return np.asarray(found)
