@@ -96,10 +96,13 @@ $(VENV)/serve.stamp: EXTRA := serve
 $(VENV)/test.stamp: EXTRA := test
 $(VENV)/lint.stamp: EXTRA := lint
 $(VENV)/bench.stamp: EXTRA := bench
+# dedupe, a peer, needs affinegap: its source distribution holds C for Python 3.10, unless Cython writes it anew.
+$(VENV)/bench.stamp: BUILD := cython
 $(VENV)/docs.stamp: EXTRA := docs
 $(VENV)/release.stamp: EXTRA := release
 $(VENV)/cross.stamp: EXTRA := cross
 $(VENV)/%.stamp: $(VENV)/base.stamp
+	$(if $(BUILD),$(BIN)/python -m pip install --quiet $(BUILD))
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[$(EXTRA)]"
 	touch $@
 
