@@ -54,6 +54,7 @@ class DenseRows final : public Rows {
   std::size_t size() const override { return size_; }
   std::size_t width() const override { return width_; }
   std::unique_ptr<Rows> sibling() const override { return std::make_unique<DenseRows>(width_, kernel_, center_); }
+  const Kernel* kernel() const override { return std::is_same_v<T, Stored> ? &kernel_ : nullptr; }
   bool costly() const override { return width_ > 256; }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool as_stored) const override {
@@ -234,6 +235,7 @@ class SparseRows final : public Rows {
   std::size_t size() const override { return rows_.size(); }
   std::size_t width() const override { return width_; }
   std::unique_ptr<Rows> sibling() const override { return std::make_unique<SparseRows>(width_, kernel_); }
+  const Kernel* kernel() const override { return std::is_same_v<T, Stored> ? &kernel_ : nullptr; }
   bool costly() const override { return rows_.values.size() > 32 * rows_.size(); }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool) const override {

@@ -86,6 +86,8 @@ class Rows {
   virtual void evaluate_exactly(const Batch& batch, std::size_t r0, std::size_t r1, std::size_t begin, std::size_t end,
                                 double* const* out) const = 0;
 
+  /// The kernel, if rows are kept as they are; null if they are rounded or their kernel values come from the caller.
+  virtual const Kernel* kernel() const { return nullptr; }
   /// Whether kernel values come from the caller and cannot be computed again.
   virtual bool external() const { return false; }
   /// Whether a kernel value of a single pair costs more than fetching one from memory at a random place.

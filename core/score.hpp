@@ -70,9 +70,13 @@ void for_each_tile(const Rows& kept, const Block& block, int threads, TileShape 
 
 /// Sums of kernel values between rows of the caller's block, for `columns` sets of weights:
 ///   sums[targets[t] * columns + c] += sum_j weights[c * sources.size() + j] K(sources[j], targets[t]).
-/// The rows are prepared as those of `like`, which gives the kernel.
+/// The rows are prepared as those of `like`, which gives the kernel. With the step of the rows from byte_step(), which
+/// only rows that take_bytes() can have, kernel values are not the same bits as those of `like`, but rounded as little.
 void add_kernel_sums(const Rows& like, const Block& block, std::span<const std::int64_t> sources,
                      std::span<const double> weights, std::span<const std::int64_t> targets, std::size_t columns,
-                     int threads, double* sums);
+                     int threads, double* sums, double step = 0);
+
+/// Whether sums can be computed in bytes (byte_rows.hpp), fast or not.
+bool take_bytes(const Rows& rows);
 
 }  // namespace everlearn

@@ -3,18 +3,24 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "arch/bytes.hpp"
+
 namespace everlearn {
 
 // Defined in arch/table.cpp, once per instruction set.
 namespace baseline {
 extern const Loops table;
-}
+extern const ByteLoops byte_table;
+}  // namespace baseline
 #ifdef EVERLEARN_X86
 namespace avx2 {
 extern const Loops table;
 }
 namespace avx512 {
 extern const Loops table;
+}
+namespace vnni {
+extern const ByteLoops byte_table;
 }
 #endif
 
@@ -37,5 +43,19 @@ const Loops& loops() {
   }();
   return *best;
 }
+
+const ByteLoops* byte_loops_named(const char* name) {
+#ifdef EVERLEARN_X86
+  if (std::strcmp(name, "vnni") == 0)
+    return loops_named("avx512") != nullptr && __builtin_cpu_supports("avx512vnni") ? &vnni::byte_table : nullptr;
+#endif
+  return std::strcmp(name, "baseline") == 0 ? &baseline::byte_table : nullptr;
+}
+
+const ByteLoops& byte_loops() {
+  static const ByteLoops* const fast = byte_loops_named("vnni");
+  return fast != nullptr ? *fast : baseline::byte_table;
+}
+bool bytes_are_fast() { return &byte_loops() != &baseline::byte_table; }
 
 }  // namespace everlearn

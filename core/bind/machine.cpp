@@ -125,10 +125,13 @@ nb::object Machine::ids() const {
   return give(together([&] { return slots<std::int64_t>([&](std::size_t s) { return expansion_.id(s); }); }));
 }
 void Machine::add_kernel_sums(const HeldBlock& rows, const Array<std::int64_t>& sources, const Matrix<double>& weights,
-                              const Array<std::int64_t>& targets, const MutableMatrix<double>& sums) const {
+                              const Array<std::int64_t>& targets, const MutableMatrix<double>& sums,
+                              double step) const {
   const Block& block = checked(rows);
   const std::size_t columns = weights.shape(0);
   if (external_) throw std::invalid_argument("sums need rows with features");
+  if (step > 0 && !together([&] { return take_bytes(expansion_.rows()); }))
+    throw std::invalid_argument("these rows do not take bytes");
   if (weights.shape(1) != sources.shape(0) || sums.shape(0) != block.rows || sums.shape(1) != columns)
     throw std::invalid_argument("weights and sums do not match the rows");
   for (const auto& list : {view(sources), view(targets)})
@@ -136,7 +139,7 @@ void Machine::add_kernel_sums(const HeldBlock& rows, const Array<std::int64_t>& 
   check_distinct({targets.data(), targets.data() + targets.shape(0)});
   together([&] {
     everlearn::add_kernel_sums(expansion_.rows(), block, view(sources), {weights.data(), weights.size()}, view(targets),
-                               columns, expansion_.threads(), sums.data());
+                               columns, expansion_.threads(), sums.data(), step);
   });
 }
 

@@ -5,7 +5,9 @@
 #include <shared_mutex>
 #include <type_traits>
 
+#include "arch/bytes.hpp"
 #include "bind/arrays.hpp"
+#include "score.hpp"
 #include "turns.hpp"
 
 namespace everlearn::bind {
@@ -20,7 +22,11 @@ class Machine {
   nb::object decide(const HeldBlock& rows, int threads) const;
   /// See everlearn::add_kernel_sums; `sums` has a line for each row of the block and a value for each column.
   void add_kernel_sums(const HeldBlock& rows, const Array<std::int64_t>& sources, const Matrix<double>& weights,
-                       const Array<std::int64_t>& targets, const MutableMatrix<double>& sums) const;
+                       const Array<std::int64_t>& targets, const MutableMatrix<double>& sums, double step) const;
+  /// Whether sums are faster with the step of byte_step().
+  bool takes_bytes() const {
+    return together([&] { return bytes_are_fast() && take_bytes(expansion_.rows()); });
+  }
 
   nb::object ids() const;
   /// The ids among these of which no row is in a slot or in the reserve.

@@ -1,6 +1,7 @@
 // The module everlearn._core, and LASVM and its relatives as Python classes. The other bindings are in the files beside
 // this one: arrays in, arrays out, no arithmetic, and one class for each solver.
 #include "bind/solver.hpp"
+#include "byte_rows.hpp"
 #include "gap.hpp"
 #include "lasvm.hpp"
 #include "ramp.hpp"
@@ -220,11 +221,16 @@ NB_MODULE(_core, module) {
       },
       nb::arg("rows"), nb::arg("center"));
 
+  module.def(
+      "byte_step", [](const HeldBlock& rows) { return byte_step(rows.block); }, nb::arg("rows"),
+      nb::call_guard<nb::gil_scoped_release>());
+
   nb::class_<Machine>(module, "Machine")
+      .def_prop_ro("takes_bytes", &Machine::takes_bytes)
       .def("configure", &Machine::configure, nb::arg("cache_bytes"), nb::arg("threads"))
       .def("decide", &Machine::decide, nb::arg("rows"), nb::arg("threads"))
       .def("add_kernel_sums", &Machine::add_kernel_sums, nb::arg("rows"), nb::arg("sources"), nb::arg("weights"),
-           nb::arg("targets"), nb::arg("sums").noconvert())
+           nb::arg("targets"), nb::arg("sums").noconvert(), nb::arg("step") = 0.0)
       .def("rows", &Machine::rows, nb::arg("slots"), nb::arg("as_stored"))
       .def("get_state", &Machine::get_state)
       .def("set_state", &Machine::set_state)

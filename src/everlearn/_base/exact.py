@@ -10,8 +10,9 @@ rows that violate their condition under the model so far. Or it passes over all 
 those whose coefficient is zero and cannot move. Either way it ends by checking the rows that are not kept. A
 stream does not come back, but its machine keeps a reserve of dropped rows.
 
-Two things keep checking cheap in `fit`. A score follows only the coefficients that have changed since it was
-last computed. And a row far from the margin needs no new score while
+Three things keep checking cheap in `fit`. A score follows only the coefficients that have changed since it
+was last computed. Rows of small whole numbers are scored in bytes. And a row far from the margin
+needs no new score while
 
     y f(x) - ||w - w_then|| sqrt(k(x, x)) - |b - b_then| >= 1,
 
@@ -265,6 +266,8 @@ class RowScores:
         nothing = np.zeros(self._signs.shape)
         self._near = _Group(learned, nothing, nothing, np.zeros(columns))
         self._far: list[_Group] = []
+        # Rows of pictures, counts and flags are scored in bytes, which is quicker, but rounded otherwise.
+        self._step = rows.byte_step if machine.native.takes_bytes else 0.0
 
     def check_near(self, limit: float) -> Ints:
         """Rows near the margin that violate their condition by more than ``limit``."""
@@ -273,10 +276,28 @@ class RowScores:
 
     def _violating(self, limit: float) -> Ints:
         """Of the rows scored last, those that violate their condition."""
-        native, places = self._machine.native, self._near.places
+        native = self._machine.native
         outside = np.ones(self._signs.shape, dtype=bool)
         outside[native.ids] = native.members.T == 0
-        return places[((self._margins(places) < 1 - limit) & outside[places]).any(axis=1)]
+
+        def among(places: Ints) -> Ints:
+            return places[((self._margins(places) < 1 - limit) & outside[places]).any(axis=1)]
+
+        violating = among(self._near.places)
+        if self._step == 0 or len(violating) >= FEW_ROWS:
+            return violating
+        self._score_as_model(violating)  # or a row that only rounding puts here would be learned without end
+        return among(violating)
+
+    def _score_as_model(self, places: Ints) -> None:
+        """Score rows from scratch, with kernel values that are those of the model bit for bit."""
+        native = self._machine.native
+        others = places[~self._kept(places)]
+        self._scores[others] = 0
+        native.add_kernel_sums(
+            self._rows.block, native.ids, np.ascontiguousarray(native.alpha), others, self._scores
+        )
+        native.evaluations += len(native.ids) * len(others)
 
     def check_all(self, limit: float) -> Ints:
         """Rows that violate their condition by more than ``limit``."""
@@ -340,7 +361,7 @@ class RowScores:
                 if self._decide is not None:
                     self._scores[some] = self._decide(self._rows.X[some]) - native.bias
                 else:
-                    native.add_kernel_sums(self._rows.block, sources, weights, some, self._scores)
+                    native.add_kernel_sums(self._rows.block, sources, weights, some, self._scores, self._step)
                     native.evaluations += len(sources) * len(some)
                 bar.update(len(some))
         self._scores[native.ids] = self._signs[native.ids] - native.gradients.T

@@ -64,6 +64,11 @@ class LabeledRows:
         """The rows as the core takes them."""
         return as_block(self.X)
 
+    @cached_property
+    def byte_step(self) -> float:
+        """The number of which all features are whole multiples that fit into a byte; 0 if there is none."""
+        return _core.byte_step(self.block)
+
     def __reduce__(self) -> tuple[Any, ...]:  # the block is made again
         return LabeledRows, (self.X, self.labels, self.costs, self.ids, self.counts)
 
