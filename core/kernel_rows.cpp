@@ -190,6 +190,21 @@ void KernelRows::evaluate(const Batch& batch, std::size_t count, float* const* o
   evaluations_ += count * size();
 }
 
+void KernelRows::evaluate_among(std::span<const std::int64_t> slots, float* const* out) {
+  constexpr std::size_t kTogether = 48;  // what is above the diagonal costs little, and rows are computed by the dozen
+  const auto batch = rows_.take_kept(slots);
+  const auto store = rows_.sibling();
+  store->append(*batch);
+  std::uint64_t computed = 0;
+  for (std::size_t first = 0; first < slots.size(); first += kTogether) {
+    const std::size_t last = std::min(first + kTogether, slots.size());
+    store->evaluate(*batch, first, last, 0, last, out + first);
+    computed += (last - first) * last;
+  }
+  const auto lock = lock_cache();
+  evaluations_ += computed;
+}
+
 void KernelRows::open_block(const Batch& batch, std::size_t count, const float* const* known) {
   const std::size_t n = size(), begin = n - count;
   const bool ahead = ahead_.batch == &batch && ahead_.done && ahead_.slots == begin;
@@ -291,14 +306,17 @@ void KernelRows::cache_block(std::span<const std::int64_t> kept) noexcept {
     }
     // A row used lately will be used again soon: it gets its values for the new slots now, while they are at hand.
     const std::vector<RowCache::Entry*> recent = cache_.recent(kRecent, n);
+    std::vector<std::uint8_t> stays(block_rows_, 0);
+    for (const auto slot : kept) stays[static_cast<std::size_t>(slot) - old] = 1;
     parallel_ranges(recent.size() * kept.size() < kSmallBatch ? 1 : threads_, recent.size(), 1,
                     [&](std::size_t begin, std::size_t end) {
+                      std::vector<float> values(block_rows_);
                       for (std::size_t r = begin; r < end; ++r) {
                         RowCache::Entry& entry = *recent[r];
                         if (entry.valid != old) continue;
                         const float* column = block_column(static_cast<std::size_t>(entry.slot));
-                        for (std::size_t u = 0; u < kept.size(); ++u)
-                          entry[old + u] = column[static_cast<std::size_t>(kept[u]) - old];
+                        loops().compress(column, stays.data(), block_rows_, values.data());
+                        entry.write(old, n, values.data());
                         entry.valid = n;
                       }
                     });

@@ -96,6 +96,10 @@ class KernelRows {
   /// The rows of several slots; those that are missing are computed together.
   HeldRows hold(std::span<const std::int64_t> slots);
 
+  /// out[a][b] = K(slots[a], slots[b]) for b <= a, from the rows themselves: where a value is cheap to compute, that is
+  /// faster than reading it from a long kernel row. May be called from the threads of Expansion::each_column.
+  void evaluate_among(std::span<const std::int64_t> slots, float* const* out);
+
   /// Opens a block: the last `count` slots of the store are new and come from `batch`. Computes their rows; `known`, if
   /// given, holds their values with the slots before. If it throws, no block is open.
   void open_block(const Batch& batch, std::size_t count, const float* const* known);

@@ -55,6 +55,7 @@ std::vector<std::int64_t> choose(const Expansion& expansion, std::size_t c, Bias
   for (const auto slot : last)
     if (column.gate[static_cast<std::size_t>(slot)] == (kMayRise | kMayFall)) add(slot);
   add_steepest(std::max<std::size_t>(1, most / 4), reach);
+  std::sort(chosen.begin(), chosen.end());  // kernel rows are read in order
   return chosen;
 }
 
@@ -71,6 +72,19 @@ struct Local : SmallProblem {
   explicit Local(std::size_t n) : SmallProblem(n), kernel(n * stride), inverse(stride) {}
 
   const float* row(std::size_t s) const { return kernel.data() + s * stride; }
+
+  /// Copies the values below the diagonal to those above it, most of them in blocks: rows of the matrix are so far apart
+  /// that a column does not fit into the first-level cache.
+  void mirror() {
+    constexpr std::size_t kBlock = 32;
+    for (std::size_t first = 0; first < size; first += kBlock) {
+      const std::size_t last = std::min(first + kBlock, size);
+      float* const lines = kernel.data() + first * stride;
+      loops().transpose(lines, stride, last - first, first, kernel.data() + first, stride);
+      for (std::size_t a = first; a < last; ++a)
+        for (std::size_t b = first; b < a; ++b) kernel[b * stride + a] = kernel[a * stride + b];
+    }
+  }
 
   /// Steps on the coefficient with the largest gain, together with a partner; there is no bias.
   std::size_t solve_without_bias(double tolerance, std::size_t max_steps) {
@@ -102,6 +116,21 @@ void in_groups(Expansion& expansion, std::span<const std::int64_t> slots, F&& wo
   const std::size_t room = std::max<std::size_t>(2, expansion.kernel().cache().room_for(expansion.size()) / at_once);
   for (std::size_t first = 0; first < slots.size(); first += room)
     work(first, expansion.hold(slots.subspan(first, std::min(room, slots.size() - first))));
+}
+
+/// The kernel matrix of the working set, on and below the diagonal.
+void read_kernel(Expansion& expansion, std::span<const std::int64_t> set, Local& local) {
+  if (!expansion.rows().costly()) {
+    std::vector<float*> lines(set.size());
+    for (std::size_t a = 0; a < set.size(); ++a) lines[a] = local.kernel.data() + a * local.stride;
+    expansion.kernel().evaluate_among(set, lines.data());
+    return;
+  }
+  in_groups(expansion, set, [&](std::size_t first, const HeldRows& rows) {
+    for (std::size_t a = first; a < first + rows.size(); ++a)
+      for (std::size_t b = 0; b <= a; ++b)
+        local.kernel[a * local.stride + b] = rows[a - first][static_cast<std::size_t>(set[b])];
+  });
 }
 
 }  // namespace
@@ -206,14 +235,8 @@ bool optimize(Expansion& expansion, std::size_t c, Bias bias, double tau, std::s
     set = choose(expansion, c, bias, tau, kWorkingSet, set);
 
     Local local(set.size());
-    in_groups(expansion, set, [&](std::size_t first, const HeldRows& rows) {
-      for (std::size_t a = first; a < first + rows.size(); ++a)
-        for (std::size_t b = 0; b <= a; ++b) {
-          const float value = rows[a - first][static_cast<std::size_t>(set[b])];
-          local.kernel[a * local.stride + b] = value;
-          local.kernel[b * local.stride + a] = value;
-        }
-    });
+    read_kernel(expansion, set, local);
+    local.mirror();
     for (std::size_t a = 0; a < set.size(); ++a) {
       const auto s = static_cast<std::size_t>(set[a]);
       local.take(expansion, c, s, a);
