@@ -200,6 +200,9 @@ struct SparseArrays {
   std::size_t size() const { return norms.size(); }
   CsrView<T> view() const { return {values.data(), columns.data(), starts.data(), norms.data()}; }
 
+  void reserve(std::size_t rows, std::size_t entries) {
+    values.reserve(entries), columns.reserve(entries), norms.reserve(rows), starts.reserve(rows + 1);
+  }
   void add_entry(std::int32_t column, T value) {
     columns.push_back(column);
     values.push_back(value);
@@ -240,6 +243,10 @@ class SparseRows final : public Rows {
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool) const override {
     auto batch = std::make_unique<SparseBatch<T>>();
+    std::size_t entries = 0;  // counted first: growing while rows are read would touch twice the memory
+    for (const auto r : which)
+      visit_row(block, static_cast<std::size_t>(r), [&](std::int32_t, auto v) { entries += v != 0; });
+    batch->rows.reserve(which.size(), entries);
     for (const auto r : which) {
       visit_row(block, static_cast<std::size_t>(r), [&](std::int32_t k, auto v) {
         if (v != 0) batch->rows.add_entry(k, static_cast<T>(static_cast<Stored>(v)));
@@ -257,6 +264,7 @@ class SparseRows final : public Rows {
 
   void append(const Batch& any) override {
     const auto& batch = static_cast<const SparseBatch<T>&>(any).rows;
+    if (size() == 0) rows_.reserve(batch.size(), batch.values.size());
     for (std::size_t r = 0; r < batch.size(); ++r) rows_.add_row(batch, r);
   }
 

@@ -21,14 +21,16 @@ BENCHMARK = Benchmark(
     __doc__,
     (
         Part("fit", "time of an exact fit, from the memory of the device and of the host"),
+        Part("peers", "SVC and scikit-learn-intelex on the CPU of the same machine, one fit each"),
         Part("predict", "rows a second, and bytes a second from the memory of the host", files=False),
+        Part("pool", "active learning from a pool of 10^8 rows", files=False),
         Part("growth", "time and memory of fits of up to ten million generated rows", files=False),
         Part("sweeps", "a semi-supervised cut of tens of millions of rows", files=False),
     ),
     (
         Option("--rows", None, "at most this many rows of each data set", quick=2_000, parse=int, least=100),
         Option("--repeats", 5, "fits of each kind", quick=2, least=1),
-        Option("--svc", "", "data sets on which SVC is fitted once, separated by commas"),
+        Option("--limit", 600.0, "seconds for a fit of a peer on the CPU", least=1),
     ),
-    packages=("torch", "cupy-cuda13x", "xrfm"),
+    packages=("torch", "cupy-cuda13x", "xrfm", "scikit-learn-intelex"),
 )

@@ -1,4 +1,4 @@
-"""Exact fits: from rows in the memory of the device and of the host, on the CPU, by SVC, and by xRFM."""
+"""Exact fits: from rows in the memory of the device and of the host, on the CPU, and by xRFM."""
 
 from __future__ import annotations
 
@@ -64,13 +64,6 @@ def _measure(task: Task, run: Run, name: str) -> dict[str, Any]:
         cpu = LASVM(**options).fit(X, task.y_train)
         result |= {"cpu_s": time.perf_counter() - start, "cpu_error": error(cpu)}
         result["cpu_dual"] = dual(cpu, task.gamma, task.C)
-    if name in run.settings["svc"].split(","):
-        from sklearn.svm import SVC
-
-        start = time.perf_counter()
-        svc = SVC(C=task.C, gamma=task.gamma, cache_size=2000).fit(X, task.y_train)
-        result |= {"svc_s": time.perf_counter() - start, "svc_error": error(svc)}
-    if name in ON_CPU:
         result |= _xrfm(task, X, X_test)
     return result
 
@@ -115,11 +108,8 @@ def report(data: Data) -> str:
     """One line for each data set."""
     lines = []
     for r in data["results"]:
-        seconds_of = [f"{number(r[key])}" if key in r else NONE for key in ("cpu_s", "svc_s", "xrfm_s")]
-        errors = [
-            f"{100 * r[key]:.2f}" if key in r else NONE
-            for key in ("error", "cpu_error", "svc_error", "xrfm_error")
-        ]
+        seconds_of = [f"{number(r[key])}" if key in r else NONE for key in ("cpu_s", "xrfm_s")]
+        errors = [f"{100 * r[key]:.2f}" if key in r else NONE for key in ("error", "cpu_error", "xrfm_error")]
         apart = (r["dual"] - r["cpu_dual"]) / r["cpu_dual"] if r.get("cpu_dual") and r.get("dual") else None
         lines.append(
             [
@@ -135,11 +125,11 @@ def report(data: Data) -> str:
                 f"{r['n_sv']:,}",
             ]
         )
-    columns = ["", "rows", "from device, ms", "goal", "from host, ms", "CPU, s", "SVC, s", "xRFM, s"]
-    columns += ["error %", "CPU's", "SVC's", "xRFM's", "dual - CPU's", "violation", "support vectors"]
+    columns = ["", "rows", "from device, ms", "goal", "from host, ms", "CPU, s", "xRFM, s"]
+    columns += ["error %", "CPU's", "xRFM's", "dual - CPU's", "violation", "support vectors"]
     text = f"""`LASVM(device="cuda").fit` on one GPU: wall clock, median of {data["settings"]["repeats"]} fits
-    after one that does not count, hand-over to the CPU included. The CPU, `SVC` and xRFM (at its defaults,
-    on the GPU) are fitted once, with one CPU thread. The difference of the dual objectives is relative."""
+    after one that does not count, hand-over to the CPU included. The CPU and xRFM (at its defaults, on the
+    GPU) are fitted once, with one CPU thread. The difference of the dual objectives is relative."""
     problems = [
         fill(f"xRFM on {r['title']}: {r['xrfm_problem']}") for r in data["results"] if "xrfm_problem" in r
     ]

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -40,6 +41,14 @@ nb::object give(std::vector<T> values, std::initializer_list<std::size_t> shape 
   std::vector<std::size_t> dims(shape);
   if (dims.empty()) dims.push_back(length);
   return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), dims.size(), dims.data(), owner));
+}
+
+/// Moves an array to NumPy without a copy.
+template <class T>
+nb::object give(std::unique_ptr<T[]> values, std::initializer_list<std::size_t> shape) {
+  const T* data = values.get();
+  nb::capsule owner(values.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(const_cast<T*>(data), shape.size(), shape.begin(), owner));
 }
 
 /// The largest squared length of a row; infinite if it overflows, or if a value is not finite.

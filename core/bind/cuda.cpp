@@ -99,9 +99,12 @@ nb::tuple summarize(const Floats& rows, double center) {
 nb::object take(const Floats& rows, const Array<std::int64_t>& numbers) {
   const cuda::Source source = dense(rows);
   const std::vector<std::int64_t> which(numbers.data(), numbers.data() + numbers.shape(0));
-  const std::initializer_list<std::size_t> shape = {which.size(), source.columns};
-  if (source.scalar == cuda::Scalar::f64) return give(cuda::take<double>(source, which), shape);
-  return give(cuda::take<float>(source, which), shape);
+  const auto taken = [&]<class T>(T) {
+    auto values = std::make_unique_for_overwrite<T[]>(which.size() * source.columns);
+    cuda::take(source, which, values.get());
+    return give(std::move(values), {which.size(), source.columns});
+  };
+  return source.scalar == cuda::Scalar::f64 ? taken(0.0) : taken(0.0f);
 }
 
 /// An array in device memory that somebody else owns, by its address.
@@ -157,8 +160,8 @@ class Scorer {
 
  private:
   nb::object in_host_memory(const cuda::Source& source, const std::vector<double>& bias) {
-    std::vector<double> sums(columns_ * source.rows);
-    run(source, bias, sums.data(), false);
+    auto sums = std::make_unique_for_overwrite<double[]>(columns_ * source.rows);
+    run(source, bias, sums.get(), false);
     return give(std::move(sums), {columns_, source.rows}).attr("T");
   }
   void run(const cuda::Source& source, const std::vector<double>& bias, double* out, bool on_device) {

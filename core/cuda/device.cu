@@ -1,7 +1,12 @@
 #include "device.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <mutex>
 #include <vector>
+
+#include "team.hpp"
 
 namespace everlearn::cuda {
 namespace {
@@ -28,6 +33,18 @@ cudaMemPool_t pool() {
   return mine;
 }
 
+/// Pinned pieces that nobody uses. They live as long as the process: the driver may be gone before static destructors.
+struct Spares {
+  static constexpr std::size_t kMost = 64;
+  std::mutex mutex;
+  std::vector<unsigned char*> pieces;
+  Spares() { pieces.reserve(kMost); }
+};
+Spares& spares() {
+  static auto* all = new Spares;
+  return *all;
+}
+
 }  // namespace
 
 std::vector<DeviceFacts> devices() {
@@ -51,6 +68,50 @@ void* allocate(std::size_t bytes) {
 
 void release(void* memory) noexcept {
   if (memory) cudaFreeAsync(memory, nullptr);
+}
+
+PinnedPiece::PinnedPiece() {
+  {
+    const std::lock_guard lock(spares().mutex);
+    if (!spares().pieces.empty()) {
+      data_ = spares().pieces.back();
+      spares().pieces.pop_back();
+      return;
+    }
+  }
+  check(cudaHostAlloc(reinterpret_cast<void**>(&data_), kBytes, cudaHostAllocPortable), "pinning host memory");
+}
+
+PinnedPiece::~PinnedPiece() {
+  {
+    const std::lock_guard lock(spares().mutex);
+    if (spares().pieces.size() < Spares::kMost) {
+      spares().pieces.push_back(data_);  // has room: see Spares
+      return;
+    }
+  }
+  cudaFreeHost(data_);
+}
+
+std::size_t copying_threads(std::size_t bytes) {
+  const std::size_t most = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 8);
+  return std::clamp<std::size_t>(bytes / PinnedPiece::kBytes, 1, most);
+}
+
+void to_host(const void* device, void* host, std::size_t bytes) {
+  std::atomic<std::size_t> next = 0;
+  in_team(copying_threads(bytes), [&](std::size_t) {
+    const Stream stream;
+    const PinnedPiece piece;
+    for (std::size_t at; (at = next.fetch_add(PinnedPiece::kBytes)) < bytes;) {
+      const std::size_t size = std::min(PinnedPiece::kBytes, bytes - at);
+      check(cudaMemcpyAsync(piece.data(), static_cast<const unsigned char*>(device) + at, size, cudaMemcpyDeviceToHost,
+                            stream),
+            "copying from the device");
+      stream.wait();
+      std::memcpy(static_cast<unsigned char*>(host) + at, piece.data(), size);
+    }
+  });
 }
 
 }  // namespace everlearn::cuda

@@ -110,11 +110,24 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Copies host memory to the device in pieces through two pinned buffers: one is filled while the other travels.
+/// A piece of pinned host memory. Those that are given back are kept for the next: pinning takes longer than copying.
+class PinnedPiece {
+ public:
+  static constexpr std::size_t kBytes = std::size_t{4} << 20;
+  PinnedPiece();
+  PinnedPiece(const PinnedPiece&) = delete;
+  PinnedPiece& operator=(const PinnedPiece&) = delete;
+  ~PinnedPiece();
+  unsigned char* data() const { return data_; }
+
+ private:
+  unsigned char* data_;
+};
+
+/// Copies host memory to the device in pieces through pinned memory: one piece is filled while the other travels.
 class Pump {
  public:
-  Pump(std::size_t piece, cudaStream_t stream)
-      : stream_(stream), piece_(piece), pinned_(2 * piece), landed_(2 * piece) {
+  explicit Pump(cudaStream_t stream) : stream_(stream), landed_(2 * PinnedPiece::kBytes) {
     for (auto& event : used_) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
   }
   Pump(const Pump&) = delete;
@@ -123,19 +136,17 @@ class Pump {
     cudaStreamSynchronize(stream_);
     for (auto& event : used_) cudaEventDestroy(event);
   }
-  /// The largest number of bytes that are copied at once.
-  std::size_t piece() const { return piece_; }
-  /// Where to write the next piece.
+  /// Where to write the next piece, of up to PinnedPiece::kBytes.
   unsigned char* begin() {
     side_ ^= 1;
     check(cudaEventSynchronize(used_[side_]), "copying to the device");  // at once, if it was never recorded
-    return pinned_.data() + side_ * piece_;
+    return pinned_[side_].data();
   }
   /// Sends it; returns where it will be on the device until the next but one begins. Call mark_used() after the work on
   /// it has been started.
   const void* send(std::size_t bytes) {
-    unsigned char* there = landed_.data() + side_ * piece_;
-    check(cudaMemcpyAsync(there, pinned_.data() + side_ * piece_, bytes, cudaMemcpyHostToDevice, stream_),
+    unsigned char* there = landed_.data() + side_ * PinnedPiece::kBytes;
+    check(cudaMemcpyAsync(there, pinned_[side_].data(), bytes, cudaMemcpyHostToDevice, stream_),
           "copying to the device");
     return there;
   }
@@ -143,8 +154,7 @@ class Pump {
 
  private:
   cudaStream_t stream_;
-  std::size_t piece_;
-  PinnedBuffer<unsigned char> pinned_;
+  PinnedPiece pinned_[2];
   Buffer<unsigned char> landed_;
   cudaEvent_t used_[2]{};
   std::size_t side_ = 0;

@@ -198,17 +198,18 @@ __device__ inline void multiply_exactly(double (&sum)[2], double a, double b) {
 
 /// Tiles of 64 terms x 64 targets; four warps of 32 x 32.
 template <bool kDistances>
-__global__ __launch_bounds__(kExactThreads) void sum_exactly_kernel(RowsView x, ExactTerms terms, const int* targets,
-                                                                    const int* n_targets, int most_targets,
-                                                                    KernelFunction kernel, double* out) {
+__global__ __launch_bounds__(kExactThreads) void sum_exactly_kernel(RowsView x, ExactTerms terms, KernelFunction kernel,
+                                                                    double* out) {
   __shared__ float a[kExactTile * kExactLine], b[kExactTile * kExactLine];
   __shared__ int a_rows[kExactTile], b_rows[kExactTile];
   __shared__ double a_norm[kExactTile], b_norm[kExactTile], coefficients[kExactTile], halves[2][kExactTile];
   const int t = threadIdx.x, lane = t & 31, warp_row = t >> 6, warp_column = (t >> 5) & 1;
-  const int total = *terms.count, wanted = *n_targets, first_target = blockIdx.x * kExactTile;
+  const int list = blockIdx.y, total = terms.count[list], wanted = terms.n_targets[list];
+  const int first_target = blockIdx.x * kExactTile;
+  const std::size_t line = static_cast<std::size_t>(list) * terms.stride;
   if (first_target >= wanted) return;
   if (t < kExactTile) {
-    b_rows[t] = targets[min(first_target + t, wanted - 1)];
+    b_rows[t] = terms.targets[line + min(first_target + t, wanted - 1)];
     b_norm[t] = x.exact_norm[b_rows[t]];
   }
   const int tiles = (total + kExactTile - 1) / kExactTile, each = (tiles + gridDim.z - 1) / gridDim.z;
@@ -217,9 +218,9 @@ __global__ __launch_bounds__(kExactThreads) void sum_exactly_kernel(RowsView x, 
     __syncthreads();
     if (t < kExactTile) {
       const int k = tile * kExactTile + t;
-      a_rows[t] = terms.rows[min(k, total - 1)];
+      a_rows[t] = terms.rows[line + min(k, total - 1)];
       a_norm[t] = x.exact_norm[a_rows[t]];
-      coefficients[t] = k < total ? terms.coefficients[k] : 0;
+      coefficients[t] = k < total ? terms.coefficients[line + k] : 0;
     }
     double sums[4][4][2] = {};
     for (int c0 = 0; c0 < x.columns; c0 += kExactDepth) {
@@ -274,7 +275,7 @@ __global__ __launch_bounds__(kExactThreads) void sum_exactly_kernel(RowsView x, 
     if (t < kExactTile) result += halves[0][t] + halves[1][t];
   }
   if (t < kExactTile && first_target + t < wanted)
-    out[static_cast<std::size_t>(blockIdx.z) * most_targets + first_target + t] = result;
+    out[(static_cast<std::size_t>(blockIdx.z) * terms.lists + list) * terms.stride + first_target + t] = result;
 }
 
 __global__ void diagonal_kernel(RowsView x, KernelFunction kernel, float* out) {
@@ -341,11 +342,11 @@ void score_rows(const RowsView& z, const float* coefficients, int count, int col
   check_launch("scoring rows");
 }
 
-void sum_exactly(const RowsView& x, const ExactTerms& terms, const int* targets, const int* n_targets, int most_targets,
-                 const KernelFunction& kernel, int parts, double* out, cudaStream_t stream) {
-  const dim3 grid(blocks_for(most_targets, kExactTile), 1, parts);
+void sum_exactly(const RowsView& x, const ExactTerms& terms, const KernelFunction& kernel, int parts, double* out,
+                 cudaStream_t stream) {
+  const dim3 grid(blocks_for(terms.stride, kExactTile), terms.lists, parts);
   const auto run = kernel.of_distances() ? sum_exactly_kernel<true> : sum_exactly_kernel<false>;
-  run<<<grid, kExactThreads, 0, stream>>>(x, terms, targets, n_targets, most_targets, kernel, out);
+  run<<<grid, kExactThreads, 0, stream>>>(x, terms, kernel, out);
   check_launch("summing kernel values in double precision");
 }
 

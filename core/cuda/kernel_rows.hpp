@@ -33,15 +33,20 @@ void sum_rows(const RowsView& z, const Terms& terms, const RowsView& x, const Ke
 void score_rows(const RowsView& z, const float* coefficients, int count, int columns, const RowsView& x,
                 const KernelFunction& kernel, double* out, cudaStream_t stream);
 
-/// In double precision, from the entries as they came, for the rows `targets[0..n_targets)`:
-/// out[part][k] = sum over the terms of this part of coefficients K(x[rows], x[targets[k]]); counts are on the device.
+/// Lists of rows with coefficients, and for each the rows to sum for. Lines are `stride` apart; counts are on the device.
 struct ExactTerms {
   const int* rows;
   const double* coefficients;
   const int* count;
+  int lists;
+  int stride;
+  const int* targets;
+  const int* n_targets;
 };
-void sum_exactly(const RowsView& x, const ExactTerms& terms, const int* targets, const int* n_targets, int most_targets,
-                 const KernelFunction& kernel, int parts, double* out, cudaStream_t stream);
+/// In double precision, from the entries as they came: out[part][list][k] = sum over the terms of this part of
+/// coefficients K(x[rows], x[targets[k]]), in lines of `stride`.
+void sum_exactly(const RowsView& x, const ExactTerms& terms, const KernelFunction& kernel, int parts, double* out,
+                 cudaStream_t stream);
 
 /// K(x_s, x_s).
 void diagonal(const RowsView& x, const KernelFunction& kernel, float* out, cudaStream_t stream);

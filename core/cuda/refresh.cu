@@ -70,8 +70,9 @@ __global__ __launch_bounds__(1024) void find_ends(Problems problems, double* end
   ends[2 * blockIdx.x] = high, ends[2 * blockIdx.x + 1] = low;
 }
 
-__global__ __launch_bounds__(1024) void list_band(Problems problems, int p, const double* ends, double width, int* band,
+__global__ __launch_bounds__(1024) void list_band(Problems problems, const double* ends, double width, int* band,
                                                   int* count) {
+  const int p = blockIdx.x;
   const std::size_t line = static_cast<std::size_t>(p) * problems.rows;
   const double high = ends[2 * p], low = ends[2 * p + 1];
   list_rows(
@@ -80,16 +81,17 @@ __global__ __launch_bounds__(1024) void list_band(Problems problems, int p, cons
         const double a = problems.alpha[line + s], edge = problems.edge[line + s], g = problems.g[line + s];
         return (a < fmax(edge, 0.0) && g > low - width) || (a > fmin(edge, 0.0) && g < high + width);
       },
-      [&](int place, int s) { band[place] = s; }, count);
+      [&](int place, int s) { band[line + place] = s; }, &count[p]);
 }
 
-__global__ void take_band(Problems problems, int p, const int* band, const int* count, const double* sums, int parts,
-                          int stride, unsigned long long* error) {
-  const int k = blockIdx.x * blockDim.x + threadIdx.x;
-  if (k >= *count) return;
-  const std::size_t at = static_cast<std::size_t>(p) * problems.rows + band[k];
+__global__ void take_band(Problems problems, const int* band, const int* count, const double* sums, int parts,
+                          unsigned long long* error) {
+  const int k = blockIdx.x * blockDim.x + threadIdx.x, p = blockIdx.y;
+  if (k >= count[p]) return;
+  const std::size_t line = static_cast<std::size_t>(p) * problems.rows, at = line + band[line + k];
   double g = label_of(problems.edge[at]);
-  for (int part = 0; part < parts; ++part) g -= sums[static_cast<std::size_t>(part) * stride + k];
+  for (int part = 0; part < parts; ++part)
+    g -= sums[(static_cast<std::size_t>(part) * problems.problems + p) * problems.rows + k];
   atomicMax(error, static_cast<unsigned long long>(__double_as_longlong(fabs(g - problems.g[at]))));
   problems.g[at] = g;
 }
@@ -113,8 +115,8 @@ Refresh::Refresh(const RowsView& rows, const KernelFunction& kernel, const Probl
       stream_(stream),
       support_(static_cast<std::size_t>(problems.problems) * problems.rows),
       n_support_(problems.problems),
-      band_(problems.rows),
-      n_band_(1),
+      band_(support_.size()),
+      n_band_(problems.problems),
       coefficients_(support_.size()),
       sums_(kParts * support_.size()),
       ends_(2 * problems.problems),
@@ -146,16 +148,15 @@ double Refresh::operator()(bool all, double tau) {
 double Refresh::mend_band(double width) {
   find_ends<<<problems_.problems, 1024, 0, stream_>>>(problems_, ends_.data());
   error_.fill_bytes(0, stream_);
-  for (int p = 0; p < problems_.problems; ++p) {
-    const std::size_t line = static_cast<std::size_t>(p) * problems_.rows;
-    list_band<<<1, 1024, 0, stream_>>>(problems_, p, ends_.data(), width, band_.data(), n_band_.data());
-    check_launch("listing rows near the ends");
-    sum_exactly(rows_, {support_.data() + line, coefficients_.data() + line, n_support_.data() + p}, band_.data(),
-                n_band_.data(), problems_.rows, kernel_, kParts, sums_.data(), stream_);
-    take_band<<<blocks_for(problems_.rows, 256), 256, 0, stream_>>>(
-        problems_, p, band_.data(), n_band_.data(), sums_.data(), kParts, problems_.rows, error_.data());
-    check_launch("mending gradients");
-  }
+  list_band<<<problems_.problems, 1024, 0, stream_>>>(problems_, ends_.data(), width, band_.data(), n_band_.data());
+  check_launch("listing rows near the ends");
+  sum_exactly(rows_,
+              {support_.data(), coefficients_.data(), n_support_.data(), problems_.problems, problems_.rows,
+               band_.data(), n_band_.data()},
+              kernel_, kParts, sums_.data(), stream_);
+  take_band<<<dim3(blocks_for(problems_.rows, 256), problems_.problems), 256, 0, stream_>>>(
+      problems_, band_.data(), n_band_.data(), sums_.data(), kParts, error_.data());
+  check_launch("mending gradients");
   unsigned long long bits = 0;
   error_.to_host(&bits, 1, stream_);
   check(cudaStreamSynchronize(stream_), "mending gradients");

@@ -2,21 +2,23 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
+#include <cstring>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "kernel_rows.hpp"
 #include "rows.hpp"
+#include "team.hpp"
 
 namespace everlearn::cuda {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{16} << 20;        // bytes that are copied at once
-constexpr std::size_t kBatchBytes = std::size_t{64} << 20;   // of rows in host memory
+constexpr std::size_t kLeastBatch = std::size_t{2} << 20;    // bytes of rows in host memory
+constexpr std::size_t kMostBatch = std::size_t{16} << 20;    // and the most of them
 constexpr std::size_t kBatchEntries = std::size_t{1} << 28;  // of rows in device memory
-constexpr std::size_t kLanes = 3;                            // streams that rows from host memory come on
+// Threads that rows from host memory come by, each on a stream of its own: together they copy as fast as the bus, and
+// while one waits for the device the others go on.
+constexpr std::size_t kLanes = 12;
 
 /// Adds the bias of each line, and says whether a sum is not finite.
 __global__ void add_bias(double* sums, std::size_t rows, const double* bias, int* broken) {
@@ -34,6 +36,7 @@ struct Scorer::State {
   struct Lane {
     Stream stream;
     std::optional<Pump> pump;  // made when the first rows come from the host
+    std::optional<PinnedPiece> sums;
   };
 
   std::mutex busy;  // one call of scores() at a time
@@ -55,7 +58,7 @@ struct Scorer::State {
   /// Scores a batch; out has lines of `total` entries, of which these rows are the ones from `first` on.
   void score(Lane& lane, const Source& batch, const std::vector<double>& bias, double* out, std::size_t first,
              std::size_t total, bool out_on_device) {
-    if (!batch.on_device && !lane.pump) lane.pump.emplace(kPiece, lane.stream);
+    if (!batch.on_device && !lane.pump) lane.pump.emplace(lane.stream);
     const DeviceRows targets(batch, &vectors, kernel.kind == KernelKind::cosine, kernel.kind == KernelKind::laplacian,
                              lane.stream, batch.on_device ? nullptr : &*lane.pump);
     const RowsView z = vectors.view();
@@ -68,14 +71,38 @@ struct Scorer::State {
     add_bias<<<dim3(blocks_for(batch.rows, 256), columns), 256, 0, lane.stream>>>(sums.data(), batch.rows,
                                                                                   offsets.data(), broken.data());
     check_launch("adding the bias");
-    const std::size_t line = batch.rows * sizeof(double);
-    check(cudaMemcpy2DAsync(out + first, total * sizeof(double), sums.data(), line, line, columns,
-                            out_on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost, lane.stream),
-          "copying scores");
+    if (out_on_device) {
+      const std::size_t line = batch.rows * sizeof(double);
+      check(cudaMemcpy2DAsync(out + first, total * sizeof(double), sums.data(), line, line, columns,
+                              cudaMemcpyDeviceToDevice, lane.stream),
+            "copying scores");
+    } else {
+      bring(lane, sums, batch.rows, out + first, total);
+    }
     int any = 0;
     broken.to_host(&any, 1, lane.stream);
     lane.stream.wait();
     if (any) throw NotFinite();
+  }
+
+  /// Copies lines of `rows` sums into lines of `total` in host memory, by pinned memory: the driver's own way from there
+  /// has a lock that all lanes would wait for.
+  void bring(Lane& lane, const Buffer<double>& sums, std::size_t rows, double* out, std::size_t total) {
+    if (!lane.sums) lane.sums.emplace();
+    const auto* landed = reinterpret_cast<const double*>(lane.sums->data());
+    constexpr std::size_t kAtOnce = PinnedPiece::kBytes / sizeof(double);
+    for (std::size_t from = 0; from < sums.size(); from += kAtOnce) {
+      const std::size_t to = std::min(sums.size(), from + kAtOnce);
+      check(cudaMemcpyAsync(lane.sums->data(), sums.data() + from, (to - from) * sizeof(double), cudaMemcpyDeviceToHost,
+                            lane.stream),
+            "copying scores");
+      lane.stream.wait();
+      for (std::size_t at = from; at < to;) {
+        const std::size_t column = at / rows, row = at % rows, count = std::min(rows - row, to - at);
+        std::memcpy(out + column * total + row, landed + (at - from), count * sizeof(double));
+        at += count;
+      }
+    }
   }
 };
 
@@ -87,37 +114,26 @@ bool Scorer::scores(const Source& rows, const std::vector<double>& bias, double*
                     const std::function<bool()>& interrupted) {
   if (bias.size() != static_cast<std::size_t>(state_->columns)) throw std::invalid_argument("one bias for each column");
   const std::size_t line = std::max<std::size_t>(1, rows.line());
+  const auto batch_of = [](std::size_t amount, std::size_t a_row) { return std::max<std::size_t>(1, amount / a_row); };
   const std::size_t each = rows.on_device
-                               ? std::max<std::size_t>(1, kBatchEntries / std::max<std::size_t>(1, rows.columns))
-                               : std::max<std::size_t>(1, kBatchBytes / line);
+                               ? batch_of(kBatchEntries, std::max<std::size_t>(1, rows.columns))
+                               : batch_of(std::clamp(rows.rows * line / (4 * kLanes), kLeastBatch, kMostBatch), line);
+  const std::size_t lanes = rows.on_device ? 1 : std::clamp<std::size_t>((rows.rows + each - 1) / each, 1, kLanes);
   const std::lock_guard alone(state_->busy);
-  int device = 0;
-  check(cudaGetDevice(&device), "asking for the device");
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> stopped = false;
-  std::exception_ptr error;
-  std::mutex one_error;
-  const auto work = [&](State::Lane& lane, bool asks) {
+  in_team(lanes, [&](std::size_t number) {
     try {
-      check(cudaSetDevice(device), "choosing the device");
       for (std::size_t first; !stopped && (first = next.fetch_add(each)) < rows.rows;) {
         const std::size_t count = std::min(each, rows.rows - first);
-        state_->score(lane, rows.part(first, count), bias, out, first, rows.rows, out_on_device);
-        if (asks && interrupted()) stopped = true;
+        state_->score(state_->lanes[number], rows.part(first, count), bias, out, first, rows.rows, out_on_device);
+        if (number == 0 && interrupted()) stopped = true;
       }
     } catch (...) {
-      const std::lock_guard lock(one_error);
-      if (!error) error = std::current_exception();
       stopped = true;
+      throw;
     }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    const std::size_t lanes = rows.on_device ? 1 : std::min(kLanes, (rows.rows + each - 1) / each);
-    for (std::size_t k = 1; k < lanes; ++k) helpers.emplace_back(work, std::ref(state_->lanes[k]), false);
-    work(state_->lanes[0], true);
-  }
-  if (error) std::rethrow_exception(error);
+  });
   return !stopped;
 }
 

@@ -39,7 +39,8 @@ struct NotFinite : std::invalid_argument {
 /// shift; its first row and the number of rows.
 using Look = std::function<void(const void* entries, std::size_t first, std::size_t count)>;
 
-/// Looks at all rows, a piece at a time; rows in host memory come through `pump`, or through a small one of their own.
+/// Looks at all rows, a piece at a time, in their order. Rows in host memory come through `pump`; without one, several
+/// threads copy them, and take turns to look.
 void for_pieces(const Source& source, cudaStream_t stream, Pump* pump, const Look& look);
 
 }  // namespace everlearn::cuda

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "entries.cuh"
+#include "team.hpp"
 
 namespace everlearn::cuda {
 namespace {
@@ -74,28 +75,27 @@ Summary summarize(const Source& source, double center) {
 }
 
 template <class Out>
-std::vector<Out> take(const Source& source, const std::vector<std::int64_t>& rows) {
+void take(const Source& source, const std::vector<std::int64_t>& rows, Out* out) {
   static_assert(sizeof(std::int64_t) == sizeof(long long));
   if (!source.on_device || source.starts) throw std::invalid_argument("only dense rows in device memory are taken");
   for (const std::int64_t row : rows)
     if (row < 0 || static_cast<std::size_t>(row) >= source.rows) throw std::out_of_range("there is no such row");
-  std::vector<Out> out(rows.size() * source.columns);
-  if (out.empty()) return out;
+  const std::size_t size = rows.size() * source.columns;
+  if (size == 0) return;
   const Stream stream;
   Buffer<long long> which(rows.size());
-  Buffer<Out> there(out.size());
+  Buffer<Out> there(size);
   which.from_host(reinterpret_cast<const long long*>(rows.data()), rows.size(), stream);
   by_type(source.scalar, [&](auto tag) {
-    take_kernel<typename decltype(tag)::type, Out><<<blocks_for(out.size(), 256), 256, 0, stream>>>(
-        source.values, which.data(), out.size(), static_cast<int>(source.columns), there.data());
+    take_kernel<typename decltype(tag)::type, Out><<<blocks_for(size, 256), 256, 0, stream>>>(
+        source.values, which.data(), size, static_cast<int>(source.columns), there.data());
   });
   check_launch("taking rows");
-  there.to_host(out.data(), out.size(), stream);
   stream.wait();
-  return out;
+  to_host(there.data(), out, size * sizeof(Out));
 }
 
-template std::vector<float> take(const Source&, const std::vector<std::int64_t>&);
-template std::vector<double> take(const Source&, const std::vector<std::int64_t>&);
+template void take(const Source&, const std::vector<std::int64_t>&, float*);
+template void take(const Source&, const std::vector<std::int64_t>&, double*);
 
 }  // namespace everlearn::cuda

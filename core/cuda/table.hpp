@@ -17,8 +17,8 @@ struct Summary {
 /// Sums are made in a fixed order: the same rows give the same bits.
 Summary summarize(const Source& source, double center);
 
-/// Copies rows of a source in device memory to host memory, as float or double.
+/// Copies rows of a source in device memory to `out` in host memory, as float or double.
 template <class Out>
-std::vector<Out> take(const Source& source, const std::vector<std::int64_t>& rows);
+void take(const Source& source, const std::vector<std::int64_t>& rows, Out* out);
 
 }  // namespace everlearn::cuda

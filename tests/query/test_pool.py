@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import sparse, stats
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
-from everlearn import LASVM
-from everlearn.query import AutoMargin, Gradient, Margin, Random, Submodular, learn_stream
-from everlearn.query._pool import generator, sample
+from everlearn import LASVM, ActiveLearner
+from everlearn.datasets import make_banana
+from everlearn.query import AutoMargin, Gradient, Margin, Random, Submodular, _questions, learn_stream
+from everlearn.query._pool import best_first, generator, sample
 from everlearn.query._scores import class_scores
 from property_helpers import property_test
 from query.query_helpers import Given, column, three_class_model, two_class_model
@@ -353,3 +354,29 @@ def test_utilities_depend_on_nothing_random(seed):
             strategy.utilities(Given(), X),
             clone(strategy).set_params(random_state=None).utilities(Given(), X),
         )
+
+
+@pytest.mark.parametrize("most", [None, 0, 1, 3, 40])
+@pytest.mark.parametrize("values", [2, 1000], ids=["ties", "few ties"])
+def test_best_first_is_the_head_of_a_stable_sort(most, values):
+    utilities = np.random.default_rng(0).integers(0, values, 300) / 7
+    for spoiled in ([], [5], [5, 250]):
+        utilities[spoiled] = np.nan
+        expected = np.argsort(-utilities, kind="stable")[:most]
+        assert np.array_equal(best_first(utilities, most), expected)
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_a_pool_scored_in_blocks_gives_the_same_questions(monkeypatch, batch_size, form):
+    X, y = make_banana(400, random_state=0)
+    X[200:300] = X[:100]  # ties
+
+    def questions():
+        loop = ActiveLearner(LASVM(C=5, gamma=1.0), Margin(pool_size=None), random_state=0)
+        loop.run(form(X), y, max_labels=40, batch_size=batch_size)
+        return [record["row"] for record in loop.history]
+
+    whole = questions()
+    monkeypatch.setattr(_questions, "_ROWS_AT_ONCE", 37)
+    assert questions() == whole

@@ -320,7 +320,7 @@ class Machine:
         high, low = ends
         numbers = np.arange(len(alpha)) if len(alpha) > 1 else np.array([1])
         signs = np.where(labels == numbers[:, np.newaxis], 1.0, -1.0)
-        native |= self._image(X) | {
+        native |= {
             "ids": ids,
             "labels": labels,
             "costs": costs,
@@ -334,9 +334,11 @@ class Machine:
             "live": np.ones(len(alpha), dtype=np.uint8),
             "seen": np.ones(len(native["seen"]), dtype=np.uint8),
         }
-        return Machine.from_state(
-            {"solver": self.solver, "spec": self.spec, "parameters": self.parameters, "native": native}
-        )
+        machine = Machine(self.solver, self.spec)
+        machine.parameters = self.parameters
+        machine.native.set_parameters(**self.parameters)
+        machine.native.set_state(self._to_store(X), native)
+        return machine
 
     def reserve(
         self, X: Rows, ids: Any, labels: Any, costs: Any, margins: npt.NDArray[np.float64], most: int
@@ -344,11 +346,18 @@ class Machine:
         """Replace the rows of the reserve, which has a capacity of ``most``."""
         self.native.set_parameters(**(self.parameters | {"reserve": 0}))
         self.native.set_parameters(**self.parameters)
-        part = self._image(X) | {"ids": ids, "labels": labels, "costs": costs, "margins": margins}
+        part = {"ids": ids, "labels": labels, "costs": costs, "margins": margins}
         part["ceiling"] = float(margins.max()) if 0 < len(margins) == most else np.inf
-        self.native.set_reserve(as_block(self._stored(part)), part)
+        self.native.set_reserve(self._to_store(X), part)
+
+    def _to_store(self, X: Rows) -> _core.Block:
+        """Rows from which the core makes those it stores, in its layout and rounded to 16 bits."""
+        stored = self.centered(X)
+        return as_block(stored if self.in_halves else stored.astype(self.spec["precision"], copy=False))
 
     def _diagonal(self, X: Rows) -> npt.NDArray[np.float32]:
+        if self.kernel.unit_diagonal:
+            return np.ones(X.shape[0], dtype=np.float32)
         squares = row_norms(self.centered(X).astype(np.float64), squared=True)
         return self.kernel.diagonal(squares).astype(np.float32)
 

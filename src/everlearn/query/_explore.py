@@ -40,7 +40,7 @@ class FarthestRows:
         outlier: a label for it is wasted.
         """
         rows, distances = self.next([False] * n, random)
-        is_open = ~self.pool.gone()[self.candidates]
+        is_open = self.pool.has_each(self.candidates)
         median = float(np.sqrt(np.median(self.nearest[is_open]))) if is_open.any() else np.inf
         count = sum(distance > _OUTSTANDING * median for distance in distances)  # in descending order
         return rows[:count], distances[:count]
@@ -53,11 +53,11 @@ class FarthestRows:
         does not.
         """
         gone = self.pool.gone()
-        fresh = np.flatnonzero(gone & ~self.noted)
+        fresh = gone[~self.noted[gone]]
         if len(fresh):
             self.nearest = nearest(self.features, numeric(self.pool.rows(fresh)), self.nearest)
-            self.noted |= gone
-        is_open = ~gone[self.candidates]
+            self.noted[fresh] = True
+        is_open = self.pool.has_each(self.candidates)
         chosen: list[int] = []
         distances: list[float] = []
         squared = np.where(is_open, self.nearest, 0.0)

@@ -80,7 +80,7 @@ class PoolQueryStrategy(QueryStrategy):
             Row numbers, ascending.
         """
         places, utilities = self.candidates(model, X, n, draw)
-        return np.sort(places[best_first(utilities)[:n]])
+        return np.sort(places[best_first(utilities, n)])
 
     def candidates(self, model: Any, X: Any, n: int | None, draw: int) -> tuple[Places, Utilities]:
         """Draw rows and compute their utilities for a batch.
@@ -122,15 +122,27 @@ class PoolQueryStrategy(QueryStrategy):
         ndarray of shape (n_drawn,)
             Row numbers in the order drawn; all, ascending, where all rows are searched.
         """
+        self.check_draw(n, draw)
+        n_rows, size = count_rows(X), self.draw_size(n)
+        if size is None or self.searches_all(n_rows, n):
+            return np.arange(n_rows)
+        return sample(generator(self.random_state, draw), n_rows, min(size, n_rows))
+
+    def check_draw(self, n: int | None, draw: int) -> None:
+        """Refuse parameters that are not valid, and a batch that is larger than what is drawn.
+
+        Parameters
+        ----------
+        n : int or None
+            The size of the batch.
+        draw : int
+            The number of the draw.
+        """
         constraints.check(self)
         for name, constraint, value in (("n", LIMIT, n), ("draw", _DRAW, draw)):
             if not constraint.test(value):
                 raise ValueError(f"{name} must be {constraint.accepts}, got {value!r}.")
         self.check_batch_size(n)
-        n_rows, size = count_rows(X), self.draw_size(n)
-        if size is None or self.searches_all(n_rows, n):
-            return np.arange(n_rows)
-        return sample(generator(self.random_state, draw), n_rows, min(size, n_rows))
 
     def draw_size(self, n: int | None) -> int | None:
         """Return how many rows are drawn at most.
@@ -174,9 +186,18 @@ class PoolQueryStrategy(QueryStrategy):
         return self._utilities(model, X)
 
 
-def best_first(utilities: Utilities) -> Places:
-    """Places from the highest utility to the lowest; ties in their order."""
-    return np.argsort(-utilities, kind="stable")
+def best_first(utilities: Utilities, most: int | None = None) -> Places:
+    """Places from the highest utility to the lowest, ``most`` at most; ties in their order, NaN last."""
+    if most == 1 and len(utilities):
+        best = np.argmax(utilities)
+        if not np.isnan(utilities[best]):
+            return np.array([best])
+    if most and 4 * most < len(utilities):  # sorting all takes longer than scoring them
+        least = np.partition(utilities, len(utilities) - most)[len(utilities) - most]
+        high = np.flatnonzero(utilities >= least)
+        if len(high) >= most:
+            return np.asarray(high[np.argsort(-utilities[high], kind="stable")[:most]])
+    return np.argsort(-utilities, kind="stable")[:most]
 
 
 def generator(random_state: Any, draw: int) -> np.random.RandomState:

@@ -18,6 +18,7 @@ from .coverage import NoDistances
 RANDOM_START, FARTHEST_START = "cold start (random)", "cold start (farthest)"
 EXPLORED, REASKED = "explore", "ask again"
 _MAX_ANSWERS = 3  # for one row, when a strategy asks again
+_ROWS_AT_ONCE = 2**20  # of a pool that is scored as a whole
 
 
 @dataclass(frozen=True)
@@ -99,13 +100,17 @@ class Pool:
             self._block = self.X[self.numbers[: self._left]]
         return self._block[: self._left]
 
-    def gone(self) -> Any:
-        """Which rows are not left, as a mask."""
-        return self._place >= self._left
+    def gone(self) -> Places:
+        """The numbers of the rows that are not left, ascending."""
+        return np.sort(self.numbers[self._left :])
 
     def has(self, row: int) -> bool:
         """Whether a row is left."""
         return bool(self._place[row] < self._left)
+
+    def has_each(self, rows: Places) -> Any:
+        """Which of some rows are left, as a mask."""
+        return self._place[rows] < self._left
 
     def remove(self, row: int) -> None:
         """Remove a row; the last one takes its place."""
@@ -219,18 +224,35 @@ class QuestionSelector:
         """The selection of a strategy that needs scores only, best first; questions keep their scores."""
         strategy: Any = self.strategy
         more = min(n + len(without), self.pool.left)
-        places = strategy.draw_rows(self.pool, more, draw)
-        whole = strategy.searches_all(self.pool.left, more)
-        scores = model.scores(self.pool.all_rows() if whole else self.pool[places])
-        utilities = strategy.utilities_from_scores(scores)
-        best = np.array([utilities.argmax()]) if more == 1 else best_first(utilities)[:more]
-        scores = scores[best]
+        if strategy.searches_all(self.pool.left, more):
+            places, scores = self._search_all(model, more, draw)
+        else:
+            drawn = strategy.draw_rows(self.pool, more, draw)
+            of_drawn = model.scores(self.pool[drawn])
+            best = best_first(strategy.utilities_from_scores(of_drawn), more)
+            places, scores = drawn[best], of_drawn[best]
         reasons = strategy.reasons(_KnownScores(scores, model.classes), scores)
         return [
             PoolQuestion(row, strategy.name, reasons[i], scores[i : i + 1], model.version, by_model=True)
-            for i, row in enumerate(self._at(places[best]).tolist())
+            for i, row in enumerate(self._at(places).tolist())
             if row not in without
         ][:n]
+
+    def _search_all(self, model: PoolModel, most: int, draw: int) -> tuple[Places, Scores]:
+        """The best places of the whole pool, and their scores. A large pool is scored in blocks."""
+        strategy: Any = self.strategy
+        strategy.check_draw(most, draw)
+        rows = self.pool.all_rows()
+        is_large = self.pool.left > _ROWS_AT_ONCE
+        found: list[tuple[Places, Scores, Any]] = []
+        for start in range(0, self.pool.left, _ROWS_AT_ONCE):
+            scores = model.scores(take(rows, slice(start, start + _ROWS_AT_ONCE)) if is_large else rows)
+            utilities = strategy.utilities_from_scores(scores)
+            best = best_first(utilities, most)
+            found.append((start + best, scores[best], utilities[best]))
+        places, values, of_best = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        best = best_first(of_best, most)
+        return places[best], values[best]
 
     def _by_query(self, model: PoolModel, n: int, draw: int, without: list[int]) -> list[PoolQuestion]:
         """The selection of any strategy, which gets the model itself."""
