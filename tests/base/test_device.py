@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
 
-from base.device_helpers import TWIN, OutOfDeviceMemory, Scorer
+from base.device_helpers import TWIN, OutOfDeviceMemory, Scorer, There
 from everlearn import LASVM, load, save
 from everlearn._base import device
 from everlearn.datasets import make_banana
@@ -183,6 +183,31 @@ def test_failing_device_leaves_the_model_as_it_was(monkeypatch, error, code):
         clf.set_params(device="cuda").fit(X[:50], y[:50])
     assert caught.value.code == code
     assert np.array_equal(clf.decision_function(X), before)
+
+
+@pytest.mark.parametrize("step", ["solve", "summarize"])
+@pytest.mark.parametrize("error", [OutOfDeviceMemory("full"), RuntimeError("lost")])
+@pytest.mark.parametrize("place", [np.asarray, There], ids=["host", "device"])
+@pytest.mark.parametrize("dtype", [np.float64, np.uint8])
+def test_a_device_that_fails_in_the_middle_of_a_fit(monkeypatch, step, error, place, dtype):
+    X, y = make_banana(100, random_state=0)
+    X = (X * 20 + 100).clip(0, 255).astype(dtype)
+
+    def fail(*args, **options):
+        raise error
+
+    broken = types.SimpleNamespace(**(vars(TWIN) | {step: fail}))
+    monkeypatch.setattr(device, "cuda_module", lambda: broken)
+    same = LASVM(C=5, random_state=0).fit(X.astype(float), y)
+    with pytest.warns(RuntimeWarning, match=f"Training on the CPU: The CUDA device .*{error}") as warned:
+        clf = LASVM(C=5, device="auto", random_state=0).fit(place(X), place(y))
+    assert [warning.filename for warning in warned] == [__file__]
+    expected = same.decision_function(X.astype(float))
+    np.testing.assert_allclose(clf.decision_function(X.astype(float)), expected, atol=1e-3)
+    before = clf.decision_function(X[:5].astype(float))
+    with pytest.raises(DeviceError, match=str(error)):
+        clf.set_params(device="cuda").fit(place(X[:50]), place(y[:50]))
+    assert np.array_equal(clf.decision_function(X[:5].astype(float)), before)
 
 
 def test_cuda_code_compiles(tmp_path):

@@ -6,8 +6,6 @@ What it computes is handed over to an ordinary machine, which continues on the C
 
 import importlib
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -17,6 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..errors import DeviceError
+from .device_errors import USE_CPU, errors_in_words
 from .device_table import DeviceTable, like
 from .machine import Machine
 from .validate import Ints, Rows
@@ -24,7 +23,6 @@ from .validate import Ints, Rows
 DEVICES = ("cpu", "cuda", "auto")
 _KERNELS = ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian")
 _LEAST_CAPABILITY = (8, 0)
-_USE_CPU = "Or set device='cpu'."
 # Products of entries from which on rows are scored on a device: a fraction of a second on a CPU.
 _WORTH_COPYING = 2**31
 
@@ -45,22 +43,22 @@ def cuda_module() -> ModuleType:
         raise DeviceError(
             f"device='cuda' needs everlearn's CUDA module, which this installation does not have ({error}).",
             code="no_cuda_module",
-            remedy="Build everlearn with nvcc: pip install . -C cmake.define.EVERLEARN_CUDA=ON. " + _USE_CPU,
+            remedy="Build everlearn with nvcc: pip install . -C cmake.define.EVERLEARN_CUDA=ON. " + USE_CPU,
         ) from None
     try:
         devices = module.devices()
     except RuntimeError as error:
         raise DeviceError(
-            f"No CUDA device can be used: {error}.", code="no_device", remedy="Check nvidia-smi. " + _USE_CPU
+            f"No CUDA device can be used: {error}.", code="no_device", remedy="Check nvidia-smi. " + USE_CPU
         ) from None
     if not devices:
-        raise DeviceError("This machine has no CUDA device.", code="no_device", remedy=_USE_CPU)
+        raise DeviceError("This machine has no CUDA device.", code="no_device", remedy=USE_CPU)
     name, *capability, _ = devices[0]
     if tuple(capability) < _LEAST_CAPABILITY:
         raise DeviceError(
             f"The CUDA device {name} has compute capability {capability[0]}.{capability[1]}: 8.0 is needed.",
             code="old_device",
-            remedy=_USE_CPU,
+            remedy=USE_CPU,
         )
     return module
 
@@ -86,8 +84,13 @@ def choose_device(device: str, obstacle: str | None, stacklevel: int = 4) -> Mod
     except DeviceError as error:
         if device == "cuda":
             raise
-        warnings.warn(f"Training on the CPU: {error}", RuntimeWarning, stacklevel=stacklevel)
+        warn_of_cpu(error, stacklevel + 1)
         return None
+
+
+def warn_of_cpu(error: DeviceError, stacklevel: int) -> None:
+    """Warn that a fit takes the CPU, and say why."""
+    warnings.warn(f"Training on the CPU: {error}", RuntimeWarning, stacklevel=stacklevel)
 
 
 def kernel_obstacle(kernel: Any) -> str | None:
@@ -96,23 +99,6 @@ def kernel_obstacle(kernel: Any) -> str | None:
         return None
     name = repr(kernel) if isinstance(kernel, str) else "a callable"
     return f"kernel={name} runs on the CPU only; choose one of {', '.join(_KERNELS)}."
-
-
-@contextmanager
-def errors_in_words(module: ModuleType) -> Iterator[None]:
-    """Errors of a device as a `DeviceError` with a remedy."""
-    try:
-        yield
-    except module.OutOfDeviceMemory as error:
-        raise DeviceError(
-            f"The CUDA device ran out of memory: {error}.",
-            code="device_memory",
-            remedy="Set a smaller cache_size, learn fewer rows, or use float32 rows. " + _USE_CPU,
-        ) from None
-    except module.DeviceError as error:
-        raise DeviceError(
-            f"The CUDA device failed: {error}.", code="device_failed", remedy=_USE_CPU
-        ) from None
 
 
 def _kernel_options(machine: Machine) -> dict[str, Any]:

@@ -39,10 +39,24 @@ class DeviceLearner(KernelLearner):
     ) -> tuple[LabeledRows, Ints]:
         module = device.choose_device(self.device, self._device_obstacle() if self.device != "cpu" else None)
         self._solved_on_device = module is not None
-        if module is not None:
-            table = table_of(module, X)
-            X, sample_weight = X if table is None else table, on_host(module, sample_weight)
+        if module is None:
+            return super()._take_all(X, y, sample_weight, ids)
+        table = table_of(module, X)
+        try:
+            weights = on_host(module, sample_weight)
+            return super()._take_all(X if table is None else table, y, weights, ids)
+        except DeviceError as error:
+            self._fall_back(error, stacklevel=5)  # the caller of `fit`
+        if table is not None and table.on_device:
+            X, y, sample_weight = table[:], on_host(module, y), on_host(module, sample_weight)
         return super()._take_all(X, y, sample_weight, ids)
+
+    def _fall_back(self, error: DeviceError, stacklevel: int) -> None:
+        """Go on on the CPU after a device has failed, if the user left the choice of the device to us."""
+        if self.device == "cuda":
+            raise error
+        self._solved_on_device = False
+        device.warn_of_cpu(error, stacklevel)
 
     def _scores(self, X: Any) -> Any:
         found = self._scores_there(X) if self.device != "cpu" and hasattr(self, "_machine") else None
@@ -120,8 +134,17 @@ class DeviceLearner(KernelLearner):
             return np.asarray(found)
         return super().score_validated(X)
 
-    def _solve_on_device(self, rows: LabeledRows, usable: Ints) -> None:
-        """The SVM of all rows by a device, handed over to the machine."""
+    def _solve_on_device(self, rows: LabeledRows, usable: Ints) -> bool:
+        """The SVM of all rows by a device, handed over to the machine; False if the CPU has to solve it."""
+        try:
+            self._solve_and_hand_over(rows, usable)
+            return True
+        except DeviceError as error:
+            self._fall_back(error, stacklevel=6)  # the caller of `fit`
+        rows.X = rows.X[:] if isinstance(rows.X, DeviceTable) else rows.X
+        return False
+
+    def _solve_and_hand_over(self, rows: LabeledRows, usable: Ints) -> None:
         module = device.cuda_module()
         columns = len(self._machine.native.bias)
         numbers = np.arange(columns) if columns > 1 else np.array([1])

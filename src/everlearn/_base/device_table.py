@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .device_errors import errors_in_words
+
 _CUDA = 2  # the device type of DLPack
 _TYPES = ("<f8", "<f4", "<f2", "|u1")
 _FORMAT = "X in the memory of a CUDA device must be float64, float32, float16 or uint8, in C order; got {}."
@@ -57,7 +59,8 @@ class DeviceTable:
         if not self.on_device:
             return np.ascontiguousarray(self.source[which], dtype=self.dtype)
         numbers = np.arange(len(self))[which].astype(np.int64)
-        return np.asarray(self.module.take(self.source, numbers), dtype=self.dtype)
+        with errors_in_words(self.module):
+            return np.asarray(self.module.take(self.source, numbers), dtype=self.dtype)
 
     def on_host(self) -> npt.NDArray[Any]:
         """All rows, in their own type if they are on the host."""
@@ -65,7 +68,8 @@ class DeviceTable:
 
     def summarize(self, center: float = 0.0) -> Summary:
         """What the device finds out about all rows."""
-        return Summary(*self.module.summarize(self.source, float(center)))
+        with errors_in_words(self.module):
+            return Summary(*self.module.summarize(self.source, float(center)))
 
     @cached_property
     def summary(self) -> Summary:
@@ -133,7 +137,8 @@ def on_host(module: ModuleType, array: Any) -> Any:
     if interface.get("strides") not in (None, (dtype.itemsize,)):
         raise ValueError("Arrays in the memory of a CUDA device must be in C order.")
     size = int(np.prod(shape)) * dtype.itemsize
-    values = module.to_host(interface["data"][0], size) if size else b""
+    with errors_in_words(module):
+        values = module.to_host(interface["data"][0], size) if size else b""
     return np.frombuffer(values, dtype=dtype).reshape(shape)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.device import errors_in_words
+from .._base.device_errors import errors_in_words
 from .._base.kernels import Linear
 from .._base.validate import Rows
 from .choice import Floats, Ints, Similarities

@@ -224,12 +224,10 @@ class LASVM(DeviceLearner, ExactLearner, OnlineLearner, StreamLearner, Forgettin
 
     def _pass_over(self, rows: LabeledRows, usable: Ints, random: Any) -> Ints:
         """Seeds of each class first, then the epochs; returns the numbers of the rows learned."""
-        if self._solved_on_device:
-            self._machine.seed(random)
-            self._solve_on_device(rows, usable)
+        self._machine.seed(random)
+        if self._solved_on_device and self._solve_on_device(rows, usable):
             return usable
         native = self._machine.native
-        self._machine.seed(random)
         order = random.permutation(usable).astype(np.int64)
         of_class = [np.flatnonzero(rows.labels[order] == number) for number in range(len(self.classes_))]
         seeds = np.sort(np.concatenate([places[:_SEEDS_PER_CLASS] for places in of_class]))
