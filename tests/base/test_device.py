@@ -273,7 +273,11 @@ def test_a_device_that_fails_in_a_prediction(monkeypatch, twin, name, error):
         with pytest.raises(DeviceError, match="ran out of memory: no memory for 8 bytes"):
             model.predict(X)
     else:
-        assert len(model.predict(X)) == 100
+        expected = model.set_params(device="cpu").predict(X)
+        model.set_params(device=name)
+        with pytest.warns(RuntimeWarning, match="Predicting on the CPU: .* no memory for 8 bytes") as warned:
+            assert np.array_equal(model.predict(X), expected)
+        assert warned[0].filename == __file__
 
 
 def test_small_batches_do_not_ask_for_a_device(monkeypatch, twin):

@@ -92,3 +92,33 @@ def test_a_device_that_fails(monkeypatch, rows):
     given = np.where(np.arange(300) < 30, y % 2, np.nan)
     with pytest.raises(DeviceError, match="The CUDA device failed: lost"):
         SubmodS3VM(device="cuda", kernel="linear").fit(X, given)
+
+
+@pytest.mark.parametrize("working_calls", [0, 1])
+@pytest.mark.parametrize("solver", ["fast", "two-sided", "greedy"])
+def test_the_cpu_goes_on_where_a_device_fails(monkeypatch, rows, solver, working_calls):
+    class LostLater(Sweeps):
+        left = working_calls
+
+        def _count(self):
+            LostLater.left -= 1
+            if LostLater.left < 0:
+                raise RuntimeError("lost")
+
+        def times(self, weights):
+            self._count()
+            return super().times(weights)
+
+        def linearize(self, w, q, start, k):
+            self._count()
+            return super().linearize(w, q, start, k)
+
+    monkeypatch.setattr(device, "cuda_module", lambda: module(LostLater))
+    X, y = rows
+    given = np.where(np.arange(300) < 30, y % 3, np.nan)
+    options = {"kernel": "linear", "rho": 0.5, "solver": solver, "random_state": 0}
+    with pytest.warns(RuntimeWarning, match="Training on the CPU: The CUDA device failed: lost") as warned:
+        there = SubmodS3VM(device="auto", **options).fit(X, given)
+    assert {warning.filename for warning in warned} == {__file__}
+    here = SubmodS3VM(**options).fit(X, given)
+    np.testing.assert_array_equal(there.transduction_, here.transduction_)

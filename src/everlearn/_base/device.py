@@ -5,6 +5,7 @@ What it computes is handed over to an ordinary machine, which continues on the C
 """
 
 import importlib
+import sys
 import warnings
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -63,7 +64,7 @@ def cuda_module() -> ModuleType:
     return module
 
 
-def choose_device(device: str, obstacle: str | None, stacklevel: int = 4) -> ModuleType | None:
+def choose_device(device: str, obstacle: str | None) -> ModuleType | None:
     """The module for the device of a fit, None for the CPU.
 
     Parameters
@@ -72,8 +73,6 @@ def choose_device(device: str, obstacle: str | None, stacklevel: int = 4) -> Mod
         What the user asked for. "auto" takes the CPU, with a warning that says why, where "cuda" raises.
     obstacle : str or None
         Why this fit cannot run on a device, with the remedy.
-    stacklevel : int, default=4
-        The frame of the user's code, for the warning.
     """
     if device == "cpu":
         return None
@@ -84,13 +83,16 @@ def choose_device(device: str, obstacle: str | None, stacklevel: int = 4) -> Mod
     except DeviceError as error:
         if device == "cuda":
             raise
-        warn_of_cpu(error, stacklevel + 1)
+        warn_of_cpu(error)
         return None
 
 
-def warn_of_cpu(error: DeviceError, stacklevel: int) -> None:
-    """Warn that a fit takes the CPU, and say why."""
-    warnings.warn(f"Training on the CPU: {error}", RuntimeWarning, stacklevel=stacklevel)
+def warn_of_cpu(error: DeviceError, work: str = "Training") -> None:
+    """Warn, in the line of the user's code, that work takes the CPU, and say why."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("everlearn."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(f"{work} on the CPU: {error}", RuntimeWarning, stacklevel=level)
 
 
 def kernel_obstacle(kernel: Any) -> str | None:

@@ -46,17 +46,17 @@ class DeviceLearner(KernelLearner):
             weights = on_host(module, sample_weight)
             return super()._take_all(X if table is None else table, y, weights, ids)
         except DeviceError as error:
-            self._fall_back(error, stacklevel=5)  # the caller of `fit`
+            self._fall_back(error)
         if table is not None and table.on_device:
             X, y, sample_weight = table[:], on_host(module, y), on_host(module, sample_weight)
         return super()._take_all(X, y, sample_weight, ids)
 
-    def _fall_back(self, error: DeviceError, stacklevel: int) -> None:
+    def _fall_back(self, error: DeviceError) -> None:
         """Go on on the CPU after a device has failed, if the user left the choice of the device to us."""
         if self.device == "cuda":
             raise error
         self._solved_on_device = False
-        device.warn_of_cpu(error, stacklevel)
+        device.warn_of_cpu(error)
 
     def _scores(self, X: Any) -> Any:
         found = self._scores_there(X) if self.device != "cpu" and hasattr(self, "_machine") else None
@@ -92,10 +92,11 @@ class DeviceLearner(KernelLearner):
         """Decision values by the device; None if rows do not fit into its numbers."""
         try:
             return device.scores(module, self._machine, X)
-        except DeviceError:
+        except DeviceError as error:
             if self.device == "cuda" or (isinstance(X, DeviceTable) and X.on_device):
                 raise
-            return None  # "auto" goes on where a device fails
+            device.warn_of_cpu(error, "Predicting")
+            return None
 
     def labels_of(self, scores: Any) -> Any:
         """Turn decision values into labels; on a device they stay there, if labels are numbers.
@@ -140,7 +141,7 @@ class DeviceLearner(KernelLearner):
             self._solve_and_hand_over(rows, usable)
             return True
         except DeviceError as error:
-            self._fall_back(error, stacklevel=6)  # the caller of `fit`
+            self._fall_back(error)
         rows.X = rows.X[:] if isinstance(rows.X, DeviceTable) else rows.X
         return False
 

@@ -27,6 +27,8 @@ class Space:
         Whether to show progress.
     module : module, default=None
         The module for CUDA devices, if sums of similarities are computed there: under the linear kernel.
+    falls_back : bool, default=False
+        Whether the CPU goes on where the device fails.
     """
 
     def __init__(
@@ -36,22 +38,33 @@ class Space:
         n_jobs: int | None = None,
         verbose: bool = False,
         module: ModuleType | None = None,
+        falls_back: bool = False,
     ) -> None:
-        self.module = module
+        self.module, self.falls_back = module, falls_back
         self.X, self.kernel, self.n_jobs, self.verbose = X, kernel, n_jobs, verbose
-        self._last: tuple[Ints, Similarities] | None = None
+        self._known: list[tuple[Ints, Similarities]] = []
 
     def among(self, rows: Ints) -> Similarities:
-        """The similarities within some rows, without a matrix; the last result is cached."""
-        if self._last is None or self._last[0] is not rows:
+        """The similarities within some rows, without a matrix.
+
+        The last two results are cached: of the labeled rows and of the others, in turn.
+        """
+        found = next((K for known, K in self._known if known is rows), None)
+        if found is None:
             if self.kernel is None:
-                K: Similarities = StoredSimilarities(self.X[np.ix_(rows, rows)])
+                found = StoredSimilarities(self.X[np.ix_(rows, rows)])
             elif self.module is not None:
-                K = DeviceSimilarities(self.module, self.X[rows], n_jobs=self.n_jobs, verbose=self.verbose)
+                found = DeviceSimilarities(
+                    self.module,
+                    self.X[rows],
+                    n_jobs=self.n_jobs,
+                    verbose=self.verbose,
+                    falls_back=self.falls_back,
+                )
             else:
-                K = Similarities(self.X[rows], self.kernel, n_jobs=self.n_jobs, verbose=self.verbose)
-            self._last = rows, K
-        return self._last[1]
+                found = Similarities(self.X[rows], self.kernel, n_jobs=self.n_jobs, verbose=self.verbose)
+            self._known = [*self._known[-1:], (rows, found)]
+        return found
 
     def matrix(self, rows: Ints) -> Floats:
         """The matrix of similarities within few rows."""

@@ -206,7 +206,9 @@ class TransductiveLearner(SemiSupervised):
             found = Nystroem(kernel.name, n_components=count, random_state=seed, **kernel.options)
             self._nystroem = found.fit(Z)
             Z, kernel = found.transform(Z), Linear()
-        return Space(Z, kernel, self.n_jobs, bool(self.verbose), self._device_module(Z, kernel))
+        module = self._device_module(Z, kernel)
+        falls_back = getattr(self, "device", "cpu") == "auto"
+        return Space(Z, kernel, self.n_jobs, bool(self.verbose), module, falls_back)
 
     def _device_module(self, X: Rows, kernel: Kernel | None) -> ModuleType | None:
         """The module for a CUDA device, if sums of similarities are to be computed there."""
@@ -218,7 +220,7 @@ class TransductiveLearner(SemiSupervised):
             )
         elif sparse.issparse(X):
             obstacle = "it needs dense rows, and X is sparse."
-        return choose_device(device, obstacle, stacklevel=6)
+        return choose_device(device, obstacle)
 
     def _share_out(self, space: Space, numbers: Ints, random: np.random.RandomState) -> None:
         """Determine the fraction of each class among the unlabeled rows."""
