@@ -2,8 +2,10 @@
 
     python tests/serve/load.py --annotators 200 --rows 2000 --seconds 60
 
-Starts `everlearn serve` on a new store, prints the times of the requests, and compares the log with what was
-acknowledged: nothing is lost, nothing is counted twice, no row is asked twice. It stops by itself.
+Starts `everlearn serve` on a new store and fills what it keeps in memory: the labeled rows of the learner,
+the predictions of rows without a label. Then it prints the times of the requests and the memory, and compares
+the log with what was acknowledged: nothing is lost, nothing is counted twice, no row is asked twice. It stops
+by itself.
 """
 
 import argparse
@@ -33,6 +35,7 @@ CLASSES = ["low", "high"]
 BLOCK = 100  # rows in a request
 IN_FLIGHT = 8  # requests of the program that sends rows
 FIELDS = 8
+LABELED, UNLABELED = 5_000, 100_000  # rows that fill what the service keeps
 
 
 @dataclass
@@ -53,8 +56,8 @@ class Outcome:
         For each row, to whom it was leased.
     refused, empty : Counter
         Requests that were refused, by kind and status; responses without a question, by reason.
-    memory : list of int
-        Bytes that the service had in use, once a second.
+    memory : list of (int, int, int)
+        Once a second: the rows and the answers that were acknowledged, and the bytes that the service uses.
     """
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: collections.defaultdict(list))
@@ -64,7 +67,7 @@ class Outcome:
     leased: dict[str, list[str]] = field(default_factory=lambda: collections.defaultdict(list))
     refused: collections.Counter = field(default_factory=collections.Counter)
     empty: collections.Counter = field(default_factory=collections.Counter)
-    memory: list[int] = field(default_factory=list)
+    memory: list[tuple[int, int, int]] = field(default_factory=list)
 
 
 def row(number: int, generator: random.Random) -> dict:
@@ -101,6 +104,17 @@ def set_up(process: ServerProcess, generator: random.Random) -> None:
     first = [row(-1000 - n, generator) for n in range(20)]
     labeled = [{**one, "label": truth(one["fields"])} for one in first]
     admin.post("/v1/rows", json={"rows": labeled}).raise_for_status()
+
+
+def fill(process: ServerProcess, generator: random.Random) -> None:
+    """Rows until everything that is kept in memory is there."""
+    with process.client() as admin:
+        for first, n, labeled in ((0, LABELED, True), (LABELED, UNLABELED, False)):
+            for start in range(first, first + n, 1000):
+                rows = [row(-10_000 - start - k, generator) for k in range(1000)]
+                if labeled:
+                    rows = [{**one, "label": truth(one["fields"])} for one in rows]
+                admin.post("/v1/rows", json={"rows": rows}).raise_for_status()
 
 
 class Load:
@@ -208,7 +222,8 @@ class Load:
     async def _watch_memory(self) -> None:
         while time.monotonic() < self.end:
             with contextlib.suppress(OSError, IndexError, ValueError):  # it was killed
-                self.outcome.memory.append(self.process.memory())
+                answers = sum(map(len, self.outcome.answers.values()))
+                self.outcome.memory.append((len(self.outcome.rows), answers, self.process.memory()))
             await asyncio.sleep(1.0)
 
 
@@ -276,8 +291,14 @@ def table(outcome: Outcome, seconds: float, cpu: float | None = None) -> str:
         f"{answers:,} answers ({answers / seconds:.1f} a second)."
     )
     if outcome.memory:
-        at = [outcome.memory[len(outcome.memory) * part // 4] for part in range(4)] + [outcome.memory[-1]]
-        lines.append(f"Memory of the service, MiB: {', '.join(f'{value / 2**20:.0f}' for value in at)}.")
+        parts = min(8, len(outcome.memory))
+        lines += ["", "| rows | answers | memory MiB |", "|--:|--:|--:|"]
+        for part in range(parts + 1):
+            rows, given, used = outcome.memory[
+                min(len(outcome.memory) * part // parts, len(outcome.memory) - 1)
+            ]
+            lines.append(f"| {rows:,} | {given:,} | {used / 2**20:.0f} |")
+        lines.append("")
     if cpu is not None:
         lines.append(f"CPU of the service: {cpu:.1f} s of {seconds:.0f} s.")
     if outcome.refused:
@@ -287,11 +308,17 @@ def table(outcome: Outcome, seconds: float, cpu: float | None = None) -> str:
     return "\n".join(lines)
 
 
-def measure(folder: Path, annotators: int, rate: float, seconds: float, pause: float) -> tuple[Outcome, list]:
+def measure(
+    folder: Path, annotators: int, rate: float, seconds: float, pause: float, *, filled: bool = False
+) -> tuple[Outcome, list]:
     """Run the load; returns what happened, and what is wrong."""
     store = folder / "load.everlearn"
     with ServerProcess(store) as process:
         set_up(process, random.Random(0))
+        if filled:
+            begin = process.memory()
+            fill(process, random.Random(1))
+            print(f"Memory, MiB: {begin / 2**20:.0f} at the start, {process.memory() / 2**20:.0f} filled.\n")
         load = Load(process, annotators, rate, seconds, pause)
         before = process.cpu()
         outcome = asyncio.run(load.run())
@@ -305,12 +332,18 @@ def main() -> None:
     parser.add_argument("--rows", type=float, default=2000.0, help="rows a second")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--pause", type=float, default=2.0, help="seconds that a person takes for an answer")
+    parser.add_argument("--empty", action="store_true", help="begin with a new learner, not with a full one")
     arguments = parser.parse_args()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 65536), most))
     with tempfile.TemporaryDirectory() as folder:
         _, wrong = measure(
-            Path(folder), arguments.annotators, arguments.rows, arguments.seconds, arguments.pause
+            Path(folder),
+            arguments.annotators,
+            arguments.rows,
+            arguments.seconds,
+            arguments.pause,
+            filled=not arguments.empty,
         )
         print("\n".join(wrong) or "The log agrees with what was acknowledged.", flush=True)
         same = same_as_a_replay(Path(folder) / "load.everlearn")

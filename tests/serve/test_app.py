@@ -253,6 +253,15 @@ def test_metrics(client, service):
     assert "nothing" not in text, "paths that a client makes up are no labels"
 
 
+def test_what_clients_make_up_takes_no_memory(client):
+    client.headers.clear()  # no token is needed to send these
+    for number in range(50):
+        assert client.request(f"MADEUP{number}", f"/v1/p{number}").status_code in (404, 405)
+    counted = client.app.state.context.metrics.requests.collect()[0].samples
+    assert {sample.labels["method"] for sample in counted} == {"other"}
+    assert {sample.labels["route"] for sample in counted} == {"other"}
+
+
 def test_health_and_readiness(client, service):
     service.error = StoreError("The database is gone.")
     assert client.get("/healthz").status_code == 200

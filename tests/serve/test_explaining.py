@@ -66,6 +66,25 @@ def test_labeled_rows_speak_and_never_the_row_itself(service):
         assert len([item for item in found.evidence if item.speaks == side]) <= 3
 
 
+def test_rows_with_an_id_of_their_own_are_explained():
+    """A file with a column of ids: each row is predicted without one of its words, under no id."""
+    with LearningService(":memory:", ServiceSettings(blind=False), random_state=0) as made:
+        rows = "id,text\n" + "\n".join(f"m{k},{text}" for k, text in enumerate(texts(60))) + "\n"
+        found = made.inspect_upload(rows.encode(), "messages.csv")
+        made.set_up(found.upload, kinds={"id": "id", "text": "text"}, classes=["ham", "spam"])
+        order = [*range(59, 29, -1)]  # labels come in another order than the rows
+        made.answer("ann", [AnswerIn(f"m{k}", "label", f"k{k}", ("spam", "ham")[k % 2]) for k in order])
+        for name in ("m0", "m1", "m58"):
+            found = made.explain(name, "ann")
+            label = found.prediction.label
+            assert marked(found)
+            assert {item.speaks for item in found.evidence} == {"for", "against"}
+            speaking = [item for item in found.evidence if item.speaks == "for"]
+            words = set(SPAM if label == "spam" else HAM)
+            assert all(item.label == label for item in speaking)
+            assert all(words & set(item.summary.replace(":", " ").split()) for item in speaking)
+
+
 def test_a_blind_project_explains_after_the_answer_only(service):
     with pytest.raises(InputError) as error:
         service.explain(0, "bob")

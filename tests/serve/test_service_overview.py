@@ -5,7 +5,7 @@ import json
 import pytest
 
 from everlearn.serve.service import AnswerIn
-from serve.service_helpers import code_of, rows, set_up, work
+from serve.service_helpers import answered, code_of, rows, set_up, work
 
 
 def test_events_resume_from_a_sequence_and_tell_no_ids_and_no_labels(learning):
@@ -39,6 +39,22 @@ def test_those_who_listen_hear_of_every_commit(learning):
     end()
     learning.add_rows(rows(2, first=5000))
     assert heard == [max(heard)]
+
+
+def test_memory_does_not_grow_with_requests(learning, clock):
+    """Blocks of rows and skips are forgotten, also if nobody reads the status."""
+    for number in range(50):
+        learning.add_rows(rows(1, first=2000 + number))
+        clock.now += 1.0
+    assert len(learning._arrivals) <= 12
+    assert learning.status()["rows_per_second"] == 1.0
+    for _ in range(5):
+        first, second = learning.lease_questions("ada", 2).questions
+        learning.answer("ada", [answered(first, "ada", f"skip-{learning.sequence}", kind="skip")])
+        assert (first.id, "ada") in learning._skipped()
+        learning.answer("ada", [answered(second, "ada")])  # changes the model
+        assert not learning._skipped()
+        assert len(learning._skips[1]) == 1
 
 
 def test_history_is_searched_by_person_and_text(learning):

@@ -267,7 +267,7 @@ class Answering(AddingRows):
             learner.take_back(row, by, requests=requests)
         for name in rows:
             self._votes.take_back(name, by)
-        self._skipped.pop((row, by), None)
+        self._skips[1].discard((row, by))
         return Undone(row, learner.sequence, learner.model_version, left)
 
 

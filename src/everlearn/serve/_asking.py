@@ -122,15 +122,14 @@ class Asking(Answering):
 
     def _asked(self, by: str) -> Iterator[Candidate]:
         """Rows that need more answers, then the questions of the learner, newest first."""
-        learner, version = self.learner, self.learner.model_version
+        learner, skipped = self.learner, self._skipped()
         for row in self._votes.incomplete():
             if self._votes.answered(row, by) is None:
                 n, wanted = len(self._votes.labels_for(row)), self._votes.wanted(row)
                 yield row, wanted - n, partial(why_overlap, n, wanted)
         for question in learner.each_open_question():
             answered = self._votes.answered(question.id, by)
-            skipped = answered == "skip" and self._skipped.get((question.id, by)) == version
-            if answered in (None, "skip") and not skipped:
+            if answered is None or (answered == "skip" and (question.id, by) not in skipped):
                 places = self._votes.wanted(question.id) - len(self._votes.labels_for(question.id))
                 yield (
                     question.id,
@@ -243,8 +242,7 @@ class Asking(Answering):
             return Empty("all_leased", "You already hold all open questions.", retry)
         if not learner.can_ask:
             return Empty("budget_spent", "The label budget is spent.")
-        version = learner.model_version
-        skipped = [row for (row, who), at in self._skipped.items() if who == by and at == version]
+        skipped = [row for row, who in self._skipped() if who == by]
         if skipped:
             return Empty(
                 "all_answered",

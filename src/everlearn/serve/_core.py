@@ -53,7 +53,7 @@ class ServiceCore:
         self._learner: NeverEndingLearner | None = None
         self._log: Log | None = None  # of a store that has no learner yet
         self._votes = Votes()
-        self._skipped: dict[tuple[Id, str], int] = {}  # the model version at which a person skipped a row
+        self._skips: tuple[int, set[tuple[Id, str]]] = 0, set()  # who skipped what since this model version
         self._settled: dict[Id, Any] = {}  # the label of a suspect that a person has confirmed
         self._arrivals: deque[tuple[float, int]] = deque()
         self._swept = 0.0
@@ -122,9 +122,21 @@ class ServiceCore:
     ) -> None:
         self._votes.give(row, by, kind, label, at)
         if kind == "skip":
-            self._skipped[row, by] = int(about.get("given_at", 0))
+            self._note_skip(row, by, int(about.get("given_at", 0)))
         if about.get("why") == "suspect" and kind == "label":
             self._settled[row] = label
+
+    def _note_skip(self, row: Id, by: str, version: int) -> None:
+        """Note that a person skipped a row; those who skipped rows of an earlier model see them again."""
+        if version > self._skips[0]:
+            self._skips = version, set()
+        if version == self._skips[0]:
+            self._skips[1].add((row, by))
+
+    def _skipped(self) -> set[tuple[Id, str]]:
+        """Rows, and who skipped them, that do not come back before the model has changed."""
+        version, rows = self._skips
+        return rows.copy() if version == self.learner.model_version else set()
 
     @property
     def learner(self) -> NeverEndingLearner:
@@ -252,6 +264,20 @@ class ServiceCore:
         if self._learner is not None and time.monotonic() - self._swept > 3600:
             self._swept = time.monotonic()
             self._learner.forget_requests(time.time() - _KEEP_REQUESTS)
+
+    def _count_arrivals(self, n_rows: int) -> None:
+        """Note that rows have arrived; what is older than `_RATE_SECONDS` is dropped."""
+        now = self._clock()
+        with self._lock:
+            if n_rows:
+                self._arrivals.append((now, n_rows))
+            while self._arrivals and self._arrivals[0][0] < now - _RATE_SECONDS:
+                self._arrivals.popleft()
+
+    def _rows_per_second(self) -> float:
+        self._count_arrivals(0)
+        with self._lock:
+            return round(sum(n for _, n in self._arrivals) / _RATE_SECONDS, 2)
 
     def wait_for_event(self, sequence: int, timeout: float) -> bool:
         """Wait until there are events after one.

@@ -123,11 +123,10 @@ class Accuracy:
                 "largest_gain_100": None,
             }
         expected, largest = self._now.gain(100, STOP_QUANTILE)
-        stop = largest < STOP_GAIN
-        text = f"100 more labels should add {_points(expected)}, at most {_points(largest)} (90 % sure)."
         return {
-            "stop": stop,
-            "text": f"{text} You can stop." if stop else text,
+            "stop": largest < STOP_GAIN,
+            "text": f"100 more labels should add {_points(expected)}, "
+            f"at most {_points(largest)} (90 % sure).",
             "expected_gain_100": round(expected, 5),
             "largest_gain_100": round(largest, 5),
         }

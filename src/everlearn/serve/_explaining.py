@@ -103,7 +103,8 @@ class Explaining(Asking):
         words = [(name, word) for name, text in texts.items() for word in _distinct(text)][:_MAX_WORDS]
         if not words:
             return fields
-        variants = [dict(record), *({**record, name: _without(texts[name], word)} for name, word in words)]
+        values = {name: value for name, value in record.items() if name != schema.name_of("id")}
+        variants = [values, *({**values, name: _without(texts[name], word)} for name, word in words)]
         scores = self.learner.decision_function(
             self._encoded([RowIn(variant) for variant in variants], labels=False).X
         )

@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")  # any other is counted as "other"
 _FRESH = 1.0  # seconds for which a status is good enough
 
 
@@ -45,6 +46,10 @@ class Metrics:
         )
         self.withdrawn = Counter("everlearn_undone", "Answers that were undone.", registry=self._registry)
         self._registry.register(self)
+
+    def count(self, route: str, method: str, status: int) -> None:
+        """Count a request; clients choose its method, so that not every one is counted by its name."""
+        self.requests.labels(route, method if method in _METHODS else "other", str(status)).inc()
 
     def text(self) -> bytes:
         """All metrics in Prometheus' text format."""

@@ -14,7 +14,6 @@ from ._shown import summary
 
 _FRESH = 1.0  # seconds for which the expensive part of the status is kept
 _ACTIVE = 120.0  # seconds after an answer for which a person counts as being at work
-_RATE_SECONDS = 10.0  # over which rows per second are counted
 
 
 class Overview(Measuring):
@@ -112,13 +111,6 @@ class Overview(Measuring):
             }
             for name in sorted({*counts, *at_work})
         ]
-
-    def _rows_per_second(self) -> float:
-        now = self._clock()
-        with self._lock:
-            while self._arrivals and self._arrivals[0][0] < now - _RATE_SECONDS:
-                self._arrivals.popleft()
-            return round(sum(n for _, n in self._arrivals) / _RATE_SECONDS, 2)
 
     # -------------------------------------------------------------------------------------------- history
 

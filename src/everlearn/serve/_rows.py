@@ -123,7 +123,7 @@ class AddingRows(ServiceCore):
                 records=[record for block in blocks for record in block.records],
                 requests=requests,
             )
-            self._arrivals.append((self._clock(), n_rows))
+            self._count_arrivals(n_rows)
             for at, (start, end) in fresh.items():
                 found = predictions_of(out, start, end, names)
                 results[at] = RowsAdded(learner.sequence, learner.model_version, False, found)

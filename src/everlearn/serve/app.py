@@ -157,6 +157,6 @@ class _Border:
         finally:
             self._running -= not stream
             route = getattr(scope.get("route"), "path", "other")
-            self._context.metrics.requests.labels(route, scope["method"], str(status)).inc()
+            self._context.metrics.count(route, scope["method"], status)
             if not stream:
                 self._context.metrics.seconds.labels(route).observe(time.perf_counter() - begin)

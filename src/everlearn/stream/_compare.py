@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from .._base.kernels import kernel_named
 from .._base.validate import Rows
 from ..store.events import Floats
-from ._held_out import HeldOut
+from ._held_out import HeldOut, learner_ids
 from ._learner_state import LearnerState
 from ._row_buffer import RowBuffer
 
@@ -149,20 +149,22 @@ def support_for(state: LearnerState, row: Rows, n: int) -> list[SupportFor]:
     of = state.predict_scored(row)[0][0]
     values = found[1][:, learner.classes_.tolist().index(of)]
     total = float(np.abs(values).sum()) or 1.0
-    labels = dict(zip(state.labeled.numbers.tolist(), state.labeled.labels, strict=True))
-    known = [at for at, number in enumerate(found[0].tolist()) if number in labels]
+    kept = state.labeled
+    place_of = {name: place for place, name in enumerate(learner_ids(state).tolist())}
+    pairs = zip(found[0].tolist(), values.tolist(), strict=True)
+    known = [(place_of[name], value) for name, value in pairs if name in place_of]
     shown = []
     for speaks, sign in (("for", 1.0), ("against", -1.0)):
-        order = sorted((at for at in known if sign * values[at] > 0), key=lambda at: -abs(values[at]))
+        strongest = sorted((pair for pair in known if sign * pair[1] > 0), key=lambda pair: -abs(pair[1]))
         shown += [
-            SupportFor(number, labels[number], speaks, of, float(abs(values[at])) / total)
-            for at, number in ((at, int(found[0][at])) for at in order[:n])
+            SupportFor(int(kept.numbers[place]), kept.labels[place], speaks, of, abs(value) / total)
+            for place, value in strongest[:n]
         ]
     return shown
 
 
 def _contributions(learner: Any, row: Rows) -> Any:
-    """The numbers of the support vectors, and what each contributes to each class; None if unknown."""
+    """The ids of support vectors in the learner, and what each contributes to each class; None if unknown."""
     if hasattr(learner, "contributions"):
         return learner.contributions(row)
     if not all(hasattr(learner, name) for name in ("support_", "dual_coef_", "support_vectors_", "gamma_")):

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
 
 def learner_ids(state: LearnerState) -> Ints:
-    """The ids by which the learner knows the labeled rows in memory; not all of them are in the learner.
+    """The ids by which the learner knows the labeled rows in memory; negative if it has not learned them.
 
-    Most learners number the rows that they learn from 0, beginning anew when they are retrained.
+    Most learners number the rows that they learn from 0, beginning anew when they are retrained. If learning
+    has failed, the numbers cannot be told.
     """
     if has_row_numbers(state.learner):
         return state.labeled.numbers
-    return np.arange(len(state.labeled)) - len(state.labeled) + state.n_trained
+    n = len(state.labeled)
+    return np.full(n, -1) if state.n_failures else np.arange(n) - n + state.n_trained
 
 
 class HeldOut:

@@ -9,9 +9,10 @@ from scipy import sparse
 
 from .._base.validate import Array, Rows
 from ..read import Schema
-from ..store.events import Floats, Ints
+from ..store.events import Floats
+from ._held_out import learner_ids
 from ._row_buffer import RowBuffer
-from ._training import has_row_numbers, predict_scored
+from ._training import predict_scored
 
 if TYPE_CHECKING:
     from ._learner_state import LearnerState
@@ -150,8 +151,8 @@ def _columns(description: Any, n_columns: int) -> Iterable[tuple[str, slice]]:
 def _rows(state: "LearnerState", model: _Measured) -> list[dict[str, Any]]:
     """The labeled rows without which the predictions change most, among those that agree least with it."""
     learner, labeled = state.learner, state.labeled
-    ids = _ids_in_learner(state)
-    if not hasattr(learner, "forget") or not len(ids):
+    ids = learner_ids(state)
+    if not hasattr(learner, "forget"):
         return []
     used = np.flatnonzero(np.isin(ids, getattr(learner, "support_", ())))
     if not len(used):
@@ -179,19 +180,6 @@ def _rows(state: "LearnerState", model: _Measured) -> list[dict[str, Any]]:
             }
         )
     return sorted(found, key=lambda entry: -float(entry["change"]))[:_MOST_ROWS]
-
-
-def _ids_in_learner(state: "LearnerState") -> Ints:
-    """The ids by which the learner knows the labeled rows in memory; none if they cannot be told.
-
-    A learner without row numbers counts rows since it was last retrained.
-    """
-    n = len(state.labeled)
-    if has_row_numbers(state.learner):
-        return state.labeled.numbers
-    if state.n_failures:  # some rows were not learned
-        return np.zeros(0, dtype=np.int64)
-    return np.arange(n, dtype=np.int64) + (state.n_trained - n)
 
 
 def _margins(scores: Any, labels: list[Any], classes: list[Any]) -> Floats:

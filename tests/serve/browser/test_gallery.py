@@ -14,7 +14,7 @@ SUSPECT = "labeled bug, but the model disagrees (margin -1.31)"
 NEAR = "near the boundary between billing and account (margin 0.08); 216 unlabeled rows like it"
 CHECK = "random check: drawn at random, to measure the accuracy without bias"
 LEASED = "All 5 open questions are with other people. Unanswered ones come back."
-STOP = "100 more labels should add 0.1 points, at most 0.4 points (90 % sure). You can stop."
+STOP = "100 more labels should add 0.1 points, at most 0.4 points (90 % sure)."
 
 
 def asked(number, fields, kind, text, **more):

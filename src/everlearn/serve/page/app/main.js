@@ -27,7 +27,7 @@ function Header() {
         title=${keyOf(`view_${id}`) ? `Key ${shown(keyOf(`view_${id}`))}` : undefined}>${name}</a>`,
     )}</nav>
     <div class="facts">
-      ${accuracy && html`<a class="fact" href="#/progress" title="Accuracy on random rows">${percent(accuracy.value, 0)}<span class="wide-only"> (${percent(accuracy.low, 0)} – ${percent(accuracy.high, 0)})</span><span class="visually-hidden"> accuracy</span></a>`}
+      ${accuracy && html`<a class="fact" href="#/progress" title="Accuracy, with its 95 % interval"><span class="word">Accuracy </span>${percent(accuracy.value, 0)}<span class="wide-only"> (${percent(accuracy.low, 0)} – ${percent(accuracy.high, 0)})</span></a>`}
       ${s?.budget?.left !== null && s?.budget?.left !== undefined && html`<span class="fact wide-only">${plural(s.budget.left, "question")} left</span>`}
       <button class="icon" onClick=${toggleTheme} aria-label=${isDark() ? "Light theme" : "Dark theme"} title=${isDark() ? "Light theme" : "Dark theme"}>
         <svg viewBox="0 0 20 20" aria-hidden="true"><circle cx="10" cy="10" r="7" /><path d="M10 3a7 7 0 0 1 0 14z" /></svg></button>

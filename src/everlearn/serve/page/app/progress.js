@@ -10,7 +10,7 @@ const Tile = ({ name, value, note }) => html`<div class="tile"><dt>${name}</dt><
 /** @param {{budget: any}} props */
 function budgetNote({ budget }) {
   if (!budget?.limit) return "no label budget";
-  return html`<progress max=${budget.limit} value=${budget.asked} aria-label="Label budget used"></progress> ${number(budget.left)} of ${number(budget.limit)} left`;
+  return html`<progress max=${budget.limit} value=${budget.asked} aria-label="Label budget used"></progress>${number(budget.left)} of ${number(budget.limit)} questions left`;
 }
 
 /** @param {{stopping: any}} props */
