@@ -57,6 +57,12 @@ def test_memory_does_not_grow_with_requests(learning, clock):
         assert len(learning._skips[1]) == 1
 
 
+def test_nothing_is_said_about_the_accuracy_before_it_is_measured(learning):
+    assert learning.status()["stopping"]["text"] == "The accuracy is being measured."
+    learning.measure()
+    assert learning.status()["stopping"]["text"].startswith("0 of 30 random checks")
+
+
 def test_history_is_searched_by_person_and_text(learning):
     learning.answer("ada", [AnswerIn("r1", "label", "a", "yes", comment="Looks Odd")])
     learning.answer("bob", [AnswerIn("r2", "label", "b", "no")])
@@ -139,6 +145,24 @@ def test_labels_are_exported_and_imported_with_who_when_and_why(learning, tmp_pa
         assert other.learner.labels_of(ids) == learning.learner.labels_of(ids)
         again = other.import_labels(csv.encode(), by="import", key="k")
         assert {result.status for result in again.results} == {"replayed"}
+        whose = [(entry.id, entry.by) for entry in other.history().entries]
+        assert sorted(whose) == sorted((line["id"], line["by"]) for line in lines)
+
+
+def test_votes_of_several_people_are_imported_at_once(learning):
+    table = "id,label,by\nr1,yes,Ada\nr1,no,Bob\nr2,no,\nr3,yes,Ada\n"
+    before = learning.sequence
+    given = learning.import_labels(table.encode(), by="admin")
+    assert {result.status for result in given.results} == {"learned", "vote"}
+    assert learning._votes.ballots == {
+        "r1": {"Ada": "yes", "Bob": "no"},
+        "r2": {"admin": "no"},
+        "r3": {"Ada": "yes"},
+    }
+    assert learning.learner.labels_of(["r1"]) == {"r1": "yes"}
+    learning.undo("r1", "Ada")
+    assert learning.learner.labels_of(["r1"]) == {"r1": "no"}
+    assert learning.sequence > before
 
 
 @pytest.mark.parametrize(
@@ -148,6 +172,11 @@ def test_labels_are_exported_and_imported_with_who_when_and_why(learning, tmp_pa
         ("id,label\nr1,yes\nr2,perhaps\n", "unknown_label"),
         ("row,answer\nr1,yes\n", "bad_table"),
         ('id,label\nr1,"yes\n', "bad_table"),
+        ("garbage", "bad_table"),
+        ("id,label\n", "bad_table"),
+        ("id,label,by\nr1,yes,Ada\nr2,perhaps,Bob\n", "unknown_label"),
+        ("id,label,by\nr1,yes,Ada\nr1,no,Ada\n", "duplicate_id"),
+        ("id,label,by\nr1,yes," + 101 * "a" + "\n", "bad_table"),
     ],
 )
 def test_a_bad_table_imports_nothing(learning, content, code):

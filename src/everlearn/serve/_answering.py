@@ -1,6 +1,7 @@
 """Answers of people: labels are learned, everything is kept, and every answer can be taken back."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from ._questions import Guess
 from ._results import AnswerIn, AnswerResult, AnswersGiven, Undone
 from ._rows import AddingRows
 from ._shown import guesses
+from ._votes import LATER
 
 
 class Answering(AddingRows):
@@ -65,6 +67,12 @@ class Answering(AddingRows):
         AnswersGiven
             What became of each answer. A late or unknown lease is no error.
         """
+        checked = self._checked_answers(by, answers)
+        found: AnswersGiven = self._writer.do("answers", (by, checked), size=max(1, len(checked)))
+        return found
+
+    def _checked_answers(self, by: str, answers: Sequence[AnswerIn]) -> list[AnswerIn]:
+        """The answers of a person with ids and labels as in the store; an error if one is not acceptable."""
         if not by:
             raise InputError("An answer needs a person.", code="no_name", remedy="Give a name.")
         if len({answer.key for answer in answers}) < len(answers):
@@ -79,8 +87,7 @@ class Answering(AddingRows):
             raise InputError(
                 "A row has two labels in one request.", code="duplicate_id", remedy="Send the last one."
             )
-        found: AnswersGiven = self._writer.do("answers", (by, checked), size=max(1, len(checked)))
-        return found
+        return checked
 
     def _checked_answer(self, answer: AnswerIn, classes: list[Any], schema: Schema | None) -> AnswerIn:
         if answer.kind not in ("label", "skip", "unsure"):
@@ -131,6 +138,7 @@ class Answering(AddingRows):
         entries: list[AnswerFor] = []
         requests: list[Request] = []
         results: list[list[AnswerResult | int]] = []  # an int is the place of an entry
+        earlier: Counter[Id] = Counter()  # labels for a row in this group: in a tie, the first one is learned
         befores = self._guesses([answer.id for _, answers in group for answer in answers])
         for by, answers in group:
             mine: list[AnswerResult | int] = []
@@ -148,7 +156,8 @@ class Answering(AddingRows):
                 place = len(entries)
                 rows = self._rows_of(by, answer)
                 for row in rows:
-                    weight = self._votes.weight(by, row, n_classes)
+                    weight = self._votes.weight(by, row, n_classes) * LATER ** earlier[row]
+                    earlier[row] += answer.kind == "label"
                     about = self._about(by, answer, row)
                     entries.append(AnswerFor(row, answer.label, by, weight, answer.kind, about))
                 mine.append(place)

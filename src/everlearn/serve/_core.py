@@ -17,7 +17,7 @@ from ..store.log import Log
 from ..store.lookup import Id
 from ..stream import NeverEndingLearner
 from ..stream.random_checks import BaselinePoint
-from ._curve import NOTHING
+from ._curve import NOT_YET
 from ._leases import Leases
 from ._questions import FieldShown
 from ._results import ServiceSettings
@@ -68,7 +68,7 @@ class ServiceCore:
             {},
         )  # the slow part of the status, and when it was made
         self._measuring, self._closing = RLock(), False
-        self._measured: tuple[int, dict[str, Any]] = -1, NOTHING  # the event it is of, and what was found
+        self._measured: tuple[int, dict[str, Any]] = -1, NOT_YET  # the event it is of, and what was found
         self._measurer: Thread | None = None
         self._measure_after = 0.0
         self._random_baseline: tuple[int, list[BaselinePoint]] = 0, []  # the checks it had; its curve

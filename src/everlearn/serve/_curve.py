@@ -211,3 +211,8 @@ NOTHING: dict[str, Any] = {
     "baseline": [],
     "stopping": Accuracy([], 0).stopping(),
 }
+
+# What is said until the first measurement after a start is done.
+NOT_YET: dict[str, Any] = NOTHING | {
+    "stopping": NOTHING["stopping"] | {"text": "The accuracy is being measured."},
+}

@@ -12,11 +12,12 @@ from typing import Any
 
 from ..errors import InputError
 from ..export import export_onnx
-from ..read.records import read_records
+from ..read.records import Record, read_records
 from ..store.beside import GivenAnswer
 from ..store.lookup import Id
 from ._overview import Overview
 from ._results import AnswerIn, AnswersGiven
+from .access import MAX_NAME
 
 _COLUMNS = (
     "id",
@@ -84,58 +85,60 @@ class Exchange(Overview):
     def import_labels(
         self, content: bytes, *, by: str, format: str = "csv", key: str | None = None
     ) -> AnswersGiven:
-        """Learn labels from a table with the columns id and label, and optionally kind and comment.
+        """Learn labels from a table with the columns id and label, and optionally by, kind and comment.
 
         Parameters
         ----------
         content : bytes
             The table; all of it is learned, or nothing.
         by : str
-            The person.
+            Who imports it: the person of all rows without another one in the column by.
         format : {"csv", "jsonl"}, default="csv"
             Its format.
         key : str, default=None
-            The idempotency key; None makes one from the content, so that importing a table twice has no
-            effect.
+            The idempotency key; without one, a table that is imported twice counts as answered again.
 
         Returns
         -------
         AnswersGiven
-            What became of each label.
+            What became of each label, by person.
         """
-        if format not in ("csv", "jsonl"):
-            raise InputError(f"format must be 'csv' or 'jsonl', got {format!r}.", code="unknown_format")
-        answers: list[AnswerIn] = []
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, f"labels.{format}")
-            with open(path, "wb") as file:
-                file.write(content)
-            try:
-                records = read_records(path, format=format)
-            except ValueError as error:
-                message = str(error).replace(path, "the table")
-                raise InputError(message, code="bad_table", remedy="Nothing was learned.") from None
+        records = _read_table(content, format)
+        mark = f"import:{self.sequence}" if key is None else key
+        given: dict[str, list[AnswerIn]] = {}
         for record in records:
-            if not {"id", "label"} <= record.cells.keys():
+            cells = record.cells
+            if not {"id", "label"} <= cells.keys():
                 raise InputError(
-                    f"The table has the columns {list(record.cells)[:20]}, but not id and label.",
+                    f"The table has the columns {list(cells)[:20]}, but not id and label.",
                     code="bad_table",
                     remedy="Name the columns id and label.",
                 )
-            kind = record.cells.get("kind") or ("label" if record.cells["label"] else "skip")
-            if not record.cells["label"] and kind == "label":
+            kind = cells.get("kind") or ("label" if cells["label"] else "skip")
+            if not cells["label"] and kind == "label":
                 continue
-            name = f"{key or 'import'}:{record.line}"
             try:
-                row = self.find_id(record.cells["id"])
+                row, person = self.find_id(cells["id"]), _person(cells.get("by") or by)
             except InputError as error:
-                raise InputError(f"Line {record.line}: {error.problem}", code=error.code) from None
-            comment = record.cells.get("comment", "")
-            answers.append(AnswerIn(row, kind, name, record.cells["label"] or None, comment=comment))
-        if key is None:
-            mark = self.sequence
-            answers = [AnswerIn(a.id, a.kind, f"{a.key}:{mark}", a.label, comment=a.comment) for a in answers]
-        return self.answer(by, answers)
+                raise InputError(
+                    f"Line {record.line}: {error.problem}",
+                    code=error.code,
+                    remedy="Correct the line; nothing was learned.",
+                ) from None
+            given.setdefault(person, []).append(
+                AnswerIn(
+                    row,
+                    kind,
+                    f"{mark}:{record.line}",
+                    cells["label"] or None,
+                    comment=cells.get("comment", ""),
+                )
+            )
+        checked = [(person, self._checked_answers(person, answers)) for person, answers in given.items()]
+        size = max(1, sum(len(answers) for _, answers in checked))
+        parts = self._writer.do("call", lambda: self._write_group(checked), size=size) if checked else []
+        results = [result for part in parts for result in part.results]
+        return AnswersGiven(self.sequence, self.learner.model_version, results)
 
     def export_model(self) -> bytes:
         """Export the current model as ONNX.
@@ -164,6 +167,36 @@ class Exchange(Overview):
                 )
                 with open(path, "rb") as file:
                     return file.read()
+
+
+def _read_table(content: bytes, format: str) -> list[Record]:
+    """The rows of a table of labels."""
+    if format not in ("csv", "jsonl"):
+        raise InputError(f"format must be 'csv' or 'jsonl', got {format!r}.", code="unknown_format")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, f"labels.{format}")
+        with open(path, "wb") as file:
+            file.write(content)
+        try:
+            records = read_records(path, format=format)
+        except ValueError as error:
+            message = str(error).replace(path, "the table")
+            raise InputError(message, code="bad_table", remedy="Nothing was learned.") from None
+    if not records:
+        raise InputError(
+            "The table has no rows.", code="bad_table", remedy="Its columns must be id and label, with names."
+        )
+    return records
+
+
+def _person(name: str) -> str:
+    """The name of a person in a table."""
+    if len(name) > MAX_NAME or not name.isprintable():
+        raise InputError(
+            f"A name must have at most {MAX_NAME} printable characters, got {name[: MAX_NAME + 1]!r}.",
+            code="bad_table",
+        )
+    return name
 
 
 def _cell(value: Any) -> Any:

@@ -67,7 +67,7 @@ async def answer(request: Request, here: Here, person: Annotator) -> Response:
 async def import_labels(request: Request, here: Here, person: Admin, key: IdempotencyKey = None) -> Response:
     """Learn labels from CSV or JSON lines with the columns id and label, all or none.
 
-    Further columns may be by, kind and comment.
+    Further columns may be by (who answered; else it is who imports), kind and comment.
     """
     form = _FORMATS[check_media_type(request, *_FORMATS)]
     content = await read_bytes(request, here.limits.upload_bytes, here.limits)
