@@ -1,5 +1,6 @@
 """Answers of people: learned, voted about, taken back."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from serve.service_helpers import (
     answered,
     code_of,
     is_replay,
+    rows,
     set_up,
     state_of,
     truth_of,
@@ -122,6 +124,27 @@ def test_undo_forgets_and_redo_learns_again(tmp_path):
         assert redo.status == "learned"
         assert service.history().total == 11
         assert is_replay(service)
+
+
+def test_the_clock_of_the_machine_may_jump(tmp_path, monkeypatch):
+    """Leases have a clock of their own; answers keep the order of the log, and the model is that of a replay."""
+    now = [1.8e9]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    service = set_up(tmp_path / "points.everlearn")
+    order = []
+    for jump in (0.0, 4e7, -9e7, 60.0, -1.7e9):
+        held = service.lease_questions("bob", 2).questions
+        now[0] += jump
+        service.add_rows(rows(5, first=3000 + 10 * len(order)))
+        assert not {q.id for q in held} & {q.id for q in service.lease_questions("ada", 5).questions}
+        assert all(80 < service.renew(q.lease.id, q.lease.token) <= 90 for q in held)
+        service.answer("bob", [answered(held[0], "bob")])
+        order.append(held[0].id)
+        service.release([(held[1].lease.id, held[1].lease.token)])
+    assert [entry.id for entry in service.history(by="bob").entries] == order[::-1]
+    assert service.status()["labels"] == len(order)
+    service.undo(order[0], "bob")
+    assert is_replay(service)
 
 
 def test_a_skip_can_be_undone(clock):

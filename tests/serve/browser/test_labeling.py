@@ -76,6 +76,27 @@ def test_undo_and_redo(server, person):
     }
 
 
+def test_undo_and_redo_after_a_reload(server, person):
+    ann = person(server, "undo later")
+    given = ann.answer(4)
+    ann.all_sent()
+    ann.page.keyboard.press("u")
+    ann.page.wait_for_selector(f"[data-question='{given[3][0]}']")
+    ann.all_sent()
+    ann.page.reload()
+    ann.page.wait_for_selector("button:has-text('Redo'):enabled")
+    ann.page.keyboard.press("r")
+    ann.page.wait_for_selector("text=Redone")
+    ann.all_sent()
+    assert {str(entry["id"]): entry["label"] for entry in server.answers("undo later")} == dict(given)
+    for row, _ in reversed(given):
+        ann.page.keyboard.press("u")
+        ann.page.wait_for_selector(f"[data-question='{row}']")
+    ann.page.wait_for_selector("text=The model has unlearned it")
+    ann.all_sent()
+    assert not server.answers("undo later")
+
+
 def test_undo_before_the_answer_was_sent(server, person):
     ann = person(server, "unsent undo")
     ann.question()

@@ -1,5 +1,6 @@
 """Every view: on a phone, in the dark, enlarged, by keyboard, for a screen reader; markup in rows."""
 
+from serve.browser.conftest import mails, serving
 from serve.browser.looks import LOOKS, fits, no_violation
 
 VIEWS = ["label", "review", "history", "progress", "settings"]
@@ -128,6 +129,38 @@ def test_markup_in_rows_is_text(empty_server, person):
     assert ann.page.evaluate("window.hacked === undefined")
     assert not ann.page.query_selector("main script, main [onerror], main a[href^='javascript']")
     ann.shoot("hostile")
+
+
+def test_a_picture_that_is_missing_does_not_block(empty_server, person):
+    """One that nobody answers for, one that is no picture, and none at all."""
+    pictures = ["https://127.0.0.1:9/none.png", "data:image/png;base64,AAAA", ""]
+    empty_server.set_up([{"text": f"row {n}", "picture": pictures[n % 3]} for n in range(12)])
+    ann, row, seen = person(empty_server), None, []
+    for _ in range(9):
+        row, text = ann.question(row)
+        has_picture = int(text.split()[1]) % 3 != 2
+        if has_picture:
+            ann.page.wait_for_selector("text=The picture could not be loaded.")
+        seen.append(ann.page.query_selector(".missing") is not None)
+        assert seen[-1] == has_picture
+        ann.page.keyboard.press("1")
+    ann.all_sent()
+    assert set(seen) == {True, False}
+    assert len(empty_server.answers()) == 9
+
+
+def test_under_a_path(tmp_path, person):
+    """As behind a proxy, which may or may not cut off the path: page, link, cookie, answers and events."""
+    with serving(tmp_path, mails(60), "--root-path", "/labels") as started:
+        assert started.url.endswith("/labels")
+        ann = person(started)
+        assert "/labels/" in ann.page.url
+        ann.answer(3)
+        ann.all_sent()
+        assert len(started.answers()) == 3
+        ann.page.reload()
+        ann.question()
+        assert [cookie["path"] for cookie in ann.context.cookies()] == ["/labels"]
 
 
 def test_text_from_right_to_left(empty_server, person):
