@@ -127,7 +127,7 @@ def test_undo_forgets_and_redo_learns_again(tmp_path):
 
 
 def test_the_clock_of_the_machine_may_jump(tmp_path, monkeypatch):
-    """Leases have a clock of their own; answers keep the order of the log, and the model is that of a replay."""
+    """Leases have their own clock; answers keep the order of the log, and the model is that of a replay."""
     now = [1.8e9]
     monkeypatch.setattr(time, "time", lambda: now[0])
     service = set_up(tmp_path / "points.everlearn")

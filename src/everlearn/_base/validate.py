@@ -145,7 +145,12 @@ def single_label(y: Any, classes: Array) -> int | None:
 
 
 def _are_valid_labels(y: Any, n_rows: int) -> bool:
-    return type(y) is np.ndarray and y.shape == (n_rows,) and y.dtype.kind in "biuU"  # kinds without NaN
+    return type(y) is np.ndarray and y.shape == (n_rows,) and are_class_labels(y)
+
+
+def are_class_labels(y: Array) -> bool:
+    """Whether labels are classes by their types, which scikit-learn takes longer to find out."""
+    return y.dtype.kind in "biuU" or (y.dtype.kind == "O" and all(type(label) is str for label in y.tolist()))
 
 
 def _canonical(X: Any) -> Any:

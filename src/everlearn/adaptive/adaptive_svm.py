@@ -11,7 +11,7 @@ from .._base import constraints
 from .._base.forget import check_ids, refuse_missing
 from .._base.parameters import Table
 from .._base.persist import register
-from .._base.validate import Array, check_rows_and_labels, check_table, row_weights
+from .._base.validate import Array, are_class_labels, check_rows_and_labels, check_table, row_weights
 from . import _table
 from ._committee import Committee
 from ._learning import CommitteeLearner, Floats, double, vote_scores
@@ -199,7 +199,7 @@ class AdaptiveSVM(CommitteeLearner):
             experts = self._check()
             first = not hasattr(self, "_committee")
             X, y = check_rows_and_labels(self, X, y, reset=first)
-            if y.dtype.kind not in "biuU":  # these types are always class labels
+            if not are_class_labels(y):
                 check_classification_targets(y)
             named = self._named(y, classes)
             weights = row_weights(sample_weight, X, all_zero=True)
