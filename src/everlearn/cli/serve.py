@@ -4,6 +4,7 @@ import dataclasses
 import ipaddress
 import json
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -155,8 +156,13 @@ def serve(
         name=name, blind=blind, group_duplicates=group_duplicates, lease_seconds=lease_seconds
     ) | _overlap(overlap)
     root = _root_path(root_path)
+    images = [_origin(text) for text in image_origin or ()]
     check_outputs({"--ready-file": ready_file}, store=store)
     if ready_file is not None:
+        if not os.access(ready_file.parent, os.W_OK):
+            raise typer.BadParameter(
+                f"{str(ready_file.parent)!r} is no folder that can be written to.", param_hint="--ready-file"
+            )
         ready_file.unlink(missing_ok=True)  # of a service that was killed
     with server.bind(host, port) as listening, LearningService(store, random_state=random_state) as service:
         if changes:
@@ -166,7 +172,7 @@ def serve(
         admin_token = access.start_token(token)
         address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{root}"
         limits = Limits(body_bytes=max_body, rows=max_rows)
-        app = create_app(service, access, limits, root, image_origin or ())
+        app = create_app(service, access, limits, root, images)
 
         def ready() -> None:
             link = f"{address}/join?code={quote(access.create_link('admin', 'admin'))}"
@@ -215,6 +221,18 @@ def _root_path(text: str) -> str:
     if root and not root.startswith("/"):
         raise typer.BadParameter(f"{text!r} must begin with a slash.", param_hint="--root-path")
     return root
+
+
+def _origin(text: str) -> str:
+    """An origin for the policy of the page, in which other characters would be further rules."""
+    if not re.fullmatch(
+        r"https?://(\*\.)?[A-Za-z0-9.-]+(:\d{1,5})?|https?://\[[0-9A-Fa-f:.]+\](:\d{1,5})?", text
+    ):
+        raise typer.BadParameter(
+            f"{text!r} must have the form http://images.local:8080, without a path.",
+            param_hint="--image-origin",
+        )
+    return text
 
 
 def _is_loopback(host: str) -> bool:

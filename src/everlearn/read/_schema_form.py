@@ -78,5 +78,6 @@ def note(field: Field, label_type: str) -> str:
     elif field.is_hashed:
         how = "hashed"
     elif field.kind == "categorical":
-        how = f"{len(field.categories or ())} categories"
+        n = len(field.categories or ())
+        how = f"{n} {'category' if n == 1 else 'categories'}"
     return "; ".join(filter(None, (how, field.note)))

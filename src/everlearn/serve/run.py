@@ -51,8 +51,7 @@ class _Server(uvicorn.Server):
 
 def bind(host: str, port: int) -> socket.socket:
     """A socket that listens; port 0 takes a free one."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         if os.name == "posix":
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -63,7 +62,11 @@ def bind(host: str, port: int) -> socket.socket:
             raise StoreError(
                 f"Port {port} of {host} is in use.", code="port_in_use", remedy="Choose another port, or 0."
             ) from None
-        raise
+        raise StoreError(
+            f"The service cannot listen on port {port} of {host}: {error.strerror or error}.",
+            code="bad_address",
+            remedy="Choose an address of this machine, or a port above 1023.",
+        ) from None
     return listening
 
 

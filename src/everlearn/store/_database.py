@@ -58,7 +58,10 @@ class Database:
 
     def __str__(self) -> str:
         if "://" in self.name:  # never show a password
-            shown: str = sa.make_url(self.name).render_as_string(hide_password=True)
+            try:
+                shown: str = sa.make_url(self.name).render_as_string(hide_password=True)
+            except ArgumentError:  # no address at all
+                shown = f"{self.name.split('://')[0]}://..."
             return shown
         return self.name
 
@@ -232,6 +235,8 @@ class Database:
             raise StoreError(f"{path} cannot be written to: {exc.strerror or exc}.") from exc
 
     def _open_url(self, read_only: bool) -> None:
+        if not self.name.startswith("postgresql"):
+            raise StoreError(f"{self} cannot be opened: a store must be a file or a PostgreSQL database.")
         try:
             # The ping finds connections that a restart of the server has cut off.
             engine = sa.create_engine(self.name, pool_pre_ping=True)

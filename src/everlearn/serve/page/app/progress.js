@@ -86,7 +86,7 @@ export function Progress() {
             ${marks.length > 0 && html`<span><span class="swatch mark"></span>drift</span>`}</p>
           <p class="muted small">${accuracy?.of === "rows"
             ? "Accuracy on true labels: how often answers are wrong is estimated from the rows that several people answered."
-            : "Accuracy is agreement with the answers: a wrong answer counts against the model. If two people answer some of the rows (Settings), it is corrected for that."}</p>
+            : `Accuracy is agreement with the answers: a wrong answer counts against the model. ${s.settings?.overlap?.answers > 1 ? "Once enough rows have several answers" : "If two people answer some of the rows (Settings)"}, it is corrected for that.`}</p>
           <details><summary>As a table</summary><div class="scroll" role="region" aria-label="Learning curve as a table" tabindex="0"><table class="plain">
             <thead><tr><th scope="col" class="num">Labels</th><th scope="col" class="num">Accuracy</th><th scope="col" class="num">95 % interval</th><th scope="col" class="num">Checks</th></tr></thead>
             <tbody>${points.map(
