@@ -69,6 +69,17 @@ def test_people_are_listed_with_what_they_have(notes):
     assert [person["name"] for person in access.people()] == ["Ada", "crm"]
 
 
+def test_one_person_cannot_take_all_entries(notes):
+    access = opened(notes)
+    access.create_token("Ada", "annotator")
+    other = access.create_session(Person("Bo", "viewer"))
+    made = [access.create_session(Person("Ada", "annotator")) for _ in range(60)]
+    assert [access.person(session) is not None for session in made] == [False] * 10 + [True] * 50
+    assert access.person(other) is not None
+    assert access.people()[0] == {"name": "Ada", "role": "annotator", "sessions": 50, "tokens": 1, "links": 0}
+    assert len([key for key in notes if key.startswith("access/")]) == 52
+
+
 def test_a_link_opens_once(notes):
     access = opened(notes)
     code = access.create_link("Ada", "annotator")

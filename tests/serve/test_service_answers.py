@@ -126,6 +126,22 @@ def test_undo_forgets_and_redo_learns_again(tmp_path):
         assert is_replay(service)
 
 
+def test_a_wrong_answer_does_not_concern_those_beside_it(learning):
+    """Requests that wait together are checked together; each gets its own outcome."""
+    requests = [
+        ("ada", [AnswerIn("r1", "label", "a", "yes")]),
+        ("bob", [AnswerIn("r2", "label", "b", "perhaps")]),
+        ("cy", [AnswerIn("r3", "label", "c", "no"), AnswerIn("none", "skip", "d")]),
+        ("ada", [AnswerIn("r1", "label", "e", "no")]),  # the same row again: after the first
+        ("di", [AnswerIn("r3", "label", "f", "no")]),
+    ]
+    first, second, third, fourth, fifth = learning._write_answers(requests)
+    assert (second.code, third.code) == ("unknown_label", "unknown_id")
+    assert [found.results[0].status for found in (first, fourth, fifth)] == ["learned"] * 3
+    assert learning.learner.labels_of(["r1", "r2", "r3"]) == {"r1": "no", "r2": None, "r3": "no"}
+    assert learning._votes.ballots == {"r1": {"ada": "no"}, "r3": {"di": "no"}}
+
+
 def test_the_clock_of_the_machine_may_jump(tmp_path, monkeypatch):
     """Leases have their own clock; answers keep the order of the log, and the model is that of a replay."""
     now = [1.8e9]

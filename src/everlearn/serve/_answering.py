@@ -67,8 +67,8 @@ class Answering(AddingRows):
         AnswersGiven
             What became of each answer. A late or unknown lease is no error.
         """
-        checked = self._checked_answers(by, answers)
-        found: AnswersGiven = self._writer.do("answers", (by, checked), size=max(1, len(checked)))
+        # They are checked by the writer: here, the check would wait for a block, and the answer for the next.
+        found: AnswersGiven = self._writer.do("answers", (by, list(answers)), size=max(1, len(answers)))
         return found
 
     def _checked_answers(self, by: str, answers: Sequence[AnswerIn]) -> list[AnswerIn]:
@@ -113,18 +113,29 @@ class Answering(AddingRows):
 
     def _write_answers(self, contents: list[Any]) -> list[Any]:
         """Give the answers of several requests in one transaction, unless they are about the same rows."""
-        results: list[Any] = []
-        group: list[Any] = []
+        results: list[Any] = [None] * len(contents)
+        group: dict[int, tuple[str, list[AnswerIn]]] = {}  # by the place of the request
         pairs: set[tuple[str, Id, str]] = set()
-        for by, answers in contents:
+
+        def write() -> None:
+            for at, found in zip(group, self._write_group(list(group.values())), strict=True):
+                results[at] = found
+
+        for at, (by, given) in enumerate(contents):
+            try:
+                answers = self._checked_answers(by, given)
+            except InputError as error:  # the others in the group are not concerned
+                results[at] = error
+                continue
             mine = {(by, row, "") for answer in answers for row in self._rows_of(by, answer)}
             mine |= {(by, answer.key, "key") for answer in answers}
             if pairs & mine:
-                results += self._write_group(group)
-                group, pairs = [], set()
-            group.append((by, answers))
+                write()
+                group, pairs = {}, set()
+            group[at] = by, answers
             pairs |= mine
-        return results + self._write_group(group)
+        write()
+        return results
 
     def _rows_of(self, by: str, answer: AnswerIn) -> list[Id]:
         """The row of an answer, and the unlabeled near-duplicates that were leased with it."""

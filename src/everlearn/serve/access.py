@@ -22,6 +22,7 @@ from ..errors import InputError
 ROLES = ("producer", "annotator", "viewer", "admin")
 MAX_NAME = 100
 _MAX_ENTRIES = 10_000
+_MAX_SESSIONS = 50  # of one person: a further one ends the first, so that nobody can take all entries
 _LINK_SECONDS = 7 * 24 * 3600.0
 _PREFIX = "access/"
 _COOKIE_NOTE = "access:cookie"
@@ -219,6 +220,9 @@ class Access:
         with self._lock:
             now = self._clock()
             old = [key for key, e in self._entries.items() if e.expires is not None and e.expires < now]
+            if kind == "session":
+                mine = [key for key, e in self._entries.items() if (e.name, e.kind) == (name, kind)]
+                old += mine[: max(0, len(mine) - _MAX_SESSIONS + 1)]
             if len(self._entries) - len(old) >= _MAX_ENTRIES:
                 raise InputError(
                     f"There are already {_MAX_ENTRIES:,} tokens and links.",
