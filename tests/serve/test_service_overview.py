@@ -48,11 +48,11 @@ def test_memory_does_not_grow_with_requests(learning, clock):
         clock.now += 1.0
     assert len(learning._arrivals) <= 12
     assert learning.status()["rows_per_second"] == 1.0
-    for _ in range(5):
-        first, second = learning.lease_questions("ada", 2).questions
-        learning.answer("ada", [answered(first, "ada", f"skip-{learning.sequence}", kind="skip")])
-        assert (first.id, "ada") in learning._skipped()
-        learning.answer("ada", [answered(second, "ada")])  # changes the model
+    for name in ("ada", "bob", "cy", "di"):
+        first, second = learning.lease_questions(name, 2).questions
+        learning.answer(name, [answered(first, name, kind="skip")])
+        assert (first.id, name) in learning._skipped()
+        learning.answer(name, [answered(second, name)])  # changes the model
         assert not learning._skipped()
         assert len(learning._skips[1]) == 1
 
