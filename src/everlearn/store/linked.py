@@ -123,11 +123,12 @@ class LinkedRecords:
         """The first entries of each key: reads no more than these, however many records have a key."""
         other = LINK_KEYS.alias()
         for part in parts(list(dict.fromkeys(keys))):
-            wanted = sa.values(sa.column("key", sa.BigInteger), name="wanted").data([(key,) for key in part])
-            keys_of = wanted.cte("wanted")
-            last = sa.select(other.c.number).where(other.c.key == keys_of.c.key).order_by(other.c.number)
+            # As text: SQLAlchemy compiles values that are parameters anew for each statement, one by one.
+            wanted = sa.text("VALUES " + ", ".join(f"({int(key)})" for key in part))
+            key = wanted.columns(sa.column("column1", sa.BigInteger)).cte("wanted").c.column1
+            last = sa.select(other.c.number).where(other.c.key == key).order_by(other.c.number)
             end = sa.func.coalesce(last.limit(1).offset(most - 1).scalar_subquery(), _LAST)
-            ask = sa.select(*columns).join_from(keys_of, LINK_KEYS, LINK_KEYS.c.key == keys_of.c.key)
+            ask = sa.select(*columns).join_from(key.table, LINK_KEYS, LINK_KEYS.c.key == key)
             with self._log.reading() as db:
                 found = db.execute(ask.where(LINK_KEYS.c.number <= end)).all()
             yield from found
