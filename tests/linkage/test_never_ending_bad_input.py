@@ -99,3 +99,19 @@ def test_answers_about_what_is_not_there_are_refused():
             linker.forget(["a", "x"])
         assert len(linker.clusters()) == 6
         linker.forget([])
+
+
+def test_a_question_that_somebody_cannot_answer_is_not_asked_again(tmp_path):
+    with people(tmp_path / "people.everlearn") as linker:
+        linker.add(PEOPLE)
+        n_asked = 0
+        while questions := linker.ask(2):
+            n_asked += len(questions)
+            assert n_asked < 100
+            for question in questions:
+                linker.tell(question.id, None, by="Ada")
+        assert n_asked == linker.status()["open_questions"] > 0
+        kinds = {answer.kind for _, answer in linker.learner.given_answers()}
+        assert kinds == {"skip"}
+    with people(tmp_path / "people.everlearn") as linker:  # somebody else may know
+        assert linker.ask(1)

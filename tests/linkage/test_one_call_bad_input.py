@@ -1,9 +1,12 @@
 """Tables as people have them: every stage refuses in words, or copes."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from everlearn.datasets import make_author_records
 from everlearn.linkage import (
     ActiveLinker,
     Blocking,
@@ -215,3 +218,27 @@ def test_two_equal_records_are_one_after_one_answer():
     assert_array_equal(link([{"name": "Ann Lee"}] * 2, oracle=[0, 0]).clusters, [0, 0])
     with pytest.raises(ValueError, match="max_labels must be an integer from 0, got -1"):
         link(PEOPLE, oracle=TRUTH, max_labels=-1)
+
+
+def test_an_oracle_that_never_knows_is_not_asked_about_the_whole_pool():
+    table, _ = make_author_records(scale=0.05, random_state=0)
+    asked = []
+    with pytest.warns(UserWarning, match="answered None to 30 questions in a row, after 0 answers"):
+        found = link(table, oracle=asked.append)
+    assert len(asked) == 30
+    assert len(set(found.clusters)) == len(table)
+
+
+def test_an_oracle_that_often_does_not_know_is_asked_on():
+    table, person = make_author_records(scale=0.05, random_state=0)
+    n_asked = 0
+
+    def sometimes(question):
+        nonlocal n_asked
+        n_asked += 1
+        return None if n_asked % 8 else person[question.left_id] == person[question.right_id]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        link(table, oracle=sometimes, max_labels=15)
+    assert n_asked == 8 * 15

@@ -12,6 +12,7 @@ from ..query.stopping import Verdict
 from ..store.linked import LinkedPairs
 from ..store.log import Writing
 from ..store.lookup import Id, some
+from ..stream.answers import AnswerFor
 from ._linked_state import TRANSITIVE
 from ._pair_learner import DIFFERENT, SAME, schema_of
 from ._relink_methods import RelinkMethods
@@ -50,7 +51,8 @@ class AnswerMethods(RelinkMethods):
     def _ask(self, n: int) -> list[Any]:
         """Questions whose answers do not follow from others; answers that do are learned."""
         while True:
-            asked = self._learner.ask(n)
+            most = n + len(self._unknown)
+            asked = [found for found in self._learner.ask(most) if found.id not in self._unknown][:n]
             implied = {question.id: self._known().implied(*_ends(question.id)) for question in asked}
             follows = {row: same for row, same in implied.items() if same is not None}
             if not follows:
@@ -112,11 +114,15 @@ class AnswerMethods(RelinkMethods):
         question : str
             Its id.
         same : bool or None
-            Whether the records are the same; None if that is unknown.
+            Whether the records are the same; None if that is unknown: then the question stays open for
+            others, but is not asked again until the store is opened anew.
         by : str, default=""
             Who answers.
         """
-        if same is not None:
+        if same is None:
+            self._learner.answer([AnswerFor(question, None, by, kind="skip")])
+            self._unknown.add(question)
+        else:
             self._learner.label([question], [SAME if same else DIFFERENT], by=by)
         self._follow()
 

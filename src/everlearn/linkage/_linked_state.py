@@ -44,6 +44,7 @@ _NEW: dict[str, Any] = {
     "schema": None,
     "blocking": None,
     "features": None,
+    "model": None,  # the classifier of the clusters, described, if it is not that of the log
     "n_records": 0,  # that have arrived
     "n_there": 0,  # that were not forgotten
     "next_cluster": 0,
@@ -76,6 +77,7 @@ class LinkedState:
         self._statistics: dict[str, FieldStatistics] = {}
         self._model: Any = None
         self._answers: PairAnswers | None = None
+        self._unknown: set[str] = set()  # questions that somebody could not answer
         self._restore()
 
     def _restore(self) -> None:
@@ -158,7 +160,9 @@ class LinkedState:
             pairs, _ = self._answered()
             features = pairs.features if not renewed else self._with_features(pairs).features
             labels = np.array([SAME if same else DIFFERENT for same in pairs.same])
-            self._model = clone(self._learner.untrained).fit(features.astype(np.float64), labels)
+            own = self._state["model"]
+            pattern = clone(self._learner.untrained) if own is None else persist.revive(own)
+            self._model = pattern.fit(features.astype(np.float64), labels)
 
     def score(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
         """Get the decision values of pairs.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,7 @@ _PAIRS_AT_ONCE = 100_000
 # many pairs for matches is not corrected by questions near its boundary alone.
 _CHECK_EVERY = 4
 _CHECKED_AT_ONCE = 2_000
+_MOST_UNKNOWN = 30  # questions in a row without an answer after which nobody is asked any more
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,7 @@ class ActiveLinker:
         self._rows = np.zeros((0, 0), dtype=np.float32)
         self._asked: set[int] = set()
         self._seen: set[int] = set()
+        self._unanswered = ""
 
     @property
     def contradictions(self) -> list[Contradiction]:
@@ -138,7 +141,7 @@ class ActiveLinker:
     @property
     def stop_reason(self) -> str:
         """Why the last run ended."""
-        return self._started().stop_reason
+        return self._unanswered or self._started().stop_reason
 
     def start(self, left: Any, right: Any = None, *, pairs: Pairs | None = None) -> ActiveLinker:
         """Set the records and compute the features of all candidate pairs, in blocks.
@@ -177,7 +180,7 @@ class ActiveLinker:
         self._loop.start(rows, classes=CLASSES, reask_unknown=False)
         self._answers, self._told = PairAnswers(), []
         self.n_answers = self.n_implied = 0
-        self._asked, self._seen = set(), set()
+        self._asked, self._seen, self._unanswered = set(), set(), ""
         self._first, self._rows, self._changing = (
             first_pairs(rows, linker.feature_names),
             rows,
@@ -300,6 +303,9 @@ class ActiveLinker:
     ) -> ActiveLinker:
         """Ask an oracle until there are enough labels or there is another reason to stop.
 
+        That is a stopping rule, an empty pool, or 30 questions in a row that the oracle cannot answer, which
+        gives a warning.
+
         Parameters
         ----------
         left : Records or table
@@ -323,11 +329,19 @@ class ActiveLinker:
         """
         self.start(left, right, pairs=pairs)
         answer = oracle if callable(oracle) else by_truth(oracle, self.pairs, *self.linker.records())
-        while self.n_answers < max_labels and (questions := self.ask()):
+        n_unknown = 0
+        while self.n_answers < max_labels and n_unknown < _MOST_UNKNOWN and (questions := self.ask()):
+            before = self.n_answers
             for question in questions:
                 self.tell(question.id, answer(question))
+            n_unknown = 0 if self.n_answers > before else n_unknown + 1
             if on_answer is not None:
                 on_answer(self)
+        if n_unknown >= _MOST_UNKNOWN:
+            self._unanswered = (
+                f"the oracle answered None to {n_unknown} questions in a row, after {self.n_answers} answers"
+            )
+            warnings.warn(f"Stopped asking: {self._unanswered}.", UserWarning, stacklevel=2)
         return self
 
     def link(self) -> Linkage:

@@ -327,7 +327,7 @@ class _SoftTfidfInBlocks:
         if np.any(self.block[a] != self.block[b]):
             raise ValueError(
                 "preset='thesis' compares names within a block only, the same last name and first initial: "
-                "use linkage.author_blocking(), or preset='default'."
+                "use Blocking(AuthorName()), or preset='default'."
             )
         found = np.zeros(len(a))
         for block in np.unique(self.block[a]):

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from .._base import constraints
+from .._base import constraints, persist
 from .._base.lock import locked
 from ..errors import InputError
 from ..query.stopping import StoppingRule
@@ -34,6 +35,28 @@ __all__ = ["AddedRecords", "ClusterChange", "NeverEndingLinker"]
 
 def _default_learner() -> IDSVM:
     return IDSVM(**PAIR_LEARNER, class_weight={DIFFERENT: 1, SAME: MATCH_WEIGHT})
+
+
+def _both_learners(learner: Any, seed: int) -> tuple[Any, dict[str, Any] | None]:
+    """The learner of the log, which selects questions, and the described one of clusters if it is another.
+
+    The log learns one answer at a time, and so cannot have a learner that is fitted to all of them at once.
+    """
+    if learner is None or isinstance(learner, type) or hasattr(learner, "partial_fit"):
+        return _default_learner() if learner is None else learner, None
+    words = (
+        f"learner={learner!r} cannot be kept in a store: use a learner of everlearn, or `ActiveLinker`, "
+        "which needs no store."
+    )
+    if not (hasattr(learner, "fit") and hasattr(learner, "decision_function")):
+        raise TypeError(words)
+    model = clone(learner)
+    if "random_state" in model.get_params(deep=False) and model.random_state is None:
+        model.set_params(random_state=seed)  # the same answers give the same clusters
+    try:
+        return _default_learner(), persist.describe(model)
+    except TypeError as error:
+        raise TypeError(words) from error
 
 
 class NeverEndingLinker(ForgetMethods):
@@ -102,9 +125,11 @@ class NeverEndingLinker(ForgetMethods):
         schema : dict of str to str, default=None
             The fields to compare and their kinds, as in `Records`; None infers them from the first records.
         learner : classifier, default=None
-            A learner of everlearn with ``partial_fit``, for the labels "different" and "same". None is
+            A learner of everlearn, for the labels "different" and "same". None is
             ``IDSVM(C=10, kernel="laplacian", gamma="auto", class_weight={"different": 1, "same": 2})``, which
-            forgets exactly.
+            forgets exactly. One without ``partial_fit``, such as `VIRTUAL`, is fitted to all answers each
+            time all clusters are computed again, and decides about these; questions are then selected by
+            the default learner.
         blocking : Blocking, default=None
             The pairs that are compared. None is `default_blocking` of the first records.
         features : PairFeatures, default=None
@@ -144,7 +169,9 @@ class NeverEndingLinker(ForgetMethods):
                 f"features={features!r} depend on all records, which never all are there: use "
                 "PairFeatures(rivals=False)."
             )
+        asking, model = _both_learners(learner, random_state)
         settings = {
+            "model": model,
             "schema": None if schema is None else dict(schema),
             "blocking": None if blocking is None else _describe.blocking_state(blocking),
             "features": _describe.features_state(features),
@@ -155,7 +182,7 @@ class NeverEndingLinker(ForgetMethods):
         }
         pairs = PairLearner.open(
             store,
-            (_default_learner() if learner is None else learner) if create else None,
+            asking if create else None,
             query_strategy=query_strategy,
             label_budget=label_budget,
             classes=[DIFFERENT, SAME],

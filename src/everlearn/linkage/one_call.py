@@ -40,7 +40,8 @@ def link(
         The second table; None finds duplicates in one. Columns that only one table has are not compared.
     oracle : callable, array-like or pair of array-likes
         ``oracle(question)`` returns whether the records of a `PairQuestion` are the same, or None if that is
-        unknown. Instead, the true entity of each record; of both tables if there are two.
+        unknown; 30 times None in a row ends the questions, with a warning. Instead, the true entity of each
+        record; of both tables if there are two.
     max_labels : int, default=200
         The number of answers to ask for. With 0, or as long as no answer is known, every record is alone.
     schema : dict of str to str, default=None
