@@ -30,7 +30,7 @@ BENCHMARK = Benchmark(
         Part(
             "authors",
             "author names: the thesis' pipeline on generated records, INSPIRE and MEDLINE",
-            generated=("generated",),
+            generated=("generated", "generated_styles"),
         ),
         Part(
             "generated",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..harness.machine import say
-from ..harness.report import fill, head, markdown
+from ..harness.report import NONE, fill, head, markdown
 from ..harness.run import Data, Run
 from .tables import TABLES, Table
 
@@ -100,8 +100,11 @@ def _same(first: dict[Any, int], second: dict[Any, int]) -> bool:
 def run_part(run: Run) -> None:
     """All sets."""
     for name in run.missing(run.chosen(NAMES, ("restaurants",))):
-        run.add({"set": name, "runs": [measure(name, seed) for seed in range(run.settings["seeds"])]})
-        say(name)
+        runs = []
+        for seed in range(run.settings["seeds"]):
+            runs.append(measure(name, seed))
+            say(f"{name} {seed}: {runs[-1]['parts'] - runs[-1]['once']:+.2f}")
+        run.add({"set": name, "runs": runs})
 
 
 def report(data: Data) -> str:
@@ -113,6 +116,8 @@ def report(data: Data) -> str:
             float(np.mean([run[key] for run in runs])) for key in ("once", "parts", "once_same_answers")
         )
         gaps.append(parts - once)
+        apart = np.array([run["parts"] - run["once"] for run in runs])
+        error = f"{apart.std(ddof=1) / len(runs) ** 0.5:.2f}" if len(runs) > 1 else NONE
         lines.append(
             [
                 result["set"],
@@ -120,6 +125,7 @@ def report(data: Data) -> str:
                 f"{once:.2f}",
                 f"{parts:.2f}",
                 f"{parts - once:+.2f}",
+                error,
                 f"{same:.2f}",
                 f"{sum(run['equal_parts'] for run in runs)} of {len(runs)}",
                 f"{sum(run['equal_forgotten'] for run in runs)} of {len(runs)}",
@@ -127,10 +133,21 @@ def report(data: Data) -> str:
         )
     text = f"""B-cubed F1 of clusters in percent after {ANSWERS} answers, mean of {data["settings"]["seeds"]}
     runs. "at once": all records are added, then questions are asked. "ten parts": {ANSWERS // PARTS}
-    questions after each part. "same answers": all records at once, with the answers that the ten parts were
+    questions after each part. "error": the standard error of the mean difference, whose runs ask different
+    questions. "same answers": all records at once, with the answers that the ten parts were
     given; "equal": runs in which its clusters are those of the ten parts. "forgotten": runs in which
     forgetting one of a hundred records leaves the clusters of a store that never had them."""
-    columns = ["set", "records", "at once", "ten parts", "difference", "same answers", "equal", "forgotten"]
+    columns = [
+        "set",
+        "records",
+        "at once",
+        "ten parts",
+        "difference",
+        "error",
+        "same answers",
+        "equal",
+        "forgotten",
+    ]
     mean = f"Mean difference of the sets: {np.mean(gaps):+.2f} points." if gaps else ""
     return "\n".join(
         [

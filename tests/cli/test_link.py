@@ -97,7 +97,7 @@ def test_two_tables_with_other_names_of_columns(tmp_path):
         (
             "id,name\n" + "".join(f"{n},Ann\n" for n in range(2001)),
             ("--block", "exact:name"),
-            "2,001 records the",
+            r"gives 2,001 records of \S+ the key 'ann', more than --max-block 2,000",
         ),
     ],
 )
@@ -262,3 +262,55 @@ def test_the_labeling_page_shows_pairs_and_its_answers_link_records(store):
     finally:
         service.close()
     assert pair in exported(store)
+
+
+@pytest.fixture
+def town(tmp_path):
+    """A file with 40 records of one city, and 2 of another."""
+    lines = [f"{n},Person {n:02d},{'Rome' if n < 40 else 'Oslo'}" for n in range(42)]
+    (tmp_path / "town.csv").write_text("\n".join(["id,name,city", *lines]) + "\n")
+    return tmp_path / "town.csv"
+
+
+@pytest.mark.parametrize("batch", ["1000", "10"])  # the block grows over several batches
+def test_a_block_that_is_too_large_is_refused_before_anything_is_stored(tmp_path, town, batch):
+    options = ("--block", "exact:city", "--max-block", 30, "--batch-size", batch)
+    error = everlearn("link", town, "--store", tmp_path / "a.everlearn", *options, code=1).stderr
+    assert "--block exact:city gives 40 records of" in error
+    assert "the key 'rome', more than --max-block 30:" in error
+    assert "--large-blocks sample" in error
+    assert not list(tmp_path.glob("a.everlearn*"))
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_block_that_is_too_large_is_sampled(tmp_path, town):
+    options = ("--block", "exact:city", "--max-block", 10, "--large-blocks", "sample")
+    result = everlearn("link", town, "--store", tmp_path / "a.everlearn", *options)
+    assert "each new record is compared with 5 of them" in result.stderr
+    n_pairs = int(re.search(r"compared (\d+) pairs", result.stdout)[1])
+    assert 0 < n_pairs <= 40 * 5 + 1
+
+
+def test_a_missing_file_makes_no_store(tmp_path):
+    everlearn("link", tmp_path / "none.csv", "--store", tmp_path / "a.everlearn", code=1)
+    assert not list(tmp_path.glob("a.everlearn*"))
+
+
+def test_ids_that_repeat_in_a_file_are_refused_skipped_or_left_out(tmp_path):
+    source = tmp_path / "twice.csv"
+    source.write_text("id,name\n1,Ann Lee\n1,Bob Ray\n2,Anne Lee\n")
+    error = everlearn("link", source, "--store", tmp_path / "a.everlearn", code=1).stderr
+    assert "1 of them repeat, such as '1'" in error
+    assert "--id none" in error
+    store = tmp_path / "b.everlearn"
+    assert "Added 2 records" in everlearn("link", source, "--store", store, "--duplicate-ids", "skip").stdout
+    assert exported(store) == [["1"], ["2"]]
+    store = tmp_path / "c.everlearn"
+    assert "Added 3 records" in everlearn("link", source, "--store", store, "--id", "none").stdout
+
+
+def test_records_without_a_common_key_are_reported_and_not_asked_about(tmp_path):
+    (tmp_path / "names.csv").write_text("id,name\n1,\n2,Ann\n3,Bob\n")
+    store = tmp_path / "a.everlearn"
+    for command in (("link", tmp_path / "names.csv", "--store", store), ("ask", store)):
+        assert "No two records share a key" in " ".join(everlearn(*command).stdout.split())

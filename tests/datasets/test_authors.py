@@ -55,3 +55,16 @@ def test_bad_parameters_are_refused():
         make_author_records(scale=0)
     with pytest.raises(TypeError, match="random_state must be an integer"):
         make_author_records(random_state=None)
+
+
+def test_styles_are_the_shares_of_full_names_middle_initials_and_initials():
+    records, _ = make_author_records(scale=1, styles=(0, 0, 1), random_state=0)
+    assert all(len(record["name"].split()[0]) == 2 for record in records)  # an initial and a point
+    records, _ = make_author_records(scale=1, styles=(3, 0, 0), random_state=0)
+    assert not any("." in record["name"] for record in records)
+
+
+@pytest.mark.parametrize("styles", [(1, 1), (0, 0, 0), (1, -1, 1), (1, np.nan, 1)])
+def test_styles_that_are_no_shares_are_refused(styles):
+    with pytest.raises(ValueError, match="styles must be three shares"):
+        make_author_records(styles=styles)

@@ -193,3 +193,12 @@ def test_a_run_that_is_killed_again_and_again_ends_as_one_that_is_not(tmp_path):
             linker.learner.decision_function(row), whole.learner.decision_function(row)
         )
         assert linker.status() | {"store": ""} == whole.status() | {"store": ""}
+
+
+def test_expected_records_make_the_blocks_of_the_default_blocking_smaller():
+    def largest(expected):
+        with NeverEndingLinker.open(":memory:", expected_records=expected) as linker:
+            linker.add(PEOPLE)
+            return linker._state["blocking"]["max_block_size"]
+
+    assert [largest(n) for n in (None, 10, 20_000, 80_000, 10**6)] == [100, 100, 100, 50, 20]

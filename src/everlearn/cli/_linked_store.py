@@ -13,6 +13,10 @@ if TYPE_CHECKING:  # imported when a store has records: it takes a while
     from ..linkage import NeverEndingLinker
 
 _MAX_CONTRADICTIONS = 5
+NO_PAIRS = (
+    "No two records share a key, so there is nothing to ask about. Keys are chosen when a store is created: "
+    "use a new one with coarser keys, such as --block prefix:name."
+)
 
 
 def open_store(

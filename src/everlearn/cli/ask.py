@@ -7,10 +7,10 @@ import typer
 
 from . import _options as option
 from ._app import command
-from ._console import console
+from ._console import console, notice
 from ._interrupt import Interrupt
 from ._keyboard import Keyboard
-from ._linked_store import open_store, print_linkage, print_verdict, questions_of
+from ._linked_store import NO_PAIRS, open_store, print_linkage, print_verdict, questions_of
 from ._question_session import QuestionSession
 from ._source_rows import SourceRows
 from ._source_spec import schema_or_none
@@ -39,6 +39,9 @@ def ask(
     with Interrupt() as interrupt, contextlib.ExitStack() as opened:
         with interrupt.at_once():
             linker, learner = open_store(store, opened)
+        if linker is not None and not linker.status()["rows"]:
+            console().print(notice(NO_PAIRS, style="yellow"))
+            return
         rows = SourceRows(source, learner, interrupt.at_once)
         schema = schema_or_none(learner.status()["schema"])
         keyboard = Keyboard(interrupt.at_once)

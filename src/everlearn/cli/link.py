@@ -4,8 +4,10 @@ import contextlib
 import csv
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timezone
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal, TextIO
 
@@ -16,10 +18,10 @@ from ..read.schema import Field
 from . import _options as option
 from ._app import DefaultGroup, app, command
 from ._arguments import parse_pairs
-from ._console import console, error_console
+from ._console import console, error_console, notice
 from ._csv_output import Cell, write_csv
 from ._format import plural
-from ._linked_store import open_linker, print_linkage
+from ._linked_store import NO_PAIRS, open_linker, print_linkage
 from ._outputs import check_outputs
 
 _KEYS = {
@@ -70,7 +72,10 @@ def records(
     id: Annotated[
         str | None,
         typer.Option(
-            "--id", metavar="FIELD", show_default=False, help='The field with the id. (default: "id")'
+            "--id",
+            metavar="FIELD",
+            show_default=False,
+            help='The field with the id; "none" numbers the records. (default: "id")',
         ),
     ] = None,
     block: Annotated[
@@ -83,6 +88,19 @@ def records(
             "author. Can be repeated. (default: rare words, pairs of words and similar texts)",
         ),
     ] = None,
+    max_block: Annotated[
+        int,
+        typer.Option(
+            "--max-block", metavar="N", min=2, help="With --block: the most records that may share a key."
+        ),
+    ] = 2000,
+    large_blocks: Annotated[
+        Literal["refuse", "sample"],
+        typer.Option(
+            "--large-blocks",
+            help="With --block: what to do with more. sample compares each record with N/2 of them.",
+        ),
+    ] = "refuse",
     clustering: Annotated[
         Literal["average", "dbscan", "components"],
         typer.Option("--clustering", help="How records are clustered.", show_default=False),
@@ -119,20 +137,29 @@ def records(
     """
     from ..linkage import Blocking, NeverEndingLinker
 
-    keys = [_key(text) for text in block or ()]
-    settings = {"blocking": Blocking(*keys) if keys else None, "clustering": clustering, "eps": eps}
+    keys = {text: _key(text) for text in block or ()}
+    blocking = Blocking(*keys.values(), max_block_size=max_block, large_blocks=large_blocks) if keys else None
+    settings: dict[str, Any] = {"blocking": blocking, "clustering": clustering, "eps": eps}
     names = parse_pairs(rename or (), "--rename", "COLUMN=FIELD")
+    kinds, ids = _kinds(schema), False if id == "none" else id
+    settings["expected_records"] = _surveyed(
+        source, batch_size, names, {} if large_blocks == "sample" else keys, max_block
+    )
     n_records = n_pairs = 0
-    with NeverEndingLinker.open(store, _kinds(schema), two_tables=table is not None, **settings) as linker:
+    with NeverEndingLinker.open(store, kinds, two_tables=table is not None, **settings) as linker:
         for rows in _rows(source, batch_size):
-            added = linker.add(rows, id=id, table=table, columns=names, duplicates=duplicate_ids)
+            added = linker.add(rows, id=ids, table=table, columns=names, duplicates=duplicate_ids)
             n_records, n_pairs = n_records + len(added.ids), n_pairs + added.pairs
         console().print(
             f"Added {plural(n_records, 'record')} of {source}, compared {plural(n_pairs, 'pair')}."
         )
-        kinds = (linker.status()["schema"] or {}).items()
-        console().print("Fields: " + ", ".join(f"{name} ({kind})" for name, kind in kinds) + ".")
+        found = linker.status()
+        fields = (found["schema"] or {}).items()
+        console().print("Fields: " + ", ".join(f"{name} ({kind})" for name, kind in fields) + ".")
         print_linkage(linker)
+        if not found["rows"]:
+            console().print(notice(NO_PAIRS, style="yellow"))
+            return
     console().print(f"Next: everlearn ask {store}")
 
 
@@ -251,6 +278,30 @@ def _rows(path: str, batch_size: int) -> Iterator[list[dict[str, Any]]]:
         for batch in source:
             found = [source.fields_of(raw) for raw in batch.raw]
             yield [{name: row.get(name) for name in names} for row in found]
+
+
+def _surveyed(path: str, batch_size: int, names: dict[str, str], keys: dict[str, Any], max_block: int) -> int:
+    """The number of records of a file; refuses keys that too many share, before anything is stored."""
+    from ..linkage import Records
+
+    bounded = {text: key for text, key in keys.items() if not key.drops_large}
+    sizes: dict[str, Counter[str]] = {text: Counter() for text in bounded}
+    n_records = 0
+    for rows in _rows(path, batch_size):
+        n_records += len(rows)
+        for text, key in bounded.items():
+            column = next((name for name in rows[0] if names.get(name, name) == key.field), None)
+            if column is not None:
+                values = Records({key.field: [row[column] for row in rows]}, {key.field: "text"}, id=False)
+                sizes[text].update(key.keys_of(values)[1])
+    for text, counts in sizes.items():
+        value, size = max(counts.items(), key=itemgetter(1), default=("", 0))
+        if size > max_block:
+            raise ValueError(
+                f"--block {text} gives {size:,} records of {path} the key {value!r}, more than --max-block "
+                f"{max_block:,}: use a finer key, a larger --max-block, or --large-blocks sample."
+            )
+    return n_records
 
 
 def _kinds(text: str | None) -> dict[str, str | None] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,11 +63,15 @@ _SHORT = {
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _MISSING = {"email": 0.25, "url": 0.5, "affiliation": 0.05, "address": 0.2}
 _TYPO, _SHARED, _SURVIVES, _ABBREVIATED = 0.05, 0.1, 0.6, 0.2
-_STYLES, _STYLE_SHARES = ("full", "middle", "initials"), (0.6, 0.2, 0.2)
+_STYLES = ("full", "middle", "initials")
 
 
 def make_author_records(
-    names: Mapping[str, tuple[int, int]] | None = None, *, scale: float = 0.2, random_state: int = 0
+    names: Mapping[str, tuple[int, int]] | None = None,
+    *,
+    scale: float = 0.2,
+    styles: Sequence[float] = (0.6, 0.2, 0.2),
+    random_state: int = 0,
 ) -> tuple[list[dict[str, str]], NDArray[np.int64]]:
     """Draw records of authors with ambiguous names.
 
@@ -84,6 +88,9 @@ def make_author_records(
         Ertekin's thesis, 3,355 records of 490 people.
     scale : float, default=0.2
         By which these numbers are multiplied.
+    styles : sequence of 3 floats, default=(0.6, 0.2, 0.2)
+        The shares of the styles of a name in records: the full first name, with the middle initial, and
+        initials alone, from which namesakes are hard to tell.
     random_state : int, default=0
         The seed. A name draws from ``default_rng([random_state, place of the name])``: its records do not
         depend on other names.
@@ -108,11 +115,17 @@ def make_author_records(
     """
     seed = count("random_state", random_state, 0)
     factor = number("scale", scale, np.nextafter(0, 1), 1e6, "a positive number")
+    shares = np.asarray(styles, dtype=np.float64)
+    if shares.shape != (3,) or not np.isfinite(shares).all() or (shares < 0).any() or not shares.sum() > 0:
+        raise ValueError(
+            f"styles must be three shares (full, middle initial, initials) from 0, got {styles!r}."
+        )
+    shares = shares / shares.sum()
     records: list[dict[str, str]] = []
     people: list[int] = []
     for place, (name, (n_records, n_people)) in enumerate((names or AUTHOR_NAMES).items()):
         n, a = (max(1, round(factor * value)) for value in (n_records, n_people))
-        made, person = _block(name, n, min(a, n), np.random.default_rng([seed, place]))
+        made, person = _block(name, n, min(a, n), shares, np.random.default_rng([seed, place]))
         start = max(people, default=-1) + 1
         records += made
         people += [start + p for p in person]
@@ -120,7 +133,7 @@ def make_author_records(
 
 
 def _block(
-    name: str, n: int, n_people: int, rng: np.random.Generator
+    name: str, n: int, n_people: int, styles: NDArray[np.float64], rng: np.random.Generator
 ) -> tuple[list[dict[str, str]], list[int]]:
     """The records of one name in random order, and the person of each."""
     initial, last = name[0].upper(), name.split()[-1]
@@ -129,7 +142,7 @@ def _block(
     shares = 1 / np.arange(1, n_people + 1)
     extra = rng.multinomial(n - n_people, shares / shares.sum())
     person = rng.permutation(np.repeat(np.arange(n_people), 1 + extra)).tolist()
-    return [_record(authors[p], last, rng) for p in person], person
+    return [_record(authors[p], last, styles, rng) for p in person], person
 
 
 def _author(
@@ -171,11 +184,13 @@ def _user(first: str, middle: str, last: str, rng: np.random.Generator) -> str:
     return forms[int(rng.integers(len(forms)))]
 
 
-def _record(author: dict[str, object], last: str, rng: np.random.Generator) -> dict[str, str]:
+def _record(
+    author: dict[str, object], last: str, styles: NDArray[np.float64], rng: np.random.Generator
+) -> dict[str, str]:
     first, middle, jobs = str(author["first"]), str(author["middle"]), author["jobs"]
     assert isinstance(jobs, list)
     affiliation, address, domain, user = jobs[int(rng.integers(len(jobs)))]
-    style = rng.choice(_STYLES, p=_STYLE_SHARES)
+    style = rng.choice(_STYLES, p=styles)
     if style == "initials":
         given = f"{first[0]}." + (f" {middle}." if middle else "")
     else:

@@ -240,13 +240,15 @@ class Blocking:
         return (first, np.concatenate([right, *(b for _, b in samples)])), self.max_block_size, [note]
 
 
-def default_blocking(records: Records) -> Blocking:
+def default_blocking(records: Records, n_records: int | None = None) -> Blocking:
     """Make a blocking for any table: records that share a rare word, two words, or many 3-grams.
 
     Parameters
     ----------
     records : Records
         The records, whose schema it is made for.
+    n_records : int, default=None
+        How many records there will be, if these are only the first of them.
 
     Returns
     -------
@@ -263,7 +265,8 @@ def default_blocking(records: Records) -> Blocking:
             keys.append(MinHash(name, bands=8, rows=3))
     if not keys:
         keys = [Tokens(name) for name in records.schema]
-    largest = int(_LARGEST * min(1.0, (_MANY_RECORDS / max(len(records), 1)) ** 0.5))
+    n = max(len(records), n_records or 0, 1)
+    largest = int(_LARGEST * min(1.0, (_MANY_RECORDS / n) ** 0.5))
     return Blocking(*keys, WordPairs(), max_block_size=max(largest, _SMALLEST))
 
 

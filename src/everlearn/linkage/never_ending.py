@@ -28,7 +28,7 @@ from ._two_tables import with_names_of
 from .blocking import Blocking, default_blocking
 from .features import PairFeatures
 from .linker import PairwiseLinker
-from .records import Records, has_ids
+from .records import Records, has_ids, without_repeats
 
 __all__ = ["AddedRecords", "ClusterChange", "NeverEndingLinker"]
 
@@ -90,6 +90,8 @@ class NeverEndingLinker(ForgetMethods):
     {1: 0, 2: 1, 3: 0, 4: 3}
     """
 
+    _expected: int | None = None  # records, for the default blocking
+
     def __init__(
         self, learner: PairLearner, settings: Mapping[str, Any], stopping: StoppingRule | None = None
     ) -> None:
@@ -113,6 +115,7 @@ class NeverEndingLinker(ForgetMethods):
         query_strategy: Any = "auto",
         label_budget: int | None = None,
         stopping: StoppingRule | None = None,
+        expected_records: int | None = None,
         random_state: int = 0,
         create: bool = True,
     ) -> NeverEndingLinker:
@@ -152,6 +155,9 @@ class NeverEndingLinker(ForgetMethods):
             When to stop asking, see `query.stopping`: it is told the margin of the pair and the number of
             support vectors. The store keeps what it was told, not the rule: pass it each time. None never
             stops; `verdict` says when more answers are of no use.
+        expected_records : int, default=None
+            About how many records there will be, for the default blocking: with more than 20,000, blocks are
+            smaller, so that the number of pairs stays bearable. None expects no more than the first ones.
         random_state : int, default=0
             The seed of everything random.
         create : bool, default=True
@@ -195,6 +201,7 @@ class NeverEndingLinker(ForgetMethods):
         assert isinstance(pairs, PairLearner)
         try:
             made = cls(pairs, settings, stopping)
+            made._expected = expected_records
             made._check_settings(settings)
         except BaseException:
             pairs.close()
@@ -229,7 +236,7 @@ class NeverEndingLinker(ForgetMethods):
         self,
         data: Any,
         *,
-        id: str | None = None,
+        id: str | bool | None = None,
         table: str | None = None,
         columns: Mapping[str, str] | None = None,
         duplicates: str = "error",
@@ -242,16 +249,16 @@ class NeverEndingLinker(ForgetMethods):
         ----------
         data : Records or table
             The records: pandas, polars, Arrow, a dict of columns, or dicts.
-        id : str, default=None
+        id : str or False, default=None
             The column with the ids, which must be new and distinct, also from those of another table; None
-            takes a column called "id". Without one, records are numbered on from 0.
+            takes a column called "id". Without one, or with False, records are numbered on from 0.
         table : {"left", "right"}, default=None
             Their table, in a store of two tables.
         columns : dict of str to str, default=None
             For columns that have other names than the fields of the store: the names of both. Case, spaces
             and underscores make no difference.
         duplicates : {"error", "skip"}, default="error"
-            What to do with records whose id is known.
+            What to do with records whose id is known, or that an earlier one of these records has.
 
         Returns
         -------
@@ -269,6 +276,7 @@ class NeverEndingLinker(ForgetMethods):
         if isinstance(data, Records):
             records = data
         else:
+            data = without_repeats(data, id) if duplicates == "skip" else data
             fields = schema or list((columns or {}).values())  # the first records have names of their own
             named = with_names_of(list(fields), data, columns) if fields else data
             records = Records(named, schema, id=id)
@@ -307,7 +315,7 @@ class NeverEndingLinker(ForgetMethods):
         if not first:
             state["schema"] = dict(records.schema)
             if state["blocking"] is None:
-                state["blocking"] = _describe.blocking_state(default_blocking(records))
+                state["blocking"] = _describe.blocking_state(default_blocking(records, self._expected))
         fresh = self._as_records(list(zip(ids, fields, strict=True)))
         new = list(range(first, first + len(ids)))
         lines = list(zip(new, ids, fields, strict=True))

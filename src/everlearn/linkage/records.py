@@ -141,6 +141,17 @@ def as_records(data: Any, schema: Mapping[str, str | None] | None = None) -> Rec
     return data if isinstance(data, Records) else Records(data, schema)
 
 
+def without_repeats(data: Any, id: str | bool | None = None) -> Any:
+    """A table without records whose id an earlier one of them has; the table itself if there are none."""
+    columns = columns_of(data)
+    name = id_column(columns, id)
+    if name is None or len(set(columns[name])) == len(columns[name]):
+        return data
+    first = {given: at for at, given in reversed(list(enumerate(columns[name])))}
+    kept = sorted(first.values())
+    return {other: [column[at] for at in kept] for other, column in columns.items()}
+
+
 def has_ids(data: Any, id: str | bool | None = None) -> bool:
     """Whether a table has a column of ids."""
     return id_column(columns_of(data), id) is not None
@@ -197,7 +208,7 @@ def _check_distinct(ids: list[Any], column: str | None) -> None:
     repeated = list(dict.fromkeys(i for i in ids if i in seen or seen.add(i)))  # type: ignore[func-returns-value]
     raise ValueError(
         f"The ids of column {column!r} must be distinct, but {len(repeated)} of them repeat, such as "
-        f"{repeated[0]!r}: name another column as id, or pass id=False to number the records."
+        f"{repeated[0]!r}: name another column as id, or pass id=False (--id none) to number the records."
     )
 
 
