@@ -314,3 +314,11 @@ def test_records_without_a_common_key_are_reported_and_not_asked_about(tmp_path)
     store = tmp_path / "a.everlearn"
     for command in (("link", tmp_path / "names.csv", "--store", store), ("ask", store)):
         assert "No two records share a key" in " ".join(everlearn(*command).stdout.split())
+
+
+def test_an_answer_about_a_pair_is_same_or_different(store):
+    out = everlearn("ask", store, "-n", 1, input="maybe\n+\nperhaps\nsame\n").stdout
+    assert "'maybe' is none of the classes" in out
+    assert "'perhaps' is none of the classes" in out
+    assert "new class" not in out
+    assert "1 answered" in out

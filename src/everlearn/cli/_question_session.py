@@ -46,6 +46,8 @@ class QuestionSession:
         ``asking(n)`` gets up to n questions; None asks the learner.
     follows : callable, default=None
         ``follows(id)`` says whether the answer to a question follows from others, so that it is not asked.
+    new_classes : bool, default=True
+        Whether an answer may be a class that does not exist yet.
     """
 
     def __init__(
@@ -59,10 +61,11 @@ class QuestionSession:
         blind: bool = False,
         asking: Callable[[int], Sequence[Any]] | None = None,
         follows: Callable[[Any], bool] | None = None,
+        new_classes: bool = True,
     ) -> None:
         self._learner, self._schema, self._by = learner, schema, by
         self._asking = learner.ask if asking is None else asking
-        self._follows = follows
+        self._follows, self._new_classes = follows, new_classes
         self._console, self._keyboard, self._rows, self._blind = console, keyboard, rows, blind
         self.answered: list[tuple[int, Any]] = []  # the position of a question, and its id
 
@@ -189,7 +192,7 @@ class QuestionSession:
                 return typed
             elif keys is not None and typed in keys:
                 return "label", keys[typed]
-            elif typed == NEW or keys is None:
+            elif keys is None or (typed == NEW and self._new_classes):
                 answer = self._named(typed, classes)
                 if answer is not None:
                     return answer
@@ -200,7 +203,8 @@ class QuestionSession:
         commands = f"{SKIP} skip  {SIMILAR} similar rows  {UNDO} undo  {QUIT} quit"
         if keys is not None:
             menu = "  ".join(f"{key} {label}" for key, label in keys.items())
-            return self._keyboard.key(f"  {menu}  |  {NEW} new class  {commands} > ")
+            new = f"{NEW} new class  " if self._new_classes else ""
+            return self._keyboard.key(f"  {menu}  |  {new}{commands} > ")
         menu = "  ".join(
             f"{at}: {name}" if _numbered(classes) else str(name) for at, name in enumerate(classes, 1)
         )
@@ -223,6 +227,9 @@ class QuestionSession:
         if known:
             return "label", label
         name = f"'{label}'" if isinstance(label, str) else label
+        if not self._new_classes:
+            self._console.print(styled(f"  {name} is none of the classes.", style="yellow"))
+            return None
         reply = self._keyboard.line(f"  {name} is a new class. Add it? [y/N] ")
         if reply is None or reply == QUIT:
             return QUIT

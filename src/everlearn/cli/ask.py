@@ -47,7 +47,11 @@ def ask(
         keyboard = Keyboard(interrupt.at_once)
         more: dict[str, Any] = {}
         if linker is not None:
-            more = {"asking": lambda n: questions_of(linker, n), "follows": linker.follows}
+            more = {
+                "asking": lambda n: questions_of(linker, n),
+                "follows": linker.follows,
+                "new_classes": False,
+            }
         name = option.name_of(by)
         session = QuestionSession(learner, schema, name, console(), keyboard, rows, blind, **more)
         try:
