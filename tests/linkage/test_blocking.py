@@ -168,3 +168,17 @@ def test_bad_settings_are_refused():
 def test_no_records_have_no_pairs():
     assert len(Blocking("a").pairs(Records({"a": []}))) == 0
     assert Blocking("a").report(Records({"a": []})).reduction == 0
+
+
+def test_long_texts_do_not_bring_a_pair_for_each_of_their_words():
+    random = np.random.default_rng(0)
+    vocabulary = ["".join(random.choice(list("abcdefgh"), 7)) for _ in range(500)]
+    texts = [" ".join(random.choice(vocabulary, 40)) for _ in range(150)]
+    again = [" ".join(word for word in text.split() if random.random() < 0.9) for text in texts]
+    records = Records({"abstract": texts + again})
+    assert records.schema == {"abstract": "text"}
+    truth = [(n, n + 150) for n in range(150)]
+    report = default_blocking(records).report(records, truth=truth)
+    assert report.recall > 0.99
+    by_words = Blocking(Tokens("abstract"), max_block_size=100).report(records)
+    assert report.pairs < 0.2 * by_words.pairs

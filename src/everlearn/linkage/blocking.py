@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .._base import constraints
 from ._keys import AuthorName, Blocks, Exact, Key, MinHash, Phonetic, Prefix, Tokens
+from ._text import tokens
 from ._word_pairs import WordPairs
 from .records import Records
 
@@ -32,6 +33,7 @@ __all__ = [
 
 _LARGEST, _SMALLEST = 100, 20  # records of the largest block of the default blocking
 _MANY_RECORDS = 20_000  # with more, blocks are smaller
+_LONG_TEXT, _SAMPLE = 20, 1_000  # words of a text so long that each of it would bring hundreds of pairs
 
 
 @dataclass(frozen=True)
@@ -254,12 +256,13 @@ def default_blocking(records: Records, n_records: int | None = None) -> Blocking
     -------
     Blocking
         `Tokens` and `MinHash` of names, texts and addresses, `Tokens` of other fields but numbers, and
-        `WordPairs` of the record. Keys of more than 100 records are dropped; of fewer, down to 20, in a table
-        of more than 20,000 records, so that the number of pairs stays bearable.
+        `WordPairs` of the record. Texts of more than 20 words in the mean have no `Tokens`. Keys of more than
+        100 records are dropped; of fewer, down to 20, in a table of more than 20,000 records, so that the
+        number of pairs stays bearable.
     """
     keys: list[Key] = []
     for name, kind in records.schema.items():
-        if kind != "number":
+        if kind != "number" and not (kind == "text" and _mean_words(records, name) > _LONG_TEXT):
             keys.append(Tokens(name))
         if kind in ("name", "text", "address"):
             keys.append(MinHash(name, bands=8, rows=3))
@@ -268,6 +271,13 @@ def default_blocking(records: Records, n_records: int | None = None) -> Blocking
     n = max(len(records), n_records or 0, 1)
     largest = int(_LARGEST * min(1.0, (_MANY_RECORDS / n) ** 0.5))
     return Blocking(*keys, WordPairs(), max_block_size=max(largest, _SMALLEST))
+
+
+def _mean_words(records: Records, field: str) -> float:
+    """The mean number of words of a value of a field, of some of them."""
+    values = [value for value in records.distinct(field)[0] if value]
+    some = values[:: max(1, len(values) // _SAMPLE)]
+    return sum(len(tokens(value)) for value in some) / max(len(some), 1)
 
 
 def _ordered(a: int, b: int, one_table: bool) -> tuple[int, int]:
