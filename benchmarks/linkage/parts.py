@@ -121,6 +121,7 @@ def report(data: Data) -> str:
         lines.append(
             [
                 result["set"],
+                str(len(runs)),
                 f"{np.mean([run['records'] for run in runs]):,.0f}",
                 f"{once:.2f}",
                 f"{parts:.2f}",
@@ -131,14 +132,15 @@ def report(data: Data) -> str:
                 f"{sum(run['equal_forgotten'] for run in runs)} of {len(runs)}",
             ]
         )
-    text = f"""B-cubed F1 of clusters in percent after {ANSWERS} answers, mean of {data["settings"]["seeds"]}
-    runs. "at once": all records are added, then questions are asked. "ten parts": {ANSWERS // PARTS}
+    text = f"""B-cubed F1 of clusters in percent after {ANSWERS} answers, mean of the runs
+    of a set. "at once": all records are added, then questions are asked. "ten parts": {ANSWERS // PARTS}
     questions after each part. "error": the standard error of the mean difference, whose runs ask different
     questions. "same answers": all records at once, with the answers that the ten parts were
     given; "equal": runs in which its clusters are those of the ten parts. "forgotten": runs in which
     forgetting one of a hundred records leaves the clusters of a store that never had them."""
     columns = [
         "set",
+        "runs",
         "records",
         "at once",
         "ten parts",

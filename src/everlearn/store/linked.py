@@ -130,7 +130,9 @@ class LinkedRecords:
             end = sa.func.coalesce(last.limit(1).offset(most - 1).scalar_subquery(), _LAST)
             ask = sa.select(*columns).join_from(key.table, LINK_KEYS, LINK_KEYS.c.key == key)
             with self._log.reading() as db:
-                found = db.execute(ask.where(LINK_KEYS.c.number <= end)).all()
+                # Each statement is used once: it would crowd others out of the cache of compiled ones.
+                once = {"compiled_cache": None}
+                found = db.execute(ask.where(LINK_KEYS.c.number <= end), execution_options=once).all()
             yield from found
 
     def records(self, numbers: Iterable[int]) -> dict[int, tuple[Id, dict[str, str]]]:
