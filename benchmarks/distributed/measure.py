@@ -58,7 +58,8 @@ def compare(client: Client, task: Task, partitions: int, repeat: bool = False) -
     say(f"{task.title}: {len(task.y_train)} rows, {partitions} partitions")
     before = cpu_seconds(client)
     begin = time.perf_counter()
-    svm = DistributedSVM(learner, client=client, n_partitions=partitions).fit(task.X_train, task.y_train)
+    svm = DistributedSVM(learner, client=client, n_partitions=partitions, verbose=True)
+    svm.fit(task.X_train, task.y_train)
     result: dict[str, Any] = task.describe() | {
         "partitions": partitions,
         "cluster_cpu": cpu_seconds(client) - before,
@@ -70,6 +71,7 @@ def compare(client: Client, task: Task, partitions: int, repeat: bool = False) -
         "sent": svm.bytes_sent_,
         "received": svm.bytes_received_,
         "kernel_values": svm.n_kernel_evaluations_,
+        "kernel_values_by_round": [step.n_kernel_evaluations for step in svm.rounds_],
         "error": float(np.mean(svm.predict(task.X_test) != task.y_test)),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
@@ -78,6 +80,7 @@ def compare(client: Client, task: Task, partitions: int, repeat: bool = False) -
         again = DistributedSVM(learner, client=client, n_partitions=partitions)
         result["same_bits"] = same_bits(svm.model_, again.fit(task.X_train, task.y_train).model_)
     begun = time.process_time()
+    say(f"{task.title}: one machine")
     central = learner.fit(task.X_train, task.y_train)
     result["one_cpu"] = time.process_time() - begun
     X = np.vstack([task.X_train, task.X_test]) if not task.sparse else task.X_test

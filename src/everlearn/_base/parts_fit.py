@@ -88,6 +88,11 @@ class PartsFit:
         """The numbers of the rows that the fitted learner keeps, in its order."""
         return np.array(self.learner._machine.native.ids)
 
+    @property
+    def n_kernel_evaluations(self) -> int:
+        """Kernel values computed so far, here and in checks by the parts."""
+        return int(self.part_evaluations + self.learner._machine.native.evaluations)
+
     # ------------------------------------------------------------------------------- what `_solve` asks for
 
     def check_near(self, limit: float) -> Ints:

@@ -62,7 +62,7 @@ def _solve(keys: list[str], plan: parts.Plan, number: int, seeds: list[int]) -> 
         ids=fit.kept,
         candidates=sum(len(rows.labels) for rows in found),
         violators=violators,
-        evaluations=evaluations + fit.part_evaluations + model.n_kernel_evaluations_,
+        evaluations=evaluations + fit.n_kernel_evaluations,
         sent=cluster.bytes_sent,
         received=cluster.bytes_received,
     )

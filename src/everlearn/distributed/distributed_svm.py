@@ -32,11 +32,14 @@ class ExchangeRound:
         Bytes sent to workers so far: each message times the number of workers.
     bytes_received : int
         Bytes received from workers so far.
+    n_kernel_evaluations : int
+        Kernel values computed so far, by the solver and by all workers.
     """
 
     violators: int
     bytes_sent: int
     bytes_received: int
+    n_kernel_evaluations: int
 
 
 class DistributedSVM:
@@ -89,7 +92,7 @@ class DistributedSVM:
         Rows that the local models sent.
     rounds_ : list of ExchangeRound
         The exchanges with the partitions; with ``by_class`` those of one class after the other, with the
-        bytes of all.
+        bytes and kernel values of all.
     bytes_sent_, bytes_received_ : int
         Bytes of the arrays that were sent to workers, in all, and received from them.
     n_kernel_evaluations_ : int
@@ -170,18 +173,19 @@ class DistributedSVM:
         rounds: list[ExchangeRound] = []
 
         def note(violators: int) -> None:
-            rounds.append(ExchangeRound(violators, cluster.bytes_sent, cluster.bytes_received))
+            values = local + fit.n_kernel_evaluations
+            rounds.append(ExchangeRound(violators, cluster.bytes_sent, cluster.bytes_received, values))
             bar.update()
             bar.set_postfix(violators=violators)
 
-        found, evaluations = cluster.candidates(seeds)
+        found, local = cluster.candidates(seeds)
+        local += cluster.distances
         fit = PartsFit(cluster.plan, cluster)
         model: LASVM = fit.run(found, note)
         self.rounds_ = rounds
         self.n_candidates_ = sum(len(rows.labels) for rows in found)
         self.bytes_sent_, self.bytes_received_ = cluster.bytes_sent, cluster.bytes_received
-        evaluations += fit.part_evaluations + model.n_kernel_evaluations_
-        self.n_kernel_evaluations_ = cluster.distances + evaluations
+        self.n_kernel_evaluations_ = local + fit.n_kernel_evaluations
         return model
 
     def _solve_classes(self, cluster: Cluster, seeds: list[int], bar: Any) -> LASVM:
@@ -191,11 +195,11 @@ class DistributedSVM:
         sent = cluster.bytes_sent + sum(solution.sent for solution in solutions)
         received = cluster.bytes_received + sum(solution.received for solution in solutions)
         violators = [count for solution in solutions for count in solution.violators]
-        self.rounds_ = [ExchangeRound(count, sent, received) for count in violators]
+        values = cluster.distances + sum(solution.evaluations for solution in solutions)
+        self.rounds_ = [ExchangeRound(count, sent, received, values) for count in violators]
         self.n_candidates_ = sum(solution.candidates for solution in solutions)
         self.bytes_sent_, self.bytes_received_ = sent, received
-        evaluations = sum(solution.evaluations for solution in solutions)
-        self.n_kernel_evaluations_ = cluster.distances + evaluations
+        self.n_kernel_evaluations_ = values
         return model
 
     def fit_early(self, X: Any, y: Any, sample_weight: Any = None) -> EarlySVM:
