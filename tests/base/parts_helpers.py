@@ -13,12 +13,17 @@ class Here:
         self.rows, self.states, self.machine = rows, states, plan.machine()
         self.bytes = self.rounds = 0
 
+    def check_chunk(self, model, limit, number):
+        return self._advance("run_chunk", model, limit, number)
+
     def check(self, model, limit, everything):
+        return self._advance("run", model, limit, everything)
+
+    def _advance(self, method, model, *how):
         answers = []
         for number, (rows, state) in enumerate(zip(self.rows, self.states, strict=True)):
-            self.states[number], found = part_scores.Check(rows, state, model, self.machine).run(
-                limit, everything
-            )
+            check = part_scores.Check(rows, state, model, self.machine)
+            self.states[number], found = getattr(check, method)(*how)
             answers.append(found)
         self.rounds += 1
         self.bytes += model.nbytes + sum(answer.nbytes for answer in answers)
@@ -39,11 +44,16 @@ def fit_parts(learner, given, seed=0):
     heads = [parts.head_of(valid[k], most) for k, most in parts.heads_needed(facts).items()]
     plan = parts.plan_of(learner, facts, heads)
     rows = [parts.prepare_part(part, plan) for part in valid]
-    found = [parts.candidates(part, plan, seed + k) for k, part in enumerate(rows)]
+    draws = [np.random.RandomState(seed + k) for k in range(len(rows))]
+    chunks = [parts.chunks_of(part, plan, draw) for part, draw in zip(rows, draws, strict=True)]
+    found = [
+        parts.candidates(part, plan, own[0], draw)
+        for part, own, draw in zip(rows, chunks, draws, strict=True)
+    ]
     columns = 1 if len(plan.classes) == 2 else len(plan.classes)
     states = [
-        part_scores.begin_state(part, first, columns, places)
-        for part, first, (places, _) in zip(rows, plan.first, found, strict=True)
+        part_scores.begin_state(part, first, columns, places, own)
+        for part, first, (places, _), own in zip(rows, plan.first, found, chunks, strict=True)
     ]
     here = Here(rows, states, plan)
     fit = PartsFit(plan, here)
@@ -52,7 +62,7 @@ def fit_parts(learner, given, seed=0):
         for part, first, (places, _) in zip(rows, plan.first, found, strict=True)
     ]
     model = fit.run(taken)
-    here.evaluations = sum(count for _, count in found) + fit.part_evaluations + model.n_kernel_evaluations_
+    here.evaluations = sum(count for _, count in found) + fit.n_kernel_evaluations
     return model, here
 
 

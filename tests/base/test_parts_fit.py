@@ -113,6 +113,44 @@ def test_the_plan_is_what_one_fit_chooses():
     np.testing.assert_allclose(plan.class_weights, central._class_weights(np.bincount(y > 0)))
 
 
+def prepared(X, y, weights=None):
+    part = parts.validate_part(LASVM(), X, y, weights)
+    plan = parts.plan_of(LASVM(), [parts.describe_part(part)], [parts.head_of(part, len(y))])
+    return parts.prepare_part(part, plan), plan
+
+
+@pytest.mark.parametrize("n", [7, 1000, 1001, 9000])
+def test_chunks_double_and_have_every_row_with_a_cost_once(n):
+    X, y = noisy(n)
+    weights = (np.arange(n) % 7 < 5).astype(float)
+    rows, plan = prepared(X, y, weights)
+    chunks = parts.chunks_of(rows, plan, np.random.RandomState(0))
+    np.testing.assert_array_equal(np.sort(np.concatenate(chunks)), np.flatnonzero(weights))
+    assert len(chunks) == plan.n_chunks == {7: 1, 1000: 1, 1001: 2, 9000: 4}[n]
+    expected = np.diff([0, *{9000: [1125, 2250, 4500]}.get(n, [min(n, 1000)][: n > 1000]), n])
+    np.testing.assert_allclose([len(chunk) for chunk in chunks], expected * 5 / 7, rtol=0.1, atol=1)
+
+
+def test_a_rare_class_is_in_the_first_chunk():
+    X, y = noisy(9000)
+    y[:] = -1
+    y[4321] = 1
+    rows, plan = prepared(X, y)
+    for seed in range(5):
+        assert 4321 in parts.chunks_of(rows, plan, np.random.RandomState(seed))[0]
+    model, _ = fit_parts(LASVM(C=C, gamma=GAMMA, random_state=0), [(X, y)])
+    assert 4321 in model.support_
+
+
+def test_chunks_need_fewer_kernel_values_than_local_models_of_all_rows(monkeypatch):
+    X, y = noisy(8000)
+    learner = LASVM(C=1.0, gamma=GAMMA, random_state=0)
+    model, here = fit_parts(learner, in_parts(X, y, 2))
+    assert violation(model, X, y, np.full(len(y), 1.0)) < 2e-3
+    monkeypatch.setattr(parts, "_FIRST_ROWS", 4000)
+    assert fit_parts(learner, in_parts(X, y, 2))[1].evaluations > 1.1 * here.evaluations
+
+
 def test_rows_can_be_sent_in_a_pickle():
     X, y = noisy(50)
     part = parts.validate_part(LASVM(), sparse.csr_matrix(X), y)
@@ -121,7 +159,12 @@ def test_rows_can_be_sent_in_a_pickle():
     rows = parts.prepare_part(part, plan)
     again = pickle.loads(pickle.dumps(rows))
     np.testing.assert_array_equal(again.X.toarray(), X)
-    np.testing.assert_array_equal(parts.candidates(again, plan, 3)[0], parts.candidates(rows, plan, 3)[0])
+    draws = [np.random.RandomState(3) for _ in range(2)]
+    chosen = [
+        parts.candidates(part, plan, np.arange(50), draw)[0]
+        for part, draw in zip((rows, again), draws, strict=True)
+    ]
+    np.testing.assert_array_equal(*chosen)
 
 
 def test_parts_that_do_not_fit_together_are_refused():

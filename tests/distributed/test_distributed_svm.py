@@ -112,7 +112,7 @@ def three():
     X, _ = noisy(900)
     y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + 0.2 * np.sin(9 * X[:, 1]), [0.4, 0.7])]
     weights = np.random.default_rng(0).uniform(0.2, 2, len(y))
-    learner = LASVM(C=C, gamma=GAMMA, class_weight="balanced", random_state=0)
+    learner = LASVM(C=C, gamma=GAMMA, class_weight="balanced", tol=1e-4, random_state=0)
     return X, y, weights, learner, LASVM(**learner.get_params()).fit(X, y, sample_weight=weights)
 
 

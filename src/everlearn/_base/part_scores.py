@@ -86,8 +86,8 @@ class PartState:
     first: int  # the number of its first row
     scores: Floats
     sent: npt.NDArray[np.bool_]  # rows whose features the solver has
-    near: Group
-    far: list[Group] = field(default_factory=list)
+    near: Group  # scored in every check; has all rows that the solver keeps
+    far: list[Group]  # at first, one for each chunk
     sources: list[tuple[Ints, Rows]] = field(default_factory=list)  # places and rows of the solver
 
 
@@ -111,15 +111,15 @@ def signs_of(labels: npt.NDArray[np.int32], columns: int) -> Floats:
     return np.where(labels[:, np.newaxis] == numbers, 1.0, -1.0)
 
 
-def begin_state(rows: LabeledRows, first: int, columns: int, sent: Ints) -> PartState:
-    """The state before the first check; the rows ``sent`` have been sent already."""
+def begin_state(rows: LabeledRows, first: int, columns: int, sent: Ints, chunks: list[Ints]) -> PartState:
+    """The state before the first check; the rows ``sent``, of the first chunk, have been sent already."""
     count = len(rows.labels)
     flags = np.zeros(count, dtype=bool)
     flags[sent] = True
-    nothing = np.zeros((0, columns))
-    usable = np.flatnonzero(rows.costs > 0)
-    near = Group(usable, nothing, np.zeros(columns), np.zeros(columns))
-    return PartState(first, np.zeros((count, columns)), flags, near)
+    unscored = Group(np.sort(sent), np.zeros((0, columns)), np.zeros(columns), np.zeros(columns))
+    others = [np.setdiff1d(chunks[0], sent), *(np.sort(chunk) for chunk in chunks[1:])]
+    far = [replace(unscored, rows=chunk) for chunk in others]
+    return PartState(first, np.zeros((count, columns)), flags, unscored, far)
 
 
 def take_rows(rows: LabeledRows, which: Ints, first: int) -> LabeledRows:
@@ -163,16 +163,35 @@ class Check:
         self._refresh(state.near)
         if everything:
             self._recall_far()
-        places = state.near.rows
-        margins = self._margins(places)
-        bad = ((margins < 1 - limit) & ~self.members[places]).any(axis=1)
-        found = np.sort(places[bad])
+        found = self._violating(state.near.rows, limit)
         if everything:
             self._divide()
+        return state, self._sent(found)
+
+    def run_chunk(self, limit: float, number: int) -> tuple[PartState, Violators]:
+        """Of one chunk, after those before it, find rows that violate their condition."""
+        state = self.state
+        self._refresh(state.near)
+        found = np.zeros(0, dtype=np.int64)
+        if number < len(state.far):
+            chunk = state.far[number]
+            self._refresh(chunk)
+            found = self._violating(chunk.rows, limit)
+            chunk.rows = np.setdiff1d(chunk.rows, found, assume_unique=True)
+            state.near.rows = np.concatenate([state.near.rows, found])
+        return state, self._sent(found)
+
+    def _violating(self, places: Ints, limit: float) -> Ints:
+        bad = ((self._margins(places) < 1 - limit) & ~self.members[places]).any(axis=1)
+        return np.sort(places[bad])
+
+    def _sent(self, found: Ints) -> Violators:
+        """The answer with these rows."""
+        state = self.state
         new = found[~state.sent[found]]
         state.sent[new] = True
         taken = take_rows(self.rows, new, state.first)
-        return state, Violators(found + state.first, state.scores[found], taken, self.evaluations)
+        return Violators(found + state.first, state.scores[found], taken, self.evaluations)
 
     def nearest(self, most: int) -> tuple[LabeledRows, Floats]:
         """Up to ``most`` rows outside of the model, those with the smallest margins, and these margins."""

@@ -1,7 +1,8 @@
 """The exact SVM of rows in several parts, which are elsewhere: the side of the solver.
 
-The solver learns the candidates of all parts, then alternates between optimizing on the rows it has and
-asking the parts for rows that violate their condition, as `ExactLearner` does with rows in its own memory.
+The solver learns the candidates of all parts. Of later chunks, parts send only rows that violate their
+condition under the model so far. Then it alternates between optimizing on the rows it has and asking the
+parts for rows that violate their condition. `ExactLearner` does the same with rows in its own memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from .exact import COARSE_TOL
 from .learner import LabeledRows
 from .machine import Machine
 from .merging import rename_rows
@@ -23,6 +25,9 @@ Floats = npt.NDArray[np.float64]
 
 class Exchange(Protocol):
     """The way to the parts."""
+
+    def check_chunk(self, model: ModelChange, limit: float, number: int) -> Sequence[Violators]:
+        """Let every part check the rows of its chunk of this number."""
 
     def check(self, model: ModelChange, limit: float, everything: bool) -> Sequence[Violators]:
         """Let every part check its rows: those near the margin, or all."""
@@ -73,6 +78,7 @@ class PartsFit:
         order = random.permutation(len(rows.labels)).astype(np.int64)
         learn_coarsely(learner, rows, order)
         self._on_round = on_round
+        self._learn_chunks()
         learner.n_rounds_ = learner._solve(self, self._learn, "finishing", stacklevel=5)
         learner._warn_if_unsolved("Finishing", stacklevel=4)
         self._reserve()
@@ -104,7 +110,26 @@ class PartsFit:
         return self._check(limit, everything=True)
 
     def _check(self, limit: float, everything: bool) -> Ints:
-        answers = self.exchange.check(self._change(), limit, everything)
+        return self._take(self.exchange.check(self._change(), limit, everything))
+
+    def _learn_chunks(self) -> None:
+        """Of every chunk but the first, let rows join that violate their condition; optimize coarsely."""
+        learner = self.learner
+        native, usual = learner._machine.native, learner._machine.parameters
+        tol = max(learner.tol, COARSE_TOL)
+        native.set_parameters(**(usual | {"tau": tol, "reserve": 0}))
+        try:
+            for number in range(1, self.plan.n_chunks):
+                limit = learner._allowed(tol)
+                places = self._take(self.exchange.check_chunk(self._change(), limit, number))
+                if len(places):
+                    learner._join(self._rows_at(places), np.arange(len(places), dtype=np.int64))
+                    learner._optimize(native.finish, "optimizing")
+        finally:
+            native.set_parameters(**usual)
+
+    def _take(self, answers: Sequence[Violators]) -> Ints:
+        """Take over what the parts have found; returns the places of these rows."""
         new = [answer.new for answer in answers if len(answer.new.labels)]
         if new:
             self._arrive(_joined(new))
@@ -119,10 +144,7 @@ class PartsFit:
 
     def _learn(self, places: Ints) -> None:
         """Learn rows that violate their condition."""
-        rows = LabeledRows(
-            self._features(places), self._labels[places], self._costs[places], places.astype(np.int64)
-        )
-        self.learner._learn_again(rows, np.arange(len(places), dtype=np.int64))
+        self.learner._learn_again(self._rows_at(places), np.arange(len(places), dtype=np.int64))
 
     # ------------------------------------------------------------------------------------------------ rows
 
@@ -139,6 +161,11 @@ class PartsFit:
         self._rows.append(rows.X)
         self._blocks.append(begin + count)
         return LabeledRows(rows.X, rows.labels, rows.costs, places)
+
+    def _rows_at(self, places: Ints) -> LabeledRows:
+        """Rows by their places, which are their ids."""
+        ids = places.astype(np.int64)
+        return LabeledRows(self._features(places), self._labels[places], self._costs[places], ids)
 
     def _features(self, places: Ints) -> Rows:
         """The features of rows by their places."""

@@ -20,6 +20,8 @@ from .._base.validate import Ints
 from ._client import n_workers
 from ._partitions import Source, read_part
 
+Found = tuple[PartState, Any]
+
 
 class TaskNames:
     """Tasks whose names are different in each fit, and tell what they do."""
@@ -163,22 +165,26 @@ class Cluster:
         return found
 
     def candidates(self, seeds: Sequence[int]) -> tuple[list[LabeledRows], int]:
-        """Rows of each partition that a local model chooses, and the kernel values that it needed."""
+        """Rows of each partition that its local model chooses, and the kernel values that it needed."""
         local = self.submit("local", _local, self._rows, [self._plan] * len(self), self.plan.first, seeds)
         self._states = local
         found = self.client.gather(self.submit("candidates", itemgetter(1), local))
         self.bytes_received += sum(_bytes(rows) for rows, _ in found)
         return [rows for rows, _ in found], sum(count for _, count in found)
 
+    def check_chunk(self, model: ModelChange, limit: float, number: int) -> list[Violators]:
+        """Let every partition check the rows of its chunk of this number."""
+        return self._advance(_check_chunk, model, limit, number)
+
     def check(self, model: ModelChange, limit: float, everything: bool) -> list[Violators]:
         """Let every partition check its rows."""
+        return self._advance(_check, model, limit, everything)
+
+    def _advance(self, function: Callable[..., Found], model: ModelChange, *how: Any) -> list[Violators]:
+        """Bring the state of every partition one step further; what it found."""
         shared, count = self.share(model), len(self)
-        self._states = self.submit(
-            "check",
-            _check,
-            *(self._rows, self._states, [shared] * count, [self._plan] * count),
-            *([limit] * count, [everything] * count),
-        )
+        given = ([value] * count for value in (shared, self._plan, *how))
+        self._states = self.submit("check", function, self._rows, self._states, *given)
         found = self.client.gather(self.submit("found", itemgetter(1), self._states))
         self.bytes_received += sum(answer.nbytes for answer in found)
         return list(found)
@@ -205,8 +211,6 @@ def _bytes(rows: LabeledRows) -> int:
 
 # ------------------------------------------------------------------------------------------------ on a worker
 
-Found = tuple[PartState, Any]
-
 
 def _same(value: Any) -> Any:
     return value
@@ -221,9 +225,11 @@ def _labels_of(rows: LabeledRows, places: Ints) -> npt.NDArray[np.int32]:
 
 
 def _local(rows: LabeledRows, plan: parts.Plan, first: int, seed: int) -> Found:
-    places, count = parts.candidates(rows, plan, seed)
+    random = np.random.RandomState(seed)
+    chunks = parts.chunks_of(rows, plan, random)
+    places, count = parts.candidates(rows, plan, chunks[0], random)
     columns = 1 if len(plan.classes) == 2 else len(plan.classes)
-    state = part_scores.begin_state(rows, first, columns, places)
+    state = part_scores.begin_state(rows, first, columns, places, chunks)
     return state, (part_scores.take_rows(rows, places, first), count)
 
 
@@ -231,6 +237,12 @@ def _check(
     rows: LabeledRows, found: Found, model: ModelChange, plan: parts.Plan, limit: float, everything: bool
 ) -> Found:
     return part_scores.Check(rows, found[0], model, plan.machine()).run(limit, everything)
+
+
+def _check_chunk(
+    rows: LabeledRows, found: Found, model: ModelChange, plan: parts.Plan, limit: float, number: int
+) -> Found:
+    return part_scores.Check(rows, found[0], model, plan.machine()).run_chunk(limit, number)
 
 
 def _nearest(
