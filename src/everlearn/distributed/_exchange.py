@@ -201,7 +201,7 @@ class Cluster:
         """Let the workers forget everything."""
         for future in (*self._states, *self._rows, *self._held, *self._divided):
             future.release()
-        self._states, self._rows, self._held, self._divided = [], [], [], []
+        self._states, self._rows, self._held, self._divided, self._sources = [], [], [], [], []
 
 
 def _bytes(rows: LabeledRows) -> int:
