@@ -3,8 +3,8 @@
 Claim: the same model (dual within 1e-5, 99.99 % of the decisions), for at most 2.5 times the kernel values of
 one machine, falling with more rows. The machine is one: ratios and bytes are measured, not the speed of a
 cluster.
-Data sets: those of the `lasvm` table at its C and gamma; nothing here was tuned on them but the number of
-candidates of a partition with a single class, which none of them has.
+Data sets: those of the `lasvm` table at its C and gamma. How many rows of a partition its local model learns,
+and how many violators a partition sends at once, was chosen on them.
 
     python -m benchmarks.distributed same --only a9a,ijcnn1  some data sets
     python -m benchmarks.distributed dislib                  the settings of dislib's cascade SVM

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 from base.parts_helpers import fit_parts, in_parts
 from everlearn import LASVM
-from everlearn._base import parts
+from everlearn._base import part_scores, parts
 from everlearn.datasets import make_checkerboard
 from property_helpers import property_test
 
@@ -149,6 +149,32 @@ def test_chunks_need_fewer_kernel_values_than_local_models_of_all_rows(monkeypat
     assert violation(model, X, y, np.full(len(y), 1.0)) < 2e-3
     monkeypatch.setattr(parts, "_FIRST_ROWS", 4000)
     assert fit_parts(learner, in_parts(X, y, 2))[1].evaluations > 1.1 * here.evaluations
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_of_very_many_violators_the_worst_are_sent_first(monkeypatch, classes):
+    X, y = noisy(1500, flipped=0.3)
+    if classes == 3:
+        y = np.where(X[:, 0] > 0.8, 2, y)
+    learner, given = LASVM(C=C, gamma=GAMMA, tol=1e-5, random_state=0), in_parts(X, y, 2)
+    few = property(lambda _: 20, lambda *_: None)
+    monkeypatch.setattr(part_scores.Check, "most_sent", few, raising=False)
+    counts, original = [], part_scores.Check._sent
+
+    def sent(check, found):
+        outside = np.setdiff1d(check.state.near.rows, np.append(found, check.kept))
+        if classes == 2 and len(found) == 20 and len(outside):
+            assert check._margins(found).max() <= check._margins(outside).min()
+        counts.append(len(found))
+        return original(check, found)
+
+    monkeypatch.setattr(part_scores.Check, "_sent", sent)
+    model, _ = fit_parts(learner, given)
+    assert counts.count(20) > 2
+    assert max(counts) == 20
+    np.testing.assert_allclose(
+        model.decision_function(X), learner.fit(X, y).decision_function(X), rtol=0, atol=1e-3
+    )
 
 
 def test_rows_can_be_sent_in_a_pickle():
