@@ -16,13 +16,17 @@ from ..harness.report import head, markdown
 from ..harness.run import Data, Run
 from .measure import cluster, compare
 
-NAMES = ("ijcnn1", "kdd99")
-PUBLISHED = {"ijcnn1": 42.0, "kdd99": 103.0}
-FINE = 1e-5  # a second comparison: 1e-3 is coarse for coefficients up to 10,000
+NAMES = ("ijcnn1", "kdd99", "kdd99-float32")
+TYPES = {"kdd99": np.float64, "kdd99-float32": np.float32}
+PUBLISHED = {"ijcnn1": 42.0, "kdd99": 103.0, "kdd99-float32": 103.0}
 
 
-def kdd99() -> Task:
-    """The 10 % file: categories as columns of 0 and 1, numbers scaled to 0..1, normal against attacks."""
+def kdd99(dtype: type = np.float64) -> Task:
+    """The 10 % file: categories as columns of 0 and 1, numbers scaled to 0..1, normal against attacks.
+
+    Rows of float32 have kernel values of float32, whose rounding is seen in the decisions: the coefficients
+    sum to 10^7.
+    """
     data = load("kdd99_10pct")
     names = [str(name) for name in data.extras["feature_names"]]
     X = np.asarray(data.X, dtype=np.float32)
@@ -31,10 +35,11 @@ def kdd99() -> Task:
     low, high = numbers.min(axis=0), numbers.max(axis=0)
     columns = [(numbers - low) / np.where(high > low, high - low, 1)]
     columns += [X[:, [k]] == np.arange(X[:, k].max() + 1) for k in words]
-    rows = sparse.csr_matrix(np.hstack(columns).astype(np.float32))
+    rows = sparse.csr_matrix(np.hstack(columns).astype(dtype))
     y = np.where(np.asarray(data.extras["is_normal"]) == 1, 1, -1)
     train, test = np.asarray(data.train_idx), np.asarray(data.test_idx)
-    return Task("kdd99", "KDD-99, 10 %", 1e4, 0.01, rows[train], y[train], rows[test], y[test])
+    title = "KDD-99, 10 %" + (", float32" if dtype is np.float32 else "")
+    return Task("kdd99", title, 1e4, 0.01, rows[train], y[train], rows[test], y[test])
 
 
 def run_part(run: Run) -> None:
@@ -42,11 +47,10 @@ def run_part(run: Run) -> None:
     settings = run.settings
     with cluster(settings["workers"]) as client:
         for name in run.missing(run.chosen(NAMES)):
-            task = load_task("ijcnn1_hard") if name == "ijcnn1" else kdd99()
+            task = load_task("ijcnn1_hard") if name == "ijcnn1" else kdd99(TYPES[name])
             task = task.head(settings["rows"])
             result = compare(client, task, settings["partitions"])
-            fine = compare(client, task, settings["partitions"], tol=FINE)
-            run.add(result | {"set": name, "orders_equal": orders_equal(task), "fine": fine})
+            run.add(result | {"set": name, "orders_equal": orders_equal(task)})
 
 
 def orders_equal(task: Task) -> float:
@@ -76,14 +80,13 @@ def report(data: Data) -> str:
             f"{result['dual']:+.1e}",
             f"{100 * result['equal']:.3f}",
             f"{100 * result['orders_equal']:.3f}",
-            f"{100 * result['fine']['equal']:.3f}",
             f"{result['ratio']:.2f}",
         ]
         for result in data["results"]
     ]
     titles = ["set", "rows", "dislib s, 896 cores", "wall s", "CPU s", "one machine CPU s", "rounds"]
     titles += ["vectors", "error %", "dual", "decisions equal %", "one machine, two orders %"]
-    titles += [f"decisions equal %, tol={FINE:g}", "kernel values"]
+    titles += ["kernel values"]
     parts = head("The settings of dislib", data)
     parts.append(markdown(titles, lines))
     parts.append(

@@ -52,11 +52,9 @@ def same_bits(one: LASVM, other: LASVM) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
-def compare(
-    client: Client, task: Task, partitions: int, repeat: bool = False, tol: float = 1e-3
-) -> dict[str, Any]:
+def compare(client: Client, task: Task, partitions: int, repeat: bool = False) -> dict[str, Any]:
     """Fit both; what they cost and how far they are from each other, and whether a second fit is the same."""
-    learner = LASVM(task.C, gamma=task.gamma, tol=tol, cache_size=1000, random_state=0)
+    learner = LASVM(task.C, gamma=task.gamma, cache_size=1000, random_state=0)
     say(f"{task.title}: {len(task.y_train)} rows, {partitions} partitions")
     before = cpu_seconds(client)
     begin = time.perf_counter()
