@@ -141,3 +141,14 @@ def test_bad_input_is_refused(client):
         pool.remove([0.5])
     with pytest.raises(ValueError, match="two-dimensional"):
         DistributedPool(y, client=client)
+
+
+def test_an_error_names_the_partition(client, tmp_path):
+    X, y = make_banana(60, random_state=0)
+    model = LASVM(C=10, gamma=1.0).fit(X, y)
+    X[50] = np.nan
+    pool = DistributedPool(X, n_partitions=3, client=client)
+    with pytest.raises(ValueError, match=r"Partition 2: .*NaN"):
+        pool.query(Margin(pool_size=None), model, n=3)
+    with pytest.raises(FileNotFoundError, match=r"Partition 0: there is no file .*gone"):
+        DistributedPool([tmp_path / "gone.parquet"], client=client)

@@ -286,6 +286,7 @@ def test_bad_partitions_are_named(client):
         (lambda X, y: (dd.from_pandas(pd.DataFrame(X)), "z"), ValueError, "y='z' is not a column"),
         (lambda X, y: ("nowhere/*.parquet", "z"), FileNotFoundError, "no Parquet file"),
         (lambda X, y: (["a.parquet"], y), TypeError, "y is the name of a column"),
+        (lambda X, y: (["gone.parquet"], "z"), FileNotFoundError, "Partition 0: there is no file .*gone"),
         (lambda X, y: (da.from_array(y), da.from_array(y)), ValueError, "two dimensions"),
     ],
 )

@@ -3,6 +3,8 @@
 import glob
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,20 +135,27 @@ def _slice(value: Any, begin: int, end: int) -> Any:
 # ------------------------------------------------------------------------------------------------ on a worker
 
 
-def read_part(learner: Any, X: Any, y: Any, weights: Any, number: int) -> parts.Part:
-    """Read and validate a partition."""
+@contextmanager
+def in_partition(number: int) -> Iterator[None]:
+    """Errors name the partition."""
     try:
-        return parts.validate_part(learner, *_read(X, y, weights))
+        yield
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"Partition {number}: there is no file {error}.") from error
     except (ValueError, TypeError) as error:
         raise type(error)(f"Partition {number}: {error}") from error
+
+
+def read_part(learner: Any, X: Any, y: Any, weights: Any, number: int) -> parts.Part:
+    """Read and validate a partition."""
+    with in_partition(number):
+        return parts.validate_part(learner, *_read(X, y, weights))
 
 
 def read_pair(X: Any, y: Any, number: int) -> tuple[Any, Any]:
     """Read rows and labels of a partition, some of which may be missing."""
-    try:
+    with in_partition(number):
         rows, labels, _ = _read(X, y, None)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"Partition {number}: {error}") from error
     if len(getattr(rows, "shape", ())) != 2:
         raise ValueError(f"Partition {number}: rows must be two-dimensional.")
     if len(labels) != rows.shape[0]:
@@ -185,7 +194,8 @@ def read_rows(X: Any, number: int) -> Any:
     if isinstance(X, str):
         import pandas
 
-        X = pandas.read_parquet(X)
+        with in_partition(number):
+            X = pandas.read_parquet(X)
     elif isinstance(X, tuple):
         X = X[0]
     if len(getattr(X, "shape", ())) != 2:

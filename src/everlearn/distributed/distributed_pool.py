@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .._base.validate import Rows
 from ._client import check_asynchronous, client_of, n_workers
 from ._exchange import TaskNames
-from ._partitions import partition, read_rows, stack_rows
+from ._partitions import in_partition, partition, read_rows, stack_rows
 
 Places = npt.NDArray[np.intp]
 
@@ -181,7 +181,7 @@ class DistributedPool:
         gone = [self._gone[(self._gone >= a) & (self._gone < b)] - a for a, b in self._ranges()]
         self.bytes_sent += sum(part.nbytes for part in gone)
         found = self.client.gather(
-            self._submit("best", _best, self._parts, [shared] * count, gone, [n] * count)
+            self._submit("best", _best, self._parts, [shared] * count, gone, [n] * count, range(count))
         )
         self.bytes_received += sum(rows.nbytes + values.nbytes for rows, values in found)
         rows = np.concatenate([rows + a for (rows, _), (a, _) in zip(found, self._ranges(), strict=True)])
@@ -271,12 +271,15 @@ def _utilities_of(X: Any, places: Places, shared: Any) -> npt.NDArray[np.float64
     return np.asarray(strategy.utilities(model, _rows_at(X, places)))
 
 
-def _best(X: Any, shared: Any, gone: Places, n: int | None) -> tuple[Places, npt.NDArray[np.float64]]:
+def _best(
+    X: Any, shared: Any, gone: Places, n: int | None, number: int
+) -> tuple[Places, npt.NDArray[np.float64]]:
     """The best rows of a partition, by utility and then by number, and their utilities."""
     left = np.setdiff1d(np.arange(X.shape[0]), gone, assume_unique=True)
     if len(left) == 0:
         return left, np.zeros(0)
-    utilities = _utilities_of(X, left, shared) if len(gone) else _all_utilities(X, shared)
+    with in_partition(number):
+        utilities = _utilities_of(X, left, shared) if len(gone) else _all_utilities(X, shared)
     best = np.argsort(-utilities, kind="stable")[:n]
     return left[best], utilities[best]
 
