@@ -94,7 +94,6 @@ def report(data: Data) -> str:
         if len(results) < 2:
             continue
         growth, vectors = _power(results, "vectors")
-        candidates = _power(results, "candidates")[1]
         last = results[-1]
         # Rows are scored against vectors; the solver computes values among the rows that it has.
         per_pair = last["worker_values"] / (last["rows"] * last["vectors"])
@@ -102,7 +101,7 @@ def report(data: Data) -> str:
         work = ROWS * vectors * per_pair * seconds / WORKERS
         solving = last["solver_cpu"] * (vectors / last["vectors"]) ** 2
         sent = last["sent"] * vectors / last["vectors"]
-        received = last["received"] * candidates / last["candidates"]
+        received = _power(results, "received")[1]
         network = (sent * WORKERS + received) / LINK
         steps = {"the workers": work, "the solver": solving, "its network": network}
         lines.append(
@@ -123,7 +122,8 @@ def report(data: Data) -> str:
     parts.append(markdown(titles, lines))
     parts.append(
         f"{WORKERS:,} workers of one core; the solver has a link of 10 Gbit/s and sends each message to\n"
-        "every worker itself. Vectors and candidates grow with the rows by the power law of these sizes,\n"
-        "values that workers compute with rows x vectors, the solver's with the square of the vectors.\n"
+        "every worker itself. Vectors and bytes received grow with the rows by the power law of these\n"
+        "sizes, values that workers compute with rows x vectors, the solver's with the square of the\n"
+        "vectors.\n"
     )
     return "\n".join(parts)
