@@ -1,38 +1,51 @@
 #include "byte_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 
 namespace everlearn {
 namespace {
 
-constexpr int kMostSteps = 255;
-/// Sparse rows with fewer values than one in so many columns are faster as they are. Measured on mnist (784 columns, 150
-/// values): 4.6 ns a kernel value as floats, 1.3 as bytes, which take all columns.
+constexpr std::size_t kMostSteps = 255;
+/// Sparse rows with fewer values than one in so many columns are faster as they are: bytes take all columns.
 constexpr std::size_t kSparse = 8;
 /// The smallest value of a block may be this many steps.
 constexpr int kMostSmallest = 16;
 /// How far a value may be from a whole number of steps, relative to it: a few roundings of floats.
-constexpr double kRounding = 0x1p-21;
-/// Values that say what the step may be, and values that are checked between two looks at the result.
+constexpr double kRounding = 0x1p-22;
+/// Steps whose inverse and square are ordinary numbers.
+constexpr double kLeastStep = 1e-30, kMostStep = 1e30;
+/// Values that say what the step may be, and values that are looked up between two looks at the result.
 constexpr std::size_t kSample = 1u << 16, kChunk = 1u << 12;
 
-/// Whether all values are whole multiples, 0 to 255, of a step. No branch within a chunk, so that compilers use vectors.
+/// The nearest number of steps; kMostSteps + 1 if it is larger than kMostSteps.
+template <class T>
+std::size_t steps_of(T value, T per_step) {
+  return static_cast<std::size_t>(std::min(std::max(value * per_step + T(0.5), T(0)), T(kMostSteps) + T(1.5)));
+}
+
+/// Whether all values are whole multiples, 0 to 255, of a step, and equal where their multiples are: rows that differ
+/// stay different.
 template <class T>
 bool are_steps(const T* values, std::size_t count, double step) {
-  constexpr T kWhole = std::is_same_v<T, float> ? T(0x1.8p23) : T(0x1.8p52);  // adding it rounds to a whole number
-  const T per_step = static_cast<T>(1 / step), rounding = static_cast<T>(kRounding), most = T(kMostSteps) + T(0.5);
+  std::array<T, kMostSteps + 2> value_of;  // by the number of steps; those that have not been seen equal nothing
+  value_of.fill(std::numeric_limits<T>::quiet_NaN());
+  const T per_step = static_cast<T>(1 / step);
   for (std::size_t at = 0; at < count; at += kChunk) {
     const std::size_t end = std::min(count, at + kChunk);
-    int others = 0;
-    for (std::size_t k = at; k < end; ++k) {
-      const T steps = values[k] * per_step, apart = steps - ((steps + kWhole) - kWhole);
-      others |= (apart > steps * rounding) | (-apart > steps * rounding) | (steps > most);
+    bool known = true;
+    for (std::size_t k = at; k < end; ++k) known &= value_of[steps_of(values[k], per_step)] == values[k];
+    for (std::size_t k = at; k < end && !known; ++k) {
+      const std::size_t steps = steps_of(values[k], per_step);
+      T& own = value_of[steps];
+      if (own == values[k]) continue;
+      const double apart = std::abs(double(values[k]) / step - static_cast<double>(steps));
+      if (!std::isnan(own) || steps > kMostSteps || apart > kRounding * static_cast<double>(steps)) return false;
+      own = values[k];
     }
-    if (others) return false;
   }
   return true;
 }
@@ -48,8 +61,9 @@ double step_of(const T* values, std::size_t count) {
   if (most == 0) return 0;
   for (int smallest = 1; smallest <= kMostSmallest; ++smallest) {
     const double steps = std::round(double(most) / double(least) * smallest);
-    if (steps > kMostSteps) break;
+    if (steps > static_cast<double>(kMostSteps)) break;
     const double step = double(most) / steps;  // from the largest value, which has the most digits of it
+    if (step < kLeastStep || step > kMostStep) break;
     if (are_steps(values, sample, step) && are_steps(values, count, step)) return step;
   }
   return 0;
@@ -80,13 +94,16 @@ ByteRows::ByteRows(const Block& block, double step, double gamma, const ByteLoop
 ByteRows::Sums ByteRows::read(std::int64_t row, std::vector<std::uint8_t>& steps) const {
   steps.assign(quads_ * kQuad, 0);
   const auto r = static_cast<std::size_t>(row);
-  const auto in_steps = [per_step = static_cast<float>(per_step_)](auto value) {
-    return static_cast<std::uint8_t>(static_cast<std::int32_t>(static_cast<float>(value) * per_step + 0.5f));
+  const auto in_steps = [this](auto value) {
+    return static_cast<std::uint8_t>(static_cast<std::int32_t>(value * static_cast<decltype(value)>(per_step_) + 0.5f));
   };
-  if (block_.is_sparse || block_.precision == Precision::f64) {
+  if (block_.is_sparse) {
     visit_row(block_, r, [&](std::int32_t k, auto value) { steps[static_cast<std::size_t>(k)] = in_steps(value); });
-  } else {
+  } else if (block_.precision == Precision::f32) {
     const float* values = static_cast<const float*>(block_.values) + r * block_.width;
+    std::transform(values, values + block_.width, steps.data(), in_steps);
+  } else {
+    const double* values = static_cast<const double*>(block_.values) + r * block_.width;
     std::transform(values, values + block_.width, steps.data(), in_steps);
   }
   Sums sums;

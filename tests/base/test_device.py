@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import types
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -208,6 +209,29 @@ def test_a_device_that_fails_in_the_middle_of_a_fit(monkeypatch, step, error, pl
     with pytest.raises(DeviceError, match=str(error)):
         clf.set_params(device="cuda").fit(place(X[:50]), place(y[:50]))
     assert np.array_equal(clf.decision_function(X[:5].astype(float)), before)
+
+
+@pytest.mark.parametrize("nth", range(1, 5))
+def test_a_device_that_fails_to_give_rows_back(monkeypatch, nth):
+    """Also where the last rows are asked for: those of the reserve."""
+    X, y = make_banana(100, random_state=0)
+    calls = []
+
+    def take(*args):
+        calls.append(args)
+        if len(calls) == nth:
+            raise OutOfDeviceMemory("full")
+        return TWIN.take(*args)
+
+    monkeypatch.setattr(device, "cuda_module", lambda: types.SimpleNamespace(**(vars(TWIN) | {"take": take})))
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        clf = LASVM(C=5, device="auto", random_state=0).fit(There(X), There(y))
+        failed = len(calls) >= nth
+    assert [str(warning.message)[:19] for warning in warned] == ["Training on the CPU"] * failed
+    same = LASVM(C=5, random_state=0).fit(X, y)
+    np.testing.assert_allclose(clf.decision_function(X), same.decision_function(X), atol=1e-3)
+    assert nth > 3 or failed
 
 
 def test_cuda_code_compiles(tmp_path):

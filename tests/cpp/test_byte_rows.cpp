@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,10 @@ void test_step() {
   CHECK(step_of<T>({1, 2, T(2.001)}) == 0);
   CHECK(step_of<T>({1, 256}) == 0);
   CHECK(step_of<T>({1, 1e30f}) == 0);
+  CHECK(step_of<T>({T(1e9), T(1e9 + 256), T(1e9 + 512)}) == 0);  // times: all are about one step, and differ
+  CHECK_NEAR(step_of<T>({T(1e9), T(1e9), 0, T(2e9)}), 1e9, 1e3);
+  CHECK(step_of<T>({0, T(1e-37f), T(2e-37f)}) == 0);
+  CHECK(step_of<T>({0, T(1e36f), T(2e36f)}) == 0);
   auto late = in_steps<T>(random, 1 << 17, 1, 255, 1);
   late.values.back() = T(0.5);  // behind the sample
   CHECK(byte_step(late.dense()) == 0);
@@ -110,6 +115,7 @@ int main() {
   test_step<double>();
   for (const char* name : {"baseline", "vnni"})
     if (const ByteLoops* loops = byte_loops_named(name)) {
+      std::printf("loops: %s\n", name);
       for (const std::size_t width : {1, 4, 7, 64, 130}) {
         test_values<float>(*loops, width, 255, 1.0 / 255);
         test_values<double>(*loops, width, 16, 1.0);

@@ -33,11 +33,13 @@ run_tests() {
 sanitize() {
   if ! command -v compute-sanitizer > /dev/null; then
     echo "compute-sanitizer is not installed: no $1"
-    return 0
+    [ "$all" = yes ]
+    return
   fi
   logs=${LOGS:-build/cuda/logs}
   mkdir -p "$logs"
-  cases=$($python -c 'import sys; sys.path.insert(0, "tests/cuda"); import small_fits; print(*range(len(small_fits.CASES)))')
+  cases=$($python -c 'import sys; sys.path.insert(0, "tests/cuda"); import small_fits; print(*range(len(small_fits.CASES)))') || return 1
+  [ -n "$cases" ] || return 1
   # shellcheck disable=SC2016
   printf '%s\n' $cases | xargs -P "${AT_ONCE:-1}" -I '{}' sh -c '
     log=$1/$2-$3.log start=$(date +%s) found=0
@@ -50,7 +52,8 @@ sanitize() {
   ' sanitizer "$logs" "$1" '{}' "$python" "${SECONDS_EACH:-600}"
 }
 
-[ $# -gt 0 ] || set -- build test memcheck racecheck
+all=no
+[ $# -gt 0 ] || { all=yes; set -- build test memcheck racecheck; }
 failed=0
 for part in "$@"; do
   case $part in

@@ -5,7 +5,7 @@ What it computes is handed over to an ordinary machine, which continues on the C
 """
 
 import importlib
-import sys
+import inspect
 import warnings
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -89,8 +89,8 @@ def choose_device(device: str, obstacle: str | None) -> ModuleType | None:
 
 def warn_of_cpu(error: DeviceError, work: str = "Training") -> None:
     """Warn, in the line of the user's code, that work takes the CPU, and say why."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("everlearn."):
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("everlearn."):
         frame, level = frame.f_back, level + 1
     warnings.warn(f"{work} on the CPU: {error}", RuntimeWarning, stacklevel=level)
 

@@ -166,9 +166,11 @@ class DeviceLearner(KernelLearner):
             fit.gradients[:, kept],
             (high, low),
         )
+        most = self._reserve_size()
+        near, margins = device.nearest_dropped(fit, signs, (high + low) / 2, usable, most)
+        reserved = rows.X[near], rows.ids[near], rows.labels[near], rows.costs[near]
+        # Nothing asks the device from here on: if it fails, the learner is as it was.
         machine.native.set_iterations(len(usable))
         self._machine = machine
         self._configure()
-        most = self._reserve_size()
-        near, margins = device.nearest_dropped(fit, signs, (high + low) / 2, usable, most)
-        machine.reserve(rows.X[near], rows.ids[near], rows.labels[near], rows.costs[near], margins, most)
+        machine.reserve(*reserved, margins, most)
