@@ -15,7 +15,7 @@ from everlearn.cli.serve import _origin
         (["--root-path", "labels"], "slash"),
         (["--token", "short"], "32 printable"),
         (["--log-level", "loud"], "debug"),
-        (["--ready-file", "/nowhere/at/all/ready.json"], "no folder that can be written to"),
+        (["--ready-file", "/nowhere/at/all/ready.json"], "is not a writable folder"),
         (["--image-origin", "javascript:alert(1)"], "must have the form"),
         (["--image-origin", "http://a; script-src *"], "must have the form"),
         (["--image-origin", "http://a/path"], "must have the form"),

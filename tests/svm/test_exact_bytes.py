@@ -75,6 +75,26 @@ def test_rounding_does_not_let_a_row_be_learned_without_end(in_bytes, monkeypatc
     assert np.abs(model.decision_function(X) - svc.decision_function(X)).max() < 0.02
 
 
+def test_times_are_no_small_whole_numbers():
+    """Large and near each other: all of them are about one step, but they differ."""
+    random = np.random.default_rng(0)
+    seconds = random.integers(0, 800, 2000)
+    y = seconds + 100 * random.standard_normal(2000) > 400
+    for offset in (1.7e9, 0):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = LASVM(random_state=0).fit((seconds + offset)[:, np.newaxis], y)
+        assert model.n_rounds_ < 10
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e-20, 1e40])
+def test_extreme_steps(scale):
+    X, y = digits(scale)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert LASVM(random_state=0).fit(X, y).n_rounds_ < 10
+
+
 def test_sums_in_bytes_need_an_rbf_kernel_of_rows_as_they_are():
     X, y = digits()
     block, which = as_block(X), np.arange(3)

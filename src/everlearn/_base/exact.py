@@ -11,7 +11,7 @@ those whose coefficient is zero and cannot move. Either way it ends by checking 
 stream does not come back, but its machine keeps a reserve of dropped rows.
 
 Three things keep checking cheap in `fit`. A score follows only the coefficients that have changed since it
-was last computed. Rows of small whole numbers are scored in bytes. And a row far from the margin
+was last computed. Pixels, counts and flags are scored as 8-bit integers. And a row far from the margin
 needs no new score while
 
     y f(x) - ||w - w_then|| sqrt(k(x, x)) - |b - b_then| >= 1,
@@ -266,7 +266,7 @@ class RowScores:
         nothing = np.zeros(self._signs.shape)
         self._near = _Group(learned, nothing, nothing, np.zeros(columns))
         self._far: list[_Group] = []
-        # Rows of pictures, counts and flags are scored in bytes, which is quicker, but rounded otherwise.
+        # 8-bit integers are quicker, but their kernel values differ from those of the model in the last bits.
         self._step = rows.byte_step if machine.native.takes_bytes else 0.0
 
     def check_near(self, limit: float) -> Ints:

@@ -29,7 +29,7 @@ class DeviceSimilarities(Similarities):
     verbose : bool, default=False
         Whether to show progress.
     falls_back : bool, default=False
-        Whether the CPU goes on, with a warning, where the device fails.
+        Whether to fall back to the CPU, with a warning, if the device fails.
     """
 
     def __init__(

@@ -161,7 +161,7 @@ def serve(
     if ready_file is not None:
         if not os.access(ready_file.parent, os.W_OK):
             raise typer.BadParameter(
-                f"{str(ready_file.parent)!r} is no folder that can be written to.", param_hint="--ready-file"
+                f"{str(ready_file.parent)!r} is not a writable folder.", param_hint="--ready-file"
             )
         ready_file.unlink(missing_ok=True)  # of a service that was killed
     with server.bind(host, port) as listening, LearningService(store, random_state=random_state) as service:

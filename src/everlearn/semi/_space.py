@@ -28,7 +28,7 @@ class Space:
     module : module, default=None
         The module for CUDA devices, if sums of similarities are computed there: under the linear kernel.
     falls_back : bool, default=False
-        Whether the CPU goes on where the device fails.
+        Whether to fall back to the CPU if the device fails.
     """
 
     def __init__(
