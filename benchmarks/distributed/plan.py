@@ -100,8 +100,8 @@ def report(data: Data) -> str:
         seconds = last["worker_cpu"] / last["worker_values"]
         work = ROWS * vectors * per_pair * seconds / WORKERS
         solving = last["solver_cpu"] * (vectors / last["vectors"]) ** 2
-        sent = last["sent"] * vectors / last["vectors"]
-        received = _power(results, "received")[1]
+        # Every vector travels: to the solver once, and to each worker.
+        sent, received = (last[name] * vectors / last["vectors"] for name in ("sent", "received"))
         network = (sent * WORKERS + received) / LINK
         steps = {"the workers": work, "the solver": solving, "its network": network}
         lines.append(
@@ -122,8 +122,8 @@ def report(data: Data) -> str:
     parts.append(markdown(titles, lines))
     parts.append(
         f"{WORKERS:,} workers of one core; the solver has a link of 10 Gbit/s and sends each message to\n"
-        "every worker itself. Vectors and bytes received grow with the rows by the power law of these\n"
-        "sizes, values that workers compute with rows x vectors, the solver's with the square of the\n"
-        "vectors.\n"
+        "every worker itself. Vectors grow with the rows by the power law of these sizes, bytes sent and\n"
+        "received with the vectors, values that workers compute with rows x vectors, the solver's with the\n"
+        "square of the vectors.\n"
     )
     return "\n".join(parts)

@@ -68,12 +68,25 @@ def test_wrong_arguments_are_refused(arguments, message):
     assert message in refused.stderr
 
 
-def test_a_recorded_run_can_be_reported_again():
-    path = FOLDER / "results" / "streams-cost.json"
-    shown = python("-m", "benchmarks.streams", "cost", "--report", str(path))
+@pytest.mark.parametrize(("table", "part"), [("streams", "cost"), ("distributed", "plan")])
+def test_a_recorded_run_can_be_reported_again(table, part):
+    path = FOLDER / "results" / f"{table}-{part}.json"
+    shown = python("-m", f"benchmarks.{table}", part, "--report", str(path))
     assert shown.returncode == 0, shown.stderr
     recorded = [line for line in path.with_suffix(".md").read_text().splitlines() if line.startswith("|")]
     assert [line for line in shown.stdout.splitlines() if line.startswith("|")] == recorded
+
+
+def test_the_solver_of_many_rows_receives_every_support_vector():
+    page = (FOLDER / "results" / "distributed-plan.md").read_text()
+    cells = [[cell.strip() for cell in line.split("|")] for line in page.splitlines() if line.startswith("|")]
+    header = next(line for line in cells if "10^9 rows like" in line)
+    planned = dict(zip(header, cells[-1], strict=True))
+    assert planned["10^9 rows like"] == "covtype"
+    received, unit = planned["received"].split()
+    assert unit == "MB"
+    # A row of covtype has 54 features, in float32 at least.
+    assert float(received.replace(",", "")) * 1e6 >= float(planned["vectors"]) * 54 * 4
 
 
 @pytest.mark.parametrize(
