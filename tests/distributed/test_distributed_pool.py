@@ -1,5 +1,7 @@
 """DistributedPool: the questions, and the model, of the same strategy on one machine."""
 
+import re
+
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -150,5 +152,6 @@ def test_an_error_names_the_partition(client, tmp_path):
     pool = DistributedPool(X, n_partitions=3, client=client)
     with pytest.raises(ValueError, match=r"Partition 2: .*NaN"):
         pool.query(Margin(pool_size=None), model, n=3)
-    with pytest.raises(FileNotFoundError, match=r"Partition 0: there is no file .*gone"):
-        DistributedPool([tmp_path / "gone.parquet"], client=client)
+    gone = tmp_path / "gone.parquet"
+    with pytest.raises(FileNotFoundError, match=f"^Partition 0: there is no file {re.escape(str(gone))}\\.$"):
+        DistributedPool([gone], client=client)

@@ -1,6 +1,7 @@
 """DistributedSVM on real clusters: the model of one machine, whatever happens to the workers."""
 
 import gc
+import pickle
 import subprocess
 import sys
 import time
@@ -19,6 +20,8 @@ from cluster_helpers import cluster, kill_a_worker, noisy
 from everlearn import LASVM, LASVMG
 from everlearn.distributed import DistributedSVM
 from everlearn.distributed._exchange import Cluster
+from everlearn.distributed._partitions import in_partition
+from everlearn.errors import InputError
 
 C, GAMMA = 10.0, 4.0
 LEARNER = LASVM(C=C, gamma=GAMMA, random_state=0)
@@ -286,7 +289,11 @@ def test_bad_partitions_are_named(client):
         (lambda X, y: (dd.from_pandas(pd.DataFrame(X)), "z"), ValueError, "y='z' is not a column"),
         (lambda X, y: ("nowhere/*.parquet", "z"), FileNotFoundError, "no Parquet file"),
         (lambda X, y: (["a.parquet"], y), TypeError, "y is the name of a column"),
-        (lambda X, y: (["gone.parquet"], "z"), FileNotFoundError, "Partition 0: there is no file .*gone"),
+        (
+            lambda X, y: (["gone.parquet"], "z"),
+            FileNotFoundError,
+            r"^Partition 0: there is no file gone\.parquet\.$",
+        ),
         (lambda X, y: (da.from_array(y), da.from_array(y)), ValueError, "two dimensions"),
     ],
 )
@@ -294,6 +301,26 @@ def test_input_that_does_not_fit_is_refused(client, given, error, message):
     X, y = noisy(200)
     with pytest.raises(error, match=message):
         DistributedSVM(LEARNER, client=client).fit(*given(X, y))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (FileNotFoundError(2, "No such file", "a.parquet"), FileNotFoundError, "there is no file a.parquet."),
+        (FileNotFoundError("a.parquet"), FileNotFoundError, "there is no file a.parquet."),
+        (TypeError("No number."), TypeError, "No number."),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no text"), ValueError, "'utf-8' codec .* no text"),
+        (InputError("Bad.", code="bad", remedy="Mend it.", value=3), InputError, "Bad. Mend it."),
+    ],
+)
+def test_errors_keep_what_they_say_when_they_name_the_partition(error, kind, message):
+    with pytest.raises(kind, match=f"^Partition 7: {message}$") as caught, in_partition(7):
+        raise error
+    again = pickle.loads(pickle.dumps(caught.value))  # as from a worker
+    assert type(again) is kind
+    assert str(again) == str(caught.value)
+    if kind is InputError:
+        assert (again.code, again.remedy, again.value) == ("bad", "Mend it.", 3)
 
 
 def test_wrong_parameters_are_refused(client):

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base import parts
+from ..errors import EverlearnError
 from ._client import n_workers
 
 
@@ -141,9 +142,21 @@ def in_partition(number: int) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise FileNotFoundError(f"Partition {number}: there is no file {error}.") from error
+        # pyarrow's error is the path alone, the system's has it besides its message.
+        raise FileNotFoundError(f"Partition {number}: there is no file {error.filename or error}.") from error
     except (ValueError, TypeError) as error:
-        raise type(error)(f"Partition {number}: {error}") from error
+        raise _in_partition(error, number) from error
+
+
+def _in_partition(error: ValueError | TypeError, number: int) -> Exception:
+    """An error like this one that names the partition; a ``ValueError`` if its type takes more."""
+    if isinstance(error, EverlearnError):
+        details = {name: getattr(error, name) for name in ("code", "remedy", "parameter", "value")}
+        return type(error)(f"Partition {number}: {error.problem}", **details)
+    try:
+        return type(error)(f"Partition {number}: {error}")
+    except TypeError:
+        return ValueError(f"Partition {number}: {error}")
 
 
 def read_part(learner: Any, X: Any, y: Any, weights: Any, number: int) -> parts.Part:
