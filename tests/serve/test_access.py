@@ -69,15 +69,35 @@ def test_people_are_listed_with_what_they_have(notes):
     assert [person["name"] for person in access.people()] == ["Ada", "crm"]
 
 
-def test_one_person_cannot_take_all_entries(notes):
+@pytest.mark.parametrize("way", ["token", "link", "both"])
+def test_one_person_cannot_take_all_entries(notes, way):
     access = opened(notes)
     access.create_token("Ada", "annotator")
     other = access.create_session(Person("Bo", "viewer"))
-    made = [access.create_session(Person("Ada", "annotator")) for _ in range(60)]
+    made = []
+    for number in range(60):
+        if way == "link" or (way == "both" and number % 2):
+            made.append(access.join(access.create_link("Ada", "annotator"))[1])
+        else:
+            made.append(access.create_session(Person("Ada", "annotator")))
     assert [access.person(session) is not None for session in made] == [False] * 10 + [True] * 50
     assert access.person(other) is not None
     assert access.people()[0] == {"name": "Ada", "role": "annotator", "sessions": 50, "tokens": 1, "links": 0}
     assert len([key for key in notes if key.startswith("access/")]) == 52
+
+
+def test_the_oldest_session_ends_in_whatever_order_a_store_returns_them(notes):
+    now = [1000.0]
+    access = opened(notes, clock=lambda: now[0])
+    made = []
+    for now[0] in range(1000, 1050):
+        made.append(access.create_session(Person("Ada", "annotator")))
+    turned = dict(reversed(notes.items()))
+    again = Access(lambda: turned, notes.set, clock=lambda: 2000.0)
+    again.create_link("Ada", "annotator")
+    made.append(again.create_session(Person("Ada", "annotator")))
+    made.append(again.join(again.create_link("Ada", "annotator"))[1])
+    assert [again.person(session) is not None for session in made] == [False] * 2 + [True] * 50
 
 
 def test_a_link_opens_once(notes):

@@ -22,7 +22,7 @@ from ..errors import InputError
 ROLES = ("producer", "annotator", "viewer", "admin")
 MAX_NAME = 100
 _MAX_ENTRIES = 10_000
-_MAX_SESSIONS = 50  # of one person: a further one ends the first, so that nobody can take all entries
+_MAX_SESSIONS = 50  # of one person: a further one ends the oldest, so that nobody can take all entries
 _LINK_SECONDS = 7 * 24 * 3600.0
 _PREFIX = "access/"
 _COOKIE_NOTE = "access:cookie"
@@ -51,6 +51,7 @@ class _Entry:
     role: str
     kind: str  # "token", "session", "start" or "link"
     expires: float | None = None  # seconds since 1970; only links expire
+    created: float = 0.0  # seconds since 1970; 0 in stores of versions that did not note it
 
 
 class Access:
@@ -63,7 +64,7 @@ class Access:
     set_notes : callable
         Stores notes durably; None deletes one.
     clock : callable, default=time.time
-        The time in seconds since 1970, for the expiry of links.
+        The time in seconds since 1970, for the expiry of links and the age of sessions.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class Access:
             The token.
         """
         if token is None:
-            token, _, _ = _new("admin", "admin", "start")
+            token = _new_token()
         elif len(token) < 32 or not token.isascii() or not token.isprintable() or " " in token:
             raise InputError(
                 "The token must have at least 32 printable ASCII characters without spaces.",
@@ -119,14 +120,8 @@ class Access:
                 remedy="Leave it out, and one is made.",
             )
         with self._lock:
-            changes: dict[str, Any] = {
-                _PREFIX + key: None for key, entry in self._entries.items() if entry.kind == "start"
-            }
-            entry = _Entry(_digest(token), "admin", "admin", "start")
-            changes[_PREFIX + _id(token)] = dataclasses.asdict(entry)
-            self._set_notes(changes)
-            self._entries = {key: old for key, old in self._entries.items() if old.kind != "start"}
-            self._entries[_id(token)] = entry
+            last = {key for key, entry in self._entries.items() if entry.kind == "start"}
+            self._change(last, {_id(token): self._new(token, "admin", "admin", "start")})
         return token
 
     def create_link(self, name: str, role: str) -> str:
@@ -160,11 +155,9 @@ class Access:
                     parameter="code",
                     remedy="Ask an admin for a new one.",
                 )
-            # One transaction: a crash leaves either the link or the session.
-            token, key, session = _new(entry.name, entry.role, "session")
-            self._set_notes({_PREFIX + _id(code): None, _PREFIX + key: dataclasses.asdict(session)})
-            del self._entries[_id(code)]
-            self._entries[key] = session
+            token = _new_token()
+            ended = {_id(code)} | self._surplus_sessions(entry.name)
+            self._change(ended, {_id(token): self._new(token, entry.name, entry.role, "session")})
         return Person(entry.name, entry.role), token
 
     def create_session(self, person: Person) -> str:
@@ -201,41 +194,49 @@ class Access:
         with self._lock:
             entry = self._entry(token)
             if entry is not None and entry.kind == "session":
-                self._set_notes({_PREFIX + _id(token): None})
-                del self._entries[_id(token)]
+                self._change({_id(token)}, {})
 
     def revoke(self, name: str) -> int:
         """Delete all tokens, sessions and links of a person; returns how many."""
         with self._lock:
-            keys = [key for key, entry in self._entries.items() if entry.name == name]
+            keys = {key for key, entry in self._entries.items() if entry.name == name}
             if keys:
-                self._set_notes({_PREFIX + key: None for key in keys})
-            for key in keys:
-                del self._entries[key]
+                self._change(keys, {})
         return len(keys)
 
     def _create(self, name: str, role: str, kind: str, expires: float | None = None) -> str:
         _check(name, role)
-        token, key, entry = _new(name, role, kind, expires)
+        token = _new_token()
         with self._lock:
             now = self._clock()
-            old = [key for key, e in self._entries.items() if e.expires is not None and e.expires < now]
+            ended = {key for key, e in self._entries.items() if e.expires is not None and e.expires < now}
             if kind == "session":
-                mine = [key for key, e in self._entries.items() if (e.name, e.kind) == (name, kind)]
-                old += mine[: max(0, len(mine) - _MAX_SESSIONS + 1)]
-            if len(self._entries) - len(old) >= _MAX_ENTRIES:
+                ended |= self._surplus_sessions(name)
+            if len(self._entries) - len(ended) >= _MAX_ENTRIES:
                 raise InputError(
                     f"There are already {_MAX_ENTRIES:,} tokens and links.",
                     code="too_many_tokens",
                     remedy="Revoke some.",
                 )
-            self._set_notes(
-                {_PREFIX + key: dataclasses.asdict(entry), **{_PREFIX + expired: None for expired in old}}
-            )
-            self._entries[key] = entry
-            for expired in old:
-                del self._entries[expired]
+            self._change(ended, {_id(token): self._new(token, name, role, kind, expires)})
         return token
+
+    def _surplus_sessions(self, name: str) -> set[str]:
+        """The oldest sessions of a person, which end so that there is room for one more."""
+        mine = [key for key, entry in self._entries.items() if (entry.name, entry.kind) == (name, "session")]
+        mine.sort(key=lambda key: self._entries[key].created)
+        return set(mine[: max(0, len(mine) - _MAX_SESSIONS + 1)])
+
+    def _new(self, token: str, name: str, role: str, kind: str, expires: float | None = None) -> _Entry:
+        return _Entry(_digest(token), name, role, kind, expires, self._clock())
+
+    def _change(self, ended: set[str], added: Mapping[str, _Entry]) -> None:
+        """Delete entries and add others in one transaction: a crash leaves all or nothing of it."""
+        changes: dict[str, Any] = {_PREFIX + key: None for key in ended}
+        self._set_notes(changes | {_PREFIX + key: dataclasses.asdict(entry) for key, entry in added.items()})
+        for key in ended:
+            del self._entries[key]
+        self._entries.update(added)
 
     def _entry(self, token: str) -> _Entry | None:
         entry = self._entries.get(_id(token))
@@ -248,11 +249,8 @@ def _kinds(entries: list[_Entry]) -> list[tuple[str, str, str]]:
     return [(entry.name, entry.role, entry.kind) for entry in entries]
 
 
-def _new(name: str, role: str, kind: str, expires: float | None = None) -> tuple[str, str, _Entry]:
-    """A token, its id and its entry."""
-    key = secrets.token_hex(6)
-    token = f"el_{key}_{secrets.token_urlsafe(32)}"
-    return token, key, _Entry(_digest(token), name, role, kind, expires)
+def _new_token() -> str:
+    return f"el_{secrets.token_hex(6)}_{secrets.token_urlsafe(32)}"
 
 
 def _id(token: str) -> str:
