@@ -1,6 +1,8 @@
 """What everybody sees of a service: events, history, status, exports."""
 
 import json
+import threading
+import time
 
 import pytest
 
@@ -166,6 +168,42 @@ def test_votes_of_several_people_are_imported_at_once(learning):
     learning.undo("r1", "Ada")
     assert learning.learner.labels_of(["r1"]) == {"r1": "no"}
     assert learning.sequence > before
+
+
+def test_tables_that_wait_together_are_checked_by_the_writer(learning):
+    given, threads = [], []
+
+    def start(*call):
+        threads.append(threading.Thread(target=call[0], args=call[1:]))
+        threads[-1].start()
+
+    def hold():
+        held, release = threading.Event(), threading.Event()
+        start(learning._writer.do, "call", lambda: held.set() or release.wait(30))
+        return held, release
+
+    def bring_in(table):
+        given.append(learning.import_labels(table.encode(), by="ada"))
+
+    def wait_for(count):
+        until = time.monotonic() + 5
+        while learning._writer.waiting() < count and time.monotonic() < until:
+            time.sleep(0.001)
+
+    held, release = hold()
+    assert held.wait(30)
+    start(learning.add_rows, rows(1, first=7000))
+    held, release_second = hold()
+    wait_for(2)
+    release.set()
+    assert held.wait(30)  # now it is the turn of the rows, or they are done
+    start(bring_in, "id,label\nr1,yes\n")
+    start(bring_in, "id,label\nr7000,no\n")
+    wait_for(3)
+    release_second.set()
+    for thread in threads:
+        thread.join()
+    assert [result.status for found in given for result in found.results] == ["learned", "learned"]
 
 
 @pytest.mark.parametrize(

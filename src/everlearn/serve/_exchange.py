@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from importlib import import_module
 from typing import Any
+from uuid import uuid4
 
 from ..errors import InputError
 from ..export import export_onnx
@@ -104,7 +105,20 @@ class Exchange(Overview):
             What became of each label, by person.
         """
         records = _read_table(content, format)
-        mark = f"import:{self.sequence}" if key is None else key
+        mark = str(uuid4()) if key is None else key
+
+        def write() -> list[AnswersGiven]:
+            given = self._answers_of(records, by, mark).items()
+            checked = [(person, self._checked_answers(person, answers)) for person, answers in given]
+            return self._write_group(checked) if checked else []
+
+        # The writer also checks, as in `answer`: before it, rows and settings may still change.
+        parts = self._writer.do("call", write, size=max(1, len(records)))
+        results = [result for part in parts for result in part.results]
+        return AnswersGiven(self.sequence, self.learner.model_version, results)
+
+    def _answers_of(self, records: list[Record], by: str, mark: str) -> dict[str, list[AnswerIn]]:
+        """The answers of each person in a table of labels."""
         given: dict[str, list[AnswerIn]] = {}
         for record in records:
             cells = record.cells
@@ -134,11 +148,7 @@ class Exchange(Overview):
                     comment=cells.get("comment", ""),
                 )
             )
-        checked = [(person, self._checked_answers(person, answers)) for person, answers in given.items()]
-        size = max(1, sum(len(answers) for _, answers in checked))
-        parts = self._writer.do("call", lambda: self._write_group(checked), size=size) if checked else []
-        results = [result for part in parts for result in part.results]
-        return AnswersGiven(self.sequence, self.learner.model_version, results)
+        return given
 
     def export_model(self) -> bytes:
         """Export the current model as ONNX.
