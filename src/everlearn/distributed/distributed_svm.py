@@ -45,12 +45,13 @@ class ExchangeRound:
 class DistributedSVM:
     """The exact support vector machine of rows on the workers of a Dask cluster.
 
-    A coarse local `LASVM` on an eighth of each partition finds candidates for support vectors. The solver,
-    in the process of the client, learns these, and then the other rows in chunks that double: of each chunk,
-    partitions send only rows that violate their optimality conditions. At the end, every partition checks
-    all its rows against the solution and sends back violators, until none violates by more than ``tol``. The
-    result is an ordinary `LASVM`: to ``tol``, the dual and the decisions of one that is fitted to all rows on
-    one machine, whatever the partitions are. Only candidates and violators travel, and the model.
+    A coarse local `LASVM` on an eighth of each partition, but at least 1,000 rows, finds candidates for
+    support vectors. The solver, in the process of the client, learns these, and then the other rows in
+    chunks that double: of each chunk, partitions send only rows that violate their optimality conditions. At
+    the end, every partition checks all its rows against the solution and sends back violators, until none
+    violates by more than ``tol``. The result is an ordinary `LASVM`: to ``tol``, the dual and the decisions
+    of one that is fitted to all rows on one machine, whatever the partitions are. Only candidates and
+    violators travel, and the model.
 
     For the same partitions and ``random_state`` the result is the same bit for bit, also if workers are lost,
     added or slow. Several classes are learned one-vs-rest.
