@@ -138,12 +138,11 @@ class ExactLearner(FinishingLearner):
         first : ndarray
             Places in ``order`` of rows that belong to the first chunk in any case: a few of each class.
         """
-        native, usual = self._machine.native, self._machine.parameters
-        tol = max(self.tol, COARSE_TOL)
-        native.set_parameters(**(usual | {"tau": tol, "reserve": 0}))
+        native, tol = self._machine.native, max(self.tol, COARSE_TOL)
         rest = np.delete(order, first)
+        progress = tqdm(total=len(order), desc="learning", unit="row", disable=not self.verbose)
         try:
-            with tqdm(total=len(order), desc="learning", unit="row", disable=not self.verbose) as bar:
+            with self._machine.changed(tau=tol, reserve=0), progress as bar:
                 self._feed(native.seed, rows, order[first])
                 chunk, rest = np.split(rest, [min(_FIRST_CHUNK, len(rest))])
                 self._feed(native.learn, rows, chunk)
@@ -156,7 +155,6 @@ class ExactLearner(FinishingLearner):
                     bar.update(len(chunk))
                     bar.set_postfix(kept=native.size)
         finally:
-            native.set_parameters(**usual)
             native.set_iterations(len(order) - len(rest))  # rows that were only scored count, too
 
     def _scores_of(self, rows: LabeledRows, which: Ints) -> "RowScores":

@@ -1,6 +1,7 @@
 """The native expansion and a solver on it, with a state that can be copied, pickled and saved."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,6 +75,16 @@ class Machine:
         self.parameters = parameters
         self.native.configure(cache_bytes, threads)
         self.native.set_parameters(**parameters)
+
+    @contextmanager
+    def changed(self, **parameters: Any) -> Iterator[None]:
+        """Give the core other values of some parameters for a while."""
+        usual = self.parameters
+        self.native.set_parameters(**(usual | parameters))
+        try:
+            yield
+        finally:
+            self.native.set_parameters(**usual)
 
     def check_range(self, X: Rows | DeviceTable) -> None:
         """Refuse rows whose kernel values overflow, before anything is learned from them."""

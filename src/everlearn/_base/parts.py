@@ -316,7 +316,5 @@ def learn_coarsely(learner: Any, rows: LabeledRows, order: Ints) -> None:
     of_class = [np.flatnonzero(rows.labels[order] == number) for number in range(len(learner.classes_))]
     seeds = np.sort(np.concatenate([places[:_SEEDS_PER_CLASS] for places in of_class]))
     learner._learn_in_chunks(rows, order, seeds)
-    native, usual = learner._machine.native, learner._machine.parameters
-    native.set_parameters(**(usual | {"tau": max(learner.tol, COARSE_TOL)}))
-    learner._optimize(native.finish, "optimizing")
-    native.set_parameters(**usual)
+    with learner._machine.changed(tau=max(learner.tol, COARSE_TOL)):
+        learner._optimize(learner._machine.native.finish, "optimizing")

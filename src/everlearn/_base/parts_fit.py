@@ -115,18 +115,14 @@ class PartsFit:
     def _learn_chunks(self) -> None:
         """Of every chunk but the first, let rows join that violate their condition; optimize coarsely."""
         learner = self.learner
-        native, usual = learner._machine.native, learner._machine.parameters
         tol = max(learner.tol, COARSE_TOL)
-        native.set_parameters(**(usual | {"tau": tol, "reserve": 0}))
-        try:
+        with learner._machine.changed(tau=tol, reserve=0):
             for number in range(1, self.plan.n_chunks):
                 limit = learner._allowed(tol)
                 places = self._take(self.exchange.check_chunk(self._change(), limit, number))
                 if len(places):
                     learner._join(self._rows_at(places), np.arange(len(places), dtype=np.int64))
-                    learner._optimize(native.finish, "optimizing")
-        finally:
-            native.set_parameters(**usual)
+                    learner._optimize(learner._machine.native.finish, "optimizing")
 
     def _take(self, answers: Sequence[Violators]) -> Ints:
         """Take over what the parts have found; returns the places of these rows."""
