@@ -178,6 +178,7 @@ def test_more_records_are_attached(store, tmp_path):
     out = everlearn("link", more, "--store", store, "--duplicate-ids", "skip").stdout
     assert "Added 1 record of" in out
     assert "compared 3 pairs" in out
+    assert "Skipped 1 record with an id that the store has." in out
 
 
 def test_contradictions_are_shown(store):
@@ -303,10 +304,25 @@ def test_ids_that_repeat_in_a_file_are_refused_skipped_or_left_out(tmp_path):
     assert "1 of them repeat, such as '1'" in error
     assert "--id none" in error
     store = tmp_path / "b.everlearn"
-    assert "Added 2 records" in everlearn("link", source, "--store", store, "--duplicate-ids", "skip").stdout
+    out = everlearn("link", source, "--store", store, "--duplicate-ids", "skip").stdout
+    assert "Added 2 records" in out
+    assert "Skipped 1 record with an id that the store has." in out
     assert exported(store) == [["1"], ["2"]]
     store = tmp_path / "c.everlearn"
     assert "Added 3 records" in everlearn("link", source, "--store", store, "--id", "none").stdout
+
+
+@pytest.mark.parametrize("known", ["error", "skip"])
+def test_records_without_an_id_are_refused_not_lost(tmp_path, known):
+    source = tmp_path / "missing.csv"
+    source.write_text("id,name\n1,Ann Lee\n,Bob Ray\n,Anne Lee\n")
+    options = ("--store", tmp_path / "a.everlearn", "--duplicate-ids", known)
+    error = everlearn("link", source, *options, code=1).stderr
+    assert "Some records have no id in column 'id'" in error
+    assert "--id none" in error
+    out = everlearn("link", source, *options, "--id", "none").stdout
+    assert "Added 3 records" in out
+    assert "Skipped" not in out
 
 
 def test_records_without_a_common_key_are_reported_and_not_asked_about(tmp_path):

@@ -26,6 +26,26 @@ def test_ids_that_are_known_are_refused_or_skipped():
             linker.add([{"id": "x", "name": "X", "city": "Y"}] * 2)
 
 
+@pytest.mark.parametrize("missing", ["", " ", None, float("nan")])
+@pytest.mark.parametrize("duplicates", ["error", "skip"])
+def test_missing_ids_are_refused_and_not_taken_for_repeats(missing, duplicates):
+    rows = [{"id": given, "name": "A", "city": "B"} for given in ("x", missing, missing)]
+    with people() as linker:
+        for part in (rows, rows[1:2]):
+            with pytest.raises(ValueError, match="Some records have no id in column 'id'"):
+                linker.add(part, duplicates=duplicates)
+        assert linker.clusters() == {}
+        assert linker.add(rows, duplicates=duplicates, id=False).ids == [0, 1, 2]
+
+
+@pytest.mark.parametrize("duplicates", ["error", "skip"])
+def test_a_list_is_no_id(duplicates):
+    with people() as linker:
+        with pytest.raises(ValueError, match=r"'id' has \[1\], which cannot be an id"):
+            linker.add([{"id": [1], "name": "A", "city": "B"}], duplicates=duplicates)
+        assert linker.clusters() == {}
+
+
 def test_records_without_ids_are_numbered_on():
     with people() as linker:
         assert linker.add([{"name": "A", "city": "B"}] * 3).ids == [0, 1, 2]

@@ -145,14 +145,17 @@ def records(
     settings["expected_records"] = _surveyed(
         source, batch_size, names, {} if large_blocks == "sample" else keys, max_block
     )
-    n_records = n_pairs = 0
+    n_records = n_pairs = n_skipped = 0
     with NeverEndingLinker.open(store, kinds, two_tables=table is not None, **settings) as linker:
         for rows in _rows(source, batch_size):
             added = linker.add(rows, id=ids, table=table, columns=names, duplicates=duplicate_ids)
             n_records, n_pairs = n_records + len(added.ids), n_pairs + added.pairs
+            n_skipped += len(rows) - len(added.ids)
         console().print(
             f"Added {plural(n_records, 'record')} of {source}, compared {plural(n_pairs, 'pair')}."
         )
+        if n_skipped:
+            console().print(f"Skipped {plural(n_skipped, 'record')} with an id that the store has.")
         found = linker.status()
         fields = (found["schema"] or {}).items()
         console().print("Fields: " + ", ".join(f"{name} ({kind})" for name, kind in fields) + ".")

@@ -57,7 +57,9 @@ class Records:
         ids_in = id_column(columns, id)
         n = len(next(iter(columns.values()))) if columns else 0
         ids = list(range(n)) if ids_in is None else list(columns[ids_in])
-        _check_distinct(ids, ids_in)
+        if ids_in is not None:
+            _check_ids(ids, ids_in)
+            _check_distinct(ids, ids_in)
         if schema is None:
             schema = {name: None for name in columns if name != ids_in}
         _check_schema(schema, columns)
@@ -145,7 +147,10 @@ def without_repeats(data: Any, id: str | bool | None = None) -> Any:
     """A table without records whose id an earlier one of them has; the table itself if there are none."""
     columns = columns_of(data)
     name = id_column(columns, id)
-    if name is None or len(set(columns[name])) == len(columns[name]):
+    if name is None:
+        return data
+    _check_ids(columns[name], name)
+    if len(set(columns[name])) == len(columns[name]):
         return data
     first = {given: at for at, given in reversed(list(enumerate(columns[name])))}
     kept = sorted(first.values())
@@ -201,7 +206,23 @@ def id_column(columns: Mapping[str, Any], id: str | bool | None = None) -> str |
     return str(id)
 
 
-def _check_distinct(ids: list[Any], column: str | None) -> None:
+def _check_ids(ids: Sequence[Any], column: str) -> None:
+    """Refuse missing ids, which would be taken for one id that repeats, and values that cannot be ids."""
+    instead = "name another column as id, or pass id=False (--id none) to number the records."
+    for given in ids:
+        if _is_missing(given):
+            raise ValueError(f"Some records have no id in column {column!r}: {instead}")
+        try:
+            hash(given)
+        except TypeError:
+            raise ValueError(f"Column {column!r} has {given!r}, which cannot be an id: {instead}") from None
+
+
+def _is_missing(given: Any) -> bool:
+    return not (given.strip() if isinstance(given, str) else _text(given))
+
+
+def _check_distinct(ids: list[Any], column: str) -> None:
     if len(set(ids)) == len(ids):
         return
     seen: set[Any] = set()
