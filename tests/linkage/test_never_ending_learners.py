@@ -7,6 +7,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
 
 from everlearn import IDSVM, VIRTUAL
+from everlearn.errors import InputError, StoreError
 from everlearn.linkage.never_ending import NeverEndingLinker
 from linkage.never_ending_helpers import asked, content, f1, opened, people, some_authors
 
@@ -76,6 +77,36 @@ def test_learners_that_no_store_can_keep_are_refused_in_words(tmp_path, learner)
     assert not list(tmp_path.iterdir())
 
 
-def test_the_learner_of_a_store_asks_itself():
-    with people(learner=IDSVM(C=3)) as linker:
-        assert linker.learner.untrained.C == 3
+def test_the_learner_of_a_store_asks_itself(authors):
+    table, person = authors
+
+    def questions(learner):
+        with opened(learner=learner) as linker:
+            linker.add(table)
+            return [answer[:2] for answer in asked(linker, person, 30)]
+
+    plain = questions(None)
+    assert questions(None) == plain
+    assert questions(IDSVM(C=10, kernel="rbf", gamma=20)) != plain
+
+
+KEPT = {"none": lambda: None, "virtual": virtual, "smooth": lambda: IDSVM(C=3)}
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_a_store_has_one_learner(tmp_path, kept):
+    default = IDSVM(C=10, kernel="laplacian", gamma="auto", class_weight={"different": 1, "same": 2})
+    others = {**KEPT, "default": lambda: default, "C=3": lambda: virtual().set_params(C=3)}
+    with people(tmp_path / "a.everlearn", learner=KEPT[kept]()) as linker:
+        linker.add([{"id": i, "name": name, "city": "Rome"} for i, name in enumerate(["Ann", "Anne"])])
+        untrained, state = repr(linker.learner.untrained), linker.status()
+    refused = "was created with learner=|is not that of"
+    same = {"none", kept, "default"} if kept == "none" else {"none", kept}
+    for name, make in others.items():
+        for create in (True, False):
+            if name in same:
+                with people(tmp_path / "a.everlearn", learner=make(), create=create) as linker:
+                    assert (repr(linker.learner.untrained), linker.status()) == (untrained, state)
+            else:
+                with pytest.raises((InputError, StoreError), match=refused):
+                    people(tmp_path / "a.everlearn", learner=make(), create=create)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from sklearn.base import clone
+
+from .._base import persist
 from .._base.lock import locked
 from ..errors import StoreError
 from ..read import Schema
@@ -15,6 +19,8 @@ from ..store.events import Answered, Labeled, Withdrawn
 from ..store.linked import LinkedRecords
 from ..store.log import Writing
 from ..stream import NeverEndingLearner
+from ..svm import IDSVM
+from ._defaults import MATCH_WEIGHT, PAIR_LEARNER
 
 DIFFERENT, SAME = "different", "same"
 
@@ -84,3 +90,44 @@ class PairLearner(NeverEndingLearner):
 def schema_of(names: list[str]) -> dict[str, Any]:
     """The schema of rows with these features."""
     return Schema([Field(name, "numeric") for name in names]).state()
+
+
+def _default_learner() -> IDSVM:
+    return IDSVM(**PAIR_LEARNER, class_weight={DIFFERENT: 1, SAME: MATCH_WEIGHT})
+
+
+def both_learners(learner: Any, seed: int) -> tuple[Any, dict[str, Any] | None]:
+    """The learner of the log, which selects questions, and the described one of clusters if it is another.
+
+    The log learns one answer at a time, and so cannot have a learner that is fitted to all of them at once.
+    None is the learner of the store, or the default one of a new store.
+    """
+    if learner is None or isinstance(learner, type) or hasattr(learner, "partial_fit"):
+        return learner, None
+    words = (
+        f"learner={learner!r} cannot be kept in a store: use a learner of everlearn, or `ActiveLinker`, "
+        "which needs no store."
+    )
+    if not (hasattr(learner, "fit") and hasattr(learner, "decision_function")):
+        raise TypeError(words)
+    model = clone(learner)
+    if "random_state" in model.get_params(deep=False) and model.random_state is None:
+        model.set_params(random_state=seed)  # the same answers give the same clusters
+    try:
+        return _default_learner(), persist.describe(model)
+    except TypeError as error:
+        raise TypeError(words) from error
+
+
+def open_pairs(store: str | os.PathLike[str], learner: Any, create: bool, **settings: Any) -> PairLearner:
+    """Open the learner of pairs in a store, or create it. None is the learner that the store has."""
+    try:
+        pairs = PairLearner.open(store, learner, create=False)
+    except StoreError as error:
+        if not create or error.code != "no_store":
+            raise
+        new = _default_learner() if learner is None else learner
+        fixed: dict[str, Any] = {"scaling": "none", "label_rate": 0.0, "audit": 0.0}
+        pairs = PairLearner.open(store, new, classes=[DIFFERENT, SAME], **fixed, **settings)
+    assert isinstance(pairs, PairLearner)
+    return pairs

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from .._base import constraints, persist
 from .._base.lock import locked
@@ -15,13 +14,11 @@ from ..errors import InputError
 from ..query.stopping import StoppingRule
 from ..store.log import Writing
 from ..store.lookup import Id, some
-from ..svm import IDSVM
 from . import _describe
-from ._defaults import MATCH_WEIGHT, PAIR_LEARNER
 from ._forget_methods import ForgetMethods
 from ._index import key_entries, new_pairs
 from ._linked_state import distances
-from ._pair_learner import DIFFERENT, SAME, PairLearner, schema_of
+from ._pair_learner import PairLearner, both_learners, open_pairs, schema_of
 from ._relink_methods import statistics_size
 from ._results import AddedRecords, ClusterChange
 from ._two_tables import with_names_of
@@ -31,32 +28,6 @@ from .linker import PairwiseLinker
 from .records import Records, has_ids, without_repeats
 
 __all__ = ["AddedRecords", "ClusterChange", "NeverEndingLinker"]
-
-
-def _default_learner() -> IDSVM:
-    return IDSVM(**PAIR_LEARNER, class_weight={DIFFERENT: 1, SAME: MATCH_WEIGHT})
-
-
-def _both_learners(learner: Any, seed: int) -> tuple[Any, dict[str, Any] | None]:
-    """The learner of the log, which selects questions, and the described one of clusters if it is another.
-
-    The log learns one answer at a time, and so cannot have a learner that is fitted to all of them at once.
-    """
-    if learner is None or isinstance(learner, type) or hasattr(learner, "partial_fit"):
-        return _default_learner() if learner is None else learner, None
-    words = (
-        f"learner={learner!r} cannot be kept in a store: use a learner of everlearn, or `ActiveLinker`, "
-        "which needs no store."
-    )
-    if not (hasattr(learner, "fit") and hasattr(learner, "decision_function")):
-        raise TypeError(words)
-    model = clone(learner)
-    if "random_state" in model.get_params(deep=False) and model.random_state is None:
-        model.set_params(random_state=seed)  # the same answers give the same clusters
-    try:
-        return _default_learner(), persist.describe(model)
-    except TypeError as error:
-        raise TypeError(words) from error
 
 
 class NeverEndingLinker(ForgetMethods):
@@ -132,7 +103,7 @@ class NeverEndingLinker(ForgetMethods):
             ``IDSVM(C=10, kernel="laplacian", gamma="auto", class_weight={"different": 1, "same": 2})``, which
             forgets exactly. One without ``partial_fit``, such as `VIRTUAL`, is fitted to all answers each
             time all clusters are computed again, and decides about these; questions are then selected by
-            the default learner.
+            the default learner. A store that exists has its own: None takes that, and another is refused.
         blocking : Blocking, default=None
             The pairs that are compared. None is `default_blocking` of the first records.
         features : PairFeatures, default=None
@@ -175,7 +146,7 @@ class NeverEndingLinker(ForgetMethods):
                 f"features={features!r} depend on all records, which never all are there: use "
                 "PairFeatures(rivals=False)."
             )
-        asking, model = _both_learners(learner, random_state)
+        asking, model = both_learners(learner, random_state)
         settings = {
             "model": model,
             "schema": None if schema is None else dict(schema),
@@ -186,23 +157,20 @@ class NeverEndingLinker(ForgetMethods):
             "min_pts": int(min_pts),
             "two_tables": bool(two_tables),
         }
-        pairs = PairLearner.open(
+        pairs = open_pairs(
             store,
-            asking if create else None,
+            asking,
+            create,
             query_strategy=query_strategy,
             label_budget=label_budget,
-            classes=[DIFFERENT, SAME],
-            scaling="none",
-            label_rate=0.0,
-            audit=0.0,
             random_state=random_state,
-            create=create,
         )
-        assert isinstance(pairs, PairLearner)
         try:
             made = cls(pairs, settings, stopping)
             made._expected = expected_records
             made._check_settings(settings)
+            if learner is not None:
+                made._check_model(learner, model)
         except BaseException:
             pairs.close()
             raise
@@ -228,6 +196,17 @@ class NeverEndingLinker(ForgetMethods):
                     code="other_settings",
                     remedy=f"Leave out {name}, or use a new store.",
                 )
+
+    def _check_model(self, learner: Any, model: dict[str, Any] | None) -> None:
+        """Refuse a learner that is not the one that decides about the clusters of the store."""
+        kept = self._state["model"]
+        if model != kept:
+            own = self._learner.untrained if kept is None else persist.revive(kept)
+            raise InputError(
+                f"learner={learner!r} is not that of the store, {own!r}.",
+                code="other_settings",
+                remedy="Leave out learner, or use a new store.",
+            )
 
     # --------------------------------------------------------------------------------------------- records
 
