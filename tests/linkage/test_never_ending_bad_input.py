@@ -6,7 +6,7 @@ from everlearn import LASVM, NeverEndingLearner
 from everlearn.errors import InputError, StoreError
 from everlearn.linkage import Blocking, PairFeatures, Tokens
 from everlearn.linkage.never_ending import NeverEndingLinker
-from linkage.never_ending_helpers import PEOPLE, people
+from linkage.never_ending_helpers import PEOPLE, opened, people, some_authors
 
 # ------------------------------------------------------------------------------------------------- bad input
 
@@ -135,3 +135,23 @@ def test_a_question_that_somebody_cannot_answer_is_not_asked_again(tmp_path):
         assert kinds == {"skip"}
     with people(tmp_path / "people.everlearn") as linker:  # somebody else may know
         assert linker.ask(1)
+
+
+@pytest.mark.parametrize("settled", ["told", "labeled"])
+def test_questions_that_were_answered_after_all_open_no_others(settled):
+    table, person = some_authors()
+    with opened() as linker:
+        linker.add(table)
+        unknown = []
+        for _ in range(8):
+            unknown += linker.ask(1)
+            linker.tell(unknown[-1].id, None)
+        for question in unknown:
+            same = bool(person[question.left_id] == person[question.right_id])
+            if settled == "told":
+                linker.tell(question.id, same)
+            else:
+                linker.learner.label([question.id], ["same" if same else "different"], by="Ada")
+        n_open = linker.status()["open_questions"]
+        linker.ask(1)
+        assert linker.status()["open_questions"] <= n_open + 1

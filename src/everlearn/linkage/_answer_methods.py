@@ -115,7 +115,7 @@ class AnswerMethods(RelinkMethods):
             Its id.
         same : bool or None
             Whether the records are the same; None if that is unknown: then the question stays open for
-            others, but is not asked again until the store is opened anew.
+            others, but is not asked again here until it was answered, or the store is opened anew.
         by : str, default=""
             Who answers.
         """

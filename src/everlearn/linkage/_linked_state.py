@@ -77,7 +77,7 @@ class LinkedState:
         self._statistics: dict[str, FieldStatistics] = {}
         self._model: Any = None
         self._answers: PairAnswers | None = None
-        self._unknown: set[str] = set()  # questions that somebody could not answer
+        self._unknown: set[str] = set()  # open questions that somebody could not answer
         self._restore()
 
     def _restore(self) -> None:
@@ -259,6 +259,8 @@ class LinkedState:
             left, _, right = row.partition("-")
             found = self._linked.pair(int(left), int(right))
             same = None if label is None else label == SAME
+            if same is not None:
+                self._unknown.discard(row)
             if len(found) and found.same[0] is not same:
                 self._take(found, same)
                 lost = lost or found.same[0] is not None
