@@ -97,7 +97,7 @@ def test_two_tables_with_other_names_of_columns(tmp_path):
         (
             "id,name\n" + "".join(f"{n},Ann\n" for n in range(2001)),
             ("--block", "exact:name"),
-            r"gives 2,001 records of \S+ the key 'ann', more than --max-block 2,000",
+            r"gives 2,001 records of \S+ and the store the key 'ann', more than --max-block 2,000",
         ),
     ],
 )
@@ -280,6 +280,47 @@ def test_a_block_that_is_too_large_is_refused_before_anything_is_stored(tmp_path
     assert "--block exact:city gives 40 records of" in error
     assert "the key 'rome', more than --max-block 30:" in error
     assert "--large-blocks sample" in error
+    assert not list(tmp_path.glob("a.everlearn*"))
+
+
+@pytest.mark.parametrize(("column", "field"), [("City", "city"), ("home town", "Home_Town")])
+def test_a_large_block_of_a_column_with_a_similar_name_is_refused(tmp_path, column, field):
+    lines = [f"{n},Person {n:02d},Rome" for n in range(40)]
+    (tmp_path / "town.csv").write_text("\n".join([f"id,name,{column}", *lines]) + "\n")
+    keys = ("--schema", f"name=name,{field}=text", "--block", f"exact:{field}", "--batch-size", "10")
+    options = ("--store", tmp_path / "a.everlearn", *keys, "--max-block")
+    error = everlearn("link", tmp_path / "town.csv", *options, 30, code=1).stderr
+    assert f"--block exact:{field} gives 40 records" in error
+    assert not list(tmp_path.glob("a.everlearn*"))
+    assert "Added 40 records" in everlearn("link", tmp_path / "town.csv", *options, 40).stdout
+
+
+def test_a_block_that_is_too_large_with_the_records_of_the_store_is_refused(tmp_path, town):
+    store, more = tmp_path / "a.everlearn", tmp_path / "more.csv"
+    everlearn("link", town, "--store", store, "--block", "exact:city", "--max-block", 45)
+    lines = ["id,name,city", *(f"{n},Person {n:02d},Rome" for n in range(30, 50))]  # new from 42 on
+    more.write_text("\n".join(lines) + "\n")
+    options = ("--store", store, "--batch-size", 2, "--duplicate-ids", "skip")
+    error = everlearn("link", more, *options, code=1).stderr
+    assert "Exact(field='city') gives 48 records of" in error
+    assert "more than --max-block 45" in error
+    assert sum(map(len, exported(store))) == 42
+    more.write_text("\n".join(lines[:-3]) + "\n")
+    assert "Added 5 records" in everlearn("link", more, *options).stdout
+
+
+def test_a_record_that_is_skipped_is_in_no_block(tmp_path):
+    (tmp_path / "a.csv").write_text("id,name,city\n" + "1,Ann Lee,Rome\n" * 40)
+    options = ("--block", "exact:city", "--max-block", 30, "--batch-size", 7, "--duplicate-ids", "skip")
+    out = everlearn("link", tmp_path / "a.csv", "--store", tmp_path / "a.everlearn", *options).stdout
+    assert "Added 1 record of" in out
+    assert "Skipped 39 records" in out
+
+
+@pytest.mark.parametrize("option", [("--max-block", 3), ("--large-blocks", "refuse")])
+def test_limits_of_blocks_without_keys_are_refused(tmp_path, town, option):
+    error = everlearn("link", town, "--store", tmp_path / "a.everlearn", *option, code=1).stderr
+    assert f"{option[0]} without --block would do nothing" in error
     assert not list(tmp_path.glob("a.everlearn*"))
 
 

@@ -4,15 +4,14 @@ import contextlib
 import csv
 import json
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
-from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal, TextIO
 
 import typer
 
+from ..errors import StoreError
 from ..read import Schema, open_source
 from ..read.schema import Field
 from . import _options as option
@@ -89,18 +88,24 @@ def records(
         ),
     ] = None,
     max_block: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--max-block", metavar="N", min=2, help="With --block: the most records that may share a key."
+            "--max-block",
+            metavar="N",
+            min=2,
+            show_default=False,
+            help="With --block: the most records that may share a key. (default: 2000)",
         ),
-    ] = 2000,
+    ] = None,
     large_blocks: Annotated[
-        Literal["refuse", "sample"],
+        Literal["refuse", "sample"] | None,
         typer.Option(
             "--large-blocks",
-            help="With --block: what to do with more. sample compares each record with N/2 of them.",
+            show_default=False,
+            help="With --block: what to do with more. sample compares each record with N/2 of them. "
+            "(default: refuse)",
         ),
-    ] = "refuse",
+    ] = None,
     clustering: Annotated[
         Literal["average", "dbscan", "components"],
         typer.Option("--clustering", help="How records are clustered.", show_default=False),
@@ -138,17 +143,30 @@ def records(
     from ..linkage import Blocking, NeverEndingLinker
 
     keys = {text: _key(text) for text in block or ()}
-    blocking = Blocking(*keys.values(), max_block_size=max_block, large_blocks=large_blocks) if keys else None
-    settings: dict[str, Any] = {"blocking": blocking, "clustering": clustering, "eps": eps}
+    limits = {"--max-block": max_block, "--large-blocks": large_blocks}
+    if not keys and (alone := [name for name, value in limits.items() if value is not None]):
+        raise ValueError(f"{' and '.join(alone)} without --block would do nothing: name the keys by --block.")
+    blocking = None
+    if keys:
+        limit, large = max_block or 2000, large_blocks or "refuse"
+        blocking = Blocking(*keys.values(), max_block_size=limit, large_blocks=large)
     names = parse_pairs(rename or (), "--rename", "COLUMN=FIELD")
     kinds, ids = _kinds(schema), False if id == "none" else id
+    settings: dict[str, Any] = {
+        "schema": kinds,
+        "blocking": blocking,
+        "clustering": clustering,
+        "eps": eps,
+        "two_tables": table is not None,
+    }
+    given: dict[str, Any] = {"id": ids, "table": table, "columns": names, "duplicates": duplicate_ids}
     settings["expected_records"] = _surveyed(
-        source, batch_size, names, {} if large_blocks == "sample" else keys, max_block
+        source, store, keys, lambda linker: linker.survey(_rows(source, batch_size), **given), settings
     )
     n_records = n_pairs = n_skipped = 0
-    with NeverEndingLinker.open(store, kinds, two_tables=table is not None, **settings) as linker:
+    with NeverEndingLinker.open(store, **settings) as linker:
         for rows in _rows(source, batch_size):
-            added = linker.add(rows, id=ids, table=table, columns=names, duplicates=duplicate_ids)
+            added = linker.add(rows, **given)
             n_records, n_pairs = n_records + len(added.ids), n_pairs + added.pairs
             n_skipped += len(rows) - len(added.ids)
         console().print(
@@ -283,28 +301,28 @@ def _rows(path: str, batch_size: int) -> Iterator[list[dict[str, Any]]]:
             yield [{name: row.get(name) for name in names} for row in found]
 
 
-def _surveyed(path: str, batch_size: int, names: dict[str, str], keys: dict[str, Any], max_block: int) -> int:
-    """The number of records of a file; refuses keys that too many share, before anything is stored."""
-    from ..linkage import Records
+def _surveyed(
+    source: str, store: str, keys: dict[str, Any], survey: Callable[[Any], Any], settings: dict[str, Any]
+) -> int:
+    """The number of records to add; refuses blocks that are too large, before anything is stored."""
+    from ..linkage import NeverEndingLinker
 
-    bounded = {text: key for text, key in keys.items() if not key.drops_large}
-    sizes: dict[str, Counter[str]] = {text: Counter() for text in bounded}
-    n_records = 0
-    for rows in _rows(path, batch_size):
-        n_records += len(rows)
-        for text, key in bounded.items():
-            column = next((name for name in rows[0] if names.get(name, name) == key.field), None)
-            if column is not None:
-                values = Records({key.field: [row[column] for row in rows]}, {key.field: "text"}, id=False)
-                sizes[text].update(key.keys_of(values)[1])
-    for text, counts in sizes.items():
-        value, size = max(counts.items(), key=itemgetter(1), default=("", 0))
-        if size > max_block:
-            raise ValueError(
-                f"--block {text} gives {size:,} records of {path} the key {value!r}, more than --max-block "
-                f"{max_block:,}: use a finer key, a larger --max-block, or --large-blocks sample."
-            )
-    return n_records
+    try:
+        linker = NeverEndingLinker.open(store, create=False, **settings)
+    except StoreError as error:
+        if error.code != "no_store":
+            raise
+        linker = NeverEndingLinker.open(":memory:", **settings)
+    with linker:
+        found = survey(linker)
+    if found.size > found.limit:
+        name = next((f"--block {text}" for text, key in keys.items() if key == found.key), repr(found.key))
+        raise ValueError(
+            f"{name} gives {found.size:,} records of {source} and the store the key {found.text!r}, more "
+            f"than --max-block {found.limit:,}: use a finer key, a larger --max-block, or --large-blocks "
+            "sample, in a new store."
+        )
+    return int(found.records)
 
 
 def _kinds(text: str | None) -> dict[str, str | None] | None:

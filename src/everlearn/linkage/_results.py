@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._keys import Key
 from .blocking import Pairs
 from .records import Records
 
@@ -100,6 +101,31 @@ class AddedRecords:
     ids: list[Any]
     clusters: list[int]
     pairs: int
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What new records would be, if they were added.
+
+    Attributes
+    ----------
+    records : int
+        Their number, without those that are skipped.
+    key : Key or None
+        The key of the largest block, of those that must not be too large; None if there is none.
+    text : str
+        What the records of that block share.
+    size : int
+        The number of its records.
+    limit : int
+        The number of records that it may have.
+    """
+
+    records: int
+    key: Key | None = None
+    text: str = ""
+    size: int = 0
+    limit: int = 0
 
 
 @dataclass(frozen=True)

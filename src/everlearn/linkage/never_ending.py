@@ -21,7 +21,6 @@ from ._linked_state import distances
 from ._pair_learner import PairLearner, both_learners, open_pairs, schema_of
 from ._relink_methods import statistics_size
 from ._results import AddedRecords, ClusterChange
-from ._two_tables import with_names_of
 from .blocking import Blocking, default_blocking
 from .features import PairFeatures
 from .linker import PairwiseLinker
@@ -256,9 +255,7 @@ class NeverEndingLinker(ForgetMethods):
             records = data
         else:
             data = without_repeats(data, id) if duplicates == "skip" else data
-            fields = schema or list((columns or {}).values())  # the first records have names of their own
-            named = with_names_of(list(fields), data, columns) if fields else data
-            records = Records(named, schema, id=id)
+            records = Records(self._renamed(data, columns), schema, id=id)
         numbered = not isinstance(data, Records) and not has_ids(data, id)
         ids = [first + at for at in range(len(records))] if numbered else list(records.ids)
         known = self._linked.numbers_of(ids)
@@ -273,19 +270,6 @@ class NeverEndingLinker(ForgetMethods):
             return AddedRecords([], [], 0)
         with self._restored_on_error():
             return self._add([ids[at] for at in kept], [records[at] for at in kept], records, side)
-
-    def _side(self, table: str | None) -> int | None:
-        """The number of a table; None in a store of one."""
-        if not self._state["two_tables"]:
-            if table is not None:
-                raise ValueError(
-                    f"table={table!r}, but the store links the records of one table: create a store with "
-                    "two_tables=True."
-                )
-            return None
-        if table not in ("left", "right"):
-            raise ValueError(f"table must be 'left' or 'right' in a store of two tables, got {table!r}.")
-        return int(table == "right")
 
     def _add(
         self, ids: list[Id], fields: list[dict[str, str]], records: Records, side: int | None
