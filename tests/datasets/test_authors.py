@@ -64,7 +64,7 @@ def test_styles_are_the_shares_of_full_names_middle_initials_and_initials():
     assert not any("." in record["name"] for record in records)
 
 
-@pytest.mark.parametrize("styles", [(1, 1), (0, 0, 0), (1, -1, 1), (1, np.nan, 1)])
+@pytest.mark.parametrize("styles", [(1, 1), (0, 0, 0), (1, -1, 1), (1, np.nan, 1), "abc", {"full": 1}, None])
 def test_styles_that_are_no_shares_are_refused(styles):
     with pytest.raises(ValueError, match="styles must be three shares"):
         make_author_records(styles=styles)

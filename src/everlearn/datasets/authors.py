@@ -115,7 +115,10 @@ def make_author_records(
     """
     seed = count("random_state", random_state, 0)
     factor = number("scale", scale, np.nextafter(0, 1), 1e6, "a positive number")
-    shares = np.asarray(styles, dtype=np.float64)
+    try:
+        shares = np.asarray(styles, dtype=np.float64)
+    except (TypeError, ValueError):  # no numbers
+        shares = np.zeros(0)
     if shares.shape != (3,) or not np.isfinite(shares).all() or (shares < 0).any() or not shares.sum() > 0:
         raise ValueError(
             f"styles must be three shares (full, middle initial, initials) from 0, got {styles!r}."
