@@ -311,7 +311,7 @@ def test_a_block_that_is_too_large_with_the_records_of_the_store_is_refused(tmp_
 
 def test_a_record_that_is_skipped_is_in_no_block(tmp_path):
     (tmp_path / "a.csv").write_text("id,name,city\n" + "1,Ann Lee,Rome\n" * 40)
-    options = ("--block", "exact:city", "--max-block", 30, "--batch-size", 7, "--duplicate-ids", "skip")
+    options = ("--block", "exact:city", "--max-block", 30, "--batch-size", 1, "--duplicate-ids", "skip")
     out = everlearn("link", tmp_path / "a.csv", "--store", tmp_path / "a.everlearn", *options).stdout
     assert "Added 1 record of" in out
     assert "Skipped 39 records" in out

@@ -16,8 +16,8 @@ from ..stream.answers import AnswerFor
 from ._linked_state import TRANSITIVE
 from ._pair_learner import DIFFERENT, SAME, schema_of
 from ._relink_methods import RelinkMethods
+from ._results import PairQuestion
 from ._stopping import stability
-from .active import PairQuestion
 from .answers import Contradiction
 
 

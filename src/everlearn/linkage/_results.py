@@ -1,4 +1,4 @@
-"""What linkers return: scores of pairs, records with their clusters, changes of clusters."""
+"""What linkers return: questions, scores of pairs, records with their clusters, changes of clusters."""
 
 from __future__ import annotations
 
@@ -12,6 +12,37 @@ from numpy.typing import NDArray
 from ._keys import Key
 from .blocking import Pairs
 from .records import Records
+
+
+@dataclass(frozen=True)
+class PairQuestion:
+    """A question about a pair: whether the two records are the same.
+
+    Attributes
+    ----------
+    id : int or str
+        Of the pair: its number among the candidates, or the id of its row in a store. `tell` takes it.
+    left : dict of str to str
+        The fields of the first record.
+    right : dict of str to str
+        The fields of the second record.
+    differs : list of str
+        The fields that are not equal.
+    reason : str
+        Why it is asked.
+    left_id : object
+        The id of the first record.
+    right_id : object
+        The id of the second record.
+    """
+
+    id: Any
+    left: dict[str, str]
+    right: dict[str, str]
+    differs: list[str]
+    reason: str
+    left_id: Any = None
+    right_id: Any = None
 
 
 @dataclass(frozen=True)

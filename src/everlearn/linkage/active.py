@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ._cluster_questions import ClusterQuestions
 from ._constrained import cluster_records
 from ._first_questions import LADDER, by_truth, first_pairs
 from ._refitted import Refitted
-from ._results import PairPredictions
+from ._results import PairPredictions, PairQuestion
 from .answers import Contradiction, PairAnswers
 from .blocking import Pairs
 from .linker import CLASSES, Linkage, PairwiseLinker
@@ -29,37 +28,6 @@ _PAIRS_AT_ONCE = 100_000
 _CHECK_EVERY = 4
 _CHECKED_AT_ONCE = 2_000
 _MOST_UNKNOWN = 30  # questions in a row without an answer after which nobody is asked any more
-
-
-@dataclass(frozen=True)
-class PairQuestion:
-    """A question about a pair: whether the two records are the same.
-
-    Attributes
-    ----------
-    id : int or str
-        Of the pair: its number among the candidates, or the id of its row in a store. `tell` takes it.
-    left : dict of str to str
-        The fields of the first record.
-    right : dict of str to str
-        The fields of the second record.
-    differs : list of str
-        The fields that are not equal.
-    reason : str
-        Why it is asked.
-    left_id : object
-        The id of the first record.
-    right_id : object
-        The id of the second record.
-    """
-
-    id: Any
-    left: dict[str, str]
-    right: dict[str, str]
-    differs: list[str]
-    reason: str
-    left_id: Any = None
-    right_id: Any = None
 
 
 class ActiveLinker:
