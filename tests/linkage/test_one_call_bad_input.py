@@ -223,8 +223,12 @@ def test_two_equal_records_are_one_after_one_answer():
 def test_an_oracle_that_never_knows_is_not_asked_about_the_whole_pool():
     table, _ = make_author_records(scale=0.05, random_state=0)
     asked = []
-    with pytest.warns(UserWarning, match="answered None to 30 questions in a row, after 0 answers"):
+    words = "answered None to 30 questions in a row, after 0 answers"
+    with pytest.warns(UserWarning, match=words) as by_link:
         found = link(table, oracle=asked.append)
+    with pytest.warns(UserWarning, match=words) as by_run:
+        ActiveLinker().run(table, oracle=lambda question: None)
+    assert [warning.filename for warning in (*by_link, *by_run)] == [__file__] * 2
     assert len(asked) == 30
     assert len(set(found.clusters)) == len(table)
 

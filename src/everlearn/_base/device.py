@@ -5,8 +5,6 @@ What it computes is handed over to an ordinary machine, which continues on the C
 """
 
 import importlib
-import inspect
-import warnings
 from types import ModuleType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -19,6 +17,7 @@ from ..errors import DeviceError
 from .device_errors import USE_CPU, errors_in_words
 from .device_table import DeviceTable, like
 from .machine import Machine
+from .user_warnings import warn_user
 from .validate import Ints, Rows
 
 DEVICES = ("cpu", "cuda", "auto")
@@ -89,10 +88,7 @@ def choose_device(device: str, obstacle: str | None) -> ModuleType | None:
 
 def warn_of_cpu(error: DeviceError, work: str = "Training") -> None:
     """Warn, in the line of the user's code, that work takes the CPU, and say why."""
-    frame, level = inspect.currentframe(), 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("everlearn."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(f"{work} on the CPU: {error}", RuntimeWarning, stacklevel=level)
+    warn_user(f"{work} on the CPU: {error}", RuntimeWarning)
 
 
 def kernel_obstacle(kernel: Any) -> str | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.user_warnings import warn_user
 from ..query.active import ActiveLearner
 from ..query.auto import Auto
 from ._cluster_questions import ClusterQuestions
@@ -309,7 +309,7 @@ class ActiveLinker:
             self._unanswered = (
                 f"the oracle answered None to {n_unknown} questions in a row, after {self.n_answers} answers"
             )
-            warnings.warn(f"Stopped asking: {self._unanswered}.", UserWarning, stacklevel=2)
+            warn_user(f"Stopped asking: {self._unanswered}.")
         return self
 
     def link(self) -> Linkage:
