@@ -120,9 +120,8 @@ def torture(kind, kills, store, seed=0, out=print, sharded=False):
             hits += status == -signal.SIGKILL
             producer.most = (hits + 2) * PER_KILL
         producer.finish()
-        for _ in range(
-            5
-        ):  # a busy broker may be silent for longer than it takes to end; what is lost stays lost
+        # A busy broker may be silent for longer than it takes to end; what is lost stays lost.
+        for _ in range(5):
             worker.begin(*words, "--idle", 2)
             assert worker.end() == 0
             if count(store, sharded) >= producer.n:
