@@ -11,7 +11,7 @@ namespace everlearn {
 
 /// Columns that are multiplied at once.
 inline constexpr std::size_t kQuad = 4;
-/// Rows in the widest row: sums of products of two bytes must fit into 32 bits.
+/// Columns of the widest rows: the squared distance of two rows of bytes must fit into 31 bits.
 inline constexpr std::size_t kMostByteColumns = 33000;
 
 /// The rows `a` against panels of rows b: out[r][s] = exp(-scale |a_r - b_s|^2). Panels are those of dense rows
