@@ -58,8 +58,9 @@ def free_port():
 class Server:
     """A server process in a folder of its own; it can be stopped and started again on the same port."""
 
-    def __init__(self, kind, *options):
+    def __init__(self, kind, *options, reached_at=None):
         self.kind, self.port, self._options = kind, free_port(), options
+        self._reached_at = reached_at or self.port  # the port that a Kafka broker tells its clients
         self.folder = tempfile.mkdtemp(prefix="broker")
         self._program, self._process = program(kind), None
         self.start()
@@ -85,7 +86,8 @@ class Server:
             where = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder]
             return [self._program, *where, "--save", "", "--appendonly", "yes", *self._options]
         url = f"tcp://127.0.0.1:{self.port}"
-        where = ["--listener-url", url, "--advertised-listener-url", url]
+        advertised = f"tcp://127.0.0.1:{self._reached_at}"
+        where = ["--listener-url", url, "--advertised-listener-url", advertised]
         return [self._program, "broker", *where, "--storage-engine", "memory://tansu/"]
 
     @property
@@ -103,9 +105,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(kind, *options):
+def running(kind, *options, reached_at=None):
     """A server; a NoBrokerError if it is not installed."""
-    server = Server(kind, *options)
+    server = Server(kind, *options, reached_at=reached_at)
     try:
         yield server
     finally:

@@ -4,10 +4,14 @@ import contextlib
 import itertools
 import json
 import random
+import socket
+import threading
 
 import confluent_kafka as ck
 import redis
 from confluent_kafka.admin import AdminClient, NewTopic
+
+from servers import free_port, running
 
 NAMES = itertools.count()
 
@@ -22,13 +26,29 @@ class Topic:
     def __init__(self, server, name=None, partitions=2):
         self.server, self.name = server, name or new_name()
         self.url = f"{server.url}/{self.name}"
-        self._kafka = server.kind == "kafka"
+        self._kafka, self._partitions = server.kind == "kafka", partitions
         if self._kafka:
-            admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{server.port}", "log_level": 0})
-            admin.create_topics([NewTopic(self.name, num_partitions=partitions)])[self.name].result()
+            self._admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{server.port}", "log_level": 0})
+            self._create()
             self.client = producer(server.port)
         else:
             self.client = redis.Redis(port=server.port)
+
+    def _create(self):
+        self._admin.create_topics([NewTopic(self.name, self._partitions)])[self.name].result()
+
+    def delete(self):
+        """Delete it with its messages."""
+        if self._kafka:
+            self._admin.delete_topics([self.name])[self.name].result()
+        else:
+            self.client.delete(self.name)
+
+    def make_again(self):
+        """Delete it, and make another one of the same name; in Redis, the first entry makes it."""
+        self.delete()
+        if self._kafka:
+            self._create()
 
     def add(self, *values):
         """Add messages: dicts as JSON, bytes as they are."""
@@ -56,6 +76,64 @@ class Topic:
 
 def producer(port):
     return ck.Producer({"bootstrap.servers": f"127.0.0.1:{port}", "log_level": 0, "linger.ms": 1})
+
+
+class Line:
+    """A line to a server, by which everything goes; it can be cut, and mended."""
+
+    def __init__(self):
+        self.port, self._server, self._sockets, self._listener = free_port(), None, [], None
+
+    def lead_to(self, port):
+        self._server = port
+        self.mend()
+
+    def mend(self):
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def cut(self):
+        for found in (self._listener, *self._sockets):
+            with contextlib.suppress(OSError):
+                found.shutdown(socket.SHUT_RDWR)
+            found.close()
+        self._sockets = []
+
+    def _accept(self, listener):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                server = socket.create_connection(("127.0.0.1", self._server))
+                self._sockets += [client, server]
+                for source, target in ((client, server), (server, client)):
+                    threading.Thread(target=self._copy, args=(source, target), daemon=True).start()
+
+    @staticmethod
+    def _copy(source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_RDWR)
+
+
+class Remote:
+    """A broker behind a line."""
+
+    def __init__(self, kind, line):
+        self.kind, self.port, self.line = kind, line.port, line
+        self.url = f"{kind}://127.0.0.1:{line.port}"
+
+
+@contextlib.contextmanager
+def remote(kind):
+    """A broker that can be cut off; it keeps its messages meanwhile."""
+    line = Line()
+    with running(kind, reached_at=line.port) as server:
+        line.lead_to(server.port)
+        try:
+            yield Remote(kind, line)
+        finally:
+            line.cut()
 
 
 @contextlib.contextmanager

@@ -1,9 +1,11 @@
 """`everlearn run` on Kafka topics, Redis streams and folders that grow."""
 
 import json
+import resource
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 import redis
@@ -136,6 +138,47 @@ def test_an_empty_topic_creates_no_store(kafka_server, store):
     topic = Topic(kafka_server)
     assert "is empty" in run(topic, store, "--idle", 0.2, code=1).stderr
     assert not store.exists()
+
+
+def test_first_messages_that_are_no_rows_create_no_store(topic, store):
+    topic.add(b"hello", b"[1]")
+    said = run(topic, store, code=1).stderr.replace("\n", " ")
+    assert "None of the first messages of" in said
+    assert ": invalid JSON)" in said or ": not a JSON object)" in said  # two partitions
+    assert "A message is a JSON object" in said
+    assert not store.exists()
+
+
+def test_a_topic_that_was_made_again_is_an_error_with_a_way_out(kafka_server, store):
+    topic = Topic(kafka_server)
+    topic.add(*rows(60))
+    run(topic, store, n=60)
+    topic.make_again()
+    topic.add(*rows(90, first=60))
+    said = run(topic, store, code=1).stderr.replace("\n", " ")
+    assert "was deleted and made again" in said
+    assert "--offset-reset earliest" in said
+    run(topic, store, "--offset-reset", "earliest", n=90)
+    assert numbers_in(store) == list(range(150))
+
+
+def test_a_full_disk_loses_nothing(topic, store):
+    """The size of files is limited: like on a full disk, writing fails, at any place of the store."""
+    topic.add(*rows(2000, labeled=False))
+    run(topic, store, n=100)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (store.stat().st_size + 20_000, hard))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # there is no room for a snapshot, either
+            said = run(topic, store, code=1).stderr.replace("\n", " ")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert f"{store} cannot be written to" in said
+    stored = numbers_in(store)
+    assert len(stored) == len(set(stored)) < 2000
+    run(topic, store, n=2000 - len(stored))
+    assert numbers_in(store) == list(range(2000))
 
 
 def test_messages_that_are_gone_are_an_error_with_a_way_out(redis_server, store):

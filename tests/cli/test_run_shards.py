@@ -118,6 +118,20 @@ def test_a_crash_between_shards_neither_loses_nor_doubles(topic, tmp_path, monke
     check(folder, 350)
 
 
+def test_a_topic_that_was_made_again_is_read_by_every_shard(kafka_server, tmp_path):
+    """Also by one that a crash left with the offsets of the topic before, while others had gone on."""
+    topic, folder = Topic(kafka_server), tmp_path / "shards"
+    topic.add(*customers(200))
+    run(topic, folder, "--shards", 2, "--shard-by", "customer", n=200)
+    topic.make_again()
+    topic.add(*customers(150, first=200))
+    assert "was deleted and made again" in run(topic, folder, code=1).stderr.replace("\n", " ")
+    run(topic, folder, "--shard", 0, "--offset-reset", "earliest", "--idle", 2)
+    assert "was deleted and made again" in run(topic, folder, code=1).stderr.replace("\n", " ")
+    run(topic, folder, "--offset-reset", "earliest")
+    check(folder, 350)
+
+
 def test_processes_may_feed_one_shard_each(redis_server, tmp_path):
     topic, folder = Topic(redis_server), tmp_path / "shards"
     topic.add(*customers(200))

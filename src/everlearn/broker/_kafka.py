@@ -7,15 +7,17 @@ connects again by itself.
 
 import logging
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import BrokerError
 from ._address import Address
-from ._messages import Consumer, Message, Publisher, as_json, needs
+from ._messages import MADE_AGAIN_REMEDY, Consumer, Message, Publisher, as_json, needs
 
 try:
     import confluent_kafka as ck
+    from confluent_kafka.admin import AdminClient
 except ModuleNotFoundError as error:
     raise needs("confluent-kafka", "kafka") from error
 
@@ -24,6 +26,7 @@ _LOGGER.addHandler(
     logging.NullHandler()
 )  # librdkafka's lines are for who asks for them, not for the terminal
 _TIMEOUT = 10.0  # seconds for one question to the broker
+_ID_TIMEOUT = 2.0  # seconds for the id of the topic, which not every broker knows
 _METADATA_SECONDS = 30.0  # how often new partitions are looked for
 _DELIVERY_MS = 30_000
 _SHOWN_TOPICS = 10
@@ -69,6 +72,11 @@ def _words(error: Any) -> str:
     return str(found.str()).rstrip(".") if isinstance(found, ck.KafkaError) else str(found)
 
 
+def _another(topic_id: str | None, other: str | None) -> bool:
+    """Whether two ids are known, and are of different topics."""
+    return topic_id is not None and other is not None and topic_id != other
+
+
 class KafkaConsumer(Consumer):
     """Reads all partitions of a topic."""
 
@@ -76,14 +84,23 @@ class KafkaConsumer(Consumer):
         self, address: Address, offsets: Mapping[str, Any] | None = None, reset: str | None = None
     ) -> None:
         super().__init__(address, offsets, reset)
-        self._failures: list[str] = []  # what the callback has been told since the last look
+        # What the callback was told since the last message: the last failure, and whether no broker is left.
+        self._failure, self._down, self._warned = "", False, False
+        self._restarted: set[str] = set()  # partitions whose offsets meant nothing any more
         settings = _CONSUMER | _settings(address) | {"error_cb": self._note}
         self._kafka = _make(ck.Consumer, settings, self.name)
         try:
             topic = self._topic()
+            self._admin = _make(AdminClient, _settings(address), self.name)
+            self.topic_id = self._topic_id()
             self._check_same(self._is_same())
             self._partitions: set[int] = set()
-            self._assign(sorted(topic.partitions), first=offsets is None)
+            if _another(self.topic_id, (offsets or {}).get("topic_id")):
+                if reset is None:
+                    raise self._made_again()
+                self._restarted.update(self._next)
+                self._next.clear()
+            self._assign(sorted(topic.partitions), first=offsets is None or bool(self._restarted))
         except BaseException:
             self._kafka.close()
             raise
@@ -102,11 +119,26 @@ class KafkaConsumer(Consumer):
             text = None if key is None else key.decode("utf-8", "surrogateescape")
             found.append(Message(message.value(), text, partition, offset))
             self._next[partition] = offset + 1
+        if found:
+            self._failure, self._down, self._warned = "", False, False
+        elif self._down and not self._warned:
+            warnings.warn(f"{self.name} cannot be reached ({self._failure}): trying again.", stacklevel=2)
+            self._warned = True
         return found
 
     def is_after(self, message: Message, offsets: Mapping[str, Any] | None) -> bool:
         """Whether the offset of a message is not before that of its partition."""
-        return bool(message.offset >= (offsets or {}).get("next", {}).get(message.partition, 0))
+        known = offsets or {}
+        if _another(self.topic_id, known.get("topic_id")):
+            return True
+        if message.partition in self._restarted and known.get("topic_id") is None:
+            return True
+        return bool(message.offset >= known.get("next", {}).get(message.partition, 0))
+
+    @property
+    def offsets(self) -> dict[str, Any]:
+        """Where the next message will be read, and in which topic: one that was made again has another id."""
+        return super().offsets | {"topic_id": self.topic_id}
 
     def close(self) -> None:
         """Close the connection."""
@@ -115,7 +147,24 @@ class KafkaConsumer(Consumer):
     # ------------------------------------------------------------------------------------------------ private
 
     def _note(self, error: Any) -> None:
-        self._failures.append(_words(error))
+        self._failure = _words(error)
+        self._down |= error.code() == ck.KafkaError._ALL_BROKERS_DOWN
+
+    def _topic_id(self) -> str | None:
+        """What the broker calls this topic, until it is deleted; None from brokers that do not say."""
+        names = ck.TopicCollection([self.stream])
+        try:
+            found = self._admin.describe_topics(names, request_timeout=_ID_TIMEOUT)[self.stream].result()
+        except ck.KafkaException:
+            return None
+        return None if found.topic_id is None else str(found.topic_id)
+
+    def _made_again(self) -> BrokerError:
+        return BrokerError(
+            f"The topic {self.name} was deleted and made again: the offsets so far mean nothing there.",
+            code="made_again",
+            remedy=MADE_AGAIN_REMEDY,
+        )
 
     def _is_same(self) -> bool:
         """The same topic of the same cluster, by whatever host it is reached."""
@@ -130,7 +179,7 @@ class KafkaConsumer(Consumer):
             metadata = self._kafka.list_topics(self.stream, timeout=_TIMEOUT)
         except ck.KafkaException as error:
             self._kafka.poll(0)  # the reason comes by the callback
-            why = self._failures[-1] if self._failures else _words(error)
+            why = self._failure or _words(error)
             raise BrokerError(
                 f"{self.name} cannot be reached: {why}.",
                 code="broker_down",
@@ -151,10 +200,18 @@ class KafkaConsumer(Consumer):
         return topic
 
     def _look_for_partitions(self) -> None:
-        """Assign partitions that the topic has got since; a broker that is down is asked again later."""
+        """Assign partitions that the topic has got since; a broker that is down is asked again later.
+
+        A topic that was deleted is silent: nothing else would say so.
+        """
         try:
-            self._assign(sorted(self._topic().partitions), first=False)
-        except BrokerError:
+            topic = self._topic()
+            if _another(self._topic_id(), self.topic_id):
+                raise self._made_again()
+            self._assign(sorted(topic.partitions), first=False)
+        except BrokerError as error:
+            if error.code != "broker_down":
+                raise
             self._looked = time.monotonic()
 
     def _assign(self, partitions: list[int], first: bool) -> None:
@@ -194,6 +251,7 @@ class KafkaConsumer(Consumer):
             low, high = self._kafka.get_watermark_offsets(
                 ck.TopicPartition(self.stream, partition), timeout=_TIMEOUT
             )
+            self._restarted.add(number)
             self._next[number] = high if self._reset == "latest" else low
             place = ck.TopicPartition(self.stream, partition, self._next[number])
             self._kafka.incremental_unassign([place])  # a partition that has failed cannot be sought in

@@ -8,6 +8,10 @@ from ..errors import BrokerError, InputError
 from ._address import Address
 
 RESETS = (None, "earliest", "latest")
+MADE_AGAIN_REMEDY = (
+    'To begin with its oldest message, pass offset_reset="earliest", or "latest" to go on with the next '
+    "message that arrives."
+)
 
 
 class Message(NamedTuple):
@@ -178,14 +182,16 @@ def oldest(offsets: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None
     Returns
     -------
     dict or None
-        For each partition the first of their offsets; None if a reader has read nothing.
+        For each partition the first of their offsets; None if a reader has read nothing. If some have read a
+        topic that was made again since, and others have not, it is that of none of them.
     """
     known = [found for found in offsets if found is not None]
     if not known or len(known) < len(offsets):
         return None
     shared = set(known[0]["next"]).intersection(*(found["next"] for found in known))
     first = {name: min((found["next"][name] for found in known), key=_order_of) for name in sorted(shared)}
-    return {**known[0], "next": first}
+    topics = {found.get("topic_id") for found in known}
+    return {**known[0], "next": first} | ({"topic_id": "several"} if len(topics) > 1 else {})
 
 
 def _order_of(offset: Any) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import BrokerError
 from ._address import Address
-from ._messages import Consumer, Message, Publisher, as_json, needs, order
+from ._messages import MADE_AGAIN_REMEDY, Consumer, Message, Publisher, as_json, needs, order
 
 try:
     import redis
@@ -68,6 +68,7 @@ class RedisConsumer(Consumer):
     ) -> None:
         super().__init__(address, offsets, reset)
         self._redis, self._warned = _connect(address), False
+        self._made_again = False
         try:
             kind = self._redis.type(self.stream).decode()
             if kind == "none":
@@ -86,9 +87,10 @@ class RedisConsumer(Consumer):
                     raise BrokerError(
                         f"The newest entry of {self.name} is {newest}, but {self._next['']} was read: the "
                         "stream was deleted and made again, or it is another server.",
-                        code="messages_gone",
-                        remedy='To read it from its start, pass offset_reset="earliest".',
+                        code="made_again",
+                        remedy=MADE_AGAIN_REMEDY,
                     )
+                self._made_again = True
                 self._next[""] = newest if reset == "latest" else _START
         except BaseException:
             self._redis.close()
@@ -127,7 +129,8 @@ class RedisConsumer(Consumer):
 
     def is_after(self, message: Message, offsets: Mapping[str, Any] | None) -> bool:
         """Whether an entry is behind the last one that was read."""
-        return order(message.offset) > order((offsets or {}).get("next", {}).get("", _START))
+        last = (offsets or {}).get("next", {}).get("", _START)
+        return self._made_again or order(message.offset) > order(last)
 
     def close(self) -> None:
         """Close the connection."""

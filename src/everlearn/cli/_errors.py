@@ -22,6 +22,7 @@ _REMEDIES = {  # what to do at the command line, by the code of an error
     "duplicate_id": "Use --duplicate-ids skip to skip such rows.",
     "file_exists": "Choose another name, or use --overwrite.",
     "in_use": "Close it there, or look at it with `everlearn status`.",
+    "made_again": "Use --offset-reset earliest to begin with its oldest message, or latest for new ones.",
     "no_header": "Add a header, or use --no-header.",
     "no_max_age": "Create a store with `everlearn run --max-age 30d`, for example.",
     "other_learner": "Leave out --learner and --param.",

@@ -313,6 +313,13 @@ class Source(Iterator[Batch]):
             if not self._blocks:
                 return None
             first = self._blocks[0].bad[0]
+            if isinstance(self._reader, MessageReader):
+                raise InputError(
+                    f"None of the first messages of {self.name} is a row "
+                    f"(message {self._blocks[0].message(first.line).place}: {first.reason}).",
+                    code="no_rows",
+                    remedy="A message is a JSON object; or, in Redis, an entry with the fields of the row.",
+                )
             raise InputError(
                 f"None of the first rows of {self.name} is valid {self.format} "
                 f"(line {first.line}: {first.reason})."
