@@ -198,11 +198,11 @@ def test_rows_can_be_sent_in_a_pickle():
 
 def test_parts_that_do_not_fit_together_are_refused():
     X, y = noisy(60)
-    with pytest.raises(ValueError, match="features of part 1 is 1, that of the first one 2"):
+    with pytest.raises(ValueError, match="partition 1 has 1 columns, the first one 2 columns"):
         fit_parts(LASVM(), [(X[:30], y[:30]), (X[30:, :1], y[30:])])
-    with pytest.raises(ValueError, match="is_sparse of part 1 is True"):
+    with pytest.raises(ValueError, match="partition 1 has sparse rows, the first one dense rows"):
         fit_parts(LASVM(), [(X[:30], y[:30]), (sparse.csr_matrix(X[30:]), y[30:])])
-    with pytest.raises(ValueError, match="all parts are empty"):
+    with pytest.raises(ValueError, match="all partitions are empty"):
         fit_parts(LASVM(), [(X[:0], y[:0])])
     with pytest.raises(ValueError, match="two classes or more"):
         fit_parts(LASVM(), [(X[:30], np.ones(30, dtype=int)), (X[30:], y[30:], np.zeros(30))])

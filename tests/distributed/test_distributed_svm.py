@@ -278,6 +278,19 @@ def test_bad_partitions_are_named(client):
         DistributedSVM(LEARNER, client=client).fit(*arrays(X[:, :1], names, 100))
 
 
+def test_columns_without_numbers_are_named(client, tmp_path):
+    X, y = noisy(200)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(city="Bonn", label=y)
+    message = r"Partition \d: The column 'city' has no numbers, but values such as 'Bonn'"
+    for given in (dd.from_pandas(frame, npartitions=2), dd.from_pandas(frame.astype({"city": "category"}))):
+        with pytest.raises(ValueError, match=message):
+            DistributedSVM(LEARNER, client=client).fit(given, "label")
+    frame.assign(city=np.full(200, 1, dtype=object)).to_parquet(tmp_path / "numbers.parquet")
+    svm = DistributedSVM(LEARNER, client=client).fit(tmp_path, "label")
+    with pytest.raises(TypeError, match="predict takes rows, got the name of a file"):
+        svm.predict(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [

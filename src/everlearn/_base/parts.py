@@ -175,6 +175,15 @@ def heads_needed(facts: Sequence[PartFacts]) -> dict[int, int]:
     return needed
 
 
+def _form_of(fact: PartFacts) -> tuple[str, str, str]:
+    """What must be the same in all parts, in words."""
+    return (
+        f"{fact.features} columns",
+        f"the columns {fact.names}" if fact.names else "columns without names",
+        "sparse rows" if fact.is_sparse else "dense rows",
+    )
+
+
 def plan_of(learner: Any, facts: Sequence[PartFacts], heads: Sequence[Rows]) -> Plan:
     """Combine the descriptions of all parts; a `ValueError` if they do not fit together.
 
@@ -194,15 +203,15 @@ def plan_of(learner: Any, facts: Sequence[PartFacts], heads: Sequence[Rows]) -> 
         )
     filled = [fact for fact in facts if fact.rows]
     if not filled:
-        raise ValueError("There are no rows: all parts are empty.")
+        raise ValueError("There are no rows: all partitions are empty.")
     first = filled[0]
-    for what in ("features", "names", "is_sparse"):
-        for number, fact in enumerate(facts):
-            if fact.rows and getattr(fact, what) != getattr(first, what):
-                raise ValueError(
-                    f"All parts must have the same features: {what} of part {number} is "
-                    f"{getattr(fact, what)!r}, that of the first one {getattr(first, what)!r}."
-                )
+    for number, fact in enumerate(facts):
+        differ = [pair for pair in zip(_form_of(fact), _form_of(first), strict=True) if pair[0] != pair[1]]
+        if fact.rows and differ:
+            raise ValueError(
+                f"All partitions must have the same columns: partition {number} has {differ[0][0]}, the "
+                f"first one {differ[0][1]}."
+            )
     classes = np.unique(np.array([label for fact in filled for label in fact.labels]))
     counts = np.zeros(len(classes), dtype=np.int64)
     for fact in filled:

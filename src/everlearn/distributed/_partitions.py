@@ -190,8 +190,23 @@ def _read(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
     y, weights = (X[value] if isinstance(value, str) else value for value in (y, weights))
     if hasattr(X, "columns"):
         X = X[[name for name in X.columns if name not in names]]
+        _check_numbers(X)
         y = _plain(y)
     return X, y, weights
+
+
+def _check_numbers(X: Any) -> None:
+    """Refuse columns of a frame that have something else than numbers, by their names."""
+    for name, dtype in zip(X.columns, X.dtypes, strict=True):
+        if dtype.kind in "biuf":
+            continue
+        try:
+            np.asarray(X[name], dtype=np.float64)
+        except (ValueError, TypeError):
+            raise ValueError(
+                f"The column {name!r} has no numbers, but values such as {X[name].iloc[0]!r}: encode it as "
+                "numbers, or leave it out."
+            ) from None
 
 
 def _plain(y: Any) -> Any:

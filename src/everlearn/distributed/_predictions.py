@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ._partitions import is_dask
+from ._partitions import is_dask, is_paths
 
 
 def scores(model: Any, X: Any) -> Any:
@@ -18,6 +18,11 @@ def predictions(model: Any, X: Any) -> Any:
 
 
 def _apply(model: Any, method: str, X: Any, dtype: Any, columns: int) -> Any:
+    if is_paths(X):
+        raise TypeError(
+            f"{method} takes rows, got the name of a file: read it with dask.dataframe.read_parquet, and "
+            "leave out the label."
+        )
     if not is_dask(X):
         return getattr(model, method)(X)
     import dask.array as da

@@ -9,7 +9,7 @@ from scipy import sparse
 from .._base.part_clusters import Clusters
 from .._base.validate import Array
 from ..svm import LASVM
-from ._partitions import is_dask
+from ._partitions import is_dask, is_paths
 from ._predictions import predictions, scores
 
 
@@ -73,7 +73,7 @@ class EarlySVM:
         Dask array or ndarray of shape (n_samples,) or (n_samples, n_classes)
             The decision values; -1 and 1 in a cluster with one class.
         """
-        return scores(self, X) if is_dask(X) else self._scores(X)
+        return scores(self, X) if is_dask(X) or is_paths(X) else self._scores(X)
 
     def predict(self, X: Any) -> Any:
         """Predict the class of rows; those of a Dask collection lazily, on the workers.
@@ -88,7 +88,7 @@ class EarlySVM:
         Dask array or ndarray of shape (n_samples,)
             The predicted labels.
         """
-        if is_dask(X):
+        if is_dask(X) or is_paths(X):
             return predictions(self, X)
         values = self._scores(X)
         return self.classes_[values.argmax(axis=1) if values.ndim > 1 else (values > 0).astype(int)]
