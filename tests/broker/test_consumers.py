@@ -1,6 +1,8 @@
 """Consumers of a Redis server and of a Kafka-compatible broker: where they go on, and what they refuse."""
 
 import json
+import subprocess
+import sys
 import time
 import warnings
 
@@ -137,6 +139,30 @@ def test_a_broker_that_is_cut_off_is_waited_for(kind):
     except NoBrokerError as error:
         pytest.skip(f"no broker: {kind}: {error}")
     assert sorted(numbers(found)) == list(range(60))
+
+
+SLOW_READER = """
+import sys, time
+import psutil
+from everlearn.broker import open_consumer
+
+process = psutil.Process()
+with open_consumer(sys.argv[1]) as consumer:
+    before = process.memory_info().rss
+    while not consumer.fetch(1, 0.5):
+        pass
+    time.sleep(2.0)  # what is read ahead comes meanwhile
+    print(process.memory_info().rss - before)
+"""
+
+
+def test_what_is_not_read_stays_at_the_broker(server):
+    topic = Topic(server, partitions=1)
+    for _ in range(10):
+        topic.add(*[{"n": n, "x": "x" * 100_000} for n in range(100)])  # 100 MB
+    said = subprocess.run([sys.executable, "-c", SLOW_READER, topic.url], capture_output=True, check=True)
+    topic.delete()
+    assert int(said.stdout) < 40e6
 
 
 @pytest.mark.parametrize("more", [3, 300])
