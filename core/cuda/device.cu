@@ -45,16 +45,31 @@ Spares& spares() {
   return *all;
 }
 
+/// The runtime reports a driver that is missing as one that is too old.
+std::string driver_in_words() {
+  int driver = 0;
+  cudaGetLastError();
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return "there is no NVIDIA driver";
+  const auto words = [](int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  };
+  return "the NVIDIA driver is for CUDA " + words(driver) + " at most, and this build needs " +
+         words(CUDART_VERSION / 1000 * 1000);
+}
+
 }  // namespace
 
 std::vector<DeviceFacts> devices() {
   int count = 0;
-  check(cudaGetDeviceCount(&count), "looking for a CUDA device");
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaErrorInsufficientDriver) throw DeviceError(error, driver_in_words());
+  check(error, "looking for a CUDA device");
   std::vector<DeviceFacts> found;
   for (int device = 0; device < count; ++device) {
     cudaDeviceProp properties{};
     check(cudaGetDeviceProperties(&properties, device), "asking a CUDA device for its properties");
-    found.push_back({properties.name, properties.major, properties.minor, properties.totalGlobalMem});
+    found.push_back({properties.name, properties.major, properties.minor, properties.totalGlobalMem,
+                     properties.sharedMemPerBlockOptin});
   }
   return found;
 }

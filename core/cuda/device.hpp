@@ -17,6 +17,7 @@ struct DeviceError : std::runtime_error {
   cudaError_t code;
   DeviceError(cudaError_t error, const char* what)
       : std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error)), code(error) {}
+  DeviceError(cudaError_t error, const std::string& words) : std::runtime_error(words), code(error) {}
 };
 
 /// Device memory ran out.
@@ -33,10 +34,15 @@ inline void check(cudaError_t error, const char* what) {
 
 inline void check_launch(const char* what) { check(cudaGetLastError(), what); }
 
+/// Bytes of shared memory that a block of threads must have. Devices of compute capability 8.0, 9.0 and 10.0 do; 8.6, 8.9
+/// and 12.0 have 99 KB.
+constexpr std::size_t kBlockMemory = 114 << 10;
+
 struct DeviceFacts {
   std::string name;
-  int major, minor;   // compute capability
-  std::size_t bytes;  // of memory
+  int major, minor;          // compute capability
+  std::size_t bytes;         // of memory
+  std::size_t block_memory;  // shared memory that a block can have
 };
 /// The devices of this machine; an error says why there is none.
 std::vector<DeviceFacts> devices();
@@ -108,6 +114,19 @@ class Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
+};
+
+/// Waits for a stream when it goes out of scope, also by an error. Declared after the buffers that work on the stream
+/// uses, it keeps their memory from being given to somebody else while that work goes on.
+class WaitAtEnd {
+ public:
+  explicit WaitAtEnd(cudaStream_t stream) : stream_(stream) {}
+  WaitAtEnd(const WaitAtEnd&) = delete;
+  WaitAtEnd& operator=(const WaitAtEnd&) = delete;
+  ~WaitAtEnd() { cudaStreamSynchronize(stream_); }
+
+ private:
+  cudaStream_t stream_;
 };
 
 /// A piece of pinned host memory. Those that are given back are kept for the next: pinning takes longer than copying.

@@ -329,11 +329,15 @@ void sum_rows(const RowsView& z, const Terms& terms, const RowsView& x, const Ke
 void score_rows(const RowsView& z, const float* coefficients, int count, int columns, const RowsView& x,
                 const KernelFunction& kernel, double* out, cudaStream_t stream) {
   constexpr int kAtOnce = 14;  // columns whose totals fit into shared memory beside two tiles
+  constexpr int kColumn = kTile * static_cast<int>(sizeof(double));
+  constexpr int kStatic = 4096;  // more than the kernels of this file declare
+  static_assert(kTileBytes<Pairs::three_products> + kAtOnce * kColumn + kStatic <= kBlockMemory);
   by_pairs(kernel, z, x, [&](auto how) {
+    // The limit belongs to the kernel, not to a launch: one for all, because other threads score at the same time.
+    with_room(score_rows_kernel<how.value>, kTileBytes<how.value> + kAtOnce * kColumn);
     for (int first = 0; first < columns; first += kAtOnce) {
       const int some = std::min(kAtOnce, columns - first);
-      const int bytes = kTileBytes<how.value> + some * kTile * static_cast<int>(sizeof(double));
-      with_room(score_rows_kernel<how.value>, bytes);
+      const int bytes = kTileBytes<how.value> + some * kColumn;
       score_rows_kernel<how.value><<<blocks_for(x.rows, kTile), kTileThreads, bytes, stream>>>(
           z, coefficients + static_cast<std::size_t>(first) * count, count, some, x, kernel,
           out + static_cast<std::size_t>(first) * x.rows);

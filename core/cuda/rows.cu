@@ -103,6 +103,7 @@ DeviceRows::DeviceRows(const Source& source, const DeviceRows* like, bool unit, 
   order_columns(exact.data(), like, unit, stream);
 
   Buffer<int> order(order_.size());
+  const WaitAtEnd before_memory_is_released(stream);
   order.from_host(order_.data(), order_.size(), stream);
   high_ = Buffer<__half>(rows_ * width_), low_ = Buffer<__half>(rows_ * width_), norm_ = Buffer<float>(rows_);
   exact_norm_ = Buffer<double>(rows_);
@@ -121,6 +122,7 @@ void DeviceRows::read(const Source& source, float* exact, cudaStream_t stream, P
   Buffer<Facts> facts(1);
   facts.fill_bytes(0, stream);
   Buffer<double> shift(source.shift ? source.columns : 0);
+  const WaitAtEnd before_memory_is_released(stream);
   if (source.shift) shift.from_host(source.shift, source.columns, stream);
   for_pieces(source, stream, pump, [&](const void* entries, std::size_t first, std::size_t count) {
     const std::size_t size = count * source.columns;

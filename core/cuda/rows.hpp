@@ -1,9 +1,9 @@
 // Rows on the device, as tensor cores take them.
 //
 // Every entry x is multiplied by a power of two, so that the largest one is near 2^10, and split into two numbers of 16
-// bits: x = high + low + r with |r| <= 2^-22 |x|. A product of rows is then high high + high low + low high, summed in
-// float32; in columns where every low part is 0 (bytes, counts, one-hot columns), one product is exact. Columns are
-// ordered so that the others come first. Entries that are k / 255 in float32, as pictures often are, count as k. Rows are
+// bits: x = high + low + r with |r| <= 2^-22 |x|, or 2^-35 of the largest entry where that is more. A product of rows is
+// then high high + high low + low high, summed in float32; in columns where every low part is 0 (bytes, counts, one-hot
+// columns), one product has all bits. Columns are ordered so that the others come first. Entries that are k / 255 in float32, as pictures often are, count as k. Rows are
 // filled up with zeros to whole chunks of 32 columns.
 #pragma once
 

@@ -13,9 +13,11 @@
 namespace everlearn::cuda {
 namespace {
 
-constexpr std::size_t kLeastBatch = std::size_t{2} << 20;    // bytes of rows in host memory
-constexpr std::size_t kMostBatch = std::size_t{16} << 20;    // and the most of them
-constexpr std::size_t kBatchEntries = std::size_t{1} << 28;  // of rows in device memory
+constexpr std::size_t kLeastBatch = std::size_t{2} << 20;  // bytes of rows in host memory
+constexpr std::size_t kMostBatch = std::size_t{16} << 20;  // and the most of them
+// Entries of a batch, the zeros that fill up rows among them: of rows in device memory, and the most of those that come
+// from host memory, where kLanes batches are on the device at the same time.
+constexpr std::size_t kBatchEntries = std::size_t{1} << 28, kLaneEntries = std::size_t{1} << 25;
 // Threads that rows from host memory come by, each on a stream of its own: together they copy as fast as the bus, and
 // while one waits for the device the others go on.
 constexpr std::size_t kLanes = 12;
@@ -62,20 +64,20 @@ struct Scorer::State {
     const DeviceRows targets(batch, &vectors, kernel.kind == KernelKind::cosine, kernel.kind == KernelKind::laplacian,
                              lane.stream, batch.on_device ? nullptr : &*lane.pump);
     const RowsView z = vectors.view();
-    Buffer<double> sums(batch.rows * static_cast<std::size_t>(columns));
+    Buffer<double> sums(batch.rows * static_cast<std::size_t>(columns)), offsets(bias.size());
+    Buffer<int> broken(1);
+    const WaitAtEnd before_memory_is_released(lane.stream);
     score_rows(z, coefficients.data(), static_cast<int>(z.rows), columns, targets.view(),
                KernelFunction::of(kernel, z.scale), sums.data(), lane.stream);
-    Buffer<double> offsets(bias.size());
-    Buffer<int> broken(1);
     offsets.from_host(bias.data(), bias.size(), lane.stream), broken.fill_bytes(0, lane.stream);
     add_bias<<<dim3(blocks_for(batch.rows, 256), columns), 256, 0, lane.stream>>>(sums.data(), batch.rows,
                                                                                   offsets.data(), broken.data());
     check_launch("adding the bias");
     if (out_on_device) {
-      const std::size_t line = batch.rows * sizeof(double);
-      check(cudaMemcpy2DAsync(out + first, total * sizeof(double), sums.data(), line, line, columns,
-                              cudaMemcpyDeviceToDevice, lane.stream),
-            "copying scores");
+      for (std::size_t column = 0; column < static_cast<std::size_t>(columns); ++column)
+        check(cudaMemcpyAsync(out + column * total + first, sums.data() + column * batch.rows,
+                              batch.rows * sizeof(double), cudaMemcpyDeviceToDevice, lane.stream),
+              "copying scores");
     } else {
       bring(lane, sums, batch.rows, out + first, total);
     }
@@ -114,10 +116,12 @@ bool Scorer::scores(const Source& rows, const std::vector<double>& bias, double*
                     const std::function<bool()>& interrupted) {
   if (bias.size() != static_cast<std::size_t>(state_->columns)) throw std::invalid_argument("one bias for each column");
   const std::size_t line = std::max<std::size_t>(1, rows.line());
+  const std::size_t width = (std::max<std::size_t>(1, rows.columns) + kChunk - 1) / kChunk * kChunk;
   const auto batch_of = [](std::size_t amount, std::size_t a_row) { return std::max<std::size_t>(1, amount / a_row); };
-  const std::size_t each = rows.on_device
-                               ? batch_of(kBatchEntries, std::max<std::size_t>(1, rows.columns))
-                               : batch_of(std::clamp(rows.rows * line / (4 * kLanes), kLeastBatch, kMostBatch), line);
+  const std::size_t each =
+      rows.on_device ? batch_of(kBatchEntries, width)
+                     : std::min(batch_of(std::clamp(rows.rows * line / (4 * kLanes), kLeastBatch, kMostBatch), line),
+                                batch_of(kLaneEntries, width));
   const std::size_t lanes = rows.on_device ? 1 : std::clamp<std::size_t>((rows.rows + each - 1) / each, 1, kLanes);
   const std::lock_guard alone(state_->busy);
   std::atomic<std::size_t> next = 0;

@@ -57,8 +57,6 @@ class Solver {
     score(state(), selection_.scores(), stream_);
   }
 
-  ~Solver() { cudaStreamSynchronize(stream_); }
-
   Solution run(const std::function<bool()>& interrupted) {
     Solution solution;
     solution.cached = cached_;
@@ -67,6 +65,7 @@ class Solver {
     stream_.wait();
     const Graph graph(stream_, [&] { round(); });
     Refresh refresh(view_, kernel_, state(), stream_);
+    const WaitAtEnd before_memory_is_released(stream_);
     std::int64_t rounds = 1;
     for (;;) {
       bool solved = false;
@@ -175,6 +174,8 @@ class Solver {
   Buffer<float> values_;
   Buffer<int> slot_of_, row_of_, stamp_, next_, round_, missing_, place_, n_missing_;
   Buffer<double> part_;
+  // The last member: it goes first, also if the constructor throws.
+  const WaitAtEnd before_memory_is_released_{stream_};
 };
 
 }  // namespace
@@ -183,6 +184,7 @@ Solution solve(const Source& source, const std::vector<double>& edge, int proble
                const std::function<bool()>& interrupted) {
   if (source.rows == 0 || edge.size() != source.rows * static_cast<std::size_t>(problems))
     throw std::invalid_argument("one box for each row and problem");
+  if (source.rows > 0x7fffffff) throw std::invalid_argument("fits on the device take at most 2^31 - 1 rows");
   return Solver(source, edge, problems, task).run(interrupted);
 }
 

@@ -105,6 +105,7 @@ LinearSweeps::LinearSweeps(const Source& rows) : rows_(rows) {
 void LinearSweeps::multiply(const double* weights, int columns, double* out) {
   const int width = static_cast<int>(rows_.columns), size = width * columns;
   Buffer<double> part(static_cast<std::size_t>(kBlocks) * size), sums(size);
+  const WaitAtEnd before_memory_is_released(stream_);
   by_type(rows_.scalar, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const dim3 grid(kBlocks, blocks_for(width, kLanes), columns);
@@ -121,6 +122,7 @@ void LinearSweeps::multiply(const double* weights, int columns, double* out) {
 void LinearSweeps::times(const double* weights, int columns, double* out) {
   const std::size_t size = rows_.rows * static_cast<std::size_t>(columns);
   Buffer<double> there(size), result(size);
+  const WaitAtEnd before_memory_is_released(stream_);
   there.from_host(weights, size, stream_);
   multiply(there.data(), columns, result.data());
   result.to_host(out, size, stream_);
@@ -141,6 +143,7 @@ std::vector<unsigned char> LinearSweeps::linearize(const double* w, double q, co
                                                   order.data(), items, 0, 64, stream_),
         "sorting slopes");
   Buffer<unsigned char> scratch(bytes);
+  const WaitAtEnd before_memory_is_released(stream_);
   std::vector<double> parts(kBlocks);
   const auto value = [&] {
     multiply(p.data(), 1, sums.data());

@@ -55,6 +55,7 @@ __global__ void take_kernel(const void* values, const long long* rows, std::size
 Summary summarize(const Source& source, double center) {
   const Stream stream;
   Buffer<double> found(4 * kBlocks);
+  const WaitAtEnd before_memory_is_released(stream);
   found.fill_bytes(0, stream);
   for_pieces(source, stream, nullptr, [&](const void* entries, std::size_t, std::size_t count) {
     by_type(source.scalar, [&](auto tag) {
@@ -85,6 +86,7 @@ void take(const Source& source, const std::vector<std::int64_t>& rows, Out* out)
   const Stream stream;
   Buffer<long long> which(rows.size());
   Buffer<Out> there(size);
+  const WaitAtEnd before_memory_is_released(stream);
   which.from_host(reinterpret_cast<const long long*>(rows.data()), rows.size(), stream);
   by_type(source.scalar, [&](auto tag) {
     take_kernel<typename decltype(tag)::type, Out><<<blocks_for(size, 256), 256, 0, stream>>>(

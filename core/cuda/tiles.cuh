@@ -19,7 +19,7 @@ constexpr int kTileHalves = kTile * kChunk;  // of one matrix and stage
 
 /// What a pair of rows is reduced to, and how.
 enum class Pairs {
-  one_product,     // of the high halves: exact where low halves are 0
+  one_product,     // of the high halves: nothing is missing where low halves are 0
   three_products,  // high high + high low + low high
   distance,        // the sum of |a - b| of the entries as they came
 };

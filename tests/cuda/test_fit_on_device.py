@@ -46,7 +46,7 @@ def test_dual_and_decisions_are_those_of_svc(n, d):
 @pytest.mark.parametrize(
     "kernel",
     [
-        {"kernel": "linear"},
+        {"kernel": "linear", "C": 0.1, "tol": 1e-4},
         {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.1},
         {"kernel": "cosine"},
         {"kernel": "laplacian", "gamma": 0.05},
@@ -54,11 +54,18 @@ def test_dual_and_decisions_are_those_of_svc(n, d):
     ],
     ids=lambda kernel: kernel["kernel"],
 )
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 @pytest.mark.parametrize("d", [20, 150])
-def test_kernels_agree_with_the_cpu(kernel, d):
+def test_kernels_agree_with_the_cpu(kernel, d, form):
     X, y = problem(d=d)
-    there, here = LASVM(device="cuda", **kernel).fit(X, y), LASVM(**kernel).fit(X, y)
+    X = np.where(np.abs(X) < 0.5, 0, X).astype(np.float32)
+    weights = np.random.default_rng(0).uniform(0, 2, len(y))
+    weights[:50] = 0
+    there = LASVM(device="cuda", **kernel).fit(form(X), y, weights)
+    here = LASVM(**kernel).fit(form(X), y, weights)
     np.testing.assert_allclose(there.decision_function(X), here.decision_function(X), atol=20 * TOL)
+    assert there.violations().max() <= TOL
+    assert not np.isin(np.arange(50), there.support_).any()
 
 
 def test_sigmoid_kernel_reaches_the_tolerance():
@@ -191,6 +198,61 @@ def test_many_batches_are_scored_in_their_places():
     here = clf.set_params(device="cpu").decision_function(many[::97])
     clf.set_params(device="cuda")
     np.testing.assert_allclose(clf.decision_function(many)[::97], here, atol=1e-4)
+
+
+@pytest.mark.parametrize("columns", [2, 15, 40])
+def test_many_threads_score_many_columns(columns):
+    """Some launches take more shared memory than others, at the same time."""
+    random = np.random.default_rng(0)
+    Z = random.normal(size=(200, 40)).astype(np.float32)
+    X = random.normal(size=(300_000, 40)).astype(np.float32)
+    weights = random.normal(size=(columns, 200)).astype(np.float32)
+    options = {"kernel": "rbf", "gamma": 0.02, "coef0": 0.0, "degree": 3, "shift": np.zeros(0)}
+    scorer = device.cuda_module().Scorer(Z, weights, **options)
+    bias = [0.0] * columns
+    few = np.arange(0, len(X), 997)
+    a, b = X[few].astype(np.float64), Z.astype(np.float64)
+    distances = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
+    expected = np.exp(-0.02 * distances) @ weights.T.astype(np.float64)
+    for _ in range(3):
+        np.testing.assert_allclose(scorer.scores(X, bias)[few], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_narrow_bytes_are_scored_in_batches_that_fit(columns):
+    """They are 32 numbers of 16 bits each on the device."""
+    random = np.random.default_rng(0)
+    Z, X = (random.integers(0, 256, (rows, columns), dtype=np.uint8) for rows in (50, 40_000_000))
+    weights = random.normal(size=(1, 50)).astype(np.float32)
+    options = {"kernel": "rbf", "gamma": 1e-4, "coef0": 0.0, "degree": 3, "shift": np.zeros(0)}
+    scorer = device.cuda_module().Scorer(Z, weights, **options)
+    few = np.arange(0, len(X), 999_983)
+    distances = ((X[few, None].astype(np.float64) - Z[None]) ** 2).sum(axis=2)
+    expected = np.exp(-1e-4 * distances) @ weights[0].astype(np.float64)
+    np.testing.assert_allclose(scorer.scores(X, [0.0])[few, 0], expected, atol=1e-4)
+
+
+def test_values_that_a_device_does_not_have():
+    X, y = problem(500)
+    X = X.astype(np.float64)
+    X[7, 3] = 1e39  # more than float32 has
+    with pytest.raises(DeviceError, match="X has values that are too large for the device"):
+        LASVM(gamma=0.05, device="cuda").fit(X, y)
+    with pytest.warns(RuntimeWarning, match="Training on the CPU: X has values"):
+        LASVM(gamma=0.05, device="auto").fit(X, y)
+
+
+def test_broken_sparse_rows_are_refused():
+    X, _ = problem(500)
+    edge, options = np.ones((1, 500)), {"kernel": "rbf", "gamma": 1.0, "coef0": 0.0, "degree": 3, "tol": TOL}
+    options |= {"cache_bytes": 0, "shift": np.zeros(0), "edge": edge}
+    whole = sparse.csr_matrix(X)
+    values, columns, starts = whole.data, whole.indices.astype(np.int32), whole.indptr.astype(np.int64)
+    for part in (columns, starts):
+        before, part[250] = part[250], 10**6
+        with pytest.raises(ValueError, match="not a valid CSR matrix"):
+            device.cuda_module().solve_sparse(values, columns, starts, X.shape[1], **options)
+        part[250] = before
 
 
 @pytest.mark.parametrize("library", ["torch", "cupy"])
