@@ -24,12 +24,27 @@ cuda::Scalar scalar_of(const nb::dlpack::dtype& dtype) {
   throw std::invalid_argument("rows on the device are float64, float32, float16 or uint8");
 }
 
+/// Kernels run on the current device. If they touched the memory of another one, the process would lose them both.
+void refuse_other_device(const void* rows) {
+  int current = 0;
+  cuda::check(cudaGetDevice(&current), "asking for the device");
+  cudaPointerAttributes found{};
+  cuda::check(cudaPointerGetAttributes(&found, rows), "looking for the device of rows");
+  if (found.type == cudaMemoryTypeDevice && found.device != current)
+    throw std::invalid_argument("rows are in the memory of CUDA device " + std::to_string(found.device) +
+                                ", and device " + std::to_string(current) +
+                                " is the current one: copy them there, or make theirs the current one");
+}
+
 /// Dense rows in host memory, or in device memory by DLPack. Work on the device that makes them is waited for.
 cuda::Source dense(const Floats& rows, const Array<double>* shift = nullptr) {
   const bool on_device = rows.device_type() == nb::device::cuda::value;
   if (!on_device && rows.device_type() != nb::device::cpu::value)
     throw std::invalid_argument("rows must be in the memory of the host or of a CUDA device");
-  if (on_device) cuda::check(cudaDeviceSynchronize(), "waiting for rows");
+  if (on_device) {
+    refuse_other_device(rows.data());
+    cuda::check(cudaDeviceSynchronize(), "waiting for rows");
+  }
   cuda::Source source{rows.data(), scalar_of(rows.dtype()), rows.shape(0), rows.shape(1), on_device};
   if (shift && shift->shape(0) > 0) {
     if (shift->shape(0) != source.columns) throw std::invalid_argument("one shift for each column");
@@ -41,9 +56,7 @@ cuda::Source dense(const Floats& rows, const Array<double>* shift = nullptr) {
 template <class T>
 cuda::Source sparse(const Array<T>& values, const Array<std::int32_t>& columns, const Array<std::int64_t>& starts,
                     std::size_t width, const Array<double>* shift = nullptr) {
-  if (starts.shape(0) == 0 || columns.shape(0) != values.shape(0) ||
-      starts(starts.shape(0) - 1) != static_cast<std::int64_t>(values.shape(0)))
-    throw std::invalid_argument("not compressed sparse rows");
+  csr_block(values, columns, starts, width);  // refuses what is no CSR matrix
   const bool shifted = shift && shift->shape(0) > 0;
   if (shifted && shift->shape(0) != width) throw std::invalid_argument("one shift for each column");
   return {values.data(),
@@ -180,7 +193,7 @@ class Scorer {
 
 class Sweeps {
  public:
-  explicit Sweeps(const Floats& rows) : rows_(rows.shape(0)), sweeps_(dense(rows)) {}
+  explicit Sweeps(const Floats& rows) : given_(rows), rows_(rows.shape(0)), sweeps_(dense(rows)) {}
   nb::object times(const Matrix<double>& weights) {
     if (weights.shape(0) != rows_) throw std::invalid_argument("one line of weights for each row");
     std::vector<double> sums(weights.size());
@@ -203,6 +216,7 @@ class Sweeps {
   }
 
  private:
+  Floats given_;  // rows in device memory are not copied
   std::size_t rows_;
   cuda::LinearSweeps sweeps_;
 };
@@ -215,10 +229,11 @@ NB_MODULE(_cuda, module) {
   using namespace everlearn::bind;
   static nb::exception<cuda::DeviceError> device_error(module, "DeviceError", PyExc_RuntimeError);
   static nb::exception<cuda::OutOfDeviceMemory> out_of_memory(module, "OutOfDeviceMemory", device_error.ptr());
+  module.attr("block_memory") = cuda::kBlockMemory;
   module.def("devices", [] {
     nb::list found;
     for (const auto& device : cuda::devices())
-      found.append(nb::make_tuple(device.name, device.major, device.minor, device.bytes));
+      found.append(nb::make_tuple(device.name, device.major, device.minor, device.bytes, device.block_memory));
     return found;
   });
   nb::exception<cuda::NotFinite>(module, "NotFinite", PyExc_ValueError);

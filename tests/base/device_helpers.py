@@ -114,5 +114,6 @@ TWIN = types.SimpleNamespace(
     NotFinite=NotFinite,
     DeviceError=RuntimeError,
     OutOfDeviceMemory=OutOfDeviceMemory,
-    devices=lambda: [("Twin", 9, 0, 2**30)],
+    devices=lambda: [("Twin", 9, 0, 2**30, 227 * 1024)],
+    block_memory=114 * 1024,
 )

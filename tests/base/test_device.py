@@ -138,7 +138,8 @@ def test_unknown_device_is_refused():
     ("devices", "code", "message"),
     [
         (lambda: [], "no_device", "This machine has no CUDA device"),
-        (lambda: [("Old", 7, 5, 1)], "old_device", "Old has compute capability 7.5: 8.0 is needed"),
+        (lambda: [("Old", 7, 5, 1, 1)], "old_device", "Old has compute capability 7.5: 8.0 is needed"),
+        (lambda: [("Small", 8, 9, 1, 101_376)], "small_device", "Small has 99 KB .*: 114 KB are needed"),
         (None, "no_device", "No CUDA device can be used: no driver"),
     ],
 )
@@ -146,7 +147,7 @@ def test_unusable_device_is_named(monkeypatch, devices, code, message):
     def no_driver():
         raise RuntimeError("no driver")
 
-    module = types.SimpleNamespace(devices=devices or no_driver)
+    module = types.SimpleNamespace(devices=devices or no_driver, block_memory=114 * 1024)
     monkeypatch.setattr(device.importlib, "import_module", lambda name: module)
     with pytest.raises(DeviceError, match=message) as caught:
         device.cuda_module()
@@ -240,7 +241,8 @@ def test_cuda_code_compiles(tmp_path):
     if nvcc is None:
         pytest.skip("nvcc is not installed")
     for source in sorted(CUDA.glob("*.cu")):
-        command = [nvcc, "-arch=sm_80", "-std=c++20", "-ptx", "-G", str(source), "-o", str(tmp_path / "code")]
+        command = [nvcc, "-arch=sm_80", "-std=c++20", "-Werror", "all-warnings", "-ptx", "-G"]
+        command += [str(source), "-o", str(tmp_path / "code")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 

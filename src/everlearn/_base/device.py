@@ -53,11 +53,18 @@ def cuda_module() -> ModuleType:
         ) from None
     if not devices:
         raise DeviceError("This machine has no CUDA device.", code="no_device", remedy=USE_CPU)
-    name, *capability, _ = devices[0]
+    name, *capability, _, block_memory = devices[0]
     if tuple(capability) < _LEAST_CAPABILITY:
         raise DeviceError(
             f"The CUDA device {name} has compute capability {capability[0]}.{capability[1]}: 8.0 is needed.",
             code="old_device",
+            remedy=USE_CPU,
+        )
+    if block_memory < module.block_memory:
+        raise DeviceError(
+            f"The CUDA device {name} has {block_memory // 1024} KB of shared memory for a block of threads: "
+            f"{module.block_memory // 1024} KB are needed, which GPUs of data centers have.",
+            code="small_device",
             remedy=USE_CPU,
         )
     return module
@@ -128,13 +135,26 @@ def solve(
     """
     options = _kernel_options(machine)
     options |= {"edge": np.ascontiguousarray(edge), "tol": float(tol), "cache_bytes": cache_bytes}
-    with errors_in_words(module):
-        if sparse.issparse(X):
-            found = module.solve_sparse(*_csr(X), **options)
-        else:
-            rows = X.source if isinstance(X, DeviceTable) else np.ascontiguousarray(X)
-            found = module.solve(rows, **options)
+    try:
+        with errors_in_words(module):
+            if sparse.issparse(X):
+                found = module.solve_sparse(*_csr(X), **options)
+            else:
+                rows = X.source if isinstance(X, DeviceTable) else np.ascontiguousarray(X)
+                found = module.solve(rows, **options)
+    except module.NotFinite:
+        raise _overflow("X has values") from None
+    if not np.isfinite(found["g"]).all():
+        raise _overflow(f"The {machine.kernel.name} kernel has sums")
     return DeviceFit(found["alpha"], found["g"], int(found["rounds"]))
+
+
+def _overflow(what: str) -> DeviceError:
+    return DeviceError(
+        f"{what} that are too large for the device, which computes in single precision.",
+        code="device_overflow",
+        remedy="Scale the features (for example with StandardScaler). " + USE_CPU,
+    )
 
 
 def nearest_dropped(

@@ -18,7 +18,7 @@ def errors_in_words(module: ModuleType) -> Iterator[None]:
         raise DeviceError(
             f"The CUDA device ran out of memory: {error}.",
             code="device_memory",
-            remedy="Set a smaller cache_size, learn fewer rows, or use float32 rows. " + USE_CPU,
+            remedy="Set a smaller cache_size, pass fewer rows, or use float32 rows. " + USE_CPU,
         ) from None
     except module.DeviceError as error:
         raise DeviceError(f"The CUDA device failed: {error}.", code="device_failed", remedy=USE_CPU) from None
