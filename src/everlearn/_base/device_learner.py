@@ -1,7 +1,7 @@
 """Capability of learners: `fit` and predictions on a CUDA device, by the parameter ``device``."""
 
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,45 @@ from .device_table import DeviceTable, in_device_memory, labels_like, on_host, t
 from .learner import KernelLearner, LabeledRows
 from .validate import Ints, Rows
 
+Learner = TypeVar("Learner", bound="DeviceLearner")
+
 
 class DeviceLearner(KernelLearner):
-    """Capability: find the SVM of all rows on a device, and score rows there."""
+    """Capability: find the SVM of all rows on a device, and score rows there; before an `OnlineLearner`."""
 
     device: str
     cache_size: float
     tol: float
+    _keeps_rows: bool
     _solved_on_device = False  # by the present `fit`
+
+    def fit(self: Learner, X: Any, y: Any, sample_weight: Any = None) -> Learner:
+        """Learn from scratch: the SVM of all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows; with ``device="cuda"`` or "auto" also an array in the memory of a CUDA device.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C for each row; a row of weight 0 is skipped.
+
+        Returns
+        -------
+        object
+            The learner itself.
+        """
+        before = dict(vars(self))
+        try:
+            super().fit(X, y, sample_weight)
+        except KeyboardInterrupt:
+            if self._solved_on_device:  # which has learned nothing before it has learned everything
+                self.__dict__ = before
+            raise
+        finally:
+            self.__dict__.pop("_solved_on_device", None)
+        return self
 
     def _device_obstacle(self) -> str | None:
         """Why a fit with these parameters cannot run on a device, if so."""
@@ -156,7 +187,7 @@ class DeviceLearner(KernelLearner):
         may_rise, may_fall = fit.alpha < np.maximum(edge, 0), fit.alpha > np.minimum(edge, 0)
         high = np.max(fit.gradients, axis=1, where=may_rise, initial=-np.inf)
         low = np.min(fit.gradients, axis=1, where=may_fall, initial=np.inf)
-        kept = np.flatnonzero(fit.alpha.any(axis=0))
+        kept = usable if self._keeps_rows else np.flatnonzero(fit.alpha.any(axis=0))
         machine = self._machine.holding(
             rows.X[kept],
             rows.ids[kept],
@@ -165,9 +196,11 @@ class DeviceLearner(KernelLearner):
             fit.alpha[:, kept],
             fit.gradients[:, kept],
             (high, low),
+            with_idle=self._keeps_rows,
         )
         most = self._reserve_size()
-        near, margins = device.nearest_dropped(fit, signs, (high + low) / 2, usable, most)
+        dropped = usable[:0] if self._keeps_rows else usable
+        near, margins = device.nearest_dropped(fit, signs, (high + low) / 2, dropped, most)
         reserved = rows.X[near], rows.ids[near], rows.labels[near], rows.costs[near]
         # Nothing asks the device from here on: if it fails, the learner is as it was.
         machine.native.set_iterations(len(usable))

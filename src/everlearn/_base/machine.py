@@ -313,6 +313,7 @@ class Machine:
         alpha: npt.NDArray[np.float64],
         gradients: npt.NDArray[np.float64],
         ends: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
+        with_idle: bool = False,
     ) -> "Machine":
         """Return a LASVM machine like this one, without rows, that has learned these rows elsewhere.
 
@@ -326,6 +327,8 @@ class Machine:
             Their coefficients and gradients in each binary problem.
         ends : pair of ndarray of shape (n_columns,)
             The largest gradient of a coefficient that may rise, and the smallest of one that may fall.
+        with_idle : bool, default=False
+            Whether rows belong to binary problems in which their coefficient is zero, too.
         """
         native = self.native.get_state()
         high, low = ends
@@ -339,7 +342,7 @@ class Machine:
             "alpha": alpha,
             "g": gradients,
             "edge": signs * costs,
-            "member": (alpha != 0).astype(np.uint8),
+            "member": ((alpha != 0) | with_idle).astype(np.uint8),
             "bias": (high + low) / 2,
             "delta": high - low,
             "live": np.ones(len(alpha), dtype=np.uint8),
