@@ -57,13 +57,14 @@ def test_kernels_forms_and_weights(use, kernel, form):
 
 def test_rows_that_are_to_be_kept_are_kept(use):
     X, y = make_banana(200, random_state=0)
-    models = [LASVM(C=5, device=name, random_state=0) for name in ("cuda", "cpu")]
+    models = [LASVM(C=5, reserve=0, device=name, random_state=0) for name in ("cuda", "cpu")]
     for model in models:
         model.keep_all_rows()
         model.fit(X[:150], y[:150])
         assert model.missing_ids(np.arange(150)).size == 0
         model.partial_fit(X[150:], y[150:])
         model.finish()
+        assert model.missing_ids(np.arange(200)).size == 0
     there, here = models
     np.testing.assert_allclose(there.decision_function(X), here.decision_function(X), atol=0.02)
     gone = there.support_[::2]
