@@ -212,9 +212,14 @@ def test_doubled_messages_are_skipped_by_their_ids(redis_server, store):
     said = run(topic, store, code=1).stderr.replace("\n", " ")
     assert "Duplicate id" in said
     assert "--duplicate-ids skip" in said
-    run(topic, store, "--duplicate-ids", "skip")
+    said = run(topic, store, "--duplicate-ids", "skip").stderr
+    assert "20 duplicate rows skipped" in said
+    topic.add(*[row for row in rows(50, first=120) for _ in range(3)])  # a producer that tries again
+    said = run(topic, store, "--duplicate-ids", "skip").stderr
+    assert "100 duplicate rows skipped" in said
+    assert "bad" not in said
     with NeverEndingLearner.open(store, read_only=True) as learner:
-        assert learner.n_rows == 120
+        assert len(learner.known_ids([str(n) for n in range(200)])) == learner.n_rows == 170
 
 
 def test_a_limit_stops_behind_a_whole_batch(redis_server, store):

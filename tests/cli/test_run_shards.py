@@ -180,6 +180,20 @@ def test_two_at_the_same_time_agree_on_schema_and_scale(redis_server, tmp_path):
         sharded.merged()
 
 
+def test_doubled_messages_are_skipped_by_their_ids(redis_server, tmp_path):
+    topic, folder = Topic(redis_server), tmp_path / "shards"
+    options = ("--shards", 2, "--shard-by", "customer", "--id", "n")
+    topic.add(*[row for row in customers(100) for _ in range(2)])
+    said = run(topic, folder, *options, "--duplicate-ids", "skip").stderr
+    assert "100 duplicate rows skipped" in said
+    topic.add(*customers(60, first=80))
+    said = run(topic, folder, *options, code=1).stderr.replace("\n", " ")
+    assert "--duplicate-ids skip" in said
+    run(topic, folder, *options, "--duplicate-ids", "skip")
+    with ShardedLearner.open(folder, read_only=True) as sharded:
+        assert sharded.n_rows == 140
+
+
 def test_the_key_of_kafka_messages(kafka_server, tmp_path):
     topic, folder = Topic(kafka_server), tmp_path / "shards"
     topic.add(*rows(100))  # their key is the number

@@ -238,7 +238,7 @@ DuplicateIds = Annotated[
     _option(
         _SOURCE,
         "--duplicate-ids",
-        help="What to do with rows whose id is already in the store. (default: error)",
+        help="What to do with rows whose id is already in the store, or repeated. (default: error)",
     ),
 ]
 

@@ -19,7 +19,7 @@ from ._live import one_consumer
 from ._progress import Progress, Silent
 from ._run_record import RUN_NOTE, RunRecord, SourceIdentity
 from ._runner import Plan, check_bad, check_settings, creation_of, how_to_resume, rows_of, time_of
-from ._source_spec import bad_rows_message, stored_schema
+from ._source_spec import bad_rows_message, duplicates_message, stored_schema
 from ._tables import print_schema, print_shards
 
 _NOTE_EVERY = 20  # batches after which shards without rows get the offsets, too
@@ -49,11 +49,13 @@ def learn_shards(plan: Plan, sharding: Sharding, quiet: bool) -> None:
             learner, source = _begin(plan, sharding, opened)
         if not quiet and source.schema is not None:
             print_schema(source.schema, error_console(), source)
+        feed = _Feed(learner, source, plan)
         with contextlib.suppress(KeyboardInterrupt):
-            _Feed(learner, source, plan).run(interrupt)
+            feed.run(interrupt)
         if not interrupt.asked:
             learner.note(source.notes)
         progress.print(bad_rows_message(source, plan.source.quarantine))
+        progress.print(duplicates_message(feed.n_duplicates, source))
         if not quiet:
             print_shards(learner.status(), console())
     if interrupt.error is not None:
@@ -128,6 +130,7 @@ class _Feed:
 
     def __init__(self, learner: ShardedLearner, source: Source, plan: Plan) -> None:
         self._learner, self._source, self._plan = learner, source, plan
+        self.n_duplicates = 0
         self._by = learner.agree("key", None)["field"]
         self._offsets = {shard: _offsets_of(found) for shard, found in learner.learners.items()}
 
@@ -161,6 +164,8 @@ class _Feed:
             ],
             dtype=bool,
         )
+        if self._plan.skip_duplicates and batch.ids is not None:
+            keep &= self._is_unknown(batch.ids, places, keep)
         rows = rows_of(batch, keep)
         at = np.flatnonzero(keep)
         if len(rows):
@@ -174,6 +179,16 @@ class _Feed:
                 records=[records[i] for i in at],
             )
         return len(rows)
+
+    def _is_unknown(self, ids: Any, places: Any, keep: Any) -> Any:
+        """Whether the shard of a row does not have its id."""
+        unknown = np.ones(len(ids), dtype=bool)
+        for shard, learner in self._learner.learners.items():
+            at = np.flatnonzero(keep & (places == shard))
+            known = set(learner.known_ids(ids[at].tolist()))
+            unknown[at] = [name not in known for name in ids[at]]
+        self.n_duplicates += int((~unknown).sum())
+        return unknown
 
     def _key(self, record: Mapping[str, Any], message: Message) -> str:
         found = message.key if self._by is None else record.get(self._by)

@@ -38,6 +38,7 @@ class SourceSpec:
     sql: str | None = None
     offset_reset: str | None = None
     idle: float | None = None
+    repeated_ids: str = "bad"
 
     @property
     def is_broker(self) -> bool:
@@ -57,6 +58,7 @@ class SourceSpec:
             "max_row_bytes": self.max_row_bytes,
             "encoding": self.encoding,
             "sql": self.sql,
+            "repeated_ids": self.repeated_ids,
         }
         if stored is not None:
             self._check_agrees(stored)
@@ -167,6 +169,12 @@ def schema_or_none(state: Mapping[str, Any] | None) -> Schema | None:
         return stored_schema(state)
     except ValueError:
         return None
+
+
+def duplicates_message(n_known: int, source: Source) -> str:
+    """What to print about rows that were left out because their ids are in the store, or repeated; or ""."""
+    count = n_known + source.n_repeated
+    return f"{count:,} duplicate rows skipped." if count else ""
 
 
 def bad_rows_message(source: Source, quarantine: Path | None) -> str:

@@ -22,7 +22,7 @@ from ._progress import Progress, Silent, facts
 from ._run_record import RunRecord, SourceIdentity
 from ._runner import Plan, Runner, TooManyBadRows, begin, how_to_resume, open_store
 from ._sharded_run import Sharding, learn_shards
-from ._source_spec import SourceSpec, bad_rows_message
+from ._source_spec import SourceSpec, bad_rows_message, duplicates_message
 from ._tables import print_schema
 
 
@@ -169,6 +169,7 @@ def run(
         sql=sql,
         offset_reset=offset_reset,
         idle=idle if is_broker(source) else None,
+        repeated_ids="bad" if duplicate_ids == "error" else "skip",
     )
     plan = Plan(
         store,
@@ -264,7 +265,7 @@ def _was_read(learner: NeverEndingLearner, spec: SourceSpec) -> bool:
 def _print_bad(runner: Runner, plan: Plan, progress: Progress | Silent) -> None:
     progress.print(runner.source.message)
     progress.print(bad_rows_message(runner.source, plan.source.quarantine))
-    progress.print(f"{runner.n_duplicates:,} duplicate rows skipped." if runner.n_duplicates else "")
+    progress.print(duplicates_message(runner.n_duplicates, runner.source))
     if runner.exchange is not None:
         progress.print(exchange_message(runner.exchange))
 

@@ -17,6 +17,7 @@ from ._numpy import ArrayRows
 from .schema import Schema
 
 _MAX_VALUE = 200  # characters of a bad value
+REPEATED = "duplicate id within the block"
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def _ids(cells: Any, bad: _cells.BadCells) -> tuple[NDArray[np.object_], _cells.
         if not text:
             wrong[row] = "missing"
         elif text in seen:
-            wrong[row] = "duplicate id within the block"
+            wrong[row] = REPEATED
         seen.add(text)
     ids = np.empty(len(texts), dtype=object)
     ids[:] = texts

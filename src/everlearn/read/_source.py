@@ -10,7 +10,7 @@ from typing import Any
 
 from ..broker import Message
 from ..errors import InputError
-from ._batches import Batch, encode_block, without_first
+from ._batches import REPEATED, Batch, encode_block, without_first
 from ._blocks import BadRow, Block, BlockReader
 from ._broker import MessageReader
 from ._examples import examples
@@ -35,6 +35,7 @@ class SourceOptions:
     unknown_fields: str
     quarantine: str | os.PathLike[str] | None
     on_bad: str
+    repeated_ids: str
     infer: Mapping[str, Any]
 
 
@@ -67,6 +68,8 @@ class Source(Iterator[Batch]):
         The schema; None if it was not given and there was no row to infer it from.
     n_rows : int
         Good rows so far, including skipped ones.
+    n_repeated : int
+        Rows left out because an earlier row of their block has their id; see ``repeated_ids``.
     n_rows_total : int or None
         Rows in the file, good and bad, if known (Parquet, NumPy).
     bytes_total : int or None
@@ -83,7 +86,7 @@ class Source(Iterator[Batch]):
         self._closed = False
         self._blocks: deque[Block] = deque()  # read, but not returned yet
         self._pending: tuple[Batch, list[int]] | None = None  # rest of a block after skip_rows, and its lines
-        self.n_rows = 0
+        self.n_rows = self.n_repeated = 0
         self.offsets: dict[str, Any] | None = None
         self.n_rows_total, self.bytes_total = reader.n_rows_total, reader.bytes_total
         self.layout, self.identity_file = reader.layout, reader.identity_file
@@ -162,8 +165,7 @@ class Source(Iterator[Batch]):
         n_good, bad = 0, []
         for block in self._blocks:
             assert self.schema is not None  # inferred, since there is a block
-            self._add_missing_fields(block, self.schema)
-            batch, _, wrong = encode_block(block, self.schema)
+            batch, _, wrong, _ = self._encode(block, self.schema)
             n_good += 0 if batch is None else len(batch)
             bad += wrong
         return n_good, bad
@@ -302,11 +304,20 @@ class Source(Iterator[Batch]):
         if block is None:
             return None
         assert self.schema is not None  # inferred, since there is a block
-        self._add_missing_fields(block, self.schema)
-        batch, lines, bad = encode_block(block, self.schema)
+        batch, lines, bad, n_repeated = self._encode(block, self.schema)
+        self.n_repeated += n_repeated
         self._pending = None if batch is None else (batch, lines)
         self.offsets = block.offsets or self.offsets
         return bad
+
+    def _encode(self, block: Block, schema: Schema) -> tuple[Batch | None, list[int], list[BadRow], int]:
+        """The good rows of a block, their lines, the bad rows, and the number of repeated rows left out."""
+        self._add_missing_fields(block, schema)
+        batch, lines, bad = encode_block(block, schema)
+        if self._options.repeated_ids == "bad":
+            return batch, lines, bad, 0
+        kept = [row for row in bad if not row.reason.endswith(REPEATED)]
+        return batch, lines, kept, len(bad) - len(kept)
 
     def _infer_schema(self) -> Schema | None:
         if not any(block.lines for block in self._blocks):

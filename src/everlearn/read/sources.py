@@ -38,6 +38,7 @@ def open_source(
     unknown_fields: str = "error",
     quarantine: str | os.PathLike[str] | None = None,
     on_bad: str = "quarantine",
+    repeated_ids: str = "bad",
     header: bool = True,
     label: str | None = None,
     id: str | None = None,
@@ -90,6 +91,8 @@ def open_source(
         counts them and keeps the first 20. It must not be the source, its schema or a store.
     on_bad : {"quarantine", "error"}, default="quarantine"
         Whether a bad row is quarantined or raises a ValueError.
+    repeated_ids : {"bad", "skip"}, default="bad"
+        Whether a row whose id an earlier row of its block has is bad, or left out and counted.
     header : bool, default=True
         Whether CSV starts with a header; if not, fields are named column_1, column_2 and so on. Ignored if a
         schema is given, which includes this setting.
@@ -154,6 +157,7 @@ def open_source(
         ("format", format, (None, *FORMATS)),
         ("unknown_fields", unknown_fields, ("error", "ignore")),
         ("on_bad", on_bad, ("quarantine", "error")),
+        ("repeated_ids", repeated_ids, ("bad", "skip")),
     ):
         if value not in words:
             raise ValueError(
@@ -214,6 +218,7 @@ def open_source(
             unknown_fields=unknown_fields,
             quarantine=quarantine,
             on_bad=on_bad,
+            repeated_ids=repeated_ids,
             infer={**given, "label_type": label_type, "n_features": n_features, "header": header},
         )
         return Source(reader, options)
