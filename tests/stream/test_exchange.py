@@ -1,12 +1,16 @@
 """Questions to a stream, and answers from one, with a real Redis server."""
 
+import json
+import time
+
 import pytest
 
-from broker.broker_helpers import Topic
+from broker.broker_helpers import Topic, remote
 from everlearn import LASVM, NeverEndingLearner
+from everlearn.broker import open_consumer
 from everlearn.errors import BrokerError, InputError
 from everlearn.stream import Exchange
-from servers import free_port
+from servers import NoBrokerError, free_port
 from stream.stream_helpers import xor
 
 X, Y = xor(120)
@@ -106,6 +110,29 @@ def test_after_a_crash_open_questions_are_published_again(learner, topics):
     names = [question["id"] for question in asked.values()]
     assert len(names) == 12
     assert len(set(names)) == 6
+
+
+@pytest.mark.parametrize("kind", ["redis", "kafka"])
+def test_a_broker_that_is_cut_off_loses_no_question(learner, kind, monkeypatch):
+    monkeypatch.setattr("everlearn.broker._kafka._DELIVERY_MS", 1000)
+    try:
+        with remote(kind) as server:
+            asked = Topic(server)
+            first = learner.step(X[:60]).questions
+            exchange = Exchange(learner, questions=asked.url)  # publishes what is open
+            server.line.cut()
+            second = learner.step(X[60:]).questions
+            with pytest.raises(BrokerError, match=f"did not take {len(second)} messages"):
+                exchange.publish(second)
+            exchange.close()
+            server.line.mend()
+            with Exchange(learner, questions=asked.url), open_consumer(asked.url) as consumer:
+                published, end = [], time.monotonic() + 20
+                while len(published) < len(first) + len(second) and time.monotonic() < end:
+                    published += [json.loads(message.value)["id"] for message in consumer.fetch(50, 0.5)]
+    except NoBrokerError as error:
+        pytest.skip(f"no broker: {kind}: {error}")
+    assert sorted(published) == sorted(question.id for question in [*first, *second])
 
 
 def test_what_is_wrong_is_an_error(learner, redis_server, topics):
