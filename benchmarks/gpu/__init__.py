@@ -21,6 +21,7 @@ BENCHMARK = Benchmark(
     __doc__,
     (
         Part("fit", "time of an exact fit, from the memory of the device and of the host"),
+        Part("cold", "the first fit of a process, from its import on", files=False),
         Part("peers", "SVC and scikit-learn-intelex on the CPU of the same machine, one fit each"),
         Part("predict", "rows a second, and bytes a second from the memory of the host", files=False),
         Part("pool", "active learning from a pool of 10^8 rows", files=False),

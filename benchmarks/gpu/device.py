@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from functools import cache
@@ -43,11 +44,40 @@ def wait() -> None:
     lib.cuda.synchronize() if lib.__name__ == "torch" else lib.cuda.Device().synchronize()
 
 
+def _memory() -> tuple[int, int]:
+    """Bytes of the device that are free, and all."""
+    lib = library()
+    free, total = lib.cuda.mem_get_info() if lib.__name__ == "torch" else lib.cuda.Device().mem_info
+    return int(free), int(total)
+
+
 def free_bytes() -> int:
     """Memory of the device that is not used."""
-    lib = library()
-    info = lib.cuda.mem_get_info() if lib.__name__ == "torch" else lib.cuda.Device().mem_info
-    return int(info[0])
+    return _memory()[0]
+
+
+def used_bytes() -> int:
+    """Memory of the device that somebody uses."""
+    free, total = _memory()
+    return total - free
+
+
+class Peak:
+    """The most memory of the device in use meanwhile, by anybody; looked at fifty times a second."""
+
+    def __enter__(self) -> Peak:
+        self.bytes, self._over = used_bytes(), threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._over.wait(0.02):
+            self.bytes = max(self.bytes, used_bytes())
 
 
 def seconds(work: Callable[[], Any], repeats: int) -> tuple[float, float, Any]:

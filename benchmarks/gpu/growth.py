@@ -12,7 +12,7 @@ from everlearn import LASVM
 from ..harness.machine import say
 from ..harness.report import fill, head, markdown, number
 from ..harness.run import Data, Run
-from .device import free_bytes, random_rows, wait
+from .device import Peak, free_bytes, random_rows, wait
 
 SIZES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 COLUMNS = 100
@@ -37,10 +37,11 @@ def run_part(run: Run) -> None:
         X, y = _two_classes(rows, seed=0)
         wait()
         least = free_bytes()
-        start = time.perf_counter()
-        model = LASVM(C=1, gamma=0.001, device="cuda", cache_size=60_000).fit(X, y)
-        wait()
-        spent = time.perf_counter() - start
+        with Peak() as peak:
+            start = time.perf_counter()
+            model = LASVM(C=1, gamma=0.001, device="cuda", cache_size=60_000).fit(X, y)
+            wait()
+            spent = time.perf_counter() - start
         test, wanted = _two_classes(100_000, seed=1)
         error = float((wanted != model.predict(test)).sum()) / 100_000
         run.add(
@@ -51,6 +52,7 @@ def run_part(run: Run) -> None:
                 "error": error,
                 "rows_gb": (before - least) / 1e9,
                 "used_gb": (before - free_bytes()) / 1e9,
+                "peak_gb": peak.bytes / 1e9,
                 "violation": float(np.max(model.violations())),
             }
         )
@@ -68,10 +70,13 @@ def report(data: Data) -> str:
             f"{100 * r['error']:.2f}",
             f"{r['violation']:.1e}",
             number(r["used_gb"]),
+            number(r.get("peak_gb")),
         ]
         for r in data["results"]
     ]
     columns = ["rows", "s", "support vectors", "error %", "violation", "GB held after the fit"]
+    columns.append("GB in use, at most")
     text = f"""One fit for each size from rows in the memory of the device, {COLUMNS} normal features,
-    hand-over included. The memory is what the process holds after the fit, the rows among it."""
+    hand-over included. The memory is what the process holds after the fit, the rows among it, and the
+    most that anybody used of the device during the fit."""
     return "\n".join([*head("Fits of many rows on a GPU", data), fill(text), markdown(columns, lines)])

@@ -15,6 +15,7 @@ constexpr int kMaxSteps = 100 * kSet;
 constexpr int kPoll = 4;     // rounds between two looks at the violation
 constexpr int kNarrow = 64;  // columns up to which kernel values of products are cheaper to compute than to read
 constexpr int kMaxRefreshes = 8;
+constexpr int kMostCached = 8191;  // problems: the rows of all sets are one dimension of a grid, in tiles of 128
 
 __global__ void start_gradients(const double* edge, double* g, std::size_t count) {
   const std::size_t k = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -124,7 +125,7 @@ class Solver {
         std::min(free > keep ? free - keep : 0, task_.cache_bytes ? task_.cache_bytes : total / 10);
     const std::size_t most = std::min<std::size_t>(bytes / (ld_ * sizeof(float)), n_);
     const std::size_t least = std::min<std::size_t>(2 * set_size(), n_);
-    cached_ = (view_.width > kNarrow || kernel_.of_distances()) && most >= least;
+    cached_ = (view_.width > kNarrow || kernel_.of_distances()) && most >= least && p_ <= kMostCached;
     if (!cached_) return;
     slots_ = static_cast<int>(most);
     values_ = Buffer<float>(most * ld_);

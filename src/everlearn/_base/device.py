@@ -43,7 +43,7 @@ def cuda_module() -> ModuleType:
         raise DeviceError(
             f"device='cuda' needs everlearn's CUDA module, which this installation does not have ({error}).",
             code="no_cuda_module",
-            remedy="Build everlearn with nvcc: pip install . -C cmake.define.EVERLEARN_CUDA=ON. " + USE_CPU,
+            remedy="Build everlearn with CUDA: EVERLEARN_CUDA=1 pip install . in a checkout. " + USE_CPU,
         ) from None
     try:
         devices = module.devices()
