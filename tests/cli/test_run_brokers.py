@@ -72,10 +72,11 @@ def test_a_store_is_the_same_as_that_of_a_file(redis_server, store, tmp_path):
 def test_bad_messages_are_quarantined_with_their_places(topic, store, tmp_path):
     topic.add(*rows(200))
     many = {"n": 1, "a": "many", "b": 0, "label": 1}
-    topic.add(b"\xff\xfe", b"{not json", b"[1]", many, {"n": 1, "c": 0})
+    topic.add(b"\xff\xfe", b"{not json", b"[1]", many, {"n": 1, "c": 0}, {"n": 1, "a": "x" * 900_000})
     quarantine = tmp_path / "bad.jsonl"
-    said = run(topic, store, "--quarantine", quarantine).stderr
-    assert "5 bad rows skipped (first at " in said
+    options = ("--quarantine", quarantine, "--max-row-bytes", 500_000)
+    said = run(topic, store, *options).stderr
+    assert "6 bad rows skipped (first at " in said
     bad = [json.loads(line) for line in quarantine.read_text().splitlines()]
     assert {row["reason"] for row in bad} == {
         "invalid UTF-8",
@@ -83,10 +84,12 @@ def test_bad_messages_are_quarantined_with_their_places(topic, store, tmp_path):
         "not a JSON object",
         "field 'a': not a number",
         "unknown field 'c'",
+        "too long",
     }
     assert all(row["place"] and row["source"] == topic.url for row in bad)
-    run(topic, store, "--quarantine", quarantine)
-    assert len(quarantine.read_text().splitlines()) == 5  # their offsets are stored, too
+    run(topic, store, *options)
+    assert len(quarantine.read_text().splitlines()) == 6  # their offsets are stored, too
+    assert quarantine.stat().st_size < 10_000
     assert len(numbers_in(store)) == 200
 
 
