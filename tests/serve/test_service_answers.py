@@ -272,3 +272,18 @@ def test_near_duplicates_are_leased_and_labeled_and_undone_together(clock):
         assert service.learner.labels_of(sorted(group)) == dict.fromkeys(sorted(group), "yes")
         service.undo(question.id, "ada")
         assert service.learner.labels_of(sorted(group)) == dict.fromkeys(sorted(group))
+
+
+def test_an_undo_leaves_the_near_duplicates_that_were_labeled_again(clock):
+    settings = ServiceSettings(group_duplicates=True, duplicate_similarity=0.98)
+    with LearningService(":memory:", settings, clock=clock) as service:
+        upload = service.inspect_upload(b"id,x\nr0,1\nr1,1\nr2,1\nr3,9\n", "a.csv").upload
+        service.set_up(upload, classes=CLASSES)
+        question = next(q for q in service.lease_questions("ada", 4).questions if len(q.duplicates) == 2)
+        service.answer("ada", [answered(question, "first", label="yes")])
+        again, other = question.duplicates
+        service.answer("ada", [AnswerIn(again, "label", "second", "no")])
+        service.change_settings(ServiceSettings(group_duplicates=False))
+        service.undo(question.id, "ada")
+        assert service.learner.labels_of([question.id, other]) == {question.id: None, other: None}
+        assert service.learner.labels_of([again]) == {again: "no"}

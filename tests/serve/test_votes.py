@@ -136,3 +136,20 @@ def test_a_few_shared_rows_and_guesses_say_nothing_about_answers():
     assert answer_reliability([*agree, {"a": "x"}], 2) is None
     assert answer_reliability(agree * 2, 2)[0] == 1.0
     assert answer_reliability([{"a": "x", "b": "y"}, {"a": "x", "b": "x"}] * 50, 2) is None
+
+
+def test_rows_share_what_one_person_said_and_still_change_alone():
+    votes = Votes()
+    for row in range(1000):
+        votes.give(row, "ada", "label", "a", 0.0)
+        votes.give(row, "bob", "skip", None, 0.0)
+    assert len({id(ballot) for table in (votes.ballots, votes.others) for ballot in table.values()}) == 2
+    votes.give(0, "eve", "label", "b", 0.0)
+    votes.give(1, "ada", "label", "b", 0.0)
+    votes.take_back(2, "ada")
+    assert votes.labels_for(0) == {"ada": "a", "eve": "b"}
+    assert (votes.labels_for(1), votes.labels_for(2), votes.labels_for(3)) == ({"ada": "b"}, {}, {"ada": "a"})
+    for row, label in ((4, 1), (5, True), (6, "1")):
+        votes.give(row, "ada", "label", label, 0.0)
+        assert type(votes.labels_for(row)["ada"]) is type(label)
+    assert votes.counts()[0] == {"ada": 1000 - 1, "bob": 1000, "eve": 1}

@@ -272,16 +272,7 @@ class Answering(AddingRows):
         requests = [] if key is None else [Request(full, digest, outcome_of)]
         rows = [row]
         if kind == "label":
-            together = (
-                [
-                    name
-                    for name, answer in learner.given_answers(sorted(self._votes.ballots, key=str))
-                    if answer.by == by and answer.about.get("group") == row
-                ]
-                if self.settings.group_duplicates
-                else []
-            )
-            rows += [name for name in dict.fromkeys(together) if self._votes.answered(name, by) == "label"]
+            rows += self._labeled_with(row, by)
             learner.withdraw(rows, by=by, answers_by=by, requests=requests)
         else:
             learner.take_back(row, by, requests=requests)
@@ -289,6 +280,13 @@ class Answering(AddingRows):
             self._votes.take_back(name, by)
         self._skips[1].discard((row, by))
         return Undone(row, learner.sequence, learner.model_version, left)
+
+    def _labeled_with(self, row: Id, by: str) -> list[Id]:
+        """The near-duplicates that an answer labeled, too, and that still have that label."""
+        given = [answer.place for _, answer in self.learner.given_answers([row]) if answer.by == by]
+        behind = next(self.learner.answers_that_count(by=by, beyond=given[-1]), []) if given else []
+        # The answers of a group were written one after the other.
+        return [name for name, answer in behind if answer.about.get("group") == row]
 
 
 def _result_of(

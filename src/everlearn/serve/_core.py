@@ -111,10 +111,8 @@ class ServiceCore:
 
     def _read_answers(self, learner: NeverEndingLearner) -> None:
         """Rebuild what is known about answers from the store."""
-        for row, answer in learner.given_answers():
-            if answer.kind == "withdrawn":
-                self._votes.take_back(row, answer.by)
-            else:
+        for part in learner.answers_that_count():
+            for row, answer in part:
                 self._note_answer(row, str(answer.by), answer.kind, answer.label, answer.time, answer.about)
 
     def _note_answer(

@@ -158,6 +158,7 @@ class Votes:
         self._lock = RLock()
         self.ballots: Ballots = {}
         self.others: dict[Id, dict[str, str]] = {}  # "skip" or "unsure", by row and person
+        self._alone: dict[tuple[str, type, Any], dict[str, Any]] = {}  # one vote, for all rows that have it
         self.n_answers: Counter[str] = Counter()
         self.last_answer: dict[str, float] = {}
         self._split: set[Id] = set()  # rows with different votes
@@ -173,9 +174,9 @@ class Votes:
         """Note an answer, which replaces an earlier one of the same person for the row."""
         self.take_back(row, by)
         if kind == "label":
-            self.ballots.setdefault(row, {})[by] = label
+            self._set(self.ballots, row, {**self.ballots.get(row, {}), by: label})
         else:
-            self.others.setdefault(row, {})[by] = kind
+            self._set(self.others, row, {**self.others.get(row, {}), by: kind})
         self.n_answers[by] += 1
         self.last_answer[by] = max(time, self.last_answer.get(by, 0.0))
         self._note(row)
@@ -185,11 +186,10 @@ class Votes:
         """Note that an answer, or all answers for a row, were withdrawn."""
         for table in (self.ballots, self.others):
             votes: dict[str, Any] = table.get(row, {})
-            for person in [person for person in votes if by in (None, person)]:
-                del votes[person]
-                self.n_answers[person] -= 1
-            if not votes:
-                table.pop(row, None)
+            gone = [person for person in votes if by in (None, person)]
+            if gone:
+                self.n_answers.subtract(gone)
+                self._set(table, row, {person: votes[person] for person in votes if person not in gone})
         self._note(row)
 
     @locked
@@ -267,6 +267,16 @@ class Votes:
     def reliability(self, n_classes: int) -> tuple[float, float, float] | None:
         """The probability that an answer is right, with its interval; see `answer_reliability`."""
         return answer_reliability(self.shared(), n_classes)
+
+    def _set(self, table: dict[Id, dict[str, Any]], row: Id, votes: dict[str, Any]) -> None:
+        """Set the votes for a row; they are never changed, so that rows with one vote can share them."""
+        if len(votes) > 1:
+            table[row] = votes
+        elif votes:
+            ((person, value),) = votes.items()
+            table[row] = self._alone.setdefault((person, type(value), value), votes)
+        else:
+            table.pop(row, None)
 
     def _note(self, row: Id) -> None:
         votes = self.ballots.get(row, {})

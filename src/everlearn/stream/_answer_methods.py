@@ -254,7 +254,7 @@ class AnswerMethods(EraseMethods):
         return self._with_names(found)
 
     def answers_that_count(
-        self, *, by: str | None = None, newest_first: bool = False
+        self, *, by: str | None = None, newest_first: bool = False, beyond: int = 0
     ) -> Iterator[list[tuple[Id, GivenAnswer]]]:
         """Iterate over the answers that were neither replaced nor withdrawn, in parts.
 
@@ -264,6 +264,8 @@ class AnswerMethods(EraseMethods):
             Whose answers; None for all.
         newest_first : bool, default=False
             Whether the newest come first.
+        beyond : int, default=0
+            The place of an answer with which to begin: those that follow it in this order; 0 for all.
 
         Yields
         ------
@@ -271,7 +273,7 @@ class AnswerMethods(EraseMethods):
             Up to 500 answers, with the ids of their rows: those that count when the first part is read.
         """
         self._check_open()
-        until, beyond = last_place(self._log), 0
+        until = last_place(self._log)
         while True:
             with self._lock:
                 self._check_open()
