@@ -1,5 +1,6 @@
 """Real connections: events, slow and broken requests, many at once."""
 
+import contextlib
 import json
 import socket
 import time
@@ -8,9 +9,10 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from everlearn.errors import StoreError
 from everlearn.serve import _events
 
-TIMEOUT = 60  # for a busy machine; nothing here takes long by itself
+TIMEOUT = 5  # for a busy machine; nothing here takes long by itself
 
 
 @pytest.fixture
@@ -71,6 +73,24 @@ def test_without_a_number_events_start_now(url, headers, service, app):
         service.happen("rows", {"number": 2})
         assert next(events_in(stream.iter_lines()))[0] == 2
     wait_for(lambda: app.state.context.hub.connections == 0)
+
+
+def test_events_go_on_after_the_log_could_not_be_read(url, headers, service, app, monkeypatch):
+    monkeypatch.setattr(_events, "RETRY_SECONDS", 0.05)
+    read, failures = app.state.context.hub._events_after, []
+
+    def unreadable(*args):
+        failures.append(args)
+        raise StoreError("The database is restarting.")
+
+    with listening(url, headers) as stream:
+        wait_for(lambda: app.state.context.hub.connections == 1)
+        time.sleep(0.2)  # until it reads the queue
+        monkeypatch.setattr(app.state.context.hub, "_events_after", unreadable)
+        service.happen("rows", {"number": 1})
+        wait_for(lambda: len(failures) > 2)
+        monkeypatch.setattr(app.state.context.hub, "_events_after", read)
+        assert next(events_in(stream.iter_lines()))[2] == {"number": 1}
 
 
 def test_a_connection_is_kept_alive_by_pings(url, headers, monkeypatch):
@@ -151,6 +171,19 @@ def test_a_body_in_drops_is_not_waited_for(address, headers):
         assert b" 408 " in received
 
 
+def test_lines_in_pieces(url, headers, service):
+    lines = b"".join(
+        json.dumps({"id": f"r{n}", "fields": {"text": "ä" * n}}).encode() + b"\n" for n in range(9)
+    )
+    for size in (1, 7, 64, len(lines)):
+        pieces = (lines[start : start + size] for start in range(0, len(lines), size))
+        more = {"Content-Type": "application/x-ndjson"}
+        answered = httpx.post(f"{url}/v1/rows", headers={**headers, **more}, content=pieces, timeout=TIMEOUT)
+        assert answered.status_code == 200
+        rows, service.rows = service.rows, []
+        assert [(row.id, row.fields["text"]) for row in rows] == [(f"r{n}", "ä" * n) for n in range(9)]
+
+
 def test_a_truncated_body_stores_nothing(url, address, headers, service):
     with socket.create_connection(address) as broken:
         broken.sendall(request_bytes("POST", "/v1/rows", headers, b'{"rows": [{"fields": {}}]}', length=99))
@@ -199,6 +232,61 @@ def test_requests_that_wait_are_bounded(url, address, headers, app):
     for connection in waiting:
         connection.close()
     assert 429 in statuses
+    wait_for(lambda: httpx.get(f"{url}/healthz").status_code == 200)
+
+
+def gone_while_sending(connection, drop):
+    """Send drops until the other side closes the connection."""
+    end = time.monotonic() + TIMEOUT
+    received = None
+    while received is None and time.monotonic() < end:
+        received = after(connection, drop)
+    return received == b""
+
+
+def after(connection, drop):
+    """What comes after a drop; None if nothing has come yet."""
+    try:
+        connection.sendall(drop)
+        return connection.recv(1)
+    except TimeoutError:
+        return None
+    except ConnectionError:
+        return b""
+
+
+def test_connections_without_a_request_are_closed(url, address, headers, app):
+    context = app.state.context
+    context.limits = replace(context.limits, idle_seconds=0.3)
+    with socket.create_connection(address) as silent, socket.create_connection(address) as slow:
+        silent.settimeout(TIMEOUT)
+        slow.settimeout(0.05)
+        slow.sendall(b"GET /healthz HTTP/1.1\r\nA: ")
+        assert gone_while_sending(slow, b"x")
+        assert silent.recv(1) == b""
+    with httpx.Client() as client:  # one that goes on asking is kept
+        for _ in range(8):
+            assert client.get(f"{url}/healthz").status_code == 200
+            time.sleep(0.1)
+        (connection,) = client._transport._pool.connections
+        assert connection._connection._request_count == 8
+
+
+def test_connections_are_bounded(url, address, headers, app):
+    context = app.state.context
+    context.limits = replace(context.limits, connections=5)
+    with contextlib.ExitStack() as stack:
+        for _ in range(5):
+            stack.enter_context(socket.create_connection(address))
+        end = time.monotonic() + TIMEOUT
+        refused = None
+        while refused is None or refused.status_code == 200:
+            assert time.monotonic() < end
+            refused = httpx.get(f"{url}/healthz")
+        assert refused.status_code == 429
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert refused.json()["detail"] == "There are already 5 connections."
+        assert "retry-after" in refused.headers
     wait_for(lambda: httpx.get(f"{url}/healthz").status_code == 200)
 
 

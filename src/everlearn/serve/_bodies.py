@@ -48,11 +48,16 @@ async def read_json(request: Request, model: type[_Model], limits: Limits) -> _M
 async def read_ndjson(request: Request, model: type[_Model], most: int, limits: Limits) -> list[_Model]:
     """The lines of an NDJSON body; it is refused as soon as a line or their number is not acceptable."""
     rows: list[_Model] = []
-    rest, line = b"", 0
+    begun: list[bytes] = []  # pieces of a line that has not ended: joined once, however many there are
+    line = 0
     async for piece in _pieces(request, limits.body_bytes, limits):
-        *lines, rest = (rest + piece).split(b"\n")
-        line = await _add_lines(rows, lines, line, model, most)
-    await _add_lines(rows, [rest], line, model, most)
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        if others:
+            lines = [b"".join(begun), *others[:-1]]
+            begun = [others[-1]]
+            line = await _add_lines(rows, lines, line, model, most)
+    await _add_lines(rows, [b"".join(begun)], line, model, most)
     return rows
 
 

@@ -7,6 +7,7 @@ who does not take a piece within some seconds, is cut off, and resumes from the 
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
@@ -20,7 +21,10 @@ from ._problems import Problem
 from ._results import ServiceEvent
 from .limits import Limits
 
+logger = logging.getLogger("everlearn.serve")
+
 PING_SECONDS = 15.0
+RETRY_SECONDS = 1.0  # until events are read again from a store that could not be read
 _QUEUE = 256  # events that wait for one reader
 _PART = 500  # events that are read from the log at a time
 
@@ -68,7 +72,14 @@ class EventHub:
             if not self._queues:
                 last = self._newest  # who comes later starts from the log, or from now
             while last < self._newest:
-                events = await to_thread.run_sync(self._events_after, last, _PART)
+                try:
+                    events = await to_thread.run_sync(self._events_after, last, _PART)
+                except (
+                    Exception
+                ):  # the store cannot be read now; this task is the only one that reads for all
+                    logger.exception("New events cannot be read from the log; it is tried again.")
+                    await asyncio.sleep(RETRY_SECONDS)
+                    continue
                 if not events:
                     break
                 last = events[-1].sequence

@@ -29,6 +29,10 @@ class Limits:
         The maximum time that a reader of events may take for one piece; then it is cut off.
     waiting : int
         The maximum number of requests that run or wait at the same time.
+    connections : int
+        The maximum number of connections; fewer if the system allows the process fewer open files.
+    idle_seconds : float
+        The maximum time for which a connection may be open without a request.
     """
 
     body_bytes: int = 16 * 2**20
@@ -41,3 +45,5 @@ class Limits:
     event_streams: int = 1_000
     stream_seconds: float = 20.0
     waiting: int = 1_000
+    connections: int = 4_000
+    idle_seconds: float = 30.0

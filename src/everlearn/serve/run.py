@@ -14,6 +14,7 @@ from fastapi import FastAPI
 
 from .._visible import visible_lines
 from ..errors import StoreError
+from ._connections import Connection, allow_files
 
 _STOP_SECONDS = 15
 _M_ARENA_MAX, _ARENAS = -8, 2  # of mallopt
@@ -91,6 +92,7 @@ def run(app: FastAPI, listening: socket.socket, ready: Callable[[], None], *, lo
         logger.setLevel(log_level.upper())
         logger.handlers, logger.propagate = [handler], False
     _share_free_memory()
+    allow_files(app.state.context.limits)
     server(app, ready).run([listening])
 
 
@@ -115,7 +117,6 @@ def server(app: FastAPI, ready: Callable[[], None]) -> uvicorn.Server:
         h11_max_incomplete_event_size=64 * 1024,
         backlog=1024,
         ws="none",
-        http="h11",  # bounds the size of headers
-        limit_concurrency=10_000,
+        http=Connection,  # h11, which bounds the size of headers
     )
     return _Server(config, app, ready)
