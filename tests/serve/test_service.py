@@ -49,6 +49,9 @@ def test_an_empty_store_says_so_and_can_be_set_up():
 def test_kinds_are_corrected_and_a_label_column_can_be_no_label():
     with LearningService(":memory:", random_state=0) as service:
         found = service.inspect_upload(table(labels=True).encode(), "points.csv")
+        assert {field.name: field.note for field in found.fields}["color"] == "2 categories"
+        with pytest.raises(InputError, match="'label' is given as label, but label_column is None"):
+            service.set_up(found.upload, kinds={"label": "label"})
         status = service.set_up(found.upload, kinds={"color": "ignore", "z": "categorical"})
         kinds = {field["name"]: field["kind"] for field in status["schema"]}
         assert kinds["color"] == "ignore"

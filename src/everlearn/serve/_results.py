@@ -219,12 +219,13 @@ class ServiceEvent:
 
 @dataclass(frozen=True)
 class UploadField:
-    """A field of an uploaded file: what it was taken for, an example, and what else it could be."""
+    """A field of an uploaded file: what it was taken for, an example, what else it could be, and a remark."""
 
     name: str
     kind: str
     example: str
     choices: list[str]
+    note: str = ""
 
 
 @dataclass(frozen=True)

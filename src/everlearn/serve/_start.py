@@ -124,7 +124,14 @@ class Starting(Exchange):
         name: str | None,
     ) -> None:
         self._check_empty()
-        kinds = {field: kind for field, kind in kinds.items() if kind != "label" and field != label}
+        also = [field for field, kind in kinds.items() if kind == "label" and field != label]
+        if also:
+            raise InputError(
+                f"The field {also[0]!r} is given as label, but label_column is {label!r}.",
+                code="bad_fields",
+                remedy="Name it as label_column, or choose another kind for it.",
+            )
+        kinds = {field: kind for field, kind in kinds.items() if field != label}
         with _reading(upload), open_source(upload.path) as source:
             assert source.schema is not None
             taken = source.schema.name_of("label")
@@ -217,15 +224,18 @@ def _inspection(token: str, source: Source) -> Inspection:
         raise InputError(source.message.replace(source.name, "The file"), code="bad_file")
     n_good, bad = source.preview()
     fields = [
-        UploadField(field.name, field.kind, source.examples.get(field.name, ""), _CHOICES)
+        UploadField(
+            field.name,
+            field.kind,
+            source.examples.get(field.name, ""),
+            _CHOICES,
+            source.schema.note_on(field),
+        )
         for field in source.schema.fields
     ]
     messages = [f"Line {row.line}: {row.reason}." for row in bad[:5]]
     if len(bad) > 5:
         messages.append(f"{len(bad) - 5:,} more of the first rows are bad.")
-    messages += [
-        f"{field.name}: {note}" for field in source.schema.fields if (note := source.schema.note_on(field))
-    ]
     label = source.schema.name_of("label")
     found: set[Any] = set()
     if label is not None:

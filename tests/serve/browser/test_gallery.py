@@ -41,6 +41,9 @@ def screens():
     pair = asked(4, [], "uncertain", NEAR, pair=gallery.pair())
     yield "label-pair", "label", pair, {"classes": ["same", "different"]}
     yield "label-series", "label", asked(5, gallery.sensor(), "overlap", again), {"classes": ["ok", "fault"]}
+    many = [f"Category {number}" for number in range(1, 23)]
+    yield "label-many", "label", asked(8, gallery.ticket(), "random", CHECK), {"classes": many}
+    yield "help", "label", asked(1, gallery.ticket(), "random", CHECK), {}
     yield "empty", "label", none("all_leased", LEASED, 41), {}
     conflict = "asked again: two people disagree"
     yield "disagreements", "review", asked(6, gallery.ticket(), "disagreement", conflict), {}
@@ -123,6 +126,9 @@ def test_screens(stage):
         if name == "suspects":
             page.click("text=Suspected mistakes")
             page.wait_for_selector("text=but the model disagrees")
+        if name == "help":
+            page.keyboard.press("?")
+            page.wait_for_selector("dialog[open]")
         if name.startswith("progress"):
             page.wait_for_selector(".curve canvas")
         if name == "label-seen":

@@ -4,6 +4,8 @@ import json
 import re
 from collections import Counter
 
+from serve.browser.looks import no_violation
+
 
 def by_id(entries):
     return {str(entry["id"]): entry for entry in entries}
@@ -192,6 +194,29 @@ def test_an_answer_whose_confirmation_is_lost_counts_once(server, person):
     ann.all_sent()
     assert lost == [200]
     assert [str(entry["id"]) for entry in server.answers("lost")] == [row]
+
+
+def test_a_refused_answer_is_asked_again(server, person):
+    ann = person(server)
+    first, _ = ann.question()
+    refusal = {"detail": "'b' is no class of this project.", "remedy": "The classes are spam and ham."}
+    ann.context.route(
+        "**/v1/labels",
+        lambda route: route.fulfill(status=422, json=refusal, content_type="application/problem+json"),
+        times=1,
+    )
+    ann.answer(1)
+    ann.page.wait_for_selector(f"text=The answer for row {first} was refused. 'b' is no class")
+    ann.page.wait_for_selector("text=refused, and asked again")
+    no_violation(ann.page)
+    ann.shoot("refused")
+    second, _ = ann.question()
+    assert second != first
+    ann.answer(1)
+    assert ann.question(second)[0] == first
+    ann.answer(1, second)
+    ann.all_sent()
+    assert set(by_id(server.answers(ann.name))) == {first, second}
 
 
 def test_a_server_that_is_killed_and_comes_back(fresh_server, person):

@@ -26,9 +26,12 @@ def test_queue(run):
       q = queue.putBack(queue.advance(q), question(1));
       seen.push(queue.held(q).map((x) => x.id), queue.held(queue.remove(q, 2)).map((x) => x.id));
       seen.push(queue.wanted(queue.emptyQueue()));
+      for (const n of [9, 2, 1]) seen.push(queue.held(queue.putNext(q, question(n))).map((x) => x.id));
+      seen.push(queue.held(queue.putNext(queue.emptyQueue(), question(9))).map((x) => x.id));
       return seen;
     """
-    assert run(script) == [[1, 2], 91_000, 4, [1, 2], [1], 6]
+    next_in_line = [[1, 9, 2], [1, 2], [1, 2], [9]]
+    assert run(script) == [[1, 2], 91_000, 4, [1, 2], [1], 6, *next_in_line]
 
 
 def test_leases(run):

@@ -1,6 +1,6 @@
 """Every view: on a phone, in the dark, enlarged, by keyboard, for a screen reader; markup in rows."""
 
-from serve.browser.conftest import mails, serving
+from serve.browser.conftest import SCREENS, mails, serving
 from serve.browser.looks import LOOKS, fits, no_violation
 
 VIEWS = ["label", "review", "history", "progress", "settings"]
@@ -190,6 +190,11 @@ def test_a_file_that_is_dropped(empty_server, person):
     ann.page.evaluate(drop)
     ann.page.wait_for_selector("select[aria-label='Type of subject']")
     no_violation(ann.page)
+    for field, kind, column in (("subject", "label", "subject"), ("subject", "text", "")):
+        ann.page.select_option(f"select[aria-label='Type of {field}']", kind)
+        assert ann.page.input_value("label:has-text('Label column') select") == column
+    ann.page.click("button:has-text('Start labeling')")
+    ann.page.wait_for_selector("text=Name at least two classes")
     ann.page.fill("textarea", "spam\nham")
     for theme in ("dark", "light"):
         ann.page.emulate_media(color_scheme=theme)
@@ -217,6 +222,7 @@ def test_without_a_session_the_page_asks_for_a_token(server, browser):
         page.goto(f"{server.url}/")
         page.wait_for_selector("input[type=password]")
         no_violation(page)
+        page.screenshot(path=SCREENS / "sign-in.png")
         page.fill("input[type=password]", "el_wrong")
         page.click("button:has-text('Sign in')")
         page.wait_for_selector("text=This token is not valid.")

@@ -19,7 +19,8 @@ _REPORT_POLICY = "sandbox allow-scripts; frame-ancestors 'self'; base-uri 'none'
 async def status(here: Here, person: Reader) -> Response:
     """How the learner does, who is at work, and what is left to ask."""
     found = await here.read(here.service.status)
-    return json_response({**found, "me": {"name": person.name, "role": person.role}})
+    about = {"store": here.access.cookie, "me": {"name": person.name, "role": person.role}}
+    return json_response({**found, **about})
 
 
 @router.get(

@@ -138,7 +138,7 @@ function Last({ event }) {
   const agreed = before && answer.kind === "label" && String(before.label) === String(answer.label);
   const state = !result
     ? "saved"
-    : { vote: "counted as a vote", learned: "learned", skipped: "comes back once the model has changed", unsure: "left to others" }[
+    : { vote: "counted as a vote", learned: "learned", skipped: "comes back once the model has changed", unsure: "left to others", refused: "refused, and asked again" }[
         /** @type {string} */ (result.status)
       ] ?? "saved";
   return html`<p class="last" aria-live="polite">

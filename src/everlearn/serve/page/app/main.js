@@ -7,7 +7,7 @@ import { isDark, prefs, toggleTheme } from "./prefs.js";
 import { Progress } from "./progress.js";
 import { Settings } from "./settings.js";
 import { Start } from "./start.js";
-import { begin, classes, connected, failure, go, helpOpen, keyOf, keys, opened, refused, restored, signedOut, spoken, status, usedLink, view, waiting } from "./state.js";
+import { begin, classes, connected, failure, go, helpOpen, keyOf, keys, opened, outbox, refused, restored, signedOut, spoken, status, usedLink, view, waiting } from "./state.js";
 import { Key, html, percent, plural, render, useEffect, useRef, useState } from "./ui.js";
 
 const NAMES = { label: "Label", review: "Review", history: "History", progress: "Progress", settings: "Settings" };
@@ -44,7 +44,7 @@ function Banner() {
   const stuck = waiting.value.length > 0 && (failure.value || !connected.value);
   const one = waiting.value.length === 1;
   const text = stuck
-    ? `${what} waiting to be sent. ${signedOut.value ? "Sign in again to send." : `${one ? "It is" : "They are"} saved in this browser and will be sent when the server is back.`}`
+    ? `${what} waiting to be sent. ${signedOut.value ? "Sign in again to send." : `${one ? "It is" : "They are"} saved in this ${outbox.store?.durable ? "browser" : "tab"} and will be sent when the server is back.`}`
     : !connected.value
       ? "No connection to the server. You can keep answering the questions that are already loaded."
       : "";
@@ -67,10 +67,10 @@ function Help() {
   return html`<dialog ref=${dialog} aria-labelledby="help-title" onClose=${() => (helpOpen.value = false)}>
     <h2 id="help-title">Keys</h2>
     ${!prefs.value.single && html`<p class="muted">Single-key shortcuts are off.</p>`}
-    <ul class="keys">${list.map(({ id, name }) => html`<li key=${id}><span dir="auto">${name}</span><kbd>${shown(keys.value.byId[id]) || "–"}</kbd></li>`)}
+    <ul class="keys" tabindex="0" aria-labelledby="help-title">${list.map(({ id, name }) => html`<li key=${id}><span dir="auto">${name}</span><kbd>${shown(keys.value.byId[id]) || "–"}</kbd></li>`)}
       <li><span>Undo, redo</span><span><kbd>Ctrl Z</kbd> <kbd>Ctrl Y</kbd></span></li></ul>
     <p class="actions"><a href="#/settings" onClick=${() => (helpOpen.value = false)}>Change keys</a>
-      <button class="primary" onClick=${() => (helpOpen.value = false)}>Close</button></p>
+      <button class="primary" autofocus onClick=${() => (helpOpen.value = false)}>Close</button></p>
   </dialog>`;
 }
 

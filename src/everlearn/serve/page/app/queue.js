@@ -46,6 +46,16 @@ export function putBack(queue, question) {
   return { current: question, ahead: others };
 }
 
+/**
+ * Put a question next in line: what is on screen stays, since a key may be on its way.
+ * @param {Queue} queue @param {Question} question @returns {Queue}
+ */
+export function putNext(queue, question) {
+  if (!queue.current) return { current: question, ahead: queue.ahead };
+  if (queue.current.id === question.id) return queue;
+  return { ...queue, ahead: [question, ...queue.ahead.filter((q) => q.id !== question.id)] };
+}
+
 /** Take a question out, wherever it is. @param {Queue} queue @param {string} id @returns {Queue} */
 export function remove(queue, id) {
   if (queue.current?.id === id) return advance(queue);

@@ -1,10 +1,10 @@
 /** Asking and answering from one queue of questions: joins the pure modules with the server and the screen. */
 import { Problem, beacon, newKey, post, request } from "./api.js";
 import { dropExpired, releaseBody, renewEvery, renewed } from "./lease.js";
-import { arrive, emptyQueue, held, putBack, remove, wanted } from "./queue.js";
-import { onNews, onSent, outbox, say, status } from "./state.js";
+import { arrive, emptyQueue, held, putBack, putNext, remove, wanted } from "./queue.js";
+import { onNews, onRefused, onSent, outbox, say, status } from "./state.js";
 import { signal } from "./ui.js";
-import { emptyPast, record, redo, settle, undo } from "./undo.js";
+import { emptyPast, record, redo, settle, strike, undo } from "./undo.js";
 
 export class Session {
   /** @param {"asked"|"disagreements"|"suspects"} name */
@@ -27,6 +27,7 @@ export class Session {
       this.retry = setTimeout(() => this.fill(), 300);
     });
     onSent.add((operation, result) => this.sent(operation, result));
+    onRefused.add((operation) => this.refused(operation));
   }
 
   enter() {
@@ -170,6 +171,19 @@ export class Session {
     if (event && (event.answer.key === operation.key || event.key === operation.key)) this.event.value = { ...event, result };
     // A row skipped now may be asked again once the model has changed.
     if (operation.kind === "answer") setTimeout(() => this.recent.delete(operation.id), 5000);
+  }
+
+  /** The server does not accept an answer: its question is asked once more. @param {any} operation */
+  refused(operation) {
+    const entry = this.past.value.done.find(({ answer }) => answer.key === operation.key);
+    if (!entry) return;
+    this.past.value = strike(this.past.value, operation.key);
+    this.recent.delete(entry.question.id);
+    const empty = !this.queue.value.current;
+    if (this.active) this.queue.value = putNext(this.queue.value, entry.question);
+    if (empty) this.announce();
+    const event = this.event.value;
+    if (event?.answer.key === operation.key) this.event.value = { ...event, result: { status: "refused" } };
   }
 
   planRenewal() {

@@ -39,6 +39,8 @@ export const say = (text) => (spoken.value = text);
 export const onNews = new Set();
 /** @type {Set<(operation: any, result: any) => void>} */
 export const onSent = new Set();
+/** @type {Set<(operation: any) => void>} */
+export const onRefused = new Set();
 
 export const outbox = new Outbox({
   onChange(list, problem) {
@@ -55,6 +57,7 @@ export const outbox = new Outbox({
   },
   onRefused(operation, problem) {
     refused.value = [...refused.value, { id: operation.id, text: [problem.message, problem.remedy].filter(Boolean).join(" ") }];
+    for (const listener of onRefused) listener(operation);
   },
 });
 
@@ -102,7 +105,8 @@ export async function begin() {
   readHash();
   while (!(await refresh()) && !signedOut.value) await new Promise((resolve) => setTimeout(resolve, 1500));
   if (signedOut.value) return;
-  restored.value = await outbox.open(`${status.value.name} ${status.value.me.name}`);
+  // By the store, because a project may be renamed while answers wait.
+  restored.value = await outbox.open(`${status.value.store} ${status.value.me.name}`);
   opened.value = true;
   follow(
     () => {

@@ -26,6 +26,9 @@ export function redo(past, key) {
   return [{ done: [...past.done, again], undone: past.undone.slice(0, -1) }, again];
 }
 
+/** An answer that does not count: the server refused it. @param {Past} past @param {string} key @returns {Past} */
+export const strike = (past, key) => ({ ...past, done: past.done.filter((entry) => entry.answer.key !== key) });
+
 /** The server's result for the answer with this key. @param {Past} past @param {string} key @param {any} result @returns {Past} */
 export const settle = (past, key, result) => ({
   ...past,
