@@ -24,7 +24,7 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -295,22 +295,34 @@ def _read_array(number: int, archive: zipfile.ZipFile, most: int) -> Array:
     member = f"arrays/{number:d}.npy"
     info = _stored(member, archive)
     with archive.open(info) as file:
-        version = np.lib.format.read_magic(file)
-        if version != (1, 0):
-            raise ValueError(f"{member} is of npy version {version}")
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        size = file.tell() + math.prod(shape) * dtype.itemsize
-    if dtype.kind not in _KINDS:
-        raise FileFormatError(
-            f"its member {member} has the dtype {dtype}, which everlearn never writes and never reads. "
-            "Do not trust this file; save the estimator again."
-        )
-    # Before anything of that size is allocated.
-    if size != info.file_size or info.compress_size != size or math.prod(shape) > most:
-        raise ValueError(f"{member} has {info.file_size} bytes instead of {size}")
-    with archive.open(info) as file:
-        array: Array = np.lib.format.read_array(file, allow_pickle=False)
+        head = file.read(10)
+        if head[:8] != np.lib.format.magic(1, 0):
+            raise ValueError(f"{member} is of another npy version: {head[:8]!r}")
+        head += file.read(int.from_bytes(head[8:], "little"))
+        shape, by_columns, dtype = _array_header(head)
+        if dtype.kind not in _KINDS:
+            raise FileFormatError(
+                f"its member {member} has the dtype {dtype}, which everlearn never writes and never reads. "
+                "Do not trust this file; save the estimator again."
+            )
+        n, size = math.prod(shape), len(head) + math.prod(shape) * dtype.itemsize
+        # Before anything of that size is allocated.
+        if size != info.file_size or info.compress_size != size or n > most:
+            raise ValueError(f"{member} has {info.file_size} bytes instead of {size}")
+        items = file.read()
+    if len(items) != size - len(head):
+        raise ValueError(f"{member} ends early")
+    order: Literal["C", "F"] = "F" if by_columns else "C"
+    array: Array = np.empty(shape, dtype, order=order)
+    if items:
+        array.reshape(-1, order=order)[:] = np.frombuffer(items, dtype)
     return array
+
+
+@lru_cache(maxsize=1000)
+def _array_header(head: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """The shape, whether it is stored by columns, and the dtype; many arrays have the same header."""
+    return np.lib.format.read_array_header_1_0(io.BytesIO(head[8:]))
 
 
 def _stored(member: str, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
