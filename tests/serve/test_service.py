@@ -134,6 +134,19 @@ def test_a_bad_row_is_refused_and_nothing_is_stored(learning, bad, code):
     assert learning.sequence == before
 
 
+@pytest.mark.parametrize("name", ["", "a\0b", "x" * 1001])
+def test_ids_and_labels_are_bounded_wherever_they_come_from(learning, name):
+    fields = dict(rows(1)[0].fields)
+    id_field = learning.learner.schema and next(
+        field["name"] for field in learning.status()["schema"] if field["kind"] == "id"
+    )
+    before = learning.sequence
+    assert code_of(lambda: learning.add_rows([RowIn({**fields, id_field: name})])) == "bad_row"
+    if name:
+        assert code_of(lambda: learning.add_rows([RowIn(fields, "r5000", label=name)])) == "bad_label"
+    assert learning.sequence == before
+
+
 def test_a_repeated_key_returns_the_first_outcome_and_another_body_is_refused(learning):
     first = learning.add_rows(rows(3), by="p", key="k")
     before = learning.sequence

@@ -89,6 +89,18 @@ def test_a_skipped_row_comes_back_to_the_same_person_when_the_model_has_changed(
         assert [q.id for q in found] == [third.id]
 
 
+def test_nobody_takes_all_questions(clock):
+    with set_up(clock=clock, n=200) as service:
+        found = [service.lease_questions("ada", 60).questions for _ in range(3)]
+        assert list(map(len, found)) == [60, 40, 0]
+        empty = service.lease_questions("ada").empty
+        assert (empty.reason, empty.retry_after) == ("all_leased", 90)
+        assert "You hold 100 questions already" in empty.message
+        assert len(service.lease_questions("bob", 5).questions) == 5
+        service.answer("ada", [answered(found[0][0], "ada")])
+        assert len(service.lease_questions("ada", 5).questions) == 1
+
+
 def test_release_and_renew(learning, clock):
     question = learning.lease_questions("ada").questions[0]
     clock.now += 50

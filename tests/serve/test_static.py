@@ -39,6 +39,22 @@ def test_files_are_served_and_cached(app, name):
         assert client.get(f"/page/{name}", headers={"If-None-Match": '"other"'}).status_code == 200
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "..%2f..%2faccess.py",
+        "a%00.js",
+        "a" * 5000 + ".js",
+        "%C3%9F" * 150 + ".js",
+        "a/" * 150 + "a.js",
+        "app",
+    ],
+)
+def test_other_names_are_no_files(app, name):
+    with TestClient(app, raise_server_exceptions=False) as client:
+        assert client.get(f"/page/{name}").status_code == 404
+
+
 def test_the_page_is_small():
     sizes = [len(gzip.compress((FOLDER / name).read_bytes())) for name in FILES if "LICENSE" not in name]
     assert sum(sizes) < 100_000

@@ -125,7 +125,7 @@ def serve(
     ] = 16 * 2**20,
     max_rows: Annotated[
         int, typer.Option("--max-rows", metavar="N", min=1, help="The maximum number of rows in a request.")
-    ] = 10_000,
+    ] = 1_000,
     log_level: Annotated[
         str, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning or error.")
     ] = "warning",

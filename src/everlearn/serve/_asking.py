@@ -22,6 +22,7 @@ from ._shown import (
 
 QUEUES = ("asked", "disagreements", "suspects")
 _MAX_QUESTIONS = 100  # in one call
+_MAX_HELD = 100  # by one person: nobody takes all questions, or spends the label budget without answers
 _MAX_DUPLICATES = 50  # rows that one answer labels
 _MAX_SHOWN = 2000  # rows whose fields are kept in memory
 _ASK_AHEAD = 50  # questions that are asked at once for other people
@@ -62,7 +63,11 @@ class Asking(Answering):
             )
         if not 1 <= n <= _MAX_QUESTIONS:
             raise InputError(f"n must be between 1 and {_MAX_QUESTIONS}, got {n!r}.", code="bad_count")
-        learner = self.learner
+        learner, n_held = self.learner, self._leases.count(by)
+        if n_held >= _MAX_HELD:
+            text = f"You hold {n_held:,} questions already. Answer them, or give them back."
+            return Questions([], Empty("all_leased", text, self._leases.next_expiry()))
+        n = min(n, _MAX_HELD - n_held)
         suspects = self._suspected() if queue == "suspects" else []
         with learner.reading():
             texts = [row for row in exclude if isinstance(row, str)]

@@ -29,6 +29,7 @@ CLASSES_NOTE = "classes"  # the classes that were named when the project was set
 _BLOCK_ROWS = 1000  # rows that are learned at once
 SNAPSHOT_EVENTS = 25  # between snapshots: so many events are replayed to undo the last answer
 _KEEP_REQUESTS = 30 * 86400.0  # seconds for which a key is remembered
+_LABEL_CHARS = 1000
 _RATE_SECONDS = 10.0  # over which rows per second are counted
 
 
@@ -349,6 +350,11 @@ def digest_of(content: Any) -> str:
 
 def as_label(given: Any, classes: list[Any], schema: Schema | None) -> Any:
     """A label in the type that the labels of the store have."""
+    if isinstance(given, str) and ("\0" in given or len(given) > _LABEL_CHARS):
+        raise InputError(
+            f"A label must have at most {_LABEL_CHARS:,} characters and no character 0, got {given[:50]!r}.",
+            code="bad_label",
+        )
     for label in classes:
         if type(label) is type(given) and label == given:
             return label

@@ -186,6 +186,12 @@ class Leases:
             self._expire()
             return {row for lease in self._by_id.values() if lease.by == by for row in lease.rows}
 
+    def count(self, by: str) -> int:
+        """How many leases a person holds."""
+        with self._lock:
+            self._expire()
+            return sum(lease.by == by for lease in self._by_id.values())
+
     def held_by_others(self, by: str) -> set[Id]:
         """The rows that other people hold."""
         with self._lock:

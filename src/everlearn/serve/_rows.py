@@ -15,6 +15,8 @@ from ._core import ServiceCore, as_label, digest_of
 from ._results import Predictions, RowIn, RowPrediction, RowsAdded
 from ._writer import PROGRAMS
 
+_ID_CHARS = 1000
+
 
 class AddingRows(ServiceCore):
     """Base of `LearningService`: adds and predicts rows."""
@@ -182,6 +184,13 @@ def _with_ids(rows: Sequence[RowIn], name: str | None) -> tuple[list[dict[str, A
     ids: list[Id | None] = []
     for at, (row, record) in enumerate(zip(rows, records, strict=True)):
         given = record.get(name) if row.id is None else row.id
+        if given is not None and ("\0" in str(given) or not 0 < len(str(given)) <= _ID_CHARS):
+            raise InputError(
+                f"Row {at}: an id must have 1 to {_ID_CHARS:,} characters and no character 0, "
+                f"got {str(given)[:50]!r}.",
+                code="bad_row",
+                remedy="Correct the row; nothing was stored.",
+            )
         ids.append(None if given is None else str(given))
         record[name] = f"row {at} of the request" if given is None else str(given)
     return records, ids

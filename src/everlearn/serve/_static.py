@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import re
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ _TYPES = {
     ".woff2": "font/woff2",
     ".webmanifest": "application/manifest+json",
 }
+
+_NAME = re.compile(r"[A-Za-z0-9_./-]{1,200}")
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class StaticFiles:
 
     def response(self, name: str, request: Request) -> Response:
         """A file, or 304 if the browser has it."""
-        path = (self._folder / name).resolve() if "\0" not in name else self._folder
+        # A name that the file system does not take is an error there, not a file that does not exist.
+        path = (self._folder / name).resolve() if _NAME.fullmatch(name) else self._folder
         media_type = _TYPES.get(path.suffix)
         if media_type is None or not path.is_relative_to(self._folder) or not path.is_file():
             raise Problem("not_found", "There is no such file.", parameter="name", value=name)

@@ -18,7 +18,7 @@ class Limits:
     request_seconds : float
         The maximum time in which a request must have arrived.
     rows : int
-        The maximum number of rows in a request.
+        The maximum number of rows in a request, and so in a block, for which other requests wait.
     answers : int
         The maximum number of answers in a request.
     questions : int
@@ -39,7 +39,7 @@ class Limits:
     upload_bytes: int = 256 * 2**20
     body_seconds: float = 10.0
     request_seconds: float = 60.0
-    rows: int = 10_000
+    rows: int = 1_000
     answers: int = 1_000
     questions: int = 50
     event_streams: int = 1_000
