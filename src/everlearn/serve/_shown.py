@@ -109,8 +109,9 @@ def _renamed(fields: list[FieldShown], names: list[str]) -> list[FieldShown]:
 
 
 def summary(fields: list[FieldShown]) -> str:
-    """The first fields of a row in one line."""
+    """The first fields of a row in one line, texts before the others."""
     said = [field for field in fields if field.kind != "vector" and field.text not in ("", MISSING)]
+    said.sort(key=lambda field: field.kind != "text")
     parts = [_in_short(field, first=not at) for at, field in enumerate(said)]
     text = " · ".join(parts)
     return text if len(text) <= _MAX_SUMMARY else f"{text[: _MAX_SUMMARY - 1]}…"
