@@ -59,6 +59,39 @@ def test_average_linkage_is_scipys(seed, n, eps):
     assert partition(average_linkage(n, *pairs, eps=eps)) == partition(expected)
 
 
+def across(distance, tables, eps):
+    """Average linkage of two tables by the definition: the mean over pairs of records of different tables."""
+    clusters = [[i] for i in range(len(tables))]
+
+    def mean(a, b):
+        known = [distance[i, j] for i in a for j in b if tables[i] != tables[j]]
+        return np.mean(known) if known else np.inf
+
+    while True:
+        found = [(mean(a, b), i, j) for i, a in enumerate(clusters) for j, b in enumerate(clusters) if i < j]
+        if not found or min(found)[0] > eps:
+            return {frozenset(cluster) for cluster in clusters}
+        _, i, j = min(found)
+        clusters[i] += clusters.pop(j)
+
+
+@given(st.integers(0, 1000), st.integers(2, 14), st.floats(0.05, 0.6))
+@settings(max_examples=40)
+def test_average_linkage_of_two_tables_is_the_mean_over_pairs_that_can_be_compared(seed, n, eps):
+    distance, left, right, far = draw(seed, n)
+    tables = np.random.default_rng(seed).integers(0, 2, n)
+    kept = tables[left] != tables[right]
+    pairs = left[kept], right[kept], far[kept]
+    assert partition(average_linkage(n, *pairs, eps=eps, tables=tables)) == across(distance, tables, eps)
+    assert partition(average_linkage(n, *pairs, eps=eps, tables=1 - tables)) == across(distance, tables, eps)
+
+
+def test_repeated_records_of_the_second_table_are_joined_by_one_of_the_first():
+    left, right, distance = [0, 0, 0], [1, 2, 3], [0.1, 0.1, 0.9]
+    assert average_linkage(4, left, right, distance, tables=[0, 1, 1, 1]).tolist() == [0, 0, 0, 1]
+    assert average_linkage(4, left, right, distance).tolist() == [0, 0, 1, 2]  # 1 and 2 count as far apart
+
+
 def test_a_single_wrong_link_does_not_join_large_clusters_by_average():
     ends = [(i, j) for part in (range(4), range(4, 8)) for i in part for j in part if i < j]
     left, right = np.array([*ends, (0, 4)]).T

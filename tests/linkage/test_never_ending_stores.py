@@ -41,6 +41,31 @@ def test_only_records_of_different_tables_are_compared():
         assert found == {(a, b) for a, b in pairs_of(one) if sides[a] != sides[b]}
 
 
+def test_records_that_repeat_in_one_table_are_linked_by_one_of_the_other():
+    names = ["Ann Lee", "Bob Ray", "Cy Orr", "Dora Fink", "Ed Moss", "Flo Hart", "Gus Wynn", "Hal Quist"]
+    spelled = [str, str.upper, lambda name: name + "e", lambda name: name[:-1]]
+    cities = ["Rome", "Oslo"]
+
+    def rows(side, spell):
+        return [
+            {"id": f"{side}{at}", "name": spell(name), "city": cities[at % 2]}
+            for at, name in enumerate(names)
+        ]
+
+    with NeverEndingLinker.open(":memory:", blocking=Blocking("city"), two_tables=True) as linker:
+        linker.add(rows("left", spelled[0]), table="left")
+        linker.add([row for at in (1, 2) for row in rows(f"{at}.", spelled[at])], table="right")
+        for _ in range(30):
+            for question in linker.ask(1):
+                linker.tell(question.id, question.left_id[-1] == question.right_id[-1])
+        assert len(set(linker.link().values())) == len(names)
+        for row in rows("3.", spelled[3]):  # attached at once
+            (cluster,) = linker.add([row], table="right").clusters
+            assert cluster == linker.clusters()[f"left{row['id'][-1]}"]
+        expected = [sorted(f"{side}{at}" for side in ("left", "1.", "2.", "3.")) for at in range(len(names))]
+        assert groups(linker.clusters()) == groups(linker.link()) == sorted(expected)
+
+
 def test_tables_that_are_not_there_are_refused():
     with NeverEndingLinker.open(":memory:", blocking=Blocking("city"), two_tables=True) as linker:
         with pytest.raises(ValueError, match="must be 'left' or 'right' in a store of two tables, got None"):

@@ -24,6 +24,20 @@ def test_one_call_links_two_tables_of_strings():
     assert b_cubed_scores(truth * 2, found.clusters).f1 > 0.8
 
 
+def test_a_record_of_one_table_has_all_its_repeats_in_the_other():
+    names = [f"{first} {last}" for first in ("anna", "bert", "carl") for last in ("lee", "ray", "poe", "orr")]
+    left = [{"who": name, "city": f"town {i % 4}"} for i, name in enumerate(names)]
+    right = [
+        {"who": spelled, "city": f"Town {i % 4}"}
+        for i, name in enumerate(names)
+        for spelled in (name.upper(), name.replace("a", "e", 1), name + "s")
+    ]
+    truth = list(range(12)), [i for i in range(12) for _ in range(3)]
+    found = link(left, right, oracle=truth, max_labels=40, blocking=Blocking("city"))
+    assert b_cubed_scores([*truth[0], *truth[1]], found.clusters).f1 > 0.9
+    assert len(found.matches) > 30
+
+
 def test_non_latin_scripts_and_empty_names():
     names = ["王 小明", "王 小明", "Иван Петров", "иван петров", "", "", "محمد علي", "محمد علي"]
     table = {

@@ -23,6 +23,7 @@ def cluster_records(
     clustering: str,
     eps: float,
     min_pts: int,
+    tables: Any = None,
 ) -> Labels:
     """Cluster records by the distances of pairs and by answers about some of them.
 
@@ -45,7 +46,7 @@ def cluster_records(
         for at in np.flatnonzero(answered[left] & answered[right]).tolist():
             if (same_by := closed.implied(int(left[at]), int(right[at]))) is not None:
                 distance[at] = 0.0 if same_by else 1.0
-    labels = clusters_by(clustering, n, left, right, distance, eps=eps, min_pts=min_pts)
+    labels = clusters_by(clustering, n, left, right, distance, eps=eps, min_pts=min_pts, tables=tables)
     return _with_answers(labels, left, right, distance, known, eps) if known else labels
 
 

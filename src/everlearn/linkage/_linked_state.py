@@ -188,9 +188,12 @@ class LinkedState:
     # -------------------------------------------------------------------------------------------- clusters
 
     def _partition(
-        self, numbers: list[int], pairs: LinkedPairs, scores: NDArray[np.float64]
+        self, numbers: list[int], pairs: LinkedPairs, scores: NDArray[np.float64], side: int = 0
     ) -> dict[int, int]:
-        """The cluster of each record by any number: of these records, from the pairs among them."""
+        """The cluster of each record by any number: of these records, from the pairs among them.
+
+        ``side`` is the table of those that are not in the database yet, if there are two.
+        """
         places = np.array(numbers, dtype=np.int64)
         left, right = (np.searchsorted(places, side) for side in (pairs.left, pairs.right))
         labeled = [at for at, same in enumerate(pairs.same) if same is not None]
@@ -205,15 +208,29 @@ class LinkedState:
             clustering=self._state["clustering"],
             eps=self._state["eps"],
             min_pts=self._state["min_pts"],
+            tables=self._tables_of(numbers, side),
         )
         return dict(zip(numbers, labels.tolist(), strict=True))
 
+    def _tables_of(self, numbers: list[int], side: int) -> list[int] | None:
+        """The table of each record; None if there is only one table."""
+        if not self._state["two_tables"]:
+            return None
+        known = self._linked.sides_of(numbers)
+        return [known.get(number, side) for number in numbers]
+
     def _again(
-        self, touched: Iterable[int], fresh: list[int], pairs: LinkedPairs, without: Iterable[int] = ()
+        self,
+        touched: Iterable[int],
+        fresh: list[int],
+        pairs: LinkedPairs,
+        without: Iterable[int] = (),
+        side: int = 0,
     ) -> tuple[dict[int, int], list[Change]]:
         """Clusters of the records that share one with a touched record, and of new ones; what changes.
 
-        ``pairs`` are new, or have new labels; the others are those in the database.
+        ``pairs`` are new, or have new labels; the others are those in the database. ``side`` is the table of
+        new records.
         """
         gone = set(without)
         before: dict[int, int | None] = dict(
@@ -226,7 +243,7 @@ class LinkedState:
             at for at, b in enumerate(pairs.right.tolist()) if int(pairs.left[at]) in before and b in before
         ]
         pairs = joined_pairs(known, pairs.at(inside))
-        parts = self._partition(sorted(before), pairs, self.score(pairs.features))
+        parts = self._partition(sorted(before), pairs, self.score(pairs.features), side)
         after, changes, self._state["next_cluster"] = renamed(before, parts, self._state["next_cluster"])
         return {number: new for number, new in after.items() if before[number] != new}, changes
 

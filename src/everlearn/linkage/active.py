@@ -339,6 +339,7 @@ class ActiveLinker:
             clustering=linker.clustering,
             eps=linker.eps,
             min_pts=linker.min_pts,
+            tables=None if right is None else np.arange(n) >= offset,
         )
         return Linkage(left, right, clusters, predictions)
 

@@ -90,11 +90,18 @@ def connected_components(
 
 
 def average_linkage(
-    n: int, left: ArrayLike, right: ArrayLike, distance: ArrayLike, *, eps: float = 0.3
+    n: int,
+    left: ArrayLike,
+    right: ArrayLike,
+    distance: ArrayLike,
+    *,
+    eps: float = 0.3,
+    tables: ArrayLike | None = None,
 ) -> Labels:
     """Merge the two nearest clusters until their mean distance is above ``eps``.
 
     A pair that was not compared has the distance 1. So a single wrong link does not join two large clusters.
+    Of two tables, only pairs of records of different tables count.
 
     Parameters
     ----------
@@ -106,6 +113,8 @@ def average_linkage(
         The distance of each pair, from 0 to 1.
     eps : float, default=0.3
         The largest mean distance of two clusters that are merged.
+    tables : array-like of shape (n,), default=None
+        The table of each record, 0 or 1, if only records of different tables were compared.
 
     Returns
     -------
@@ -121,43 +130,62 @@ def average_linkage(
     inner = np.flatnonzero((found[first] == found[second]) & (first != second) & (sizes[found[first]] > 2))
     inner = inner[np.argsort(found[first[inner]], kind="stable")]
     n_clusters = len(sizes)
+    second_table = None if tables is None else np.asarray(tables, dtype=np.intp)
     for part in np.split(inner, np.flatnonzero(np.diff(found[first[inner]])) + 1):
         if len(part):
             members, ends = np.unique([first[part], second[part]], return_inverse=True)
             a, b = ends.reshape(2, -1).tolist()
-            labels = _merged(len(members), a, b, far[part].tolist(), eps)
+            sides = None if second_table is None else second_table[members].tolist()
+            labels = _merged(len(members), a, b, far[part].tolist(), eps, sides)
             found[members] = n_clusters + labels
             n_clusters += len(members)
     return _in_order(found)
 
 
 def clusters_by(
-    method: str, n: int, left: ArrayLike, right: ArrayLike, distance: ArrayLike, *, eps: float, min_pts: int
+    method: str,
+    n: int,
+    left: ArrayLike,
+    right: ArrayLike,
+    distance: ArrayLike,
+    *,
+    eps: float,
+    min_pts: int,
+    tables: ArrayLike | None = None,
 ) -> Labels:
     """Cluster records by the method of that name."""
     if method == "dbscan":
         return dbscan(n, left, right, distance, eps=eps, min_pts=min_pts)
-    cluster = average_linkage if method == "average" else connected_components
-    return cluster(n, left, right, distance, eps=eps)
+    if method == "average":
+        return average_linkage(n, left, right, distance, eps=eps, tables=tables)
+    return connected_components(n, left, right, distance, eps=eps)
 
 
-def _merged(n: int, first: list[int], second: list[int], distance: list[float], eps: float) -> Labels:
+def _merged(
+    n: int, first: list[int], second: list[int], distance: list[float], eps: float, sides: list[int] | None
+) -> Labels:
     """Average linkage of few records: for each of them the smallest record of its cluster."""
     # The sum of 1 - d over the compared pairs of two clusters gives their mean distance.
     gain: list[dict[int, float]] = [{} for _ in range(n)]
     for a, b, d in zip(first, second, distance, strict=True):
         if d < 1:
             gain[a][b] = gain[b][a] = max(1.0 - d, gain[a].get(b, 0.0))
-    size, alive = [1] * n, [True] * n
+    # The records of a cluster in each table, and how many pairs of two clusters can be compared.
+    size, alive = [(1, 0) if side == 0 else (0, 1) for side in sides or [0] * n], [True] * n
+    n_pairs = _all_pairs if sides is None else _pairs_across
+
+    def mean_distance(a: int, b: int) -> float:
+        return 1 - gain[a].get(b, 0.0) / n_pairs(size[a], size[b])
+
     parent = list(range(n))
     heap = [(1 - s, a, b) for a in range(n) for b, s in gain[a].items() if a < b and 1 - s <= eps]
     heapq.heapify(heap)
     while heap:
         d, a, b = heapq.heappop(heap)
-        if not (alive[a] and alive[b]) or d != _mean_distance(gain, size, a, b):
+        if not (alive[a] and alive[b]) or d != mean_distance(a, b):
             continue  # merged since, or no longer at this distance
         alive[b], parent[b] = False, a
-        size[a] += size[b]
+        size[a] = size[a][0] + size[b][0], size[a][1] + size[b][1]
         del gain[a][b], gain[b][a]
         for c, s in gain[b].items():
             gain[a][c] = gain[a].get(c, 0.0) + s
@@ -165,14 +193,18 @@ def _merged(n: int, first: list[int], second: list[int], distance: list[float], 
             del gain[c][b]
         gain[b] = {}
         for c in gain[a]:
-            new = _mean_distance(gain, size, a, c)
+            new = mean_distance(a, c)
             if new <= eps:
                 heapq.heappush(heap, (new, min(a, c), max(a, c)))
     return np.array([_root(parent, i) for i in range(n)], dtype=np.intp)
 
 
-def _mean_distance(gain: list[dict[int, float]], size: list[int], a: int, b: int) -> float:
-    return 1 - gain[a].get(b, 0.0) / (size[a] * size[b])
+def _all_pairs(a: tuple[int, int], b: tuple[int, int]) -> int:
+    return sum(a) * sum(b)
+
+
+def _pairs_across(a: tuple[int, int], b: tuple[int, int]) -> int:
+    return a[0] * b[1] + a[1] * b[0]
 
 
 def _root(parent: list[int], i: int) -> int:

@@ -288,7 +288,13 @@ class PairwiseLinker:
         offset, n = (0, len(left)) if right is None else (len(left), len(left) + len(right))
         ends = predictions.pairs.left, predictions.pairs.right + offset
         found = clusters_by(
-            self.clustering, n, *ends, predictions.distance, eps=self.eps, min_pts=self.min_pts
+            self.clustering,
+            n,
+            *ends,
+            predictions.distance,
+            eps=self.eps,
+            min_pts=self.min_pts,
+            tables=None if right is None else np.arange(n) >= offset,
         )
         return Linkage(left, right, found, predictions)
 

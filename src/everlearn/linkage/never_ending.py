@@ -296,7 +296,7 @@ class NeverEndingLinker(ForgetMethods):
         scores = self.score(pairs.features)
         near = distances(scores) <= state["eps"]
         touched = np.unique(pairs.left[near & (pairs.left < first)]).tolist()
-        clusters, changes = self._again(touched, new, pairs)
+        clusters, changes = self._again(touched, new, pairs, side=side or 0)
         similarity = pairs.features.mean(axis=1) if len(pairs) else np.zeros(0)
         offered = self._offered(np.ones(len(pairs), dtype=bool), similarity, scores, len(ids))
         for at in offered:
