@@ -99,6 +99,12 @@ def test_settings_that_are_not_those_of_the_store_are_refused(tmp_path):
         NeverEndingLinker.open(tmp_path / "other", create=False)
 
 
+def test_a_kind_that_does_not_exist_is_refused_before_a_store_is_made(tmp_path):
+    with pytest.raises(ValueError, match="kind 'nome' for 'name'; the kinds are name, text"):
+        NeverEndingLinker.open(tmp_path / "people.everlearn", {"name": "nome"})
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_store_of_rows_is_refused(tmp_path):
     with NeverEndingLearner.open(tmp_path / "rows", LASVM()) as learner:
         learner.step([[0.0], [1.0]])

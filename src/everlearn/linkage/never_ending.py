@@ -24,7 +24,7 @@ from ._results import AddedRecords, ClusterChange
 from .blocking import Blocking, default_blocking
 from .features import PairFeatures
 from .linker import PairwiseLinker
-from .records import Records, has_ids, without_repeats
+from .records import Records, check_kinds, has_ids, without_repeats
 
 __all__ = ["AddedRecords", "ClusterChange", "NeverEndingLinker"]
 
@@ -139,6 +139,7 @@ class NeverEndingLinker(ForgetMethods):
             The linker, a context manager that closes its store.
         """
         constraints.check(PairwiseLinker(clustering=clustering, eps=eps, min_pts=min_pts))
+        check_kinds(schema or {})
         features = PairFeatures(rivals=False) if features is None else features
         if features.preset != "default" or features.rivals:
             raise ValueError(

@@ -240,6 +240,11 @@ def _check_schema(schema: Mapping[str, str | None], columns: Mapping[str, Any]) 
             f"schema names a missing column: {', '.join(map(repr, missing))}; the columns are "
             f"{', '.join(columns) or 'none'}."
         )
+    check_kinds(schema)
+
+
+def check_kinds(schema: Mapping[str, str | None]) -> None:
+    """Refuse kinds of fields that do not exist."""
     for name, kind in schema.items():
         if kind is not None and kind not in KINDS:
             raise ValueError(f"schema has the kind {kind!r} for {name!r}; the kinds are {', '.join(KINDS)}.")
