@@ -89,8 +89,8 @@ def test_edit_distance_is_a_metric(a, b, c):
 def test_tokens_of_any_script():
     assert tokens("Café CS3, v7.0 東京 Иван") == ["cafe", "cs", "3", "v", "7.0", "東京", "иван"]
     assert ascii_tokens("J. O'Neil-3") == ["j", "o", "neil", "3"]
-    found = [form for token in tokens("v7.0 and 007, 1,000") for form in number_form(token)]
-    assert found == ["7", "7", "1000"]
+    found = [form for token in tokens("v7.0 and 007, 1,000 1.234,50 9,99") for form in number_form(token)]
+    assert found == ["7", "7", "1000", "1234.5", "9.99"]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,13 @@ def test_a_value_is_kept_once():
         ("color", ["red", "blue"] * 100 + ["rad", "bleu", "ble"], "category"),  # with misspellings
         ("year", ["1999", "2001", "2002", "2003"] * 20 + ["199x", "2o01"] * 5, "number"),
         ("length", ["3:45", "1:02:03", "225"], "number"),
+        (
+            "day",
+            ["7 March 1999", "Mar 7, 1999", "7-Mar-99", "1999-03-07T10:00", "Sun, 7th of March 1999"],
+            "date",
+        ),
+        ("version", ["10.4.11", "10.4", "9.2.2", "11.0.1.3", "7"], "name"),
+        ("price", ["12,99 €", "USD 12.99", "1.234,50 EUR", "$ 1,234.50", "12"], "number"),
         ("contact number", ["5551234567", "5559876543"], "category"),
         ("empty", ["", None], "text"),
     ],

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._kinds import parse_date, parse_number
+from ._dates import date_form, parse_date
+from ._kinds import parse_number
 from ._similarities import (
     Codes,
     Similarities,
@@ -140,6 +141,14 @@ class FieldValues:
     @cached_property
     def days(self) -> Similarities:
         return _parsed(self.values, parse_date)
+
+
+class DateValues(FieldValues):
+    """Dates, which are the same in any form."""
+
+    @cached_property
+    def normalized(self) -> list[str]:
+        return [date_form(value) or normalized(value) for value in self.values]
 
 
 class RecordValues(FieldValues):

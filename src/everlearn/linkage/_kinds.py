@@ -1,14 +1,14 @@
-"""Kinds of fields: inferred from the name of a column and its values; dates and numbers parsed."""
+"""Kinds of fields: inferred from the name of a column and its values; numbers parsed."""
 
 from __future__ import annotations
 
 import re
-from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._text import normalized, tokens
+from ._dates import parse_date
+from ._text import normalized, plain_digits, tokens
 
 KINDS = ("name", "text", "email", "url", "date", "number", "category", "address")
 
@@ -16,10 +16,13 @@ _SAMPLE = 2000  # distinct values that are looked at
 _MOST = 0.8  # of them must have the form of a kind
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _URL = re.compile(r"(https?://|www\.)\S+", re.IGNORECASE)
-_NUMBER = re.compile(r"[^\w.+-]?\s*([+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*[^\w.]?", re.IGNORECASE)
+_CURRENCY = "usd|eur|gbp|chf|cad|aud|jpy|cny|inr|sek|pln"
+_DIGITS = r"\d[\d,]*(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+"
+_NUMBER = re.compile(
+    rf"(?:{_CURRENCY}|[^\w.+-])?\s*([+-]?(?:{_DIGITS})(?:e[+-]?\d+)?)\s*(?:{_CURRENCY}|[^\w.])?",
+    re.IGNORECASE,
+)
 _DURATION = re.compile(r"(?:(\d{1,2}):)?(\d{1,3}):(\d{2})")
-_YEAR_FIRST = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?:[T ].*)?")
-_YEAR_LAST = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?:[T ].*)?")
 # Words in the names of columns. A number in a column of codes is not a quantity.
 _HINTS = {
     "category": "zip|postcode|postal|phone|fax|tel|ssn|soc|code|isbn|ean|sku|doi|id|gender|sex|state|country",
@@ -81,28 +84,12 @@ def leading_zero(text: str) -> str | None:
 
 
 def parse_number(text: str) -> float | None:
-    """A number, perhaps with a currency sign or separators of thousands; seconds of 3:45."""
+    """A number, perhaps with a currency or separators of thousands; seconds of 3:45."""
     if match := _DURATION.fullmatch(text):
         hours, minutes, seconds = (int(part or 0) for part in match.groups())
         return float(3600 * hours + 60 * minutes + seconds)
     match = _NUMBER.fullmatch(normalized(text))
     if match is None:
         return None
-    value = float(match[1].replace(",", ""))
+    value = float(plain_digits(match[1]))
     return value if abs(value) < 1e300 else None
-
-
-def parse_date(text: str) -> int | None:
-    """The number of the day, of year-month-day or, if possible, day.month.year; None if it is no date."""
-    if match := _YEAR_FIRST.fullmatch(text):
-        year, month, day = map(int, match.groups())
-    elif match := _YEAR_LAST.fullmatch(text):
-        day, month, year = map(int, match.groups())
-        if month > 12:
-            day, month = month, day
-    else:
-        return None
-    try:
-        return date(year, month, day).toordinal()
-    except ValueError:
-        return None

@@ -31,11 +31,19 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(normalized(text))
 
 
+def plain_digits(number: str) -> str:
+    """A number with a point and no separators: 1,234.5 and 1.234,5 are 1234.5, and 9,99 is 9.99."""
+    whole, _, last = number.rpartition(",")
+    if whole and "." not in last and ("." in whole or ("," not in whole and len(last) < 3)):
+        return f"{whole.replace('.', '').replace(',', '')}.{last}"
+    return number.replace(",", "")
+
+
 def number_form(token: str) -> list[str]:
     """A number in a form where 7, 7.0 and 007 are equal; nothing for a token that is none."""
     if not token[0].isdigit():
         return []
-    digits = token.replace(",", "")
+    digits = plain_digits(token)
     if digits.count(".") == 1:
         digits = digits.rstrip("0").rstrip(".")
     return [digits.lstrip("0") or "0"]

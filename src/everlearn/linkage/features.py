@@ -18,6 +18,7 @@ from ._comparisons import (
     RECORD,
     RIVALS,
     Comparison,
+    DateValues,
     FieldValues,
     RecordValues,
 )
@@ -135,7 +136,7 @@ class PairFeatures:
             self._fields = _thesis_fields(left, right)
         else:
             fields = [
-                _Field(name, *_shared(name, left, right), COMPARISONS[kind], True)
+                _Field(name, *_shared(name, left, right, kind), COMPARISONS[kind], True)
                 for name, kind in left.schema.items()
             ]
             kinds = list(left.schema.values())
@@ -235,17 +236,20 @@ class _Field:
         return columns, (~known[inverse]).astype(np.float64)
 
 
-def _shared(name: str, left: Records, right: Records | None) -> tuple[FieldValues, Codes, Codes]:
+def _shared(
+    name: str, left: Records, right: Records | None, kind: str = ""
+) -> tuple[FieldValues, Codes, Codes]:
     """The distinct values of a field of both tables, and the codes of each."""
+    made = DateValues if kind == "date" else FieldValues
     values, codes = left.distinct(name)
     if right is None:
-        return FieldValues(values, np.bincount(codes, minlength=len(values))), codes, codes
+        return made(values, np.bincount(codes, minlength=len(values))), codes, codes
     known = {value: code for code, value in enumerate(values)}
     others, other_codes = right.distinct(name)
     translated = np.array([known.setdefault(value, len(known)) for value in others], dtype=np.intp)
     second = translated[other_codes] if len(others) else other_codes
     uses = np.bincount(np.concatenate([codes, second]), minlength=len(known))
-    return FieldValues(list(known), uses), codes, second
+    return made(list(known), uses), codes, second
 
 
 def _count_together(field: _Field, others: list[_Field]) -> None:
