@@ -15,6 +15,7 @@ from everlearn.linkage import (
     Prefix,
     Records,
     Tokens,
+    Value,
     WordPairs,
     default_blocking,
 )
@@ -90,6 +91,26 @@ def test_a_block_of_twenty_thousand_is_sampled_in_words():
         warnings.simplefilter("error")
         report = blocking.report(records)
     assert "20,000" in report.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "expected"),
+    [
+        ("born", ["1999-03-07", "7 March 1999", "07.03.99", "8 March 1999"], {(0, 1), (0, 2), (1, 2)}),
+        ("phone", ["+39 (06) 555-1234", "555 1234", "0655 51234", "555 1235"], {(0, 1), (0, 2), (1, 2)}),
+        ("email", ["A.Lee@x.org", "a.lee@X.ORG", "a.lee@y.org", "?"], {(0, 1)}),
+    ],
+)
+def test_values_are_equal_however_they_are_written(field, values, expected):
+    assert as_set(Blocking(Value(field)).pairs(Records({field: values}))) == expected
+
+
+def test_the_default_finds_equal_values_of_which_every_word_is_frequent():
+    rows = [{"born": f"{1900 + at // 100}-{1 + at // 10 % 10:02}-{1 + at % 10:02}"} for at in range(1000)]
+    repeat = {"born": "3 March 1902"}
+    records = Records([*rows, repeat], {"born": "date"})
+    pairs = Blocking(*default_blocking(records).keys, max_block_size=20).pairs(records)
+    assert (222, 1000) in as_set(pairs)
 
 
 def test_frequent_words_are_dropped_and_reported():

@@ -27,6 +27,7 @@ _KEYS = {
     "exact": "Exact",
     "prefix": "Prefix",
     "phonetic": "Phonetic",
+    "value": "Value",
     "tokens": "Tokens",
     "minhash": "MinHash",
     "author": "AuthorName",
@@ -83,8 +84,8 @@ def records(
             "--block",
             metavar="KEY:FIELD",
             show_default=False,
-            help="Compare records with a common key: exact, prefix, phonetic, tokens, minhash, words or "
-            "author. Can be repeated. (default: rare words, pairs of words and similar texts)",
+            help="Compare records with a common key: exact, prefix, phonetic, value, tokens, minhash, words "
+            "or author. Can be repeated. (default: rare words, pairs of words and similar texts)",
         ),
     ] = None,
     max_block: Annotated[

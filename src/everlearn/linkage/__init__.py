@@ -31,6 +31,7 @@ from .blocking import (
     Phonetic,
     Prefix,
     Tokens,
+    Value,
     WordPairs,
     default_blocking,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "Prefix",
     "Records",
     "Tokens",
+    "Value",
     "WordPairs",
     "average_linkage",
     "b_cubed_scores",

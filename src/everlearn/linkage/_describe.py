@@ -18,8 +18,8 @@ _IDS = "\0"  # the name of the column of ids
 _KEYS: dict[str, type[_keys.Key]] = {
     cls.__name__: cls
     for cls in (
-        *(_keys.Exact, _keys.Prefix, _keys.Phonetic, _keys.Tokens, _keys.MinHash, _keys.AuthorName),
-        WordPairs,
+        *(_keys.Exact, _keys.Prefix, _keys.Phonetic, _keys.Value, _keys.Tokens, _keys.MinHash),
+        *(_keys.AuthorName, WordPairs),
     )
 }
 

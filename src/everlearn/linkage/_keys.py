@@ -11,12 +11,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ._dates import date_form
 from ._similarities import TokenTable
 from ._text import normalized, soundex, token_grams, tokens
 from .features import thesis_key
 from .records import Records
 
 Places = NDArray[np.intp]
+
+_LAST_DIGITS = 7  # of a telephone number, those that are written with and without the codes before them
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,35 @@ class Phonetic(Key):
 
     def _make(self, value: str) -> list[str]:
         return [soundex(token) for token in tokens(value)]
+
+
+@dataclass(frozen=True)
+class Value(Key):
+    """Compare records whose values are equal, however they are written.
+
+    Case, accents, spaces and punctuation make no difference, nor does the form of a date; of a number of
+    more than seven digits, such as a telephone number, the last seven count. Values of more records than a
+    block may have are dropped.
+
+    Attributes
+    ----------
+    field : str
+        The field.
+
+    Examples
+    --------
+    >>> from everlearn.linkage import Value
+    >>> Value("born").keys("7 March 1999"), Value("phone").keys("+39 (06) 555-1234")
+    (['19990307'], ['5551234'])
+    """
+
+    drops_large: ClassVar[bool] = True
+
+    def _make(self, value: str) -> list[str]:
+        if day := date_form(value):
+            return [day]
+        joined = "".join(tokens(value))
+        return [joined[-_LAST_DIGITS:] if joined.isdigit() else joined] if joined else []
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import constraints
-from ._keys import AuthorName, Blocks, Exact, Key, MinHash, Phonetic, Prefix, Tokens
+from ._keys import AuthorName, Blocks, Exact, Key, MinHash, Phonetic, Prefix, Tokens, Value
 from ._text import tokens
 from ._word_pairs import WordPairs
 from .records import Records
@@ -27,6 +27,7 @@ __all__ = [
     "Phonetic",
     "Prefix",
     "Tokens",
+    "Value",
     "WordPairs",
     "default_blocking",
 ]
@@ -96,15 +97,15 @@ class Blocking:
     Parameters
     ----------
     keys : Key or str
-        One or more of `Exact`, `Prefix`, `Phonetic`, `Tokens`, `MinHash` and `WordPairs`; a str is an `Exact`
-        key of the field of that name. Pairs are the union over all keys. An empty value has no key, so it is
-        compared by none.
+        One or more of `Exact`, `Prefix`, `Phonetic`, `Value`, `Tokens`, `MinHash` and `WordPairs`; a str is
+        an `Exact` key of the field of that name. Pairs are the union over all keys. An empty value has no
+        key, so it is compared by none.
     max_block_size : int, default=2000
         The most records that may share a key.
     large_blocks : {"refuse", "sample"}, default="refuse"
         What to do with a larger block: an error that names it, or a random sample of its pairs, as many as
-        a block of ``max_block_size`` records has, with a warning. Words of `Tokens` and keys of `MinHash`
-        that are more frequent are dropped in either case; the report says how many.
+        a block of ``max_block_size`` records has, with a warning. Keys of `Value`, `Tokens`, `MinHash` and
+        `WordPairs` that are more frequent are dropped in either case; the report says how many.
     random_state : int, default=0
         Seed of the sample.
 
@@ -255,10 +256,10 @@ def default_blocking(records: Records, n_records: int | None = None) -> Blocking
     Returns
     -------
     Blocking
-        `Tokens` and `MinHash` of names, texts and addresses, `Tokens` of other fields but numbers, and
-        `WordPairs` of the record. Texts of more than 20 words in the mean have no `Tokens`. Keys of more than
-        100 records are dropped; of fewer, down to 20, in a table of more than 20,000 records, so that the
-        number of pairs stays bearable.
+        `Tokens` and `MinHash` of names, texts and addresses, `Tokens` and `Value` of other fields but
+        numbers, and `WordPairs` of the record. Texts of more than 20 words in the mean have no `Tokens`. Keys
+        of more than 100 records are dropped; of fewer, down to 20, in a table of more than 20,000 records, so
+        that the number of pairs stays bearable.
     """
     keys: list[Key] = []
     for name, kind in records.schema.items():
@@ -266,6 +267,8 @@ def default_blocking(records: Records, n_records: int | None = None) -> Blocking
             keys.append(Tokens(name))
         if kind in ("name", "text", "address"):
             keys.append(MinHash(name, bands=8, rows=3))
+        elif kind != "number":
+            keys.append(Value(name))
     if not keys:
         keys = [Tokens(name) for name in records.schema]
     n = max(len(records), n_records or 0, 1)
