@@ -75,6 +75,18 @@ def test_every_clustering(authors, clustering):
     assert f"{len(records)} records" in repr(found)
 
 
+@pytest.mark.parametrize("clustering", ["dbscan", "components", "average"])
+def test_labels_count_more_than_the_model(clustering):
+    names = ["Ann Lee", "Anne Lee", "Bob Ray", "Bob Rae", "Cy Orr", "Cy Or", "Di Fox", "Di Foxe"]
+    people = Records({"name": names, "team": list("aabbccdd")})
+    pairs = Pairs(np.array([0, 2, 4, 6, 0, 1, 3, 5]), np.array([1, 3, 5, 7, 2, 4, 6, 7]))
+    labels = [True, True, True, False, False, False, False, False]
+    linker = PairwiseLinker(LogisticRegression(), blocking=Blocking("team"), clustering=clustering)
+    linker.fit(people, pairs=pairs, y=labels)
+    assert linker.link().clusters.tolist() == [0, 0, 1, 1, 2, 2, 3, 4]
+    assert linker.link(people).clusters.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]  # given anew: by the model alone
+
+
 def test_labels_in_parts_end_where_all_at_once_do(authors):
     _, records, pairs, y, _ = authors
     order = np.random.default_rng(0).permutation(len(y))[:600]

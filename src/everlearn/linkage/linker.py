@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from .._base import constraints, persist
 from ..svm import LASVM
 from . import _describe, _saved_linker
+from ._constrained import cluster_records
 from ._defaults import MATCH_WEIGHT, PAIR_LEARNER
 from ._pair_labels import checked_labels, contradicting, labels_from_state, pairs_of_labels
 from ._refitted import Refitted
@@ -21,7 +22,6 @@ from ._results import Linkage, PairPredictions
 from ._two_tables import both_tables
 from .answers import Contradiction
 from .blocking import Blocking, Pairs, default_blocking
-from .clustering import clusters_by
 from .features import PairFeatures
 from .records import Records, as_records
 
@@ -252,7 +252,7 @@ class PairwiseLinker:
         return PairPredictions(pairs, np.concatenate([np.zeros(0), *scores]))
 
     def link(self, left: Any = None, right: Any = None, *, pairs: Pairs | None = None) -> Linkage:
-        """Cluster the records.
+        """Cluster the records: those of labeled pairs are together or apart as the labels say.
 
         Parameters
         ----------
@@ -287,11 +287,12 @@ class PairwiseLinker:
         left, right = self.records()
         offset, n = (0, len(left)) if right is None else (len(left), len(left) + len(right))
         ends = predictions.pairs.left, predictions.pairs.right + offset
-        found = clusters_by(
-            self.clustering,
+        found = cluster_records(
             n,
             *ends,
             predictions.distance,
+            self._labels,
+            clustering=self.clustering,
             eps=self.eps,
             min_pts=self.min_pts,
             tables=None if right is None else np.arange(n) >= offset,
