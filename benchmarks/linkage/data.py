@@ -86,7 +86,7 @@ def blocked(left: Records, right: Records | None, person: np.ndarray, others: np
         counts = np.unique(person, return_counts=True)[1]
         n_matches = int((counts * (counts - 1) // 2).sum())
     else:
-        n_matches = int(np.isin(person, others).sum())
+        n_matches = sum(int((others == one).sum()) for one in person)
     return Task(left, right, pairs, y, pairs, y, n_matches, person if others is None else None)
 
 

@@ -100,3 +100,17 @@ SCRIPTS = {  # last names, first names, cities
         """),
     ),
 }
+MONTHS = words("""
+    January February March April May June July August September October November December
+""")
+# Country: legal forms, trades, words of names; none: those of all others.
+FIRMS: dict[str, tuple[str, str, str]] = {
+    "de": ("GmbH|AG|GmbH & Co. KG", "Technik Bau Logistik Energie Verlag", "Müller Größe Schön Weiß Bär"),
+    "fr": ("S.A.|SARL|S.A.S.", "Technologies Bâtiment Logistique Énergie Éditions", "Château Élan Forêt"),
+    "es": ("S.L.|S.A.", "Tecnología Construcción Logística Energía Editorial", "Núñez Peña Señal"),
+    "us": ("Inc.|LLC|Corp.", "Technologies Construction Logistics Energy Publishing", ""),
+    "pl": ("Sp. z o.o.|S.A.", "Technika Budowa Logistyka Energia Wydawnictwo", "Łódź Żuraw Świt"),
+    "ru": ("ПАО|ИП|НПП", "Техника Строй Логистика Энергия Издат", "Ромашка Заря Восток Волна Звезда Луч"),
+    "jp": ("株式会社|有限会社", "技術 建設 物流 電力 出版", "山田 田中 東京 大阪 中央 富士 桜 青葉 北海"),
+    "gr": ("Εταιρεία|ΑΦΟΙ", "Τεχνική Κατασκευές Μεταφορές Ενέργεια", "Αθηνά Ήλιος Αιγαίο Όλυμπος Ερμής"),
+}
