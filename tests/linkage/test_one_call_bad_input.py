@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -198,6 +199,26 @@ def test_records_are_together_or_apart_as_the_answers_say():
     assert len(given) > 15  # the others follow
     for a, b in given:
         assert (found.clusters[a] == found.clusters[b]) == (odd[a] == odd[b])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"oracle": None}, "oracle must be a function that answers questions, or the entity .* got None"),
+        ({"oracle": "yes"}, "oracle must be .* got 'yes'"),
+        ({"schema": ["name"]}, r"schema must be a dict such as .* got \['name'\]"),
+        ({"blocking": "name"}, r"blocking must be a Blocking, such as Blocking\('city'\), got 'name'"),
+    ],
+)
+def test_arguments_of_another_type_are_refused_in_words(options, message):
+    with pytest.raises(TypeError, match=message):
+        link({"name": ["Ann Lee", "Anne Lee"]}, **{"oracle": [0, 0], **options})
+
+
+def test_columns_of_one_name_are_refused():
+    table = pd.DataFrame([["Ann", "Lee"], ["Ann", "Ley"]], columns=["name", "name"])
+    with pytest.raises(ValueError, match="data has several columns called 'name': rename all but one"):
+        link(table, oracle=[0, 0])
 
 
 @pytest.mark.parametrize(

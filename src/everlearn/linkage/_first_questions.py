@@ -29,6 +29,11 @@ def first_pairs(rows: NDArray[np.float32], names: list[str]) -> list[int]:
 
 def by_truth(oracle: Any, pairs: Pairs, left: Records, right: Records | None) -> Callable[[Any], bool]:
     """A function that answers questions by the entity of each record; a pair of arrays for two tables."""
+    if isinstance(oracle, str) or not hasattr(oracle, "__len__"):
+        raise TypeError(
+            "oracle must be a function that answers questions, or the entity of each record (two arrays "
+            f"for two tables), got {oracle!r}."
+        )
     if right is not None and len(oracle) != 2:
         raise ValueError(
             "oracle must be a pair of arrays, with the entity of each record of left and of right, or a "

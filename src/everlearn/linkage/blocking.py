@@ -243,6 +243,12 @@ class Blocking:
         return (first, np.concatenate([right, *(b for _, b in samples)])), self.max_block_size, [note]
 
 
+def check_blocking(blocking: Any) -> None:
+    """Refuse what is no blocking."""
+    if not isinstance(blocking, Blocking | None):
+        raise TypeError(f"blocking must be a Blocking, such as Blocking('city'), got {blocking!r}.")
+
+
 def default_blocking(records: Records, n_records: int | None = None) -> Blocking:
     """Make a blocking for any table: records that share a rare word, two words, or many 3-grams.
 

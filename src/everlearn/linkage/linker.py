@@ -21,7 +21,7 @@ from ._refitted import Refitted
 from ._results import Linkage, PairPredictions
 from ._two_tables import both_tables
 from .answers import Contradiction
-from .blocking import Blocking, Pairs, default_blocking
+from .blocking import Blocking, Pairs, check_blocking, default_blocking
 from .features import PairFeatures
 from .records import Records, as_records
 
@@ -115,6 +115,7 @@ class PairwiseLinker:
             The linker itself.
         """
         constraints.check(self)
+        check_blocking(self.blocking)
         self._left, self._right = both_tables(left, right)
         for name, records in (("left", self._left), ("right", self._right)):
             if records is not None and not (len(records) and records.schema):

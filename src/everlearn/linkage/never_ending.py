@@ -21,7 +21,7 @@ from ._linked_state import distances
 from ._pair_learner import PairLearner, both_learners, open_pairs, schema_of
 from ._relink_methods import statistics_size
 from ._results import AddedRecords, ClusterChange
-from .blocking import Blocking, default_blocking
+from .blocking import Blocking, check_blocking, default_blocking
 from .features import PairFeatures
 from .linker import PairwiseLinker
 from .records import Records, check_kinds, has_ids, without_repeats
@@ -139,7 +139,8 @@ class NeverEndingLinker(ForgetMethods):
             The linker, a context manager that closes its store.
         """
         constraints.check(PairwiseLinker(clustering=clustering, eps=eps, min_pts=min_pts))
-        check_kinds(schema or {})
+        check_kinds({} if schema is None else schema)
+        check_blocking(blocking)
         features = PairFeatures(rivals=False) if features is None else features
         if features.preset != "default" or features.rivals:
             raise ValueError(

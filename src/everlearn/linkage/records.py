@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -168,10 +168,12 @@ def columns_of(data: Any) -> dict[str, Sequence[Any]]:
     if isinstance(data, Mapping):
         columns = {str(name): list(column) for name, column in data.items()}
     elif hasattr(data, "column_names") and hasattr(data, "to_pydict"):  # Arrow
+        _check_names(data.column_names)
         columns = {str(name): column for name, column in data.to_pydict().items()}
     elif hasattr(data, "get_columns"):  # polars
         columns = {column.name: column.to_list() for column in data.get_columns()}
     elif hasattr(data, "columns") and hasattr(data, "iloc"):  # pandas
+        _check_names(data.columns)
         columns = {str(name): data.iloc[:, i].tolist() for i, name in enumerate(data.columns)}
     elif (
         isinstance(data, Sequence) and not isinstance(data, str) and all(isinstance(r, Mapping) for r in data)
@@ -187,6 +189,13 @@ def columns_of(data: Any) -> dict[str, Sequence[Any]]:
     if len(set(lengths.values())) > 1:
         raise ValueError(f"data has columns of different lengths: {lengths}.")
     return columns
+
+
+def _check_names(names: Iterable[Any]) -> None:
+    """Refuse names of columns that repeat: only one of them would be read."""
+    texts = [str(name) for name in names]
+    if repeated := [name for name in dict.fromkeys(texts) if texts.count(name) > 1]:
+        raise ValueError(f"data has several columns called {repeated[0]!r}: rename all but one of them.")
 
 
 def _described(data: Any) -> str:
@@ -234,17 +243,19 @@ def _check_distinct(ids: list[Any], column: str) -> None:
 
 
 def _check_schema(schema: Mapping[str, str | None], columns: Mapping[str, Any]) -> None:
+    check_kinds(schema)
     missing = [name for name in schema if name not in columns]
     if missing:
         raise ValueError(
             f"schema names a missing column: {', '.join(map(repr, missing))}; the columns are "
             f"{', '.join(columns) or 'none'}."
         )
-    check_kinds(schema)
 
 
 def check_kinds(schema: Mapping[str, str | None]) -> None:
     """Refuse kinds of fields that do not exist."""
+    if not isinstance(schema, Mapping):
+        raise TypeError(f"schema must be a dict such as {{'name': 'name', 'born': 'date'}}, got {schema!r}.")
     for name, kind in schema.items():
         if kind is not None and kind not in KINDS:
             raise ValueError(f"schema has the kind {kind!r} for {name!r}; the kinds are {', '.join(KINDS)}.")
