@@ -30,6 +30,7 @@ _ID_TIMEOUT = 2.0  # seconds for the id of the topic, which not every broker kno
 _METADATA_SECONDS = 30.0  # how often new partitions are looked for
 _DELIVERY_MS = 30_000
 _SHOWN_TOPICS = 10
+_NO_ID = "A" * 22  # zero: the id of topics of brokers that give none
 _CONSUMER = {
     "group.id": "everlearn",  # required, but nobody joins it
     "enable.auto.commit": "false",
@@ -157,7 +158,8 @@ class KafkaConsumer(Consumer):
             found = self._admin.describe_topics(names, request_timeout=_ID_TIMEOUT)[self.stream].result()
         except ck.KafkaException:
             return None
-        return None if found.topic_id is None else str(found.topic_id)
+        topic_id = str(found.topic_id or _NO_ID)
+        return None if topic_id == _NO_ID else topic_id
 
     def _made_again(self) -> BrokerError:
         return BrokerError(
@@ -204,6 +206,7 @@ class KafkaConsumer(Consumer):
 
         A topic that was deleted is silent: nothing else would say so.
         """
+        self._admin.poll(0)  # what it has to say would pile up
         try:
             topic = self._topic()
             if _another(self._topic_id(), self.topic_id):
