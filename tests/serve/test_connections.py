@@ -5,12 +5,15 @@ import json
 import socket
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from everlearn.errors import StoreError
 from everlearn.serve import _events
+from everlearn.serve._connections import Connection
+from everlearn.serve.limits import Limits
 
 TIMEOUT = 5  # for a busy machine; nothing here takes long by itself
 
@@ -270,6 +273,23 @@ def test_connections_without_a_request_are_closed(url, address, headers, app):
             time.sleep(0.1)
         (connection,) = client._transport._pool.connections
         assert connection._connection._request_count == 8
+
+
+def test_a_connection_whose_request_took_long_is_kept_for_the_next_one():
+    looks, closed = [], []
+    limits = SimpleNamespace(state=SimpleNamespace(context=SimpleNamespace(limits=Limits())))
+    connection = Connection.__new__(Connection)
+    connection.config = SimpleNamespace(app=limits)
+    connection.loop = SimpleNamespace(call_later=lambda seconds, look: looks.append(seconds))
+    connection.transport = SimpleNamespace(close=lambda: closed.append(len(looks)))
+    connection.cycle = SimpleNamespace(response_complete=False)
+    connection._look()
+    connection._look()
+    connection.cycle.response_complete = True  # just now
+    connection._look()
+    assert (looks, closed) == ([30.0] * 3, [])
+    connection._look()
+    assert closed == [3]
 
 
 def test_connections_are_bounded(url, address, headers, app):

@@ -25,7 +25,7 @@ class Connection(H11Protocol):
 
     _watch: asyncio.TimerHandle | None = None
     _refused = False
-    _last: Any = None  # the request that was known at the last look
+    _last: Any = None  # the last request at the last look, if it was answered then
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, or refuse."""
@@ -56,7 +56,7 @@ class Connection(H11Protocol):
         if done and self.cycle is self._last:
             self.transport.close()
             return
-        self._last = self.cycle
+        self._last = self.cycle if done else self  # one that still ran leaves a whole period for the next
         self._watch = self.loop.call_later(self._limits().idle_seconds, self._look)
 
     def _limits(self) -> Limits:
