@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from broker.broker_helpers import Topic, mock_cluster, new_name, remote, rows
-from everlearn.broker import open_consumer, open_publisher
+from everlearn.broker import oldest, open_consumer, open_publisher
 from everlearn.broker._kafka import KafkaConsumer
 from everlearn.errors import BrokerError, InputError
 from servers import NoBrokerError, free_port, running
@@ -163,6 +163,22 @@ def test_what_is_not_read_stays_at_the_broker(server):
     said = subprocess.run([sys.executable, "-c", SLOW_READER, topic.url], capture_output=True, check=True)
     topic.delete()
     assert int(said.stdout) < 40e6
+
+
+def test_readers_some_of_which_do_not_know_the_id_of_the_topic_go_on_together(kafka_server):
+    topic = Topic(kafka_server, partitions=1)
+    topic.add(*rows(10))
+    with open_consumer(topic.url) as consumer:
+        known = consumer.offsets | {"next": {"0": 7}}
+    for unknown in (
+        known | {"topic_id": None},
+        {name: known[name] for name in ("source", "cluster", "next")},
+    ):
+        for pair in ((known, unknown), (unknown, known)):
+            shared = oldest(pair)
+            with open_consumer(topic.url, offsets=shared) as consumer:
+                assert numbers(read_all(consumer, 3)) == [7, 8, 9]
+                assert consumer.offsets["topic_id"] == known["topic_id"]
 
 
 @pytest.mark.parametrize("more", [3, 300])

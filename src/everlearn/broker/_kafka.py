@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import BrokerError
 from ._address import Address
-from ._messages import MADE_AGAIN_REMEDY, Consumer, Message, Publisher, as_json, needs
+from ._messages import MADE_AGAIN_REMEDY, SEVERAL, Consumer, Message, Publisher, as_json, needs
 
 try:
     import confluent_kafka as ck
@@ -26,7 +26,7 @@ _LOGGER.addHandler(
     logging.NullHandler()
 )  # librdkafka's lines are for who asks for them, not for the terminal
 _TIMEOUT = 10.0  # seconds for one question to the broker
-_ID_TIMEOUT = 2.0  # seconds for the id of the topic, which not every broker knows
+_ID_TIMEOUT = 5.0  # seconds for the id of the topic, which not every broker knows
 _METADATA_SECONDS = 30.0  # how often new partitions are looked for
 _DELIVERY_MS = 30_000
 _SHOWN_TOPICS = 10
@@ -93,10 +93,12 @@ class KafkaConsumer(Consumer):
         try:
             topic = self._topic()
             self._admin = _make(AdminClient, _settings(address), self.name)
-            self.topic_id = self._topic_id()
+            before = (offsets or {}).get("topic_id")
+            # A broker that does not answer in time tells nothing new.
+            self.topic_id = self._topic_id() or (None if before == SEVERAL else before)
             self._check_same(self._is_same())
             self._partitions: set[int] = set()
-            if _another(self.topic_id, (offsets or {}).get("topic_id")):
+            if _another(self.topic_id, before):
                 if reset is None:
                     raise self._made_again()
                 self._restarted.update(self._next)

@@ -8,6 +8,7 @@ from ..errors import BrokerError, InputError
 from ._address import Address
 
 RESETS = (None, "earliest", "latest")
+SEVERAL = "several"  # the id of the topic, where readers have read different ones
 MADE_AGAIN_REMEDY = (
     'To begin with its oldest message, pass offset_reset="earliest", or "latest" to go on with the next '
     "message that arrives."
@@ -190,8 +191,9 @@ def oldest(offsets: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None
         return None
     shared = set(known[0]["next"]).intersection(*(found["next"] for found in known))
     first = {name: min((found["next"][name] for found in known), key=_order_of) for name in sorted(shared)}
-    topics = {found.get("topic_id") for found in known}
-    return {**known[0], "next": first} | ({"topic_id": "several"} if len(topics) > 1 else {})
+    topics = {found["topic_id"] for found in known if found.get("topic_id") is not None}  # not all know it
+    one = {} if not topics else {"topic_id": topics.pop() if len(topics) == 1 else SEVERAL}
+    return {**known[0], "next": first} | one
 
 
 def _order_of(offset: Any) -> tuple[int, int]:
