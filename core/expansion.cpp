@@ -255,7 +255,7 @@ void Expansion::open_block(const Batch& batch, const Arrivals& arrivals) {
   });
 }
 
-void Expansion::append(const Batch& batch, const Arrivals& arrivals) {
+void Expansion::append(const Batch& batch, const Arrivals& arrivals, std::span<const double> sums) {
   const std::size_t begin = size(), count = arrivals.ids.size();
   add_slots(batch, arrivals, [&] {
     for (std::size_t r = 0; r < count; ++r) {
@@ -264,7 +264,8 @@ void Expansion::append(const Batch& batch, const Arrivals& arrivals) {
       float* const out = &own - s;
       rows_->evaluate(batch, r, r + 1, s, s + 1, &out);
       set_diagonal(s, own);
-      for (std::size_t c = 0; c < columns_.size(); ++c) columns_[c].g[s] = sign(c, s);
+      for (std::size_t c = 0; c < columns_.size(); ++c)
+        columns_[c].g[s] = sign(c, s) - (sums.empty() ? 0.0 : sums[r * columns_.size() + c]);
     }
     kernel_.count_evaluations(count);
   });

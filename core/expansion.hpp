@@ -135,8 +135,9 @@ class Expansion {
   void close_block(bool keep_all);
   /// Ends the block after an error. Rows that joined a column stay; the others are dropped or, without memory, linger.
   void abandon_block() noexcept;
-  /// Appends a batch without look-ahead: kernel rows are computed when they are held.
-  void append(const Batch& batch, const Arrivals& arrivals);
+  /// Appends a batch without look-ahead: kernel rows are computed when they are held. `sums`, if given, has
+  /// sum_t alpha_{c,t} K_{s,t} for each row, row after row; otherwise coefficients must be 0.
+  void append(const Batch& batch, const Arrivals& arrivals, std::span<const double> sums = {});
 
   /// Takes back the slots from n on, which belong to no column and are not cached.
   void truncate(std::size_t n) noexcept;

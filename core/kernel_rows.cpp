@@ -36,18 +36,6 @@ void make_room(AlignedVector<float>& values, std::size_t count) {
 
 // ------------------------------------------------------------------------------------------------------- holding rows
 
-/// Kernel values of the batch with the slots [begin, end), written to cached rows page by page.
-void KernelRows::evaluate_pages(const Batch& batch, std::span<RowCache::Entry* const> entries, std::size_t begin,
-                                std::size_t end) const {
-  std::vector<float*> out(entries.size());
-  for (std::size_t at = begin; at < end;) {
-    const std::size_t page = at / kPage, stop = std::min(end, (page + 1) * kPage);
-    for (std::size_t r = 0; r < entries.size(); ++r) out[r] = entries[r]->pages[page] - page * kPage;
-    rows_.evaluate(batch, 0, entries.size(), at, stop, out.data());
-    at = stop;
-  }
-}
-
 /// Reads values of a row from the cached rows of later slots, K(i, s) = K(s, i), where that is cheaper than computing
 /// them. Calls missing(begin, end) for the slots before the open block whose values are not known.
 template <class F>
@@ -73,12 +61,16 @@ void KernelRows::look_up(RowCache::Entry& entry, F&& missing) {
   }
 }
 
-/// Computes what is missing of rows that are pinned and marked as `filling`, without the lock meanwhile. Rows that
-/// cannot be completed for want of memory know nothing any more.
+/// Computes what is missing of rows that are pinned and marked as `filling`, without the lock meanwhile; rows that miss
+/// the same slots together. Rows that cannot be completed for want of memory know nothing any more.
 void KernelRows::fill(std::span<RowCache::Entry* const> entries, std::unique_lock<std::mutex>& lock) {
-  struct Part {
-    RowCache::Entry* entry;
+  struct Range {
     std::size_t begin, end;
+    auto operator<=>(const Range&) const = default;
+  };
+  struct Missing {
+    std::vector<Range> ranges;
+    RowCache::Entry* entry;
   };
   const std::size_t old = open_ ? block_begin_ : size();
   std::uint64_t computed = 0;
@@ -89,30 +81,43 @@ void KernelRows::fill(std::span<RowCache::Entry* const> entries, std::unique_loc
     filled_.notify_all();
   };
   try {
-    std::vector<Part> parts;                 // of rows that know some values
-    std::vector<RowCache::Entry*> together;  // rows that know none
-    std::vector<std::int64_t> slots;
+    std::vector<Missing> rows;
     for (auto* entry : entries) {
-      if (entry->valid == 0 && old > 0) {
-        together.push_back(entry);
-        slots.push_back(entry->slot);
-      } else {
-        look_up(*entry, [&](std::size_t begin, std::size_t end) { parts.push_back({entry, begin, end}); });
-      }
+      Missing row{{}, entry};
+      if (entry->valid == 0 && old > 0) row.ranges.push_back({0, old});
+      else look_up(*entry, [&](std::size_t begin, std::size_t end) { row.ranges.push_back({begin, end}); });
+      if (!row.ranges.empty()) rows.push_back(std::move(row));
     }
     lock.unlock();
-    if (!together.empty()) {
-      const auto batch = rows_.take_kept(slots);
-      parallel_ranges(together.size() * old < kWorthThreads ? 1 : threads_, old, kPage,
-                      [&](std::size_t begin, std::size_t end) { evaluate_pages(*batch, together, begin, end); });
-      computed += together.size() * old;
+    std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.ranges < b.ranges; });
+    struct Piece {  // of a page, for some of the rows
+      std::span<const Missing> rows;
+      const Batch* batch;
+      Range range;
+    };
+    std::vector<std::unique_ptr<Batch>> batches;
+    std::vector<Piece> pieces;
+    std::size_t work = 0;
+    for (auto first = rows.begin(); first != rows.end();) {
+      const auto last = std::find_if(first, rows.end(), [&](const auto& row) { return row.ranges != first->ranges; });
+      std::vector<std::int64_t> slots;
+      for (auto row = first; row != last; ++row) slots.push_back(row->entry->slot);
+      batches.push_back(rows_.take_kept(slots));
+      for (const auto& [begin, end] : first->ranges) {
+        for (std::size_t at = begin; at < end; at = (at / kPage + 1) * kPage)
+          pieces.push_back({{first, last}, batches.back().get(), {at, std::min(end, (at / kPage + 1) * kPage)}});
+        work += slots.size() * (end - begin);
+      }
+      first = last;
     }
-    std::unique_ptr<Batch> own;
-    for (std::size_t p = 0; p < parts.size(); ++p) {
-      if (p == 0 || parts[p].entry != parts[p - 1].entry) own = rows_.take_kept({&parts[p].entry->slot, 1});
-      evaluate_pages(*own, {&parts[p].entry, 1}, parts[p].begin, parts[p].end);
-      computed += parts[p].end - parts[p].begin;
-    }
+    parallel_each(work < kWorthThreads ? 1 : threads_, pieces.size(), [&](std::size_t p) {
+      const auto& [some, batch, range] = pieces[p];
+      const std::size_t page = range.begin / kPage;
+      std::vector<float*> out(some.size());
+      for (std::size_t r = 0; r < some.size(); ++r) out[r] = some[r].entry->pages[page] - page * kPage;
+      rows_.evaluate(*batch, 0, some.size(), range.begin, range.end, out.data());
+    });
+    computed = work;
     for (auto* entry : entries) {
       const std::size_t begin = std::max(entry->valid, old);
       if (begin < size())
@@ -165,19 +170,26 @@ HeldRow KernelRows::hold(std::size_t slot) {
 HeldRows KernelRows::hold(std::span<const std::int64_t> slots) {
   HeldRows held;  // destroyed after the lock is released if something throws
   held.reserve(slots.size());
-  std::vector<RowCache::Entry*> missing;
+  std::vector<RowCache::Entry*> incomplete;
+  incomplete.reserve(slots.size());
   auto lock = lock_cache();
-  for (const auto slot : slots) {
-    if (in_open_block(static_cast<std::size_t>(slot))) {
-      held.add(block_row(static_cast<std::size_t>(slot)));
-      continue;
+  try {
+    cache_.make_room(slots, size(), threads_);
+    for (const auto slot : slots) {
+      if (in_open_block(static_cast<std::size_t>(slot))) {
+        held.add(block_row(static_cast<std::size_t>(slot)));
+        continue;
+      }
+      RowCache::Entry* entry = &cache_.touch(slot, size());
+      held.add(HeldRow(*this, *entry));
+      if (entry->valid < size()) incomplete.push_back(entry);
     }
-    RowCache::Entry* entry = &cache_.touch(slot, size());
-    held.add(HeldRow(*this, *entry));
-    if (entry->valid == 0) missing.push_back(entry);
-    else if (entry->valid < size()) complete({&entry, 1}, lock);
+  } catch (...) {  // touched, they are in front of rows that know more
+    for (auto* entry : incomplete)
+      if (!entry->filling) entry->valid = 0;
+    throw;
   }
-  complete(missing, lock);
+  complete(incomplete, lock);
   return held;
 }
 

@@ -148,8 +148,6 @@ class KernelRows {
   void look_up(RowCache::Entry& entry, F&& missing);
   void fill(std::span<RowCache::Entry* const> entries, std::unique_lock<std::mutex>& lock);
   void complete(std::span<RowCache::Entry*> entries, std::unique_lock<std::mutex>& lock);
-  void evaluate_pages(const Batch& batch, std::span<RowCache::Entry* const> entries, std::size_t begin,
-                      std::size_t end) const;
   void cache_external_block(std::size_t count);
 
   /// Rows of the next block, over the slots as they are now.

@@ -33,17 +33,40 @@ void Lasvm::activate(std::size_t c, std::size_t taken) {
   drop_stuck(c);
 }
 
-void Lasvm::seed(const LabeledRows& rows, std::span<const std::int64_t> which) {
-  in_one_turn(expansion_, rows, which, nullptr, [&] {
-    for (const auto row : which) seen_[static_cast<std::size_t>(rows.labels[static_cast<std::size_t>(row)])] = 1;
-    for (std::size_t c = 0; c < expansion_.columns(); ++c) {
-      const auto [positive, negative] = classes_seen(c);
-      if (positive && negative) activate(c, expansion_.size());
-      else predict_only_class(c, positive);
-    }
-    return true;
-  });
+void Lasvm::join_seeds(const LabeledRows& rows, std::span<const std::int64_t> which) {
+  for (const auto row : which) seen_[static_cast<std::size_t>(rows.labels[static_cast<std::size_t>(row)])] = 1;
+  for (std::size_t c = 0; c < expansion_.columns(); ++c) {
+    const auto [positive, negative] = classes_seen(c);
+    if (positive && negative) activate(c, expansion_.size());
+    else predict_only_class(c, positive);
+  }
   iterations_ += static_cast<std::int64_t>(which.size());
+}
+
+void Lasvm::seed(const LabeledRows& rows, std::span<const std::int64_t> which) {
+  constexpr std::size_t kTogether = 256;  // so many kernel rows are computed at once, beside the cache
+  for (std::size_t first = 0; first < which.size(); first += kTogether) {
+    const auto some = which.subspan(first, std::min(kTogether, which.size() - first));
+    in_one_turn(expansion_, rows, some, nullptr, [&] {
+      join_seeds(rows, some);
+      return true;
+    });
+  }
+}
+
+void Lasvm::seed(const LabeledRows& rows, std::span<const std::int64_t> which, std::span<const double> scores) {
+  if (expansion_.rows().costly()) {  // most kernel values will be needed, and computing them together is faster
+    seed(rows, which);
+    return;
+  }
+  const std::size_t columns = expansion_.columns();
+  std::vector<double> sums;
+  for (const auto row : which) {
+    const auto line = scores.subspan(static_cast<std::size_t>(row) * columns, columns);
+    sums.insert(sums.end(), line.begin(), line.end());
+  }
+  expansion_.append(*expansion_.rows().take(rows.block, which, rows.as_stored), Arrived(rows, which), sums);
+  join_seeds(rows, which);
 }
 
 void Lasvm::learn(const LabeledRows& rows, std::span<const std::int64_t> which) {

@@ -42,6 +42,9 @@ class Lasvm {
 
   /// Keeps rows without a step: their coefficients are zero until a pair moves them.
   void seed(const LabeledRows& rows, std::span<const std::int64_t> which);
+  /// The same with known scores without the bias, sum_t alpha_{c,t} K(x_t, x): a line for each row of the block and a
+  /// value for each column. Where kernel values are cheap, none is computed before a step needs it.
+  void seed(const LabeledRows& rows, std::span<const std::int64_t> which, std::span<const double> scores);
   /// PROCESS and REPROCESS for each of the rows `which`, in this order, none of them twice.
   void learn(const LabeledRows& rows, std::span<const std::int64_t> which);
   /// The same for `count` rows selected from `remaining`, each among `pool` rows drawn at random. `remaining` shrinks
@@ -70,6 +73,7 @@ class Lasvm {
   std::pair<bool, bool> classes_seen(std::size_t c) const;
   void predict_only_class(std::size_t c, bool positive);
   void activate(std::size_t c, std::size_t taken);
+  void join_seeds(const LabeledRows& rows, std::span<const std::int64_t> which);
   void process(std::size_t c, std::size_t slot);
   bool reprocess(std::size_t c);
   bool step(std::size_t c, std::int64_t up, std::int64_t down);

@@ -18,6 +18,8 @@
 #include <sys/mman.h>
 #endif
 
+#include "threads.hpp"
+
 namespace everlearn {
 
 /// Floats in a page.
@@ -90,6 +92,23 @@ class PagePool {
     float* page = pop(fresh_);
     std::fill_n(page, kPage, 0.0f);
     return page;
+  }
+  /// Has so many pages ready, new ones filled with zeros by several threads, unless memory runs out.
+  void make_room(std::size_t pages, int threads) noexcept {
+    const std::size_t first = slabs_.size();
+    std::vector<float*> unwritten;
+    unwritten.swap(fresh_);
+    try {
+      while (free_.size() + unwritten.size() < pages) {
+        add_slab();
+        free_.insert(free_.end(), fresh_.begin(), fresh_.end());  // add_slab() has reserved room
+        fresh_.clear();
+      }
+    } catch (const std::bad_alloc&) {
+    }
+    unwritten.swap(fresh_);
+    parallel_each(threads, slabs_.size() - first,
+                  [&](std::size_t s) { std::fill_n(slabs_[first + s].get(), Slab::kBytes / sizeof(float), 0.0f); });
   }
   void give(float* page) noexcept {
     std::fill_n(page, kPage, 0.0f);

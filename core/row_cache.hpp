@@ -17,7 +17,6 @@
 
 #include "arch/loops.hpp"
 #include "pages.hpp"
-#include "threads.hpp"
 
 namespace everlearn {
 
@@ -82,6 +81,17 @@ class RowCache {
     if (order_.size() > max_rows_ && order_.back().pins == 0) erase(std::prev(order_.end()));
     --entry.pins;
     return entry;
+  }
+
+  /// Gets pages ready for rows of n values, as far as they fit: several threads write zeros faster than one. Optional.
+  void make_room(std::span<const std::int64_t> slots, std::size_t n, int threads) noexcept {
+    if (threads <= 1 || order_.size() >= max_rows_) return;
+    std::size_t pages = 0;
+    for (const auto slot : slots) {
+      const Entry* entry = find(static_cast<std::size_t>(slot));
+      pages += pages_for(n) - (entry == nullptr ? 0 : std::min(pages_for(n), entry->pages.size()));
+    }
+    pool_.make_room(std::min(pages, (limit_ - std::min(limit_, bytes_)) / kPageBytes), threads);
   }
 
   /// Pins a row: until it is unpinned it stays in place. Use HeldRow (kernel_rows.hpp), which pairs the two.

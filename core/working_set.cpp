@@ -14,50 +14,70 @@ constexpr std::size_t kWorkingSet = 512;
 /// Steps within a round go on until the violation has fallen to this fraction of the violation at its start.
 constexpr double kInnerFraction = 0.1;
 
-/// Slots of the next working set: the steepest on both sides first, then the free ones of the last round, then the next
-/// steepest.
-std::vector<std::int64_t> choose(const Expansion& expansion, std::size_t c, Bias bias, double tau, std::size_t most,
-                                 const std::vector<std::int64_t>& last) {
-  const Column& column = expansion.column(c);
-  const double low = bias == Bias::free ? column.ends.low : 0, high = bias == Bias::free ? column.ends.high : 0;
+/// Chooses working sets. Slots are listed without branches: which of them violate is hard to predict.
+class Chooser {
+ public:
+  /// Slots of the next working set: the steepest on both sides first, then the free ones of the last round, then the
+  /// next steepest.
+  std::vector<std::int64_t> choose(const Expansion& expansion, std::size_t c, Bias bias, double tau, std::size_t most,
+                                   const std::vector<std::int64_t>& last) {
+    const Column& column = expansion.column(c);
+    const double low = bias == Bias::free ? column.ends.low : 0, high = bias == Bias::free ? column.ends.high : 0;
+    rising_.resize(std::max(rising_.size(), expansion.size()));
+    falling_.resize(rising_.size());
+    std::size_t rises = 0, falls = 0;
+    for (std::size_t s = 0; s < expansion.size(); ++s) {
+      const double g = column.g[s];
+      const auto slot = static_cast<std::int64_t>(s);
+      rising_[rises] = {g, slot};
+      rises += static_cast<std::size_t>((column.gate[s] & kMayRise) != 0) & static_cast<std::size_t>(g > low + tau);
+      falling_[falls] = {-g, slot};
+      falls += static_cast<std::size_t>((column.gate[s] & kMayFall) != 0) & static_cast<std::size_t>(g < high - tau);
+    }
+    std::vector<std::int64_t> chosen;
+    taken_.assign(expansion.size(), 0);
+    const auto add = [&](std::int64_t slot) {
+      if (taken_[static_cast<std::size_t>(slot)] || chosen.size() >= most) return;
+      taken_[static_cast<std::size_t>(slot)] = 1;
+      chosen.push_back(slot);
+    };
+    const std::size_t reach = std::min(most, std::max(rises, falls));
+    const auto up = steepest(rising_, rises, reach), down = steepest(falling_, falls, reach);
+    const auto add_steepest = [&](std::size_t from, std::size_t to) {
+      for (std::size_t k = from; k < to; ++k) {
+        if (k < up.size()) add(up[k].slot);
+        if (k < down.size()) add(down[k].slot);
+      }
+    };
+    add_steepest(0, std::max<std::size_t>(1, most / 4));
+    for (const auto slot : last)
+      if (column.gate[static_cast<std::size_t>(slot)] == (kMayRise | kMayFall)) add(slot);
+    add_steepest(std::max<std::size_t>(1, most / 4), reach);
+    std::sort(chosen.begin(), chosen.end());  // kernel rows are read in order
+    return chosen;
+  }
+
+ private:
   struct Candidate {
     double violation;
     std::int64_t slot;
-  };
-  std::vector<Candidate> rising, falling;
-  for (std::size_t s = 0; s < expansion.size(); ++s) {
-    const double g = column.g[s];
-    if ((column.gate[s] & kMayRise) && g > low + tau) rising.push_back({g, static_cast<std::int64_t>(s)});
-    if ((column.gate[s] & kMayFall) && g < high - tau) falling.push_back({-g, static_cast<std::int64_t>(s)});
-  }
-  const auto steeper = [](const Candidate& a, const Candidate& b) {
-    return a.violation > b.violation || (a.violation == b.violation && a.slot < b.slot);
-  };
-  std::vector<std::int64_t> chosen;
-  std::vector<std::uint8_t> taken(expansion.size(), 0);
-  const auto add = [&](std::int64_t slot) {
-    if (taken[static_cast<std::size_t>(slot)] || chosen.size() >= most) return;
-    taken[static_cast<std::size_t>(slot)] = 1;
-    chosen.push_back(slot);
-  };
-  const std::size_t reach = std::min(most, std::max(rising.size(), falling.size()));
-  for (auto* side : {&rising, &falling}) {
-    const auto end = side->begin() + static_cast<std::ptrdiff_t>(std::min(reach, side->size()));
-    std::partial_sort(side->begin(), end, side->end(), steeper);
-  }
-  const auto add_steepest = [&](std::size_t from, std::size_t to) {
-    for (std::size_t k = from; k < to; ++k) {
-      if (k < rising.size()) add(rising[k].slot);
-      if (k < falling.size()) add(falling[k].slot);
+    bool operator<(const Candidate& other) const {
+      return violation > other.violation || (violation == other.violation && slot < other.slot);
     }
   };
-  add_steepest(0, std::max<std::size_t>(1, most / 4));
-  for (const auto slot : last)
-    if (column.gate[static_cast<std::size_t>(slot)] == (kMayRise | kMayFall)) add(slot);
-  add_steepest(std::max<std::size_t>(1, most / 4), reach);
-  std::sort(chosen.begin(), chosen.end());  // kernel rows are read in order
-  return chosen;
-}
+
+  /// The first `most` of `count` candidates, in order.
+  static std::span<const Candidate> steepest(std::vector<Candidate>& candidates, std::size_t count, std::size_t most) {
+    const auto begin = candidates.begin(), end = begin + static_cast<std::ptrdiff_t>(count);
+    const auto last = begin + static_cast<std::ptrdiff_t>(std::min(most, count));
+    if (last != end) std::nth_element(begin, last, end);
+    std::sort(begin, last);
+    return {begin, last};
+  }
+
+  std::vector<Candidate> rising_, falling_;
+  std::vector<std::uint8_t> taken_;
+};
 
 Pivot pivot(std::size_t slot, const Single& i) {
   const double move = single_step(i) - i.alpha;
@@ -228,11 +248,12 @@ bool optimize(Expansion& expansion, std::size_t c, Bias bias, double tau, std::s
   Column& column = expansion.column(c);
   std::vector<std::int64_t> set, movers;
   std::vector<double> targets;
+  Chooser chooser;
   for (std::size_t round = 0;; ++round) {
     const double worst = violation(column.ends, bias);
     if (worst <= tau) return true;
     if (round == rounds) return false;
-    set = choose(expansion, c, bias, tau, kWorkingSet, set);
+    set = chooser.choose(expansion, c, bias, tau, kWorkingSet, set);
 
     Local local(set.size());
     read_kernel(expansion, set, local);

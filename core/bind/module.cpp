@@ -24,6 +24,16 @@ class LasvmMachine final : public Machine {
   void seed(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
     alone([&] { solver_.seed(checked(rows, labels, costs, ids, view(which), true), view(which)); });
   }
+  void seed_scored(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which,
+                   const Matrix<double>& scores) {
+    alone([&] {
+      const LabeledRows labeled = checked(rows, labels, costs, ids, view(which), true);
+      if (external()) throw std::invalid_argument("scored rows need features");
+      if (scores.shape(0) != labeled.block.rows || scores.shape(1) != expansion_.columns())
+        throw std::invalid_argument("scores do not match the rows");
+      solver_.seed(labeled, view(which), {scores.data(), scores.size()});
+    });
+  }
   void learn(const HeldBlock& rows, const Labels& labels, const Costs& costs, const Ints& ids, const Ints& which) {
     alone([&] { solver_.learn(checked(rows, labels, costs, ids, view(which)), view(which)); });
   }
@@ -261,6 +271,7 @@ NB_MODULE(_core, module) {
            nb::arg("reserve"))
       .def("seed_generator", &LasvmMachine::seed_generator, nb::arg("words"))
       .def("seed", &LasvmMachine::seed)
+      .def("seed_scored", &LasvmMachine::seed_scored)
       .def("learn_selected", &LasvmMachine::learn_selected, nb::arg("rows"), nb::arg("labels"), nb::arg("costs"),
            nb::arg("ids"), nb::arg("remaining").noconvert(), nb::arg("rule"), nb::arg("pool"), nb::arg("count"))
       .def("finish", &LasvmMachine::finish, nb::arg("rounds"))

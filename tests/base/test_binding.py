@@ -71,6 +71,22 @@ def test_other_ways_in_are_checked(method, bad):
             getattr(native, method)(*arguments())
 
 
+def test_scores_of_seeds_are_checked():
+    native = machine("lasvm")
+    for shape in ((2, 3), (3, 2), (0, 3)):
+        with pytest.raises(ValueError, match="scores do not match the rows"):
+            native.seed_scored(*arguments(), np.zeros(shape))
+    with pytest.raises(ValueError, match="row 3 is not one of the 3 rows"):
+        native.seed_scored(*arguments(which=np.array([3])), np.zeros((3, 3)))
+    assert native.size == 0
+    native.seed_scored(*arguments(), np.zeros((3, 3)))
+    assert native.ids.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="id 0 is kept already"):
+        native.seed_scored(*arguments(), np.zeros((3, 3)))
+    with pytest.raises(ValueError, match="need features"):
+        machine("lasvm", layout="external", width=0).seed_scored(*arguments(np.eye(3)), np.zeros((3, 3)))
+
+
 def test_selected_rows_are_checked():
     native = machine("lasvm")
     native.seed(*arguments())

@@ -323,6 +323,51 @@ void test_classes(const Problem& problem) {
   }
 }
 
+/// The same rows with columns of zeros, which make kernel values expensive.
+Problem wide(Problem problem) {
+  Table<float>& table = problem.table;
+  std::vector<float> values(table.rows * 300);
+  for (std::size_t r = 0; r < table.rows; ++r) std::copy_n(table.row(r), table.width, values.data() + r * 300);
+  table = Table<float>(table.rows, 300, values);
+  problem.refresh();
+  return problem;
+}
+
+/// Rows that are seeded with known scores are those that are seeded without, and cost no kernel values of others.
+void test_scored_seeds(const Problem& problem, Layout layout, bool costly, int threads) {
+  check::context = "scored seeds, classes " + std::to_string(problem.classes) + (costly ? ", costly" : "");
+  Slots learned = first(problem.size() / 3), seeds = first(problem.size());
+  seeds.erase(seeds.begin(), seeds.begin() + static_cast<std::ptrdiff_t>(learned.size()));
+  const auto play = [&](bool scored) {
+    auto machine = std::make_unique<Machine>(problem, layout, std::size_t{1} << 24, threads);
+    machine->learn(learned);
+    std::vector<double> scores = machine->decide();
+    const std::size_t k = machine->expansion.columns();
+    for (std::size_t r = 0; r < problem.size(); ++r)
+      for (std::size_t c = 0; c < k; ++c) scores[r * k + c] -= machine->expansion.column(c).bias;
+    const auto before = machine->expansion.kernel().evaluations();
+    if (scored) machine->solver.seed(problem.rows(), seeds, scores);
+    else machine->solver.seed(problem.rows(), seeds);
+    const auto values = machine->expansion.kernel().evaluations() - before;
+    CHECK(scored && !costly ? values == seeds.size() : values > 10 * seeds.size());
+    CHECK(machine->solver.iterations() == static_cast<std::int64_t>(problem.size()));
+    return machine;
+  };
+  const auto plain = play(false), scored = play(true);
+  for (std::size_t c = 0; c < plain->expansion.columns(); ++c) {
+    check_invariants(*scored, c);
+    CHECK(plain->members(c) == scored->members(c));
+    CHECK_NEAR(plain->expansion.column(c).bias, scored->expansion.column(c).bias, 1e-9);
+  }
+  CHECK(plain->solver.finish(kRounds) && scored->solver.finish(kRounds));
+  for (std::size_t c = 0; c < plain->expansion.columns(); ++c) {
+    check_invariants(*scored, c);
+    Twin a(problem, c, 1), b(problem, c, 1);
+    a.alpha = plain->alpha(c), b.alpha = scored->alpha(c);
+    CHECK_NEAR(a.dual(), b.dual(), 1e-4 * a.dual());
+  }
+}
+
 /// Kernel values from the caller: the same path as with the rows, and on after a restore.
 void test_external(const Problem& problem, std::size_t step) {
   check::context = "external in blocks of " + std::to_string(step);
@@ -377,6 +422,10 @@ int main() {
     for (const std::size_t step : {1, 7, 128}) check::guard([&] { test_external(problem, step); });
     test_same_path(Problem(8, 1500, classes, 0.5));
   }
+  for (const std::size_t classes : {2, 4})
+    for (const int threads : {1, 3}) test_scored_seeds(Problem(11, 700, classes, 0.2), Layout::dense, false, threads);
+  test_scored_seeds(wide(Problem(12, 700, 3, 0.2)), Layout::dense, true, 1);
+  test_scored_seeds(Problem(13, 700, 3, 0.2), Layout::sparse, false, 2);
   test_mirror_and_rest(Problem(9, 200, 2, 0.15));
   test_classes(Problem(10, 160, 4, 0.1));
   test_edges();

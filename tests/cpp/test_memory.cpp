@@ -71,6 +71,9 @@ bool starve(long allocations, bool from_there_on, const std::function<void()>& w
   return threw;
 }
 
+/// What is called while memory runs out; seed is that of LASVM, with scores.
+enum class Call { learn, forget, seed };
+
 template <class Solver>
 struct Learner {
   const Problem& problem;
@@ -191,17 +194,26 @@ void test_solver(const std::string& name, const std::function<void(Solver&)>& se
         learner->learn(0, 40);
         return learner;
       };
-      const auto run = [&](bool forgets, long allocations, bool from_there_on) {
+      const auto run = [&](Call call, long allocations, bool from_there_on) {
         const auto learner = make();
         const Slots ids = learner->kept_ids(6);
+        Slots others;
+        for (std::int64_t r = 40; r < 70; ++r) others.push_back(r);
+        std::vector<double> scores(problem.size() * learner->expansion.columns());
+        if (call == Call::seed) {
+          learner->expansion.decide(problem.table.dense(), 1, scores.data());
+          for (std::size_t at = 0; at < scores.size(); ++at)
+            scores[at] -= learner->expansion.column(at % learner->expansion.columns()).bias;
+        }
         const long before = counted;
         const bool threw = starve(allocations, from_there_on, [&] {
-          if (forgets) learner->solver.forget(ids);
-          else learner->learn(40, 70);
+          if (call == Call::forget) learner->solver.forget(ids);
+          else if (call == Call::learn) learner->learn(40, 70);
+          else if constexpr (std::is_same_v<Solver, Lasvm>) learner->solver.seed(problem.rows(), others, scores);
         });
         const long used = counted - before;
-        check::context = name + (forgets ? " forgets, " : " learns, ") + std::to_string(classes) + " classes, cache " +
-                         std::to_string(cache) + ", allocation " + std::to_string(allocations) +
+        check::context = name + ", call " + std::to_string(static_cast<int>(call)) + ", " + std::to_string(classes) +
+                         " classes, cache " + std::to_string(cache) + ", allocation " + std::to_string(allocations) +
                          (from_there_on ? " and all later ones" : "");
         learner->check();
         learner->learn(60, 90);
@@ -209,13 +221,14 @@ void test_solver(const std::string& name, const std::function<void(Solver&)>& se
         learner->check();
         return std::pair(threw, used);
       };
-      for (const bool forgets : {false, true}) {
-        const auto [none, all] = run(forgets, -1, false);
+      for (const Call call : {Call::learn, Call::forget, Call::seed}) {
+        if (call == Call::seed && (!std::is_same_v<Solver, Lasvm> || layout == Layout::external)) continue;
+        const auto [none, all] = run(call, -1, false);
         CHECK(!none);
         const long stride = std::max(1L, all / 40);
         std::size_t failures = 0;
         for (long k = 0; k < all; k += k < 12 ? 1 : stride)
-          for (const bool from_there_on : {false, true}) failures += run(forgets, k, from_there_on).first;
+          for (const bool from_there_on : {false, true}) failures += run(call, k, from_there_on).first;
         check::context = name;
         CHECK(failures > 8);
       }

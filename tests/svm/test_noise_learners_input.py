@@ -193,4 +193,4 @@ y = (X[:, 0] + np.random.default_rng(1).standard_normal(60) > 0) * 1
 LASVMG(2.0, kernel="linear").fit(1e8 * X, y)
 LASVMG(2.0, kernel="linear").fit(np.full((60, 3), 1e4), y)
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=10)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=100)

@@ -46,8 +46,6 @@ _NEAR = 0.25
 _TARGETS_PER_CALL = 8192
 # Rows of the first chunk, which are learned one by one.
 _FIRST_CHUNK = 4000
-# Rows that join at once: so many kernel rows are computed, beside the cache.
-_JOINING = 256
 # As long as many rows are missing, precision is wasted: a coarse solution is enough to find them. This is the
 # tolerance of chunks and of the first rounds; it falls to a tenth when fewer than FEW_ROWS violate theirs.
 COARSE_TOL = 0.1
@@ -106,10 +104,12 @@ class ExactLearner(FinishingLearner):
             super()._finish_fit(rows, learned)
             return
         scores = self._scores_of(rows, learned)
-        self.n_rounds_ = self._solve(scores, partial(self._learn_again, rows), "finishing", stacklevel=5)
+        self.n_rounds_ = self._solve(
+            scores, partial(self._learn_again, rows, scores.as_model), "finishing", stacklevel=5
+        )
         self._reserve_nearest(rows, scores)
 
-    def _learn_again(self, rows: LabeledRows, which: Ints) -> None:
+    def _learn_again(self, rows: LabeledRows, scores: Floats | None, which: Ints) -> None:
         """Learn rows that violate their condition; some may be kept, but not by every binary problem."""
         self._feed(self._machine.native.learn, rows, which)
 
@@ -121,10 +121,13 @@ class ExactLearner(FinishingLearner):
         parts = (rows.X[near], rows.ids[near], rows.labels[near], rows.costs[near])
         self._machine.reserve(*parts, margins, most)
 
-    def _join(self, rows: LabeledRows, which: Ints) -> None:
-        """Let rows that are not kept join all binary problems, without a step."""
-        for start in range(0, len(which), _JOINING):
-            self._feed(self._machine.native.seed, rows, which[start : start + _JOINING])
+    def _join(self, rows: LabeledRows, which: Ints, scores: Floats | None = None) -> None:
+        """Let rows that are not kept join all binary problems; ``scores`` are those of all rows, if known."""
+        native = self._machine.native
+        if scores is None:
+            self._feed(native.seed, rows, which)
+        else:
+            self._feed(lambda *parts: native.seed_scored(*parts, scores), rows, which)
 
     def _learn_in_chunks(self, rows: LabeledRows, order: Ints, first: Ints) -> None:
         """Learn rows in chunks; of all but the first one, only those that violate their condition.
@@ -149,8 +152,9 @@ class ExactLearner(FinishingLearner):
                 bar.update(len(order) - len(rest))
                 while len(rest):
                     chunk, rest = np.split(rest, [min(len(order) - len(rest), len(rest))])
-                    needed = self._scores_of(rows, chunk).check_all(self._allowed(tol))
-                    self._join(rows, needed)
+                    scores = self._scores_of(rows, chunk)
+                    needed = scores.check_all(self._allowed(tol))
+                    self._join(rows, needed, scores.as_model)
                     self._optimize(native.finish, "optimizing")
                     bar.update(len(chunk))
                     bar.set_postfix(kept=native.size)
@@ -266,6 +270,11 @@ class RowScores:
         self._far: list[_Group] = []
         # 8-bit integers are quicker, but their kernel values differ from those of the model in the last bits.
         self._step = rows.byte_step if machine.native.takes_bytes else 0.0
+
+    @property
+    def as_model(self) -> Floats | None:
+        """The scores of all rows; None if their kernel values are not those of the model, bit for bit."""
+        return self._scores if self._step == 0 and self._decide is None else None
 
     def check_near(self, limit: float) -> Ints:
         """Rows near the margin that violate their condition by more than ``limit``."""

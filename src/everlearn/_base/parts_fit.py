@@ -140,7 +140,7 @@ class PartsFit:
 
     def _learn(self, places: Ints) -> None:
         """Learn rows that violate their condition."""
-        self.learner._learn_again(self._rows_at(places), np.arange(len(places), dtype=np.int64))
+        self.learner._learn_again(self._rows_at(places), None, np.arange(len(places), dtype=np.int64))
 
     # ------------------------------------------------------------------------------------------------ rows
 

@@ -15,7 +15,7 @@ from .._base import checked, constraints
 from .._base.device import DEVICES
 from .._base.device_learner import DeviceLearner
 from .._base.docs import complete
-from .._base.exact import FEW_ROWS, ExactLearner
+from .._base.exact import FEW_ROWS, ExactLearner, Floats
 from .._base.forget import ForgettingLearner
 from .._base.learner import ROWS_PER_CALL, KernelLearner, LabeledRows
 from .._base.online import OnlineLearner, StreamLearner
@@ -208,14 +208,14 @@ class LASVM(DeviceLearner, ExactLearner, OnlineLearner, StreamLearner, Forgettin
         if not self._solved_on_device:
             super()._finish_fit(rows, learned)
 
-    def _learn_again(self, rows: LabeledRows, which: Ints) -> None:
+    def _learn_again(self, rows: LabeledRows, scores: Floats | None, which: Ints) -> None:
         """Many rows join without a step of their own: optimizing follows, and makes better ones."""
         if len(which) < FEW_ROWS:
-            super()._learn_again(rows, which)
+            super()._learn_again(rows, scores, which)
             return
         kept = np.isin(rows.ids[which], self._machine.native.ids)
-        self._join(rows, which[~kept])
-        super()._learn_again(rows, which[kept])
+        self._join(rows, which[~kept], scores)
+        super()._learn_again(rows, scores, which[kept])
 
     def _solves_all_rows(self) -> bool:
         """Whether only the solution matters: no parameter asks for a pass over the rows one by one."""
