@@ -85,11 +85,12 @@ class RowCache {
 
   /// Gets pages ready for rows of n values, as far as they fit: several threads write zeros faster than one. Optional.
   void make_room(std::span<const std::int64_t> slots, std::size_t n, int threads) noexcept {
-    if (threads <= 1 || order_.size() >= max_rows_) return;
-    std::size_t pages = 0;
+    if (threads <= 1) return;
+    std::size_t pages = 0, more_rows = max_rows_ - std::min(max_rows_, order_.size());
     for (const auto slot : slots) {
       const Entry* entry = find(static_cast<std::size_t>(slot));
-      pages += pages_for(n) - (entry == nullptr ? 0 : std::min(pages_for(n), entry->pages.size()));
+      if (entry != nullptr) pages += pages_for(n) - std::min(pages_for(n), entry->pages.size());
+      else if (more_rows > 0) pages += pages_for(n), --more_rows;
     }
     pool_.make_room(std::min(pages, (limit_ - std::min(limit_, bytes_)) / kPageBytes), threads);
   }
