@@ -74,9 +74,8 @@ class EventHub:
             while last < self._newest:
                 try:
                     events = await to_thread.run_sync(self._events_after, last, _PART)
-                except (
-                    Exception
-                ):  # the store cannot be read now; this task is the only one that reads for all
+                except Exception:
+                    # The store cannot be read now. This task reads for all clients, so it must go on.
                     logger.exception("New events cannot be read from the log; it is tried again.")
                     await asyncio.sleep(RETRY_SECONDS)
                     continue
