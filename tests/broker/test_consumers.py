@@ -156,13 +156,18 @@ with open_consumer(sys.argv[1]) as consumer:
 """
 
 
-def test_what_is_not_read_stays_at_the_broker(server):
-    topic = Topic(server, partitions=1)
-    for _ in range(10):
-        topic.add(*[{"n": n, "x": "x" * 100_000} for n in range(100)])  # 100 MB
-    said = subprocess.run([sys.executable, "-c", SLOW_READER, topic.url], capture_output=True, check=True)
-    topic.delete()
-    assert int(said.stdout) < 40e6
+@pytest.mark.parametrize("kind", ["redis", "kafka"])
+def test_what_is_not_read_stays_at_the_broker(kind):
+    try:
+        with running(kind) as server:  # of its own: 100 MB would slow down the one of the other tests
+            topic = Topic(server, partitions=1)
+            for _ in range(10):
+                topic.add(*[{"n": n, "x": "x" * 100_000} for n in range(100)])
+            command = [sys.executable, "-c", SLOW_READER, topic.url]
+            said = subprocess.run(command, capture_output=True, check=True).stdout
+    except NoBrokerError as error:
+        pytest.skip(f"no broker: {kind}: {error}")
+    assert int(said) < 40e6
 
 
 def test_readers_some_of_which_do_not_know_the_id_of_the_topic_go_on_together(kafka_server):
