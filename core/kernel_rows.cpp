@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <numeric>
 
 #include "threads.hpp"
 
@@ -309,6 +310,9 @@ double KernelRows::block_product(std::size_t slot, const double* coefficients) c
 void KernelRows::cache_block(std::span<const std::int64_t> kept) noexcept {
   const std::size_t old = block_begin_, n = old + kept.size();
   try {
+    std::vector<std::int64_t> slots(kept.size());
+    std::iota(slots.begin(), slots.end(), static_cast<std::int64_t>(old));
+    cache_.make_room(slots, n, threads_);
     for (std::size_t t = 0; t < kept.size() && !rows_.external(); ++t) {
       const float* source = block_values(static_cast<std::size_t>(kept[t]));
       RowCache::Entry& entry = cache_.touch(static_cast<std::int64_t>(old + t), n);
@@ -317,7 +321,7 @@ void KernelRows::cache_block(std::span<const std::int64_t> kept) noexcept {
       entry.valid = n;
     }
     // A row used lately will be used again soon: it gets its values for the new slots now, while they are at hand.
-    const std::vector<RowCache::Entry*> recent = cache_.recent(kRecent, n);
+    const std::vector<RowCache::Entry*> recent = cache_.recent(kRecent, n, threads_);
     std::vector<std::uint8_t> stays(block_rows_, 0);
     for (const auto slot : kept) stays[static_cast<std::size_t>(slot) - old] = 1;
     parallel_ranges(recent.size() * kept.size() < kSmallBatch ? 1 : threads_, recent.size(), 1,

@@ -92,7 +92,7 @@ class RowCache {
       if (entry != nullptr) pages += pages_for(n) - std::min(pages_for(n), entry->pages.size());
       else if (more_rows > 0) pages += pages_for(n), --more_rows;
     }
-    pool_.make_room(std::min(pages, (limit_ - std::min(limit_, bytes_)) / kPageBytes), threads);
+    get_ready(pages, threads);
   }
 
   /// Pins a row: until it is unpinned it stays in place. Use HeldRow (kernel_rows.hpp), which pairs the two.
@@ -122,9 +122,15 @@ class RowCache {
   }
 
   /// The `count` rows used last, with room for n values, as far as they fit.
-  std::vector<Entry*> recent(std::size_t count, std::size_t n) {
+  std::vector<Entry*> recent(std::size_t count, std::size_t n, int threads = 1) {
     std::vector<Entry*> rows;
     rows.reserve(std::min(count, order_.size()));
+    if (threads > 1) {
+      std::size_t pages = 0, left = count;
+      for (auto at = order_.begin(); at != order_.end() && left > 0; ++at, --left)
+        pages += pages_for(n) - std::min(pages_for(n), at->pages.size());
+      get_ready(pages, threads);
+    }
     for (auto at = order_.begin(); at != order_.end() && count > 0; ++at, --count) {
       const std::size_t more = pages_for(n) - std::min(pages_for(n), at->pages.size());
       if (bytes_ + more * kPageBytes > limit_) break;
@@ -178,6 +184,9 @@ class RowCache {
   static constexpr std::size_t kPageBytes = kPage * sizeof(float);
   static constexpr std::size_t kManyRows = 256;  // worth starting threads
 
+  void get_ready(std::size_t pages, int threads) noexcept {
+    pool_.make_room(std::min(pages, (limit_ - std::min(limit_, bytes_)) / kPageBytes), threads);
+  }
   Place none() const { return const_cast<std::list<Entry>&>(order_).end(); }
   static std::size_t pages_for(std::size_t n) { return (n + kPage - 1) / kPage; }
   void refuse_pinned() const {

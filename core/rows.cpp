@@ -93,10 +93,18 @@ class DenseRows final : public Rows {
     const std::size_t count = batch.norms.size();
     panels_.resize(round_up(size_ + count, kPanel) * width_, Stored());
     norms_.resize(round_up(size_ + count, kPanel), T(0));
-    for (std::size_t r = 0; r < count; ++r, ++size_) {
-      Stored* lane = const_cast<Stored*>(lane_of(size_));
-      for (std::size_t k = 0; k < width_; ++k) lane[k * kPanel] = stored(batch.values[r * width_ + k]);
-      norms_[size_] = batch.norms[r];
+    std::copy(batch.norms.begin(), batch.norms.end(), norms_.begin() + static_cast<std::ptrdiff_t>(size_));
+    for (std::size_t r = 0; r < count;) {
+      const T* const row = batch.values.data() + r * width_;
+      Stored* const lane = const_cast<Stored*>(lane_of(size_));
+      if constexpr (std::is_same_v<T, float> && std::is_same_v<Stored, float>)
+        if (size_ % kPanel == 0 && r + kPanel <= count) {  // a whole panel, in squares
+          loops().transpose(row, width_, kPanel, width_, lane, kPanel);
+          r += kPanel, size_ += kPanel;
+          continue;
+        }
+      for (std::size_t k = 0; k < width_; ++k) lane[k * kPanel] = stored(row[k]);
+      ++r, ++size_;
     }
   }
 
