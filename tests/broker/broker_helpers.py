@@ -70,12 +70,39 @@ class Topic:
         self.client.xadd(self.name, fields)
 
     def values(self):
-        """All messages, in the order of the stream; Redis only."""
+        """All messages, in the order of the stream or of each partition."""
+        if self._kafka:
+            return [
+                json.loads(text) for text in read_partitions(self.server.port, self.name, self._partitions)
+            ]
         return [json.loads(fields[b"json"]) for _, fields in self.client.xrange(self.name)]
 
 
 def producer(port):
-    return ck.Producer({"bootstrap.servers": f"127.0.0.1:{port}", "log_level": 0, "linger.ms": 1})
+    """A producer that adds no message twice, also when it repeats a request."""
+    settings = {"bootstrap.servers": f"127.0.0.1:{port}", "log_level": 0, "linger.ms": 1}
+    return ck.Producer(settings | {"enable.idempotence": "true"})
+
+
+def read_partitions(port, name, partitions):
+    """The messages of a topic, by a consumer that has nothing of ours."""
+    client = ck.Consumer(
+        {"bootstrap.servers": f"127.0.0.1:{port}", "group.id": "reader", "enable.partition.eof": "true"}
+    )
+    found, ended = [], set()
+    try:
+        client.assign([ck.TopicPartition(name, number, 0) for number in range(partitions)])
+        while len(ended) < partitions:
+            message = client.poll(20)
+            assert message is not None, f"{name} does not end"
+            if message.error() is None:
+                found.append(message.value())
+            else:
+                assert message.error().code() == ck.KafkaError._PARTITION_EOF, message.error()
+                ended.add(message.partition())
+    finally:
+        client.close()
+    return found
 
 
 class Line:

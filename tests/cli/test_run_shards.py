@@ -115,6 +115,7 @@ def test_a_crash_between_shards_neither_loses_nor_doubles(topic, tmp_path, monke
             everlearn("run", topic.url, "--store", folder, *RUN, "--idle", 5, code=1)
         assert {len(found) for found in numbers_in(folder).values()} != {200}
     run(topic, folder)
+    assert sorted(row["n"] for row in topic.values()) == list(range(350))  # the broker has them once
     check(folder, 350)
 
 
