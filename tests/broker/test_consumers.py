@@ -45,6 +45,9 @@ def test_goes_on_at_any_offset(server):
         assert [consumer.is_after(message, offsets) for message in first] == [False] * len(first)
         assert [consumer.is_after(message, offsets) for message in rest] == [True] * len(rest)
         assert consumer.is_after(first[0], None)
+        later = consumer.offsets
+        assert consumer.furthest(offsets, later)["next"] == later["next"] != offsets["next"]
+        assert consumer.furthest(later, offsets) == consumer.furthest(later, None) == later
     assert sorted(numbers(first + rest)) == list(range(60))
     by_partition = {}
     for message in first + rest:
@@ -210,6 +213,7 @@ def test_a_topic_that_was_made_again_is_an_error(server, more):
         found = read_all(consumer, more)
         assert sorted(numbers(found)) == list(range(more))
         assert all(consumer.is_after(message, offsets) for message in found)
+        assert consumer.furthest(consumer.offsets, offsets) == consumer.offsets  # those of another topic
         offsets = consumer.offsets
         assert not any(consumer.is_after(message, offsets) for message in found)
     with open_consumer(topic.url, offsets=offsets) as consumer:

@@ -96,26 +96,43 @@ def test_one_status_one_report_one_model(redis_server, tmp_path):
         assert alone.records_of(["1:0"])["1:0"]["customer"].startswith("c")
 
 
+def crash(topic, folder, monkeypatch, call):
+    """A run in which one call of `step` fails; the others, in threads for other shards, do not."""
+    step, left = NeverEndingLearner.step, [call]
+
+    def fail(learner, *args, **options):
+        left[0] -= 1
+        if left[0] == 0:
+            raise OSError("a crash")
+        return step(learner, *args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(NeverEndingLearner, "step", fail)
+        everlearn("run", topic.url, "--store", folder, *RUN, "--idle", 5, code=1)
+    assert {len(found) for found in numbers_in(folder).values()} != {200}
+
+
 def test_a_crash_between_shards_neither_loses_nor_doubles(topic, tmp_path, monkeypatch):
     folder = tmp_path / "shards"
     topic.add(*customers(200))
     run(topic, folder, "--shards", 3, "--shard-by", "customer", n=200)
     topic.add(*customers(150, first=200))
-    step = NeverEndingLearner.step
-    for left in ([2], [3]):  # the shards are fed by threads: one call fails, the others do not
-
-        def fail(learner, *args, left=left, **options):
-            left[0] -= 1
-            if left[0] == 0:
-                raise OSError("a crash")
-            return step(learner, *args, **options)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(NeverEndingLearner, "step", fail)
-            everlearn("run", topic.url, "--store", folder, *RUN, "--idle", 5, code=1)
-        assert {len(found) for found in numbers_in(folder).values()} != {200}
+    for call in (2, 3):
+        crash(topic, folder, monkeypatch, call)
     run(topic, folder)
     assert sorted(row["n"] for row in topic.values()) == list(range(350))  # the broker has them once
+    check(folder, 350)
+
+
+def test_a_shard_that_is_ahead_keeps_its_offsets(topic, tmp_path, monkeypatch):
+    """While the source is behind it, for the shard that a crash left behind."""
+    folder = tmp_path / "shards"
+    topic.add(*customers(200))
+    run(topic, folder, "--shards", 3, "--shard-by", "customer", n=200)
+    topic.add(*customers(150, first=200))
+    crash(topic, folder, monkeypatch, 2)
+    everlearn("run", topic.url, "--store", folder, *RUN, "--batch-size", 5, "--limit", 3, "--idle", 5)
+    run(topic, folder)
     check(folder, 350)
 
 

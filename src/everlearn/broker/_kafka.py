@@ -131,12 +131,9 @@ class KafkaConsumer(Consumer):
 
     def is_after(self, message: Message, offsets: Mapping[str, Any] | None) -> bool:
         """Whether the offset of a message is not before that of its partition."""
-        known = offsets or {}
-        if _another(self.topic_id, known.get("topic_id")):
+        if not self._is_valid(message.partition, offsets):
             return True
-        if message.partition in self._restarted and known.get("topic_id") is None:
-            return True
-        return bool(message.offset >= known.get("next", {}).get(message.partition, 0))
+        return bool(message.offset >= (offsets or {}).get("next", {}).get(message.partition, 0))
 
     @property
     def offsets(self) -> dict[str, Any]:
@@ -148,6 +145,11 @@ class KafkaConsumer(Consumer):
         self._kafka.close()
 
     # ------------------------------------------------------------------------------------------------ private
+
+    def _is_valid(self, partition: str, offsets: Mapping[str, Any] | None) -> bool:
+        topic_id = (offsets or {}).get("topic_id")
+        made_again = partition in self._restarted and topic_id is None
+        return not made_again and not _another(self.topic_id, topic_id)
 
     def _note(self, error: Any) -> None:
         self._failure = _words(error)

@@ -113,6 +113,27 @@ class Consumer:
         """
         raise NotImplementedError
 
+    def furthest(self, offsets: Mapping[str, Any], known: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Join offsets of this consumer with those of a reader that may have read further in some partitions.
+
+        Parameters
+        ----------
+        offsets : mapping
+            A value of `offsets`.
+        known : mapping or None
+            The value of `offsets` that the reader stored last; None if it has read nothing.
+
+        Returns
+        -------
+        dict
+            The offsets, in no partition before the known ones.
+        """
+        places = dict(offsets["next"])
+        for name, place in (known or {}).get("next", {}).items():
+            if self._is_valid(name, known):
+                places[name] = max(place, places.get(name, place), key=_order_of)
+        return {**offsets, "next": places}
+
     def close(self) -> None:
         """Close the connection."""
 
@@ -121,6 +142,10 @@ class Consumer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _is_valid(self, partition: str, offsets: Mapping[str, Any] | None) -> bool:
+        """Whether stored offsets mean anything in this partition: it may have been made again since."""
+        raise NotImplementedError
 
     def _check_same(self, is_same: bool) -> None:
         """Refuse offsets of another topic or stream: they mean nothing here."""

@@ -130,7 +130,10 @@ class RedisConsumer(Consumer):
     def is_after(self, message: Message, offsets: Mapping[str, Any] | None) -> bool:
         """Whether an entry is behind the last one that was read."""
         last = (offsets or {}).get("next", {}).get("", _START)
-        return self._made_again or order(message.offset) > order(last)
+        return not self._is_valid("", offsets) or order(message.offset) > order(last)
+
+    def _is_valid(self, partition: str, offsets: Mapping[str, Any] | None) -> bool:
+        return not self._made_again
 
     def close(self) -> None:
         """Close the connection."""

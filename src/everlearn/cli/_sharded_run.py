@@ -53,7 +53,7 @@ def learn_shards(plan: Plan, sharding: Sharding, quiet: bool) -> None:
         with contextlib.suppress(KeyboardInterrupt):
             feed.run(interrupt)
         if not interrupt.asked:
-            learner.note(source.notes)
+            feed.note()
         progress.print(bad_rows_message(source, plan.source.quarantine))
         progress.print(duplicates_message(feed.n_duplicates, source))
         if not quiet:
@@ -146,10 +146,18 @@ class _Feed:
             n_rows += self._step(batch)
             n_batches += 1
             if n_batches % _NOTE_EVERY == 0:
-                self._learner.note(source.notes)
+                self.note()
             check_bad(source, source.bad, source.quarantined, source.n_rows, self._plan.max_bad_fraction)
             if interrupt.asked:
                 return
+
+    def note(self) -> None:
+        """Store the offsets in all shards."""
+        self._learner.note(shard_notes=self._notes())
+
+    def _notes(self) -> dict[int, dict[str, Any]]:
+        """The offsets for each shard: those that were ahead stay there until the others have caught up."""
+        return {shard: self._source.notes_beyond(known) for shard, known in self._offsets.items()}
 
     def _step(self, batch: Any) -> int:
         """Learn a batch; the number of rows."""
@@ -175,7 +183,7 @@ class _Feed:
                 keys=[keys[i] for i in at],
                 ids=rows.ids,
                 time=time_of(rows.time),
-                notes=self._source.notes,
+                shard_notes=self._notes(),
                 records=[records[i] for i in at],
             )
         return len(rows)

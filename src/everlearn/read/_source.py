@@ -213,6 +213,27 @@ class Source(Iterator[Batch]):
         """`offsets` as the notes of a store; empty if the source is no broker."""
         return {} if self.offsets is None else {OFFSETS_NOTE: self.offsets}
 
+    def notes_beyond(self, offsets: Mapping[str, Any] | None) -> dict[str, Any]:
+        """`notes` for a store that may have read further than this source.
+
+        Several stores that share a source begin where the first of them stopped, and its messages come in
+        another order than before: without this, the offsets of the others would go back.
+
+        Parameters
+        ----------
+        offsets : mapping or None
+            What the store has in its notes; None if it has read nothing.
+
+        Returns
+        -------
+        dict
+            The notes, in no partition before these offsets.
+        """
+        if self.offsets is None:
+            return {}
+        assert isinstance(self._reader, MessageReader)
+        return {OFFSETS_NOTE: self._reader.consumer.furthest(self.offsets, offsets)}
+
     def on_wait(self, call: Callable[[], None]) -> None:
         """While no message arrives, call a function four times a second.
 

@@ -146,6 +146,7 @@ class ShardedLearner(ShardedReading):
         ids: Any = None,
         time: float | None = None,
         notes: Mapping[str, Any] | None = None,
+        shard_notes: Mapping[int, Mapping[str, Any]] | None = None,
         records: Sequence[Any] | None = None,
     ) -> dict[int, Outcome]:
         """Process a batch: each row in the shard of its key.
@@ -166,6 +167,8 @@ class ShardedLearner(ShardedReading):
             The time of the batch, in seconds since 1970; None for now.
         notes : mapping, default=None
             Values to store in the transaction of each shard that has rows; see `NeverEndingLearner.notes`.
+        shard_notes : mapping, default=None
+            By the number of a shard: values for this shard alone, such as offsets.
         records : sequence, default=None
             The rows as they were sent; see `NeverEndingLearner.step`.
 
@@ -199,7 +202,7 @@ class ShardedLearner(ShardedReading):
                 None if labels is None else labels[at],
                 ids=given,
                 time=time,
-                notes=notes,
+                notes={**(notes or {}), **(shard_notes or {}).get(shard, {})} or None,
                 records=None if records is None else [records[int(row)] for row in at],
             )
 
@@ -318,17 +321,25 @@ class ShardedLearner(ShardedReading):
         """
         return self._folder.agree(name, value)
 
-    def note(self, notes: Mapping[str, Any]) -> None:
+    def note(
+        self,
+        notes: Mapping[str, Any] | None = None,
+        *,
+        shard_notes: Mapping[int, Mapping[str, Any]] | None = None,
+    ) -> None:
         """Store values in every open shard, such as offsets in shards that had no rows.
 
         Parameters
         ----------
-        notes : mapping
+        notes : mapping, default=None
             The values; see `NeverEndingLearner.notes`.
+        shard_notes : mapping, default=None
+            By the number of a shard: values for this shard alone.
         """
-        for learner in self._learners.values():
-            if any(learner.notes.get(name) != value for name, value in notes.items()):
-                learner.answer([], notes=notes)
+        for shard, learner in self._learners.items():
+            values = {**(notes or {}), **(shard_notes or {}).get(shard, {})}
+            if any(learner.notes.get(name) != value for name, value in values.items()):
+                learner.answer([], notes=values)
 
     def close(self) -> None:
         """Write snapshots and close the stores."""
