@@ -101,6 +101,17 @@ def test_nobody_takes_all_questions(clock):
         assert len(service.lease_questions("ada", 5).questions) == 1
 
 
+def test_whom_others_left_nothing_asks_again_soon(clock, monkeypatch):
+    with set_up(clock=clock, n=200) as service:
+        assert service.lease_questions("ada", 3).questions
+        monkeypatch.setattr(service, "_ask_more", lambda *_: False)  # others take all that is asked
+        empty = service.lease_questions("bob").empty
+        assert (empty.reason, empty.retry_after) == ("all_leased", 1)
+        assert "More are on their way" in empty.message
+        monkeypatch.undo()
+        assert service.lease_questions("bob").questions
+
+
 def test_release_and_renew(learning, clock):
     question = learning.lease_questions("ada").questions[0]
     clock.now += 50

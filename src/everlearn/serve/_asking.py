@@ -26,6 +26,7 @@ _MAX_HELD = 100  # by one person: nobody takes all questions, or spends the labe
 _MAX_DUPLICATES = 50  # rows that one answer labels
 _MAX_SHOWN = 2000  # rows whose fields are kept in memory
 _ASK_AHEAD = 50  # questions that are asked at once for other people
+_SOON = 1.0  # seconds after which somebody who found no question may ask again
 _TRIES = 3  # for one person, if others take what was asked
 
 # A row to be asked about: its id, the number of people who may be asked, and the reason by its rank.
@@ -239,6 +240,9 @@ class Asking(Answering):
             return Empty("all_answered", "No label looks like a mistake.")
         mine = [row for row in self._leases.held(by) if row not in held]
         if held:
+            if learner.can_ask and learner.n_candidates:  # others took what was asked a moment ago
+                text = "Others took the questions that were just chosen. More are on their way."
+                return Empty("all_leased", text, _SOON)
             text = "The open question is" if len(held) == 1 else f"All {len(held):,} open questions are"
             return Empty("all_leased", f"{text} with other people. Unanswered ones come back.", retry)
         if not learner.asks:
