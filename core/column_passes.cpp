@@ -43,6 +43,13 @@ void Expansion::descend(std::size_t c, std::span<const RowView> rows, std::span<
   });
 }
 
+void Expansion::descend(std::size_t c, std::span<const std::int64_t> slots, std::span<const double> moves) {
+  double* g = columns_[c].g.data();
+  kernel_.sweep(slots, [&](std::size_t first, std::size_t begin, std::size_t end, std::span<float* const> lines) {
+    loops().rank_update(g + begin, lines.data(), moves.data() + first, lines.size(), 0, end - begin);
+  });
+}
+
 Extremes Expansion::descend_pair(std::size_t c, const HeldRow& first, const HeldRow& second, double length) {
   Column& column = columns_[c];
   const RowView ki = first.view(), kj = second.view();

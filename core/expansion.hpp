@@ -174,6 +174,8 @@ class Expansion {
 
   /// g_c -= sum_r moves[r] rows[r], over all slots.
   void descend(std::size_t c, std::span<const RowView> rows, std::span<const double> moves);
+  /// The same for the rows of some slots, whose kernel values are computed anew and not cached.
+  void descend(std::size_t c, std::span<const std::int64_t> slots, std::span<const double> moves);
   /// g_c -= length (K_i - K_j); returns the extremes of the result.
   Extremes descend_pair(std::size_t c, const HeldRow& i, const HeldRow& j, double length);
   Extremes scan(std::size_t c) const;

@@ -1,6 +1,7 @@
 #include "kernel_rows.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <numeric>
 
@@ -203,19 +204,55 @@ void KernelRows::evaluate(const Batch& batch, std::size_t count, float* const* o
   evaluations_ += count * size();
 }
 
+bool KernelRows::knows_most(std::span<const std::int64_t> slots) {
+  const auto lock = lock_cache();
+  const auto whole = [&](std::int64_t slot) {
+    const RowCache::Entry* entry = cache_.find(static_cast<std::size_t>(slot));
+    return entry != nullptr && entry->valid == size();
+  };
+  return 4 * static_cast<std::size_t>(std::count_if(slots.begin(), slots.end(), whole)) > 3 * slots.size();
+}
+
 void KernelRows::evaluate_among(std::span<const std::int64_t> slots, float* const* out) {
   constexpr std::size_t kTogether = 48;  // what is above the diagonal costs little, and rows are computed by the dozen
   const auto batch = rows_.take_kept(slots);
   const auto store = rows_.sibling();
   store->append(*batch);
-  std::uint64_t computed = 0;
-  for (std::size_t first = 0; first < slots.size(); first += kTogether) {
-    const std::size_t last = std::min(first + kTogether, slots.size());
+  const std::size_t n = slots.size(), pieces = (n + kTogether - 1) / kTogether;
+  std::atomic<std::uint64_t> computed = 0;
+  parallel_each(n * n < kWorthThreads ? 1 : threads_, pieces, [&](std::size_t piece) {
+    const std::size_t first = (pieces - 1 - piece) * kTogether,
+                      last = std::min(first + kTogether, n);  // long ones first
     store->evaluate(*batch, first, last, 0, last, out + first);
     computed += (last - first) * last;
-  }
+  });
   const auto lock = lock_cache();
   evaluations_ += computed;
+}
+
+void KernelRows::sweep(std::span<const std::int64_t> slots,
+                       FunctionRef<void(std::size_t, std::size_t, std::size_t, std::span<float* const>)> work) {
+  constexpr std::size_t kSlots = 512, kTogether = 192;  // a tile stays in the second-level cache
+  std::vector<std::unique_ptr<Batch>> batches;
+  for (std::size_t first = 0; first < slots.size(); first += kTogether)
+    batches.push_back(rows_.take_kept(slots.subspan(first, std::min(kTogether, slots.size() - first))));
+  const std::size_t n = size();
+  parallel_ranges(slots.size() * n < kSmallBatch ? 1 : threads_, n, kSlots, [&](std::size_t begin, std::size_t end) {
+    AlignedVector<float> values(kTogether * kSlots);
+    std::vector<float*> lines(kTogether), out(kTogether);
+    for (std::size_t r = 0; r < kTogether; ++r) lines[r] = values.data() + r * kSlots;
+    for (std::size_t at = begin; at < end; at += kSlots) {
+      const std::size_t stop = std::min(at + kSlots, end);
+      for (std::size_t r = 0; r < kTogether; ++r) out[r] = lines[r] - at;
+      for (std::size_t b = 0, first = 0; b < batches.size(); ++b, first += kTogether) {
+        const std::size_t count = std::min(kTogether, slots.size() - first);
+        rows_.evaluate(*batches[b], 0, count, at, stop, out.data());
+        work(first, at, stop, std::span<float* const>(lines).first(count));
+      }
+    }
+  });
+  const auto lock = lock_cache();
+  evaluations_ += slots.size() * n;
 }
 
 void KernelRows::open_block(const Batch& batch, std::size_t count, const float* const* known) {

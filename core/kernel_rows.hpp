@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "function_ref.hpp"
 #include "row_cache.hpp"
 #include "rows.hpp"
 
@@ -96,9 +97,18 @@ class KernelRows {
   /// The rows of several slots; those that are missing are computed together.
   HeldRows hold(std::span<const std::int64_t> slots);
 
+  /// Whether most of the rows of some slots are cached whole.
+  bool knows_most(std::span<const std::int64_t> slots);
+
   /// out[a][b] = K(slots[a], slots[b]) for b <= a, from the rows themselves: where a value is cheap to compute, that is
   /// faster than reading it from a long kernel row. May be called from the threads of Expansion::each_column.
   void evaluate_among(std::span<const std::int64_t> slots, float* const* out);
+
+  /// Computes the kernel rows of some slots tile by tile, without keeping them: work(first, begin, end, lines) gets
+  /// lines[r][s - begin] = K(slots[first + r], s) for the slots s of [begin, end). Tiles of the same slots s come from one
+  /// thread, in the order of `slots`. May be called from the threads of Expansion::each_column.
+  void sweep(std::span<const std::int64_t> slots,
+             FunctionRef<void(std::size_t, std::size_t, std::size_t, std::span<float* const>)> work);
 
   /// Opens a block: the last `count` slots of the store are new and come from `batch`. Computes their rows; `known`, if
   /// given, holds their values with the slots before. If it throws, no block is open.

@@ -48,6 +48,26 @@ struct Slab {
   }
 };
 
+/// A matrix of floats with room for `rows` rows, `stride` floats apart. What is in it is not known at first.
+class BigMatrix {
+ public:
+  BigMatrix(std::size_t rows, std::size_t stride) : stride_(stride) {
+    const std::size_t bytes = rows * stride * sizeof(float);
+    const std::size_t unit = bytes < Slab::kBytes ? 64 : Slab::kBytes;
+    values_.reset(static_cast<float*>(std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit)));
+    if (!values_ && bytes > 0) throw std::bad_alloc();
+#ifdef __linux__
+    if (unit == Slab::kBytes) madvise(values_.get(), bytes, MADV_HUGEPAGE);
+#endif
+  }
+  float* row(std::size_t r) { return values_.get() + r * stride_; }
+  const float* row(std::size_t r) const { return values_.get() + r * stride_; }
+
+ private:
+  std::size_t stride_;
+  Slab::Pointer values_;
+};
+
 /// Slabs of models that are gone, for the next one: the system takes longer to hand out 64 MB than a small problem takes
 /// to solve. A process keeps at most this much.
 class SpareSlabs {

@@ -56,6 +56,7 @@ class DenseRows final : public Rows {
   std::unique_ptr<Rows> sibling() const override { return std::make_unique<DenseRows>(width_, kernel_, center_); }
   const Kernel* kernel() const override { return std::is_same_v<T, Stored> ? &kernel_ : nullptr; }
   bool costly() const override { return width_ > 256; }
+  bool cheap() const override { return width_ * sizeof(T) < 64 * sizeof(float); }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool as_stored) const override {
     auto batch = std::make_unique<DenseBatch<T>>();
@@ -248,6 +249,7 @@ class SparseRows final : public Rows {
   std::unique_ptr<Rows> sibling() const override { return std::make_unique<SparseRows>(width_, kernel_); }
   const Kernel* kernel() const override { return std::is_same_v<T, Stored> ? &kernel_ : nullptr; }
   bool costly() const override { return rows_.values.size() > 32 * rows_.size(); }
+  bool cheap() const override { return rows_.values.size() * sizeof(T) < 20 * rows_.size() * sizeof(float); }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool) const override {
     auto batch = std::make_unique<SparseBatch<T>>();
@@ -357,6 +359,7 @@ class ExternalRows final : public Rows {
   std::unique_ptr<Rows> sibling() const override { return std::make_unique<ExternalRows>(); }
   bool external() const override { return true; }
   bool costly() const override { return true; }
+  bool cheap() const override { return false; }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool) const override {
     auto batch = std::make_unique<ExternalBatch>();

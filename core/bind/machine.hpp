@@ -27,6 +27,10 @@ class Machine {
   bool takes_bytes() const {
     return together([&] { return bytes_are_fast() && take_bytes(expansion_.rows()); });
   }
+  /// Whether a kernel value costs more to compute than to fetch from memory.
+  bool costly() const {
+    return together([&] { return expansion_.rows().costly(); });
+  }
 
   nb::object ids() const;
   /// The ids among these of which no row is in a slot or in the reserve.

@@ -237,6 +237,7 @@ NB_MODULE(_core, module) {
 
   nb::class_<Machine>(module, "Machine")
       .def_prop_ro("takes_bytes", &Machine::takes_bytes)
+      .def_prop_ro("costly", &Machine::costly)
       .def("configure", &Machine::configure, nb::arg("cache_bytes"), nb::arg("threads"))
       .def("decide", &Machine::decide, nb::arg("rows"), nb::arg("threads"))
       .def("add_kernel_sums", &Machine::add_kernel_sums, nb::arg("rows"), nb::arg("sources"), nb::arg("weights"),

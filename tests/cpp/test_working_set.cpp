@@ -123,11 +123,13 @@ void test_optimize() {
   twin.solve();
   const double without_bias = brute_force_dual(problem);
   for (const Bias bias : {Bias::free, Bias::zero}) {
-    std::vector<double> results[2];
-    for (const int small : {0, 1}) {
-      check::context = std::string("optimize ") + (bias == Bias::free ? "with" : "without") + " bias, cache " +
-                       (small ? "small" : "large");
-      Open open(problem, small ? 0 : 1 << 26);
+    std::vector<double> results[3];
+    for (const int cache : {0, 1, 2}) {
+      const char* const names[] = {"small", "large", "filled"};
+      check::context =
+          std::string("optimize ") + (bias == Bias::free ? "with" : "without") + " bias, cache " + names[cache];
+      Open open(problem, cache == 0 ? 0 : 1 << 26);
+      if (cache == 2) open.expansion.hold(first(problem.size()));  // gradients follow cached rows, not computed ones
       std::int64_t steps = 0;
       double last = 0;
       bool done = false;
@@ -144,9 +146,9 @@ void test_optimize() {
       double sum = 0;
       for (const double value : alpha) sum += value;
       if (bias == Bias::free) CHECK_NEAR(sum, 0.0, 1e-9);
-      results[small].assign(alpha.begin(), alpha.end());
+      results[cache].assign(alpha.begin(), alpha.end());
     }
-    CHECK(same_bits(results[0], results[1]));  // the cache affects the time, not the result
+    CHECK(same_bits(results[0], results[1]) && same_bits(results[0], results[2]));  // the cache affects only the time
   }
 }
 
@@ -177,10 +179,34 @@ void test_steps_on_a_column() {
   CHECK(open.drift() < 1e-8);
 }
 
+/// Gradients follow computed kernel rows as they follow cached ones, bit for bit, with any number of threads.
+void test_sweep() {
+  check::context = "sweep";
+  const Problem problem(8, 1500, 3, 0.2);
+  const Slots slots = first(700);
+  Random random(9);
+  std::vector<double> moves;
+  for (std::size_t k = 0; k < slots.size(); ++k) moves.push_back(uniform(random, -1, 1));
+  Open cached(problem, 1 << 26);
+  Expansion& held = cached.expansion;
+  CHECK(!held.kernel().knows_most(slots));
+  held.descend(0, held.hold(slots).views(), moves);
+  CHECK(held.kernel().knows_most(slots) && !held.kernel().knows_most(first(1400)));
+  for (const int threads : {1, 3}) {
+    Open computed(problem, 0);
+    computed.expansion.set_threads(threads);
+    const std::uint64_t before = computed.expansion.kernel().evaluations();
+    computed.expansion.descend(0, slots, moves);
+    CHECK(computed.expansion.kernel().evaluations() - before == slots.size() * problem.size());
+    CHECK(same_bits(computed.expansion.column(0).g.data(), held.column(0).g.data(), problem.size()));
+  }
+}
+
 }  // namespace
 
 int main() {
   test_steps();
+  check::guard(test_sweep);
   check::guard(test_optimize);
   check::guard(test_steps_on_a_column);
   return check::summary();

@@ -105,11 +105,11 @@ class ExactLearner(FinishingLearner):
             return
         scores = self._scores_of(rows, learned)
         self.n_rounds_ = self._solve(
-            scores, partial(self._learn_again, rows, scores.as_model), "finishing", stacklevel=5
+            scores, partial(self._learn_again, rows, scores), "finishing", stacklevel=5
         )
         self._reserve_nearest(rows, scores)
 
-    def _learn_again(self, rows: LabeledRows, scores: Floats | None, which: Ints) -> None:
+    def _learn_again(self, rows: LabeledRows, scores: "RowScores", which: Ints) -> None:
         """Learn rows that violate their condition; some may be kept, but not by every binary problem."""
         self._feed(self._machine.native.learn, rows, which)
 
@@ -121,13 +121,14 @@ class ExactLearner(FinishingLearner):
         parts = (rows.X[near], rows.ids[near], rows.labels[near], rows.costs[near])
         self._machine.reserve(*parts, margins, most)
 
-    def _join(self, rows: LabeledRows, which: Ints, scores: Floats | None = None) -> None:
-        """Let rows that are not kept join all binary problems; ``scores`` are those of all rows, if known."""
+    def _join(self, rows: LabeledRows, which: Ints, scores: "RowScores | None" = None) -> None:
+        """Let rows that are not kept join all binary problems."""
         native = self._machine.native
-        if scores is None:
+        sums = None if scores is None else scores.as_model(which)
+        if sums is None:
             self._feed(native.seed, rows, which)
         else:
-            self._feed(lambda *parts: native.seed_scored(*parts, scores), rows, which)
+            self._feed(lambda *parts: native.seed_scored(*parts, sums), rows, which)
 
     def _learn_in_chunks(self, rows: LabeledRows, order: Ints, first: Ints) -> None:
         """Learn rows in chunks; of all but the first one, only those that violate their condition.
@@ -154,7 +155,7 @@ class ExactLearner(FinishingLearner):
                     chunk, rest = np.split(rest, [min(len(order) - len(rest), len(rest))])
                     scores = self._scores_of(rows, chunk)
                     needed = scores.check_all(self._allowed(tol))
-                    self._join(rows, needed, scores.as_model)
+                    self._join(rows, needed, scores)
                     self._optimize(native.finish, "optimizing")
                     bar.update(len(chunk))
                     bar.set_postfix(kept=native.size)
@@ -271,10 +272,16 @@ class RowScores:
         # 8-bit integers are quicker, but their kernel values differ from those of the model in the last bits.
         self._step = rows.byte_step if machine.native.takes_bytes else 0.0
 
-    @property
-    def as_model(self) -> Floats | None:
-        """The scores of all rows; None if their kernel values are not those of the model, bit for bit."""
-        return self._scores if self._step == 0 and self._decide is None else None
+    def as_model(self, places: Ints) -> Floats | None:
+        """The scores of all rows; those of ``places`` have the kernel values of the model, bit for bit.
+
+        None where kernel values are costly: most kernel rows will be needed, and are then computed together.
+        """
+        if self._machine.native.costly:
+            return None
+        if self._step > 0:
+            self._score_as_model(places)
+        return self._scores
 
     def check_near(self, limit: float) -> Ints:
         """Rows near the margin that violate their condition by more than ``limit``."""

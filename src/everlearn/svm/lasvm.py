@@ -15,7 +15,7 @@ from .._base import checked, constraints
 from .._base.device import DEVICES
 from .._base.device_learner import DeviceLearner
 from .._base.docs import complete
-from .._base.exact import FEW_ROWS, ExactLearner, Floats
+from .._base.exact import FEW_ROWS, ExactLearner, RowScores
 from .._base.forget import ForgettingLearner
 from .._base.learner import ROWS_PER_CALL, KernelLearner, LabeledRows
 from .._base.online import OnlineLearner, StreamLearner
@@ -208,7 +208,7 @@ class LASVM(DeviceLearner, ExactLearner, OnlineLearner, StreamLearner, Forgettin
         if not self._solved_on_device:
             super()._finish_fit(rows, learned)
 
-    def _learn_again(self, rows: LabeledRows, scores: Floats | None, which: Ints) -> None:
+    def _learn_again(self, rows: LabeledRows, scores: RowScores, which: Ints) -> None:
         """Many rows join without a step of their own: optimizing follows, and makes better ones."""
         if len(which) < FEW_ROWS:
             super()._learn_again(rows, scores, which)
