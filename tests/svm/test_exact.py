@@ -175,6 +175,33 @@ def test_rows_that_were_not_chosen_take_no_part(selection, monkeypatch):
     assert np.abs(model.decision_function(X) - svc.decision_function(X)).max() < 0.02
 
 
+@pytest.mark.parametrize(
+    "seed", [56, 282, 0, 1, 2]
+)  # the first two: a row goes from one far group to another
+def test_w_has_not_moved_farther_than_the_rows_that_are_not_scored_again_allow(seed, monkeypatch):
+    monkeypatch.setattr(exact, "_FIRST_CHUNK", 50)
+    random = np.random.default_rng(seed)
+    n, width = random.integers(200, 900), random.integers(1, 4)
+    X = random.standard_normal((n, width))
+    wrong = random.random(n) < random.choice([0, 0.05, 0.2])
+    y = np.where((X[:, 0] + 0.3 * np.sin(3 * X[:, -1]) > 0) ^ wrong, 1, 0)
+    gamma, C = 10 ** random.uniform(-1, 1.5), 10 ** random.uniform(-1, 3)
+    K = rbf_kernel(X, gamma=gamma)
+    moved_since, moves = RowScores._moved_since, []
+
+    def noted(scores, group):
+        moved = moved_since(scores, group)
+        change = scores._near.coefficients - group.coefficients
+        moves.append((moved, np.sqrt(np.einsum("sc,st,tc->c", change, K, change))))
+        return moved
+
+    monkeypatch.setattr(RowScores, "_moved_since", noted)
+    LASVM(C, gamma=gamma, random_state=seed).fit(X, y)
+    assert len(moves) > 0
+    for moved, true in moves:
+        assert (moved >= true - 1e-3 * (1 + true)).all()
+
+
 def test_early_stopping_counts_the_rows_learned():
     X, y = make_banana(3000, random_state=0)
     model = LASVM(10, selection="active", early_stopping=True, n_iter_no_change=50, random_state=0).fit(X, y)

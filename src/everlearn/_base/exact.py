@@ -232,8 +232,10 @@ class _Group:
     def __init__(self, places: Ints, coefficients: Floats, scores: Floats, bias: Floats) -> None:
         self.places = places
         self.coefficients = coefficients  # of every row of the fit, one column for each binary problem
-        self.scores = scores  # of every row of the fit that was near or kept
+        self.scores = scores  # of every row of the fit
         self.bias = bias
+        self.known = np.zeros(len(scores), dtype=bool)  # rows whose scores were those of that model
+        self.known[places] = True
 
 
 class RowScores:
@@ -344,18 +346,27 @@ class RowScores:
         """The rows of a far group that may violate their condition."""
         if self._decide is not None or not self._machine.kernel.unit_diagonal:
             return group.places
-        change = self._near.coefficients - group.coefficients
-        # ||w - w_then||^2 = sum over s of (alpha_s - alpha_s then) (f(x_s) - f_then(x_s))
-        squares = np.einsum("sc,sc->c", change, self._scores - group.scores)
-        moved = np.sqrt(np.maximum(squares, 0)) + np.abs(self._near.bias - group.bias)
+        moved = self._moved_since(group) + np.abs(self._near.bias - group.bias)
         margins = self._signs[group.places] * (self._scores[group.places] + group.bias)
         return np.asarray(group.places[(margins - moved < 1).any(axis=1)])
+
+    def _moved_since(self, group: _Group) -> Floats:
+        """How far w has moved since a group was scored, column by column; infinity where that is unknown."""
+        change = self._near.coefficients - group.coefficients
+        known = np.zeros(len(change), dtype=bool)
+        known[self._near.places] = True
+        if not (known & group.known)[change.any(axis=1)].all():
+            return np.full(change.shape[1], np.inf)  # a score of the sum below is missing
+        # ||w - w_then||^2 = sum over s of (alpha_s - alpha_s then) (f(x_s) - f_then(x_s))
+        squares = np.einsum("sc,sc->c", change, self._scores - group.scores)
+        return np.sqrt(np.maximum(squares, 0))
 
     def _divide(self) -> None:
         """Keep near rows, and those that are kept, among those scored last; the others become a far group."""
         group = self._near
         near = (self._margins(group.places) < 1 + _NEAR).any(axis=1) | self._kept(group.places)
         far = _Group(group.places[~near], group.coefficients, self._scores.copy(), group.bias)
+        far.known[group.places] = True
         self._far = [other for other in (*self._far, far) if len(other.places)]
         group.places = group.places[near]
 
