@@ -359,7 +359,7 @@ class RowScores:
             return np.full(change.shape[1], np.inf)  # a score of the sum below is missing
         # ||w - w_then||^2 = sum over s of (alpha_s - alpha_s then) (f(x_s) - f_then(x_s))
         squares = np.einsum("sc,sc->c", change, self._scores - group.scores)
-        return np.sqrt(np.maximum(squares, 0))
+        return np.asarray(np.sqrt(np.maximum(squares, 0)))
 
     def _divide(self) -> None:
         """Keep near rows, and those that are kept, among those scored last; the others become a far group."""
