@@ -212,16 +212,14 @@ struct SparseArrays {
   void reserve(std::size_t rows, std::size_t entries) {
     values.reserve(entries), columns.reserve(entries), norms.reserve(rows), starts.reserve(rows + 1);
   }
-  void add_entry(std::int32_t column, T value) {
-    columns.push_back(column);
-    values.push_back(value);
-  }
-  void end_row(const Kernel& kernel) {
+  std::size_t entries(std::size_t r) const { return static_cast<std::size_t>(starts[r + 1] - starts[r]); }
+  /// Ends a row, whose entries lie before `end`.
+  void end_row(const Kernel& kernel, std::size_t end) {
     const auto first = static_cast<std::size_t>(starts.back());
     T norm = 0;
-    everlearn::norms(kernel, values.data() + first, 1, values.size() - first, &norm);
+    everlearn::norms(kernel, values.data() + first, 1, end - first, &norm);
     norms.push_back(norm);
-    starts.push_back(static_cast<std::int64_t>(values.size()));
+    starts.push_back(static_cast<std::int64_t>(end));
   }
   void add_row(const SparseArrays& other, std::size_t r) {
     const auto first = other.starts[r], last = other.starts[r + 1];
@@ -253,21 +251,31 @@ class SparseRows final : public Rows {
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool) const override {
     auto batch = std::make_unique<SparseBatch<T>>();
+    SparseArrays<T>& rows = batch->rows;
     std::size_t entries = 0;  // counted first: growing while rows are read would touch twice the memory
     for (const auto r : which)
       visit_row(block, static_cast<std::size_t>(r), [&](std::int32_t, auto v) { entries += v != 0; });
-    batch->rows.reserve(which.size(), entries);
+    // Without a branch on what is zero: every value is written, and the place to write advances if it is not zero.
+    rows.reserve(which.size(), entries + 1);
+    rows.values.resize(entries + 1), rows.columns.resize(entries + 1);
+    std::size_t at = 0;
     for (const auto r : which) {
       visit_row(block, static_cast<std::size_t>(r), [&](std::int32_t k, auto v) {
-        if (v != 0) batch->rows.add_entry(k, static_cast<T>(static_cast<Stored>(v)));
+        rows.columns[at] = k;
+        rows.values[at] = static_cast<T>(static_cast<Stored>(v));
+        at += v != 0;
       });
-      batch->rows.end_row(kernel_);
+      rows.end_row(kernel_, at);
     }
+    rows.values.resize(entries), rows.columns.resize(entries);
     return batch;
   }
 
   std::unique_ptr<Batch> take_kept(std::span<const std::int64_t> slots) const override {
     auto batch = std::make_unique<SparseBatch<T>>();
+    std::size_t entries = 0;
+    for (const auto s : slots) entries += rows_.entries(static_cast<std::size_t>(s));
+    batch->rows.reserve(slots.size(), entries);
     for (const auto s : slots) batch->rows.add_row(rows_, static_cast<std::size_t>(s));
     return batch;
   }
