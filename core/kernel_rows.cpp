@@ -208,7 +208,7 @@ bool KernelRows::knows_most(std::span<const std::int64_t> slots) {
   const auto lock = lock_cache();
   const auto whole = [&](std::int64_t slot) {
     const RowCache::Entry* entry = cache_.find(static_cast<std::size_t>(slot));
-    return entry != nullptr && entry->valid == size();
+    return in_open_block(static_cast<std::size_t>(slot)) || (entry != nullptr && entry->valid == size());
   };
   return 4 * static_cast<std::size_t>(std::count_if(slots.begin(), slots.end(), whole)) > 3 * slots.size();
 }
@@ -233,17 +233,18 @@ void KernelRows::evaluate_among(std::span<const std::int64_t> slots, float* cons
 void KernelRows::sweep(std::span<const std::int64_t> slots,
                        FunctionRef<void(std::size_t, std::size_t, std::size_t, std::span<float* const>)> work) {
   constexpr std::size_t kSlots = 512, kTogether = 192;  // a tile stays in the second-level cache
+  if (slots.empty()) return;
+  const std::size_t n = size(), height = std::min(kTogether, slots.size()), width = round_up(std::min(kSlots, n), kPad);
   std::vector<std::unique_ptr<Batch>> batches;
   for (std::size_t first = 0; first < slots.size(); first += kTogether)
     batches.push_back(rows_.take_kept(slots.subspan(first, std::min(kTogether, slots.size() - first))));
-  const std::size_t n = size();
-  parallel_ranges(slots.size() * n < kSmallBatch ? 1 : threads_, n, kSlots, [&](std::size_t begin, std::size_t end) {
-    AlignedVector<float> values(kTogether * kSlots);
-    std::vector<float*> lines(kTogether), out(kTogether);
-    for (std::size_t r = 0; r < kTogether; ++r) lines[r] = values.data() + r * kSlots;
+  parallel_ranges(slots.size() * n < kWorthThreads ? 1 : threads_, n, kSlots, [&](std::size_t begin, std::size_t end) {
+    AlignedVector<float> values(height * width);
+    std::vector<float*> lines(height), out(height);
+    for (std::size_t r = 0; r < height; ++r) lines[r] = values.data() + r * width;
     for (std::size_t at = begin; at < end; at += kSlots) {
       const std::size_t stop = std::min(at + kSlots, end);
-      for (std::size_t r = 0; r < kTogether; ++r) out[r] = lines[r] - at;
+      for (std::size_t r = 0; r < height; ++r) out[r] = lines[r] - at;
       for (std::size_t b = 0, first = 0; b < batches.size(); ++b, first += kTogether) {
         const std::size_t count = std::min(kTogether, slots.size() - first);
         rows_.evaluate(*batches[b], 0, count, at, stop, out.data());
@@ -289,7 +290,11 @@ void KernelRows::open_block(const Batch& batch, std::size_t count, const float* 
       evaluate(batch, count, out.data());
     }
     for (std::size_t r = 0; r < count; ++r) std::fill(out[r] + n, out[r] + block_stride_, 0.0f);
-    loops().transpose(block_.data(), block_stride_, count, begin, transposed_.data(), count);
+    parallel_ranges(count * begin < kWorthThreads ? 1 : threads_, begin, kPad,
+                    [&](std::size_t first, std::size_t last) {
+                      loops().transpose(block_.data() + first, block_stride_, count, last - first,
+                                        transposed_.data() + first * count, count);
+                    });
     if (rows_.external()) cache_external_block(count);
   } catch (...) {
     drop_block();

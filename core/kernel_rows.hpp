@@ -97,7 +97,7 @@ class KernelRows {
   /// The rows of several slots; those that are missing are computed together.
   HeldRows hold(std::span<const std::int64_t> slots);
 
-  /// Whether most of the rows of some slots are cached whole.
+  /// Whether most of the rows of some slots are at hand: of the open block, or cached whole.
   bool knows_most(std::span<const std::int64_t> slots);
 
   /// out[a][b] = K(slots[a], slots[b]) for b <= a, from the rows themselves: where a value is cheap to compute, that is

@@ -48,24 +48,30 @@ struct Slab {
   }
 };
 
-/// A matrix of floats with room for `rows` rows, `stride` floats apart. What is in it is not known at first.
+/// A matrix of floats with room for `rows` rows, `stride` floats apart. What is in it is not known at first. A large one
+/// asks for huge pages: it is written and read as a whole, in one round of a solver.
 class BigMatrix {
  public:
   BigMatrix(std::size_t rows, std::size_t stride) : stride_(stride) {
     const std::size_t bytes = rows * stride * sizeof(float);
-    const std::size_t unit = bytes < Slab::kBytes ? 64 : Slab::kBytes;
-    values_.reset(static_cast<float*>(std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit)));
-    if (!values_ && bytes > 0) throw std::bad_alloc();
+    const bool large = bytes >= Slab::kBytes;
+    const std::align_val_t alignment{large ? Slab::kBytes : 64};
+    values_ = {static_cast<float*>(::operator new(bytes, alignment)), Free{alignment}};
 #ifdef __linux__
-    if (unit == Slab::kBytes) madvise(values_.get(), bytes, MADV_HUGEPAGE);
+    if (large) madvise(values_.get(), bytes, MADV_HUGEPAGE);
 #endif
   }
   float* row(std::size_t r) { return values_.get() + r * stride_; }
   const float* row(std::size_t r) const { return values_.get() + r * stride_; }
 
  private:
+  struct Free {
+    std::align_val_t alignment;
+    void operator()(float* p) const { ::operator delete(p, alignment); }
+  };
+
   std::size_t stride_;
-  Slab::Pointer values_;
+  std::unique_ptr<float[], Free> values_{nullptr, Free{}};
 };
 
 /// Slabs of models that are gone, for the next one: the system takes longer to hand out 64 MB than a small problem takes

@@ -56,7 +56,7 @@ class DenseRows final : public Rows {
   std::unique_ptr<Rows> sibling() const override { return std::make_unique<DenseRows>(width_, kernel_, center_); }
   const Kernel* kernel() const override { return std::is_same_v<T, Stored> ? &kernel_ : nullptr; }
   bool costly() const override { return width_ > 256; }
-  bool cheap() const override { return width_ * sizeof(T) < 64 * sizeof(float); }
+  bool worth_computing_again() const override { return width_ * sizeof(T) < 64 * sizeof(float); }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool as_stored) const override {
     auto batch = std::make_unique<DenseBatch<T>>();
@@ -247,23 +247,27 @@ class SparseRows final : public Rows {
   std::unique_ptr<Rows> sibling() const override { return std::make_unique<SparseRows>(width_, kernel_); }
   const Kernel* kernel() const override { return std::is_same_v<T, Stored> ? &kernel_ : nullptr; }
   bool costly() const override { return rows_.values.size() > 32 * rows_.size(); }
-  bool cheap() const override { return rows_.values.size() * sizeof(T) < 20 * rows_.size() * sizeof(float); }
+  bool worth_computing_again() const override {
+    return rows_.values.size() * sizeof(T) < 20 * rows_.size() * sizeof(float);
+  }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool) const override {
     auto batch = std::make_unique<SparseBatch<T>>();
     SparseArrays<T>& rows = batch->rows;
+    const auto rounded = [](auto v) { return static_cast<T>(static_cast<Stored>(v)); };
     std::size_t entries = 0;  // counted first: growing while rows are read would touch twice the memory
     for (const auto r : which)
-      visit_row(block, static_cast<std::size_t>(r), [&](std::int32_t, auto v) { entries += v != 0; });
-    // Without a branch on what is zero: every value is written, and the place to write advances if it is not zero.
+      visit_row(block, static_cast<std::size_t>(r), [&](std::int32_t, auto v) { entries += rounded(v) != 0; });
+    // Without a branch on what is zero: every value is written, and the place to write advances if it is not zero. It
+    // stays inside, also if another thread of the caller changes the block meanwhile.
     rows.reserve(which.size(), entries + 1);
     rows.values.resize(entries + 1), rows.columns.resize(entries + 1);
     std::size_t at = 0;
     for (const auto r : which) {
       visit_row(block, static_cast<std::size_t>(r), [&](std::int32_t k, auto v) {
         rows.columns[at] = k;
-        rows.values[at] = static_cast<T>(static_cast<Stored>(v));
-        at += v != 0;
+        rows.values[at] = rounded(v);
+        at = std::min(at + static_cast<std::size_t>(rounded(v) != 0), entries);
       });
       rows.end_row(kernel_, at);
     }
@@ -367,7 +371,7 @@ class ExternalRows final : public Rows {
   std::unique_ptr<Rows> sibling() const override { return std::make_unique<ExternalRows>(); }
   bool external() const override { return true; }
   bool costly() const override { return true; }
-  bool cheap() const override { return false; }
+  bool worth_computing_again() const override { return false; }
 
   std::unique_ptr<Batch> take(const Block& block, std::span<const std::int64_t> which, bool) const override {
     auto batch = std::make_unique<ExternalBatch>();

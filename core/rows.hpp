@@ -92,9 +92,9 @@ class Rows {
   virtual bool external() const { return false; }
   /// Whether a kernel value of a single pair costs more than fetching one from memory at a random place.
   virtual bool costly() const = 0;
-  /// Whether computing the kernel values of many pairs again costs less than keeping them: time to get memory for them,
-  /// to write it and to read it.
-  virtual bool cheap() const = 0;
+  /// Whether it takes less time to compute the kernel values of many pairs again than to get memory for them, write it
+  /// and read it. Between these values and costly ones are those that are worth keeping but not worth a fetch.
+  virtual bool worth_computing_again() const = 0;
 
   /// The features of kept rows: as the caller gave them, or, to be read back bit for bit, as stored.
   virtual RowsImage image(std::span<const std::int64_t> slots, bool as_stored) const = 0;

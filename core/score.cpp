@@ -66,8 +66,9 @@ template <class Source>
 void add_sums(const Source& rows, std::span<const std::int64_t> sources, std::span<const double> weights,
               std::span<const std::int64_t> targets, std::size_t columns, int threads, double* sums) {
   const auto batches = in_batches(rows, sources, weights, columns);
-  const int workers = sources.size() * targets.size() < kSmallScore ? 1 : threads;
-  parallel_ranges(workers, targets.size(), kTargets, [&](std::size_t begin, std::size_t end) {
+  const int workers = sources.size() * targets.size() < kSmallScore ? 1 : std::max(1, threads);
+  const std::size_t share = (targets.size() + workers - 1) / workers;
+  parallel_ranges(workers, targets.size(), std::min(kTargets, share), [&](std::size_t begin, std::size_t end) {
     AlignedVector<float> values(kSources * kTargets);
     AlignedVector<double> minus(columns * kTargets);  // the sums, column by column, with the sign of rank_update
     std::vector<float*> lines(kSources);

@@ -1,5 +1,4 @@
-// A problem on a few rows of a column, small enough for the processor's cache: their coefficients move, all others are
-// fixed. The fixed ones enter through the gradients, and the sum of those that move stays constant.
+// A problem on some rows of a column: their coefficients move, all others are fixed. The fixed ones enter through the gradients, and the sum of those that move stays constant.
 #pragma once
 
 #include <algorithm>

@@ -11,10 +11,12 @@
 namespace everlearn {
 namespace {
 
-/// Coefficients in a working set. Where gradients follow by kernel values that are computed anew, rounds cost more than
-/// steps: the set then has room for the free coefficients and half as many others, up to a kernel matrix of 144 MB.
-/// Measured on covtype: with 6,144 at the most 3.99e9 kernel values, with 4,096 4.57e9, with 2,048 6.36e9.
-constexpr std::size_t kWorkingSet = 512, kMostSwept = 6144;
+/// Coefficients in a working set. Where kernel values are worth computing again, rounds cost more than the steps in them:
+/// the set then has room for the free coefficients and half as many others, up to a kernel matrix of 144 MB. Measured on
+/// covtype: with 6,144 at the most 3.99e9 kernel values, with 4,096 4.57e9, with 2,048 6.36e9.
+constexpr std::size_t kWorkingSet = 512, kLargestSet = 6144;
+/// The kernel rows of so few coefficients are cached all the same: they will soon be needed again.
+constexpr std::size_t kFew = 64;
 /// Steps within a round go on until the violation has fallen to this fraction of the violation at its start.
 constexpr double kInnerFraction = 0.1;
 
@@ -147,10 +149,10 @@ void in_groups(Expansion& expansion, std::span<const std::int64_t> slots, F&& wo
 }
 
 std::size_t working_set_size(const Expansion& expansion, std::size_t c) {
-  if (!expansion.rows().cheap()) return kWorkingSet;
+  if (!expansion.rows().worth_computing_again()) return kWorkingSet;
   const std::uint8_t* gate = expansion.column(c).gate.data();
   const auto free = static_cast<std::size_t>(std::count(gate, gate + expansion.size(), kMayRise | kMayFall));
-  return std::clamp(free + free / 2, kWorkingSet, kMostSwept);
+  return std::clamp(free + free / 2, kWorkingSet, kLargestSet);
 }
 
 /// The kernel matrix of the working set, on and below the diagonal.
@@ -248,7 +250,7 @@ void move_to(Expansion& expansion, std::size_t c, std::span<const std::int64_t> 
   for (std::size_t a = 0; a < slots.size(); ++a) moves[a] = alpha[a] - column.alpha[static_cast<std::size_t>(slots[a])];
   const AlignedVector<double> before = column.g;
   try {
-    if (expansion.rows().cheap() && !expansion.kernel().knows_most(slots)) {
+    if (slots.size() > kFew && expansion.rows().worth_computing_again() && !expansion.kernel().knows_most(slots)) {
       expansion.descend(c, slots, moves);
     } else {
       in_groups(expansion, slots, [&](std::size_t first, const HeldRows& rows) {
@@ -267,10 +269,10 @@ bool optimize(Expansion& expansion, std::size_t c, Bias bias, double tau, std::s
   std::vector<std::int64_t> set, movers;
   std::vector<double> targets;
   Chooser chooser;
-  for (std::size_t round = 0;; ++round) {
+  for (std::size_t round = 0;; round += 1 + set.size() / (4 * kWorkingSet)) {
     const double worst = violation(column.ends, bias);
     if (worst <= tau) return true;
-    if (round == rounds) return false;
+    if (round >= rounds) return false;
     set = chooser.choose(expansion, c, bias, tau, working_set_size(expansion, c), set);
 
     Local local(set.size());

@@ -53,7 +53,8 @@ double violation(const Extremes& ends, Bias bias);
 /// Rounds of decomposition on column c: choose a working set, solve it on its own small kernel matrix (by second-order
 /// pair steps or, without a bias, by steps with a partner), then bring all other gradients up to date with one rank-k
 /// product. Steps touch the working set only, so that no shrinking is needed. Returns true when the violation is at
-/// most tau or no step changes a coefficient any more. Adds the steps to `steps`.
+/// most tau or no step changes a coefficient any more. A round with a large working set counts as several. Adds the
+/// steps to `steps`.
 bool optimize(Expansion& expansion, std::size_t c, Bias bias, double tau, std::size_t rounds, std::int64_t& steps);
 
 /// The same for every column that is live, in parallel if there are threads; true when all of them are done.

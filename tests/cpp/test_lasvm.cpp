@@ -323,16 +323,6 @@ void test_classes(const Problem& problem) {
   }
 }
 
-/// The same rows with columns of zeros, which make kernel values expensive.
-Problem wide(Problem problem) {
-  Table<float>& table = problem.table;
-  std::vector<float> values(table.rows * 300);
-  for (std::size_t r = 0; r < table.rows; ++r) std::copy_n(table.row(r), table.width, values.data() + r * 300);
-  table = Table<float>(table.rows, 300, values);
-  problem.refresh();
-  return problem;
-}
-
 /// Rows that are seeded with known scores are those that are seeded without, and cost no kernel values of others.
 void test_scored_seeds(const Problem& problem, Layout layout, bool costly, int threads) {
   check::context = "scored seeds, classes " + std::to_string(problem.classes) + (costly ? ", costly" : "");
@@ -424,7 +414,7 @@ int main() {
   }
   for (const std::size_t classes : {2, 4})
     for (const int threads : {1, 3}) test_scored_seeds(Problem(11, 700, classes, 0.2), Layout::dense, false, threads);
-  test_scored_seeds(wide(Problem(12, 700, 3, 0.2)), Layout::dense, true, 1);
+  test_scored_seeds(Problem(12, 700, 3, 0.2).widened(300), Layout::dense, true, 1);
   test_scored_seeds(Problem(13, 700, 3, 0.2), Layout::sparse, false, 2);
   test_mirror_and_rest(Problem(9, 200, 2, 0.15));
   test_classes(Problem(10, 160, 4, 0.1));

@@ -184,7 +184,7 @@ void test_solver(const std::string& name, const std::function<void(Solver&)>& se
   for (const std::size_t classes : {2u, 3u})
     for (const std::size_t cache : {std::size_t{1} << 24, std::size_t{0}}) {
       if (layout == Layout::external && cache == 0) continue;
-      const Problem problem(71 + classes, 90, classes, 0.2);
+      const Problem problem = Problem(71 + classes, 90, classes, 0.2).widened(classes == 2 ? 100 : 2);
       const std::size_t limit = layout == Layout::external ? ~std::size_t{0} : cache;
       const auto make = [&] {
         auto learner = std::make_unique<Learner<Solver>>(problem, layout, limit);

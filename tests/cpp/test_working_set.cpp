@@ -117,8 +117,10 @@ double brute_force_dual(const Problem& problem) {
   return dual;
 }
 
-void test_optimize() {
-  const Problem problem(5, 700, 2, 0.15);  // more rows than a working set
+/// With more rows than a working set. Gradients follow kernel values that are computed again or, for wide rows, kernel
+/// rows, for which the small cache has no room.
+void test_optimize(std::size_t width) {
+  const Problem problem = Problem(5, 700, 2, 0.15).widened(width);
   Twin twin(problem, 0, 1e-6);
   twin.solve();
   const double without_bias = brute_force_dual(problem);
@@ -126,8 +128,8 @@ void test_optimize() {
     std::vector<double> results[3];
     for (const int cache : {0, 1, 2}) {
       const char* const names[] = {"small", "large", "filled"};
-      check::context =
-          std::string("optimize ") + (bias == Bias::free ? "with" : "without") + " bias, cache " + names[cache];
+      check::context = std::string("optimize ") + (bias == Bias::free ? "with" : "without") + " bias, cache " +
+                       names[cache] + ", width " + std::to_string(width);
       Open open(problem, cache == 0 ? 0 : 1 << 26);
       if (cache == 2) open.expansion.hold(first(problem.size()));  // gradients follow cached rows, not computed ones
       std::int64_t steps = 0;
@@ -179,6 +181,26 @@ void test_steps_on_a_column() {
   CHECK(open.drift() < 1e-8);
 }
 
+/// Nearly every coefficient is free: a working set holds all of them, in a matrix that is filled by several threads.
+void test_large_working_set() {
+  const Problem problem(5, 1200, 2, 0.15, {KernelKind::rbf, 2000, 0, 1});
+  std::vector<double> results[2];
+  for (const int threads : {1, 3}) {
+    check::context = "large working set, threads " + std::to_string(threads);
+    Open open(problem, 1 << 20);
+    open.expansion.set_threads(threads);
+    std::int64_t steps = 0;
+    while (!optimize(open.expansion, 0, Bias::free, 1e-6, 1, steps)) CHECK(steps < 1'000'000);
+    const Column& column = open.expansion.column(0);
+    const auto free = std::count(column.gate.begin(), column.gate.end(), kMayRise | kMayFall);
+    CHECK(free > 1000);
+    CHECK(violation(open.expansion.scan(0), Bias::free) <= 1e-6);
+    CHECK(open.drift() < 1e-8);
+    results[threads > 1].assign(column.alpha.begin(), column.alpha.end());
+  }
+  CHECK(same_bits(results[0], results[1]));
+}
+
 /// Gradients follow computed kernel rows as they follow cached ones, bit for bit, with any number of threads.
 void test_sweep() {
   check::context = "sweep";
@@ -207,7 +229,8 @@ void test_sweep() {
 int main() {
   test_steps();
   check::guard(test_sweep);
-  check::guard(test_optimize);
+  check::guard(test_large_working_set);
+  for (const std::size_t width : {2, 100, 300}) check::guard([width] { test_optimize(width); });
   check::guard(test_steps_on_a_column);
   return check::summary();
 }

@@ -54,6 +54,15 @@ struct Problem {
     auto rows = make_rows(Layout::dense, Precision::f32, table.width, kernel, {});
     truth = gram(*rows, table.dense());
   }
+  /// The same rows with columns of zeros, which make kernel values expensive.
+  Problem widened(std::size_t width) const {
+    std::vector<float> values(table.rows * width);
+    for (std::size_t r = 0; r < table.rows; ++r) std::copy_n(table.row(r), table.width, values.data() + r * width);
+    Problem out(*this);
+    out.table = Table<float>(table.rows, width, values);
+    out.refresh();
+    return out;
+  }
   std::size_t size() const { return table.rows; }
   double k(std::size_t r, std::size_t s) const { return (*truth)[r][s]; }
   LabeledRows rows(bool sparse = false) const { return {sparse ? table.sparse() : table.dense(), labels, costs, ids}; }

@@ -42,8 +42,9 @@ Floats = npt.NDArray[np.float64]
 
 # Rows with y f(x) below 1 + _NEAR are checked in every round, the others at the end.
 _NEAR = 0.25
-# Between two calls of the core Python can stop on Ctrl-C.
-_TARGETS_PER_CALL = 8192
+# Between two calls of the core Python can stop on Ctrl-C. A call prepares all sources: so it has more than a few
+# targets, and more of them if there are few sources.
+_TARGETS_PER_CALL, _VALUES_PER_CALL = 8192, 200_000_000
 # Rows of the first chunk, which are learned one by one.
 _FIRST_CHUNK = 4000
 # As long as many rows are missing, precision is wasted: a coarse solution is enough to find them. This is the
@@ -109,7 +110,7 @@ class ExactLearner(FinishingLearner):
         )
         self._reserve_nearest(rows, scores)
 
-    def _learn_again(self, rows: LabeledRows, scores: "RowScores", which: Ints) -> None:
+    def _learn_again(self, rows: LabeledRows, scores: "RowScores | None", which: Ints) -> None:
         """Learn rows that violate their condition; some may be kept, but not by every binary problem."""
         self._feed(self._machine.native.learn, rows, which)
 
@@ -308,12 +309,11 @@ class RowScores:
     def _score_as_model(self, places: Ints) -> None:
         """Score rows from scratch, with kernel values that are those of the model bit for bit."""
         native = self._machine.native
+        used = native.alpha.any(axis=0)
+        sources, weights = native.ids[used], np.ascontiguousarray(native.alpha[:, used])
         others = places[~self._kept(places)]
         self._scores[others] = 0
-        native.add_kernel_sums(
-            self._rows.block, native.ids, np.ascontiguousarray(native.alpha), others, self._scores
-        )
-        native.evaluations += len(native.ids) * len(others)
+        self._add(sources, weights, others, 0.0)
 
     def check_all(self, limit: float) -> Ints:
         """Rows that violate their condition by more than ``limit``."""
@@ -379,15 +379,21 @@ class RowScores:
         sources = np.flatnonzero(change.any(axis=1))
         weights = np.ascontiguousarray(change[sources].T)
         targets = group.places[~self._kept(group.places)] if len(sources) else group.places[:0]
-        quick = len(targets) <= _TARGETS_PER_CALL
+        self._add(sources, weights, targets, self._step)
+        self._scores[native.ids] = self._signs[native.ids] - native.gradients.T
+        group.coefficients, group.bias = coefficients, np.array(native.bias)
+
+    def _add(self, sources: Ints, weights: Floats, targets: Ints, step: float) -> None:
+        """Add to the scores of rows what other rows, whose coefficients have changed, contribute now."""
+        native = self._machine.native
+        at_once = max(_TARGETS_PER_CALL, _VALUES_PER_CALL // max(1, len(sources)))
+        quick = len(targets) <= at_once
         with tqdm(total=len(targets), desc="checking", unit="row", disable=quick or not self._verbose) as bar:
-            for start in range(0, len(targets), _TARGETS_PER_CALL):
-                some = targets[start : start + _TARGETS_PER_CALL]
+            for start in range(0, len(targets), at_once):
+                some = targets[start : start + at_once]
                 if self._decide is not None:
                     self._scores[some] = self._decide(self._rows.X[some]) - native.bias
                 else:
-                    native.add_kernel_sums(self._rows.block, sources, weights, some, self._scores, self._step)
+                    native.add_kernel_sums(self._rows.block, sources, weights, some, self._scores, step)
                     native.evaluations += len(sources) * len(some)
                 bar.update(len(some))
-        self._scores[native.ids] = self._signs[native.ids] - native.gradients.T
-        group.coefficients, group.bias = coefficients, np.array(native.bias)

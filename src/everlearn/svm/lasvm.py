@@ -208,7 +208,7 @@ class LASVM(DeviceLearner, ExactLearner, OnlineLearner, StreamLearner, Forgettin
         if not self._solved_on_device:
             super()._finish_fit(rows, learned)
 
-    def _learn_again(self, rows: LabeledRows, scores: RowScores, which: Ints) -> None:
+    def _learn_again(self, rows: LabeledRows, scores: RowScores | None, which: Ints) -> None:
         """Many rows join without a step of their own: optimizing follows, and makes better ones."""
         if len(which) < FEW_ROWS:
             super()._learn_again(rows, scores, which)
