@@ -42,8 +42,8 @@ Floats = npt.NDArray[np.float64]
 
 # Rows with y f(x) below 1 + _NEAR are checked in every round, the others at the end.
 _NEAR = 0.25
-# Between two calls of the core Python can stop on Ctrl-C. A call prepares all sources: so it has more than some
-# thousand targets, and more of them if there are few sources.
+# Between two calls of the core Python can stop on Ctrl-C. A call prepares all sources, so it has thousands of
+# targets, and more of them if there are few sources.
 _TARGETS_PER_CALL, _VALUES_PER_CALL = 8192, 200_000_000
 # Rows of the first chunk, which are learned one by one.
 _FIRST_CHUNK = 4000
