@@ -221,8 +221,8 @@ void KernelRows::evaluate_among(std::span<const std::int64_t> slots, float* cons
   const std::size_t n = slots.size(), pieces = (n + kTogether - 1) / kTogether;
   std::atomic<std::uint64_t> computed = 0;
   parallel_each(n * n < kWorthThreads ? 1 : threads_, pieces, [&](std::size_t piece) {
-    const std::size_t first = (pieces - 1 - piece) * kTogether,
-                      last = std::min(first + kTogether, n);  // long ones first
+    const std::size_t first = (pieces - 1 - piece) * kTogether;  // long rows first
+    const std::size_t last = std::min(first + kTogether, n);
     store->evaluate(*batch, first, last, 0, last, out + first);
     computed += (last - first) * last;
   });

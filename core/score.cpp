@@ -65,6 +65,7 @@ auto in_batches(const Source& rows, std::span<const std::int64_t> sources, std::
 template <class Source>
 void add_sums(const Source& rows, std::span<const std::int64_t> sources, std::span<const double> weights,
               std::span<const std::int64_t> targets, std::size_t columns, int threads, double* sums) {
+  if (targets.empty()) return;
   const auto batches = in_batches(rows, sources, weights, columns);
   const int workers = sources.size() * targets.size() < kSmallScore ? 1 : std::max(1, threads);
   const std::size_t share = (targets.size() + workers - 1) / workers;

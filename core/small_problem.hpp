@@ -1,4 +1,5 @@
-// A problem on some rows of a column: their coefficients move, all others are fixed. The fixed ones enter through the gradients, and the sum of those that move stays constant.
+// A problem on some rows of a column: their coefficients move, all others are fixed. The fixed ones enter through the
+// gradients, and the sum of those that move stays constant.
 #pragma once
 
 #include <algorithm>

@@ -108,8 +108,8 @@ struct Local : SmallProblem {
     constexpr std::size_t kBlock = 32;
     const std::size_t blocks = (size + kBlock - 1) / kBlock;
     parallel_each(size * size < kWorthThreads ? 1 : threads, blocks, [&](std::size_t block) {
-      const std::size_t first = (blocks - 1 - block) * kBlock,
-                        last = std::min(first + kBlock, size);  // long ones first
+      const std::size_t first = (blocks - 1 - block) * kBlock;  // long rows first
+      const std::size_t last = std::min(first + kBlock, size);
       loops().transpose(kernel.row(first), stride, last - first, first, kernel.row(0) + first, stride);
       for (std::size_t a = first; a < last; ++a)
         for (std::size_t b = first; b < a; ++b) kernel.row(b)[a] = kernel.row(a)[b];
@@ -148,6 +148,7 @@ void in_groups(Expansion& expansion, std::span<const std::int64_t> slots, F&& wo
     work(first, expansion.hold(slots.subspan(first, std::min(room, slots.size() - first))));
 }
 
+/// The most slots in the next working set of a column.
 std::size_t working_set_size(const Expansion& expansion, std::size_t c) {
   if (!expansion.rows().worth_computing_again()) return kWorkingSet;
   const std::uint8_t* gate = expansion.column(c).gate.data();

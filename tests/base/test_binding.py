@@ -87,6 +87,14 @@ def test_scores_of_seeds_are_checked():
         machine("lasvm", layout="external", width=0).seed_scored(*arguments(np.eye(3)), np.zeros((3, 3)))
 
 
+def test_no_row_gets_a_score():
+    native = machine("lasvm")
+    native.learn(*arguments())
+    sums, none = np.ones((3, 3)), np.zeros(0, dtype=np.int64)
+    native.add_kernel_sums(arguments()[0], IDS, np.ones((3, 3)), none, sums)
+    assert (sums == 1).all()
+
+
 def test_selected_rows_are_checked():
     native = machine("lasvm")
     native.seed(*arguments())
